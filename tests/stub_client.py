@@ -48,7 +48,7 @@ class StubClient:
 class Recorder:
     """An observer that keeps what it hears."""
 
-    going_on = None
+    stage_of_call = None
 
     def __init__(self) -> None:
         self.stages: list[Stage] = []

@@ -52,7 +52,7 @@ class EndpointClientConfig(BaseModel):
         rate_limit_timeout: Seconds for which the endpoint may refuse everything before refused
             requests fail; as long as it answers any they wait for their turn.
         extra_headers: Sent with every request.
-        stream: Whether answers are asked for as streams, so that their text can be seen while it
+        stream: Whether answers are requested as streams, so that their text can be seen while it
             comes. What is answered is the same.
         token_limit: What chat completions call the most tokens of an answer. Here and below None
             is what the provider is known to understand.
@@ -144,7 +144,7 @@ class EvalConfig(BaseModel):
     Args:
         num_examples: -1 for all.
         max_concurrent: Rollouts in flight at most; 0 or less for no limit.
-        resume_path: Directory of the run to go on with.
+        resume_path: Directory of the run to resume.
     """
 
     env_id: str

@@ -66,11 +66,11 @@ _WORD = re.compile(r"\w+")
 def class_of(error: BaseException, stage: Stage | None = None) -> str:
     """What failed, one of `ERROR_CLASSES`.
 
-    An exception with an `error_class` of its own says it; that of people's code is told by where
-    it came out.
+    An exception with an `error_class` of its own says it; that of people's code is reported by
+    where it came out.
 
     Args:
-        stage: What was going on when it was raised; None where nothing is known to have been.
+        stage: What was in progress when it was raised; None where nothing is known to have been.
     """
     links = ErrorChain(error).chain
     is_full = any(isinstance(link, OSError) and link.errno in _MACHINE for link in links)
@@ -86,11 +86,11 @@ def class_of(error: BaseException, stage: Stage | None = None) -> str:
 
 
 def class_at(stage: Stage | None) -> str:
-    """What fails where a rollout ends at a stage; the environment where nothing was going on."""
+    """What fails where a rollout ends at a stage; the environment where nothing was in progress."""
     return "environment" if stage is None else _OF_STAGE.get(stage, "environment")
 
 
-def told_class(error: Any) -> str | None:
+def reported_class(error: Any) -> str | None:
     """What failed, as the error of a saved row says it; None where it does not."""
     told = error.get("class") if isinstance(error, Mapping) else None
     return told if isinstance(told, str) and told in ERROR_CLASSES else None

@@ -95,7 +95,7 @@ class InfraError(Error):
 
 
 class RolloutTimeoutError(InfraError):
-    """The rollout took longer than it may; its class is that of what was going on then."""
+    """The rollout took longer than it may; its class is that of what was in progress then."""
 
 
 class CancelledByUserError(Error):
@@ -207,7 +207,7 @@ def _repr(error: BaseException) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong with what was asked.
+    """One thing that is wrong with what was requested.
 
     Args:
         where: The flag, file or key at fault, as the user wrote it.
@@ -244,7 +244,7 @@ def warning(text: str) -> Notice:
 
 
 class RefusedError(ValueError):
-    """What was asked cannot be run; carries every fault that was found, not only the first.
+    """What was requested cannot be run; carries every fault that was found, not only the first.
 
     Args:
         faults: What is wrong, where, and what to do, each.
@@ -277,7 +277,7 @@ def nearest(name: str, valid: Iterable[str], most: int = 3) -> str:
 
 
 def _holds(one: str, other: str) -> bool:
-    """Whether one of two names stands in the other one, or three letters of it at its start."""
+    """Whether one of two names is in the other one, or three letters of it at its start."""
     short, long = sorted((one, other), key=len)
     return (len(short) > 3 and short in long) or (len(short) == 3 and long.startswith(short))
 

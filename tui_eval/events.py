@@ -49,16 +49,16 @@ class RunStarted(msgspec.Struct, tag="run", array_like=True):
         saved: False where the run lives in the user's state directory until it is saved.
         complete_at: For a run read from disk, when it last wrote; 0 while it runs.
         worked_ms: How long earlier sessions worked on the run.
-        input_price, output_price: US dollars per million tokens; None where nobody told.
+        input_price, output_price: US dollars per million tokens; None where that is not known.
         cached_input_price, cache_write_price: The same of tokens read from a cache or written to
             one; None where they cost what others do.
-        list_price: Where the prices come from that no registry tells, its date first; empty for a
+        list_price: Where the prices come from that no registry says, its date first; empty for a
             registry.
         reading: How often the file of a saved run was read from its beginning because what was
-            told of it no longer holds; a greater number takes back all rows that were told. A
-            later event with the same number only has more places.
+            reported of it no longer holds; a greater number takes back all rows that were reported.
+            A later event with the same number only has more places.
         format: What wrote a run that is read from disk, as `runs.formats` calls it.
-        asked: False where nobody told how many rollouts there are to be: `total` is then the
+        asked: False where it is not known how many rollouts there are to be: `total` is then the
             places that those take which are there, in groups of one size.
         env_told: False where `env_id` is only how a file or its folder is called.
         refused: Requests that were refused in earlier sessions, or in all of a run that is read
@@ -142,11 +142,11 @@ class RolloutFinished(msgspec.Struct, tag="done", array_like=True, gc=False):
         lost_input, lost_output: Tokens of earlier attempts, which were spent for nothing.
         question, answer: The first characters, `HEAD` at most, of the last message of the user in
             the prompt and of the last one of the model that says anything; for searching.
-            The question may be empty where a rollout of the same example told it before.
+            The question may be empty where a rollout of the same example reported it before.
         error_class: What failed, see `error_classes`; None where the row does not say it.
         finish_reason: Why the last answer ended: `stop`, `length`, `tool_calls`, `refusal`,
-            `content_filter`; None where nobody told.
-        models: Calls by the name of the model that answered, where it is not the one asked for.
+            `content_filter`; None where that is not known.
+        models: Calls by the name of the model that answered, where it is not the one requested.
         kinds, lost_kinds: What of the tokens was of which kind; see `token_kinds`.
         code: Which version of the environment's code it is of, from 1; see `runs.versions`.
     """
@@ -211,7 +211,7 @@ class ConcurrencyMoved(msgspec.Struct, tag="conc", array_like=True):
 
     Args:
         place: The endpoint, in the order of the plan.
-        limit: The number that holds now; `most` is what was asked for, 0 for no limit.
+        limit: The number that holds now; `most` is what was requested, 0 for no limit.
         refused: Requests of this run that it answered with status 429 or 529 in this session.
     """
 
@@ -229,7 +229,7 @@ class RowsTakenBack(msgspec.Struct, tag="back", array_like=True):
     The lines behind them are at other places now: the index on disk has them all.
 
     Args:
-        rows: As they were told when they finished.
+        rows: As they were reported when they finished.
     """
 
     seq: int
@@ -306,7 +306,7 @@ OUT_OF_BUDGET = "stopped: budget"
 """How a run ended that may not cost more: resumable."""
 
 STOPPED_EARLY = "stopped early"
-"""How a run ended whose rewards told enough, as its condition says: resumable."""
+"""How a run ended whose rewards reported enough, as its condition says: resumable."""
 
 
 class RunFinished(msgspec.Struct, tag="end", array_like=True):

@@ -10,7 +10,7 @@ class ExitCode(IntEnum):
     """How a command ended, for programs that run it."""
 
     FINISHED = 0
-    """Or passed, where a verdict was asked for."""
+    """Or passed, where a verdict was requested."""
     COULD_NOT_FINISH = 1
     REFUSED = 2
     """Wrong usage or configuration; every fault is printed."""
@@ -24,7 +24,7 @@ class ExitCode(IntEnum):
     NOTHING_MEASURED = 7
     """There is no number: no rows, no reward, or every rollout errored."""
     NOT_PUSHED = 8
-    """Finished, and a push that was asked for failed."""
+    """Finished, and a push that was requested failed."""
     INTERRUPTED = 130
 
 

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class Observer(Protocol):
-    """Hears one rollout's progress; the engine gives each rollout one of its own."""
+    """Receives one rollout's progress; the engine gives each rollout one of its own."""
 
     @property
     def row(self) -> int | None:
         """Its place among the rollouts of the run; None where it has none."""
 
     @property
-    def going_on(self) -> Stage | None:
+    def stage_of_call(self) -> Stage | None:
         """The stage, while a model or tool call is in flight; None while other code runs."""
 
     def began(self, state: Any) -> None:
@@ -35,14 +35,14 @@ class Observer(Protocol):
     async def model_call(
         self, model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]
     ) -> Callable[[], None] | None:
-        """Waits until the gate before every model call is open; hears what is asked with.
+        """Waits until the gate before every model call is open; gets the parameters of the call.
 
         Returns:
             What is to be called once the call is over, however it ends; None for nothing.
         """
 
     def model_answered(self, input_tokens: int, output_tokens: int, kinds: Kinds = ()) -> None:
-        """A model call came back; counts are 0 where the endpoint tells none."""
+        """A model call came back; counts are 0 where the endpoint says none."""
 
     def answer_refused(self, input_tokens: int, output_tokens: int, kinds: Kinds = ()) -> None:
         """A model call brought no usable answer, and used these tokens all the same."""
@@ -54,7 +54,7 @@ class Observer(Protocol):
         """
 
     def messages_added(self, messages: Sequence[Any]) -> None:
-        """These messages now stand at the end of the conversation."""
+        """These messages are now at the end of the conversation."""
 
     def printed(self, text: str) -> None:
         """The rollout's code printed or logged this, in any thread, within `output.CALL`."""
@@ -62,7 +62,7 @@ class Observer(Protocol):
     def tool_finished(self, record: ToolRecord, result: Any) -> None:
         """One tool call ended.
 
-        `result` is the content of the tool message; the message itself is told with the others
+        `result` is the content of the tool message; the message itself is reported with the others
         of its turn, once all calls of the turn have ended.
         """
 
@@ -83,10 +83,10 @@ def _unheard(kind: str, text: str) -> None:
 
 
 class SilentObserver:
-    """Hears nothing and holds nothing: for rollouts that nobody watches."""
+    """Receives nothing and holds nothing: for rollouts that nobody watches."""
 
     row: int | None = None
-    going_on: Stage | None = None
+    stage_of_call: Stage | None = None
 
     def began(self, state: Any) -> None: ...
 

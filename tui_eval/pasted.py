@@ -17,7 +17,7 @@ _cleaned: set[str] = set()
 
 
 def unwrapped(text: str, what: str) -> str:
-    """The text without what came along around it; that it did is told, never the text.
+    """The text without what came along around it; that it did is logged, never the text.
 
     Args:
         what: What the text is, for the sentence.
@@ -30,7 +30,7 @@ def unwrapped(text: str, what: str) -> str:
 
 
 def tell(what: str) -> None:
-    """Tells that something came along: to who collects it, or else to the log."""
+    """Says that something came along: to who collects it, or else to the log."""
     said = f"White space, quotes or invisible characters around {what} were left out"
     told = _TOLD.get()
     if told is None:
@@ -62,7 +62,7 @@ def clean_variable(name: str) -> str:
 
 @contextmanager
 def collected() -> Iterator[list[str]]:
-    """Collects what is told inside."""
+    """Collects what is reported inside."""
     told: list[str] = []
     token = _TOLD.set(told)
     try:

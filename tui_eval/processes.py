@@ -20,7 +20,7 @@ class ProcessIdentity:
 
     Args:
         host: Name of the machine.
-        boot: Id of the time since the machine was started; empty where it tells none.
+        boot: Id of the time since the machine was started; empty where it says none.
         space: The numbers' namespace, which differs between containers of one machine.
         started: When the process began, in whatever its system counts.
     """
@@ -74,7 +74,7 @@ def _started(pid: int) -> str:
         return _ENDED if state in "ZX" else fields[18]
     ps = ["ps", "-o", "stat=,lstart=", "-p", str(pid)]
     try:
-        env = {**os.environ, "LC_ALL": "C", "TZ": "UTC"}  # whoever asks is told the same
+        env = {**os.environ, "LC_ALL": "C", "TZ": "UTC"}  # the answer is the same for everybody
         told = subprocess.run(ps, env=env, capture_output=True, text=True, check=False).stdout
     except OSError:
         return ""

@@ -67,7 +67,7 @@ _AZURE = ("*.openai.azure.com", "*.cognitiveservices.azure.com")
 PROVIDER_RULES = (
     ProviderRule(_OPENAI + _AZURE, {"token_limit": "max_completion_tokens"}),
     ProviderRule(_AZURE, {"key_header": "api-key"}),
-    # These do not reason, and refuse to be asked for what they thought.
+    # These do not reason, and refuse requests for what they thought.
     ProviderRule(_OPENAI, {"encrypted_reasoning": False}, ("gpt-3.5", "gpt-4", "chatgpt-")),
 )
 """The table; of several rules that fit all hold, the last one most."""

@@ -39,7 +39,7 @@ LogCallback: TypeAlias = Callable[[str], None]
 
 
 class Tool(CustomBaseModel):
-    """What a model is told about one tool; `parameters` is a JSON schema of an object."""
+    """One tool as a model sees it; `parameters` is a JSON schema of an object."""
 
     name: str
     description: str
@@ -66,7 +66,7 @@ class Usage(CustomBaseModel):
 
 
 class ResponseTokens(CustomBaseModel):
-    """Token ids of one answer, where the endpoint tells them.
+    """Token ids of one answer, where the endpoint says them.
 
     All lists that belong to the prompt have its length in tokens, all that belong to the completion
     have its; a mask is 1 where a token counts. `completion_logprobs` are natural logarithms.
@@ -144,7 +144,7 @@ class ToolRecord(TypedDict):
 class StepRecord(TypedDict):
     """One model call: `started` in unix seconds, `model_ms` of the try that was answered.
 
-    `model` is the name of the one that answered, where it is not that of the one asked for.
+    `model` is the name of the one that answered, where it is not that of the one requested.
     `token_kinds` has what of its tokens was `cached`, `cache_write`, `reasoning`, `audio_input`
     or `audio_output`; it is there where any was.
     """
@@ -241,7 +241,7 @@ class RolloutScores(TypedDict):
 
 
 class VersionInfo(TypedDict):
-    """Versions of what produced a result; None where it cannot be told.
+    """Versions of what produced a result; None where it is not known.
 
     `vf_version` and `vf_commit` are those of verifiers, where that is what ran.
     """

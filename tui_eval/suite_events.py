@@ -10,7 +10,7 @@ class ListedEvaluation(msgspec.Struct, array_like=True):
 
     Args:
         title: What people call it.
-        varies: What tells it from the others: settings and their text.
+        varies: What distinguishes it from the others: settings and their text.
         total: Rollouts that it asks for; 0 where its environment decides how many examples it has.
     """
 
@@ -22,14 +22,15 @@ class ListedEvaluation(msgspec.Struct, array_like=True):
 
 
 class SuiteStarted(msgspec.Struct, tag="suite", array_like=True):
-    """Several evaluations that one engine works through, in their order; told at the root socket.
+    """Several evaluations that one engine works through, in their order; reported at the root
+    socket.
 
-    Each has a run directory and a socket of its own, at which it tells all else.
+    Each has a run directory and a socket of its own, at which it says all else.
 
     Args:
         at: 0 where nobody was there: they are read from the disk.
         max_concurrent: Rollouts in flight at most over all evaluations; 0 for no limit.
-        words: What is typed beside the file and `--resume` to go on with them.
+        words: What is typed beside the file and `--resume` to resume them.
         budgets: Flags of what they may spend together, which hold this time alone.
         is_edited: Whether their settings are not those of the file, but were changed in a form.
     """
@@ -50,7 +51,7 @@ class EvaluationMoved(msgspec.Struct, tag="eval", array_like=True):
     Args:
         index: Its place in `SuiteStarted.evaluations`.
         status: `waiting`, `running`, then as its `RunFinished` says, or `refused`; `cut off` where
-            the disk tells that its engine ended in the midst of it.
+            the disk says that its engine ended in the midst of it.
         path: Its run directory, and `socket` where it can be joined; empty while there is none.
         reward: Mean over rollouts without an error, `reward_std` its standard deviation, `low` and
             `high` the ends of its 95 % interval; None where there is none. `interval_name` says

@@ -11,8 +11,8 @@ class MessagesAdded(msgspec.Struct, tag="msgs", array_like=True):
     """Messages of a running rollout, for listeners that subscribed to it.
 
     `first` is the place of the first message in the conversation, the prompt included: 0 starts
-    the conversation anew, as a subscription and a second attempt do. Messages are dicts in the
-    shape of results.jsonl, and so are `steps`, the model calls from `first_step` on that they tell
+    the conversation again, as a subscription and a second attempt do. Messages are dicts in the
+    shape of results.jsonl, and so are `steps`, the model calls from `first_step` on that they say
     the time and tokens of.
     """
 
@@ -49,10 +49,10 @@ class TextAdded(msgspec.Struct, tag="text", array_like=True, gc=False):
     """More of an answer that a subscribed rollout is just getting; its message comes whole later.
 
     Args:
-        call: Number of the streamed answer in the rollout; a greater one begins anew.
+        call: Number of the streamed answer in the rollout; a greater one begins again.
         kind: `reasoning`, `text` or `tool`.
         first: Place of the text's first character among all of its kind; where it is beyond what
-            was told before, some was left out.
+            was reported before, some was left out.
     """
 
     seq: int

@@ -12,7 +12,7 @@ from itertools import zip_longest
 from typing import Any, TypeAlias
 
 KINDS = ("cached", "cache_write", "reasoning", "audio_input", "audio_output")
-"""Read from a cache, written to one, spent on thoughts, heard and spoken."""
+"""Read from a cache, written to one, spent on thoughts, audio in and out."""
 
 WORDS = {
     "cached": "cached",

@@ -14,7 +14,7 @@ def test_a_last_line_without_an_end_is_printed_once_nobody_writes_any_more(
     log = tmp_path / "engine.log"
     log.write_text("whole\nnot ", "utf-8")
     logs = RunLogs(verbose=True)
-    logs.tell(EvaluationMoved(0, 0.0, 0, "running", path=str(tmp_path)))
+    logs.handle(EvaluationMoved(0, 0.0, 0, "running", path=str(tmp_path)))
     logs.show()
     assert capsys.readouterr().err == "[1] whole\n"
     with log.open("a", encoding="utf-8") as file:

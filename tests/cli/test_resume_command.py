@@ -12,7 +12,7 @@ import pytest
 from program import Finished, Program, Run, chat_answer, wait_until
 from servers import FaultServer, Reply
 
-from tui_eval.cli.resume_command import go_on_lines
+from tui_eval.cli.resume_command import resume_lines
 from tui_eval.config.plan import RunPlan, plan_to_toml
 from tui_eval.runs.layout import RunDir
 
@@ -307,10 +307,10 @@ def test_agent_refuses_a_run_that_is_none_of_its_own(talk: Program) -> None:
 def test_a_run_of_a_program_goes_on_there(tmp_path: Path) -> None:
     plan = RunPlan(env_id="e", alias="m", model="m", base_url="", given_inputs=True)
     (tmp_path / "run.toml").write_text(plan_to_toml(plan))
-    (line,) = go_on_lines(RunDir(tmp_path), "interrupted")
+    (line,) = resume_lines(RunDir(tmp_path), "interrupted")
     assert line == f"Go on: give this directory to generate() as results_path: {tmp_path}"
     (tmp_path / "run.toml").write_text("nonsense")
-    assert list(go_on_lines(RunDir(tmp_path), "interrupted")) == []
+    assert list(resume_lines(RunDir(tmp_path), "interrupted")) == []
 
 
 @pytest.mark.parametrize("given_inputs", [False, True])
@@ -320,7 +320,7 @@ def test_how_to_go_on_holds_in_any_folder(
     plan = RunPlan(env_id="e", alias="m", model="m", base_url="", given_inputs=given_inputs)
     (tmp_path / "run.toml").write_text(plan_to_toml(plan))
     monkeypatch.chdir(tmp_path.parent)
-    (line,) = go_on_lines(RunDir(Path(tmp_path.name)), "interrupted")
+    (line,) = resume_lines(RunDir(Path(tmp_path.name)), "interrupted")
     assert line.endswith(f" {tmp_path}")
 
 

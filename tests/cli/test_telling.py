@@ -86,8 +86,8 @@ def told(
 ) -> tuple[list[str], list[str]]:
     """What a suite says to events on stdout and stderr."""
     for event in events:
-        telling.tell(event)
-        telling.tell_progress()
+        telling.handle(event)
+        telling.print_progress()
     said = capsys.readouterr()
     return said.out.splitlines(), said.err.splitlines()
 

@@ -17,7 +17,7 @@ from servers import FaultServer, Reply
 
 from tui_eval.clients.anthropic_messages import AnthropicMessagesClient
 from tui_eval.clients.openai_chat import OpenAIChatCompletionsClient
-from tui_eval.clients.retry_after import asked_wait
+from tui_eval.clients.retry_after import requested_wait
 from tui_eval.errors import ErrorChain, ModelError
 from tui_eval.messages import UserMessage
 from tui_eval.observer import SilentObserver
@@ -177,13 +177,13 @@ async def test_ten_retries_are_the_default_and_waits_grow_to_a_minute(
 def test_what_a_server_asks_for(headers: dict[str, str], expected: float | None) -> None:
     lowered = {name.lower(): value for name, value in headers.items()}
 
-    assert asked_wait(lowered) == expected
+    assert requested_wait(lowered) == expected
 
 
 def test_a_date_is_a_wait_from_now() -> None:
     date = email.utils.formatdate(time.time() + 90, usegmt=True)
 
-    assert asked_wait({"retry-after": date}) == pytest.approx(90, abs=2)
+    assert requested_wait({"retry-after": date}) == pytest.approx(90, abs=2)
 
 
 async def test_the_wait_is_as_long_as_the_server_asks(

@@ -14,7 +14,7 @@ from openai.types.responses import Response as SdkResponse
 
 from tui_eval.clients.sdk_client import encode_body
 from tui_eval.clients.wire.answer_struct import decode_answer
-from tui_eval.clients.wire.failed_answers import ToldError
+from tui_eval.clients.wire.failed_answers import ReportedError
 from tui_eval.clients.wire.responses_answer import ResponsesAnswer
 from tui_eval.clients.wire.responses_items import from_items, to_items
 from tui_eval.clients.wire.responses_translation import (
@@ -432,7 +432,7 @@ def test_log_probabilities_are_kept_in_the_shape_of_a_chat() -> None:
 
 def test_a_failed_response_tells_why() -> None:
     for sdk in (False, True):
-        kind = ToldError if sdk else InvalidModelResponseError
+        kind = ReportedError if sdk else InvalidModelResponseError
         with pytest.raises(kind, match="failed to generate a response"):
             read("openai_responses_failed.json", sdk)
 

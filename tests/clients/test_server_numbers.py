@@ -9,7 +9,7 @@ import pytest
 from endpoint_scripts import ANSWERS, PATHS, Connect
 from servers import FaultServer, Reply
 
-from tui_eval.clients.retry_after import LONGEST_ASKED, asked_wait
+from tui_eval.clients.retry_after import LONGEST_ASKED, requested_wait
 from tui_eval.messages import UserMessage
 
 
@@ -81,4 +81,4 @@ async def test_tokens_that_are_no_count_are_none(
 def test_a_wait_is_read_in_every_spelling(
     headers: dict[str, str], body: Any, seconds: float | None
 ) -> None:
-    assert asked_wait(headers, body) == seconds
+    assert requested_wait(headers, body) == seconds

@@ -16,7 +16,7 @@ from tui_eval.config.user_settings import read_user_settings
 from tui_eval.environments.listing import list_environments
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.notes import read_notes
-from tui_eval.runs.run_info import read_asked
+from tui_eval.runs.run_info import read_requested
 
 MARK = "\ufeff"
 EVALS = '[[eval]]\r\nenv_id = "reverse-text"\r\nmodel = "own"\r\nendpoints_path = "ep.toml"\r\n'
@@ -71,4 +71,4 @@ def test_variables_notes_and_plans_are_read(
     marked(tmp_path / "notes.jsonl", json.dumps(note) + "\n")
     assert read_notes(RunDir(tmp_path))["a", 0].text == "odd"
     marked(tmp_path / "run.toml", 'env_id = "x"\n')
-    assert read_asked(RunDir(tmp_path)) == {"env_id": "x"}
+    assert read_requested(RunDir(tmp_path)) == {"env_id": "x"}

@@ -10,7 +10,7 @@ import pytest
 from setting_places import REGISTRY, faults, plan, plans, write
 
 from tui_eval.config import local_servers
-from tui_eval.config.command_line import raw_to_go_on, words_to_go_on
+from tui_eval.config.command_line import parse_resume_words, resume_words
 from tui_eval.config.expansion import make_plan
 from tui_eval.config.litellm_names import name_model
 from tui_eval.config.local_servers import LocalServer
@@ -157,12 +157,12 @@ def test_what_was_set_beside_a_file_is_typed_again_without_secrets(here: Path) -
         "max_cost": "1",
         "json": True,
     }  # fmt: skip
-    words = words_to_go_on(raw)
+    words = resume_words(raw)
     assert words == [
         *("--no-preflight", "--set", "temperature=0.5", "--set", "env_args.api_key=***"),
         *("--set", "headers.X-Team=***", "--set", "env_args=***"),
     ]
-    assert raw_to_go_on(words) is None
+    assert parse_resume_words(words) is None
     (said,) = faults(model="mini", sets=["env_args.api_key=***"])
     assert said == "--set: *** stands for what is secret in env_args.api_key; type its value"
 
@@ -170,8 +170,8 @@ def test_what_was_set_beside_a_file_is_typed_again_without_secrets(here: Path) -
 def test_what_is_typed_again_is_what_was_asked_for() -> None:
     raw = {"no_preflight": True, "heartbeat_url": "http://x/", "heartbeat_status": True,
            "sets": ["temperature=0.5", "name=a=b"]}  # fmt: skip
-    assert raw_to_go_on(words_to_go_on(raw)) == raw
-    assert raw_to_go_on([]) == {}
+    assert parse_resume_words(resume_words(raw)) == raw
+    assert parse_resume_words([]) == {}
 
 
 def test_a_key_that_was_typed_is_asked_for_by_its_flag(

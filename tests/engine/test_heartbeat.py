@@ -89,7 +89,7 @@ def prepared(*, examples: int, independent: bool = False, done: tuple[int, ...] 
 async def heard(server: FaultServer, of: Any, rows: list[int], *, at_once: bool = False) -> int:
     async with Heartbeat(f"{server.url}{PING}", of) as heart:
         for row in rows:
-            heart.hear(finished(row))
+            heart.handle(finished(row))
             while not at_once and len(asyncio.all_tasks()) > 1:
                 await asyncio.sleep(0.01)
     return len(beats(server))
@@ -116,8 +116,8 @@ async def test_independent_rollouts_beat_one_by_one(fault_server: FaultServer) -
 
 async def test_without_a_url_nothing_is_sent() -> None:
     async with Heartbeat("", prepared(examples=1), tells_status=True) as heart:
-        heart.hear(finished(0))
-        heart.hear(RunFinished(0, 1.0, "finished", 0))
-        heart.hear(RunStarted(0, 1.0, "/x", "e", "m", "u", 1, 2, 2, 0, True, {}, {}))
+        heart.handle(finished(0))
+        heart.handle(RunFinished(0, 1.0, "finished", 0))
+        heart.handle(RunStarted(0, 1.0, "/x", "e", "m", "u", 1, 2, 2, 0, True, {}, {}))
         await asyncio.sleep(0)
     assert not [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]

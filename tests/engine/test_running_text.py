@@ -151,7 +151,7 @@ def test_what_is_told_is_the_text_but_for_its_last_word(text: str, sizes: list[i
             told += more.text
         at, turn = at + size, turn + 1
     assert text.startswith(told)
-    assert [one.text for one in answer.told()] == [told] * bool(told)
+    assert [one.text for one in answer.events()] == [told] * bool(told)
 
 
 def test_a_secret_that_comes_in_pieces_is_told_in_one() -> None:

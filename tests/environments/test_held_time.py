@@ -157,9 +157,9 @@ async def test_a_pause_in_which_a_refused_request_waits_for_its_slot_counts_for_
         await other.take(rollout.slots)  # somebody else has its slot meanwhile
         if pause_is_first:
             rollout.gate.close()
-        going_on.append(asyncio.create_task(go_on()))
+        tasks.append(asyncio.create_task(go_on()))
 
-    going_on: list[asyncio.Task[None]] = []
+    tasks: list[asyncio.Task[None]] = []
     monkeypatch.setattr(pacing, "sleep", sleep)
     await rollout.check(RefusedOnce(1, answer("one")))
 

@@ -75,7 +75,7 @@ def test_times_and_tokens_that_nobody_told_are_none() -> None:
     silent = {**untold, "input_tokens": 0, "output_tokens": 0}
     state = folded(started(1, 2, input_price=1.0, output_price=1.0), finished(0, 1.0, **silent))
     found = summarize(state)
-    assert found.rollout_s == Quantiles(0) and found.told_tokens == (None, None)
+    assert found.rollout_s == Quantiles(0) and found.known_tokens == (None, None)
     assert found.cost is None
     numbers = numbers_object(found)
     assert [numbers["tokens"][name] for name in ("input", "output", "total")] == [None] * 3
@@ -91,7 +91,7 @@ def test_times_and_tokens_that_nobody_told_are_none() -> None:
 
 def test_a_file_that_tells_only_all_tokens_does_not_tell_those_of_prompts() -> None:
     state = folded(started(1, 1), finished(0, 1.0, per_example=1, input_tokens=0))
-    assert summarize(state).told_tokens == (None, 5)
+    assert summarize(state).known_tokens == (None, 5)
     assert numbers_object(summarize(state))["tokens"]["total"] == 5
     assert row_object(state, 0, {})["input_tokens"] is None
     assert Columns(state).numbers("tokens").tolist() == [5.0]

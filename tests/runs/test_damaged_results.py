@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_runs import opened, write_run
 
-from tui_eval.cli.report import tell_damage
+from tui_eval.cli.report import print_damage
 from tui_eval.events import HEAD, LineUnreadable, RolloutFinished
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.export.markdown import plain
@@ -156,7 +156,7 @@ def test_lines_beyond_those_that_are_told_are_counted_with_the_way_to_see_them(
 ) -> None:
     path = tmp_path / "r.jsonl"
     path.write_bytes(LINES[0] + b"null\n[]\n3\n" + b'"x"\n' * 3)
-    tell_damage(opened(find_run(path)))
+    print_damage(opened(find_run(path)))
     told = capsys.readouterr().err.splitlines()
     assert [line.rpartition(" ")[2] for line in told[:3]] == ["null", "list", "number"]
     assert told[0] == "warning: r.jsonl, line 2: not a row: a row is an object, this is null"

@@ -21,7 +21,7 @@ from tui_eval.fold.run_state import RunState
 from tui_eval.runs import file_stamps
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import RunLock
-from tui_eval.runs.replay import Story
+from tui_eval.runs.replay import Replay
 from tui_eval.runs.unfinished import unfinished_object
 
 JUNK = b'{"example_id": 1, oh}\n'
@@ -76,7 +76,7 @@ def test_a_file_that_was_followed_is_told_as_one_that_is_opened_now(
         patch.setattr(file_stamps, "SETTLED_S", -1.0)
         file = Path(folder) / "some.jsonl"
         file.write_bytes(first)
-        followed, state = Story(RunDir(Path(folder), file.name)), RunState()
+        followed, state = Replay(RunDir(Path(folder), file.name)), RunState()
         for event in (event for events in followed.begin() for event in events):
             state.apply(event)
         for step in steps:
@@ -86,7 +86,7 @@ def test_a_file_that_was_followed_is_told_as_one_that_is_opened_now(
         followed.close()
         if not file.exists():
             return
-        now, fresh = Story(RunDir(Path(folder), file.name)), RunState()
+        now, fresh = Replay(RunDir(Path(folder), file.name)), RunState()
         for event in (event for events in now.begin() for event in events):
             fresh.apply(event)
         now.close()
@@ -101,7 +101,7 @@ def test_each_time_that_a_file_is_written_anew_is_waited_for(
     monkeypatch.setattr(file_stamps, "time", clock)
     rows = [line(example, None, 0.5) for example in range(3)]
     file.write_bytes(b"".join(rows))
-    followed = Story(RunDir(tmp_path, file.name))
+    followed = Replay(RunDir(tmp_path, file.name))
     list(followed.begin())
     file.write_bytes(rows[0])
     assert not list(followed.more()), "it may not be whole yet"
@@ -124,7 +124,7 @@ def tell(run: RunDir, **facts: Any) -> None:
 
 def test_tokens_in_flight_are_told_while_somebody_works_on_a_run_of_ours(tmp_path: Path) -> None:
     run, state = write_run(tmp_path, [line(0, 0)], per_example=1), RunState()
-    followed = Story(run)
+    followed = Replay(run)
 
     def spend(read: int, written: int) -> None:
         tell(run, unfinished=[unfinished_object(1, 0, None, (read, written))])
@@ -151,7 +151,7 @@ def test_tokens_in_flight_are_told_while_somebody_works_on_a_run_of_ours(tmp_pat
 
 def test_a_run_that_stops_again_is_told_as_its_metadata_has_it_then(tmp_path: Path) -> None:
     run = write_run(tmp_path, [line(0, 0)], per_example=1)
-    lock, followed = RunLock(run.lock, ""), Story(run)
+    lock, followed = RunLock(run.lock, ""), Replay(run)
     list(followed.begin())
     tell(run, status=OUT_OF_BUDGET)
     lock.release()

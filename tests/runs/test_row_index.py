@@ -15,7 +15,7 @@ from tui_eval.fold.run_state import RunState
 from tui_eval.runs import row_index
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.opening import read_rollout, saved_events
-from tui_eval.runs.replay import Story
+from tui_eval.runs.replay import Replay
 from tui_eval.runs.row_index import FORGOTTEN_S, forget_old_indexes
 
 ROWS = 400
@@ -145,7 +145,7 @@ def test_an_index_that_does_not_fit_is_made_again(
 @pytest.mark.parametrize("exact", [True, False])
 def test_a_broken_index_does_not_tell_a_row_twice(run: RunDir, exact: bool) -> None:
     _garble_the_index(run)
-    story = Story(run, exact=exact)
+    story = Replay(run, exact=exact)
     state = RunState()
     readings = []
     for events in story.begin():
@@ -164,7 +164,7 @@ def test_a_reading_that_stopped_midway_goes_on_from_there(
     monkeypatch.setattr("tui_eval.runs.replay.COUNTED_BYTES", 0)
     for path in cache.glob("index/*"):
         path.unlink()
-    story = Story(run)
+    story = Replay(run)
     for events in story.begin():
         if any(isinstance(event, RolloutFinished) for event in events):
             break
@@ -189,7 +189,7 @@ def test_two_that_read_the_same_file_do_not_spoil_the_index(
 ) -> None:
     for path in cache.glob("index/*"):
         path.unlink()
-    first, second = Story(run), Story(run)
+    first, second = Replay(run), Replay(run)
     told = [list(first.begin()), list(second.begin())]
     first.close()
     second.close()

@@ -166,7 +166,7 @@ class _Report:
         self.problem = ""
 
     def for_json(self, run: RunDir) -> dict[str, Any]:
-        """The scores as they stand in the JSON summary."""
+        """The scores as they are in the JSON summary."""
         results = self._read(run)
         scores = results.functions.items() if results else ()
         return {"eval_fns": {name: one.to_dict() for name, one in scores}}

@@ -68,7 +68,7 @@ def missing(typed: Mapping[str, Any]) -> list[Fault]:
 
 
 def name_newest(typed: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """What was typed with the path of the newest incomplete run, where only `--resume` tells it.
+    """What was typed with the path of the newest incomplete run, where only `--resume` says it.
 
     Where all is typed that a new run needs, the engine looks for the one that matches.
 
@@ -135,17 +135,17 @@ def _flags(typed: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _before(path: str | None) -> tuple[Mapping[str, Any], list[Fault]]:
-    """What a run that is named was asked for; empty where it is no agent's, or none is named."""
+    """The request of a named run; empty where it is no agent's, or none is named."""
     if path is None:
         return {}, []
     from tui_eval.runs.opening import find_run
-    from tui_eval.runs.run_info import read_asked
+    from tui_eval.runs.run_info import read_requested
 
     try:
         run = find_run(Path(path))
     except RefusedError:
         return {}, []  # the engine says so
-    asked = read_asked(run)
+    asked = read_requested(run)
     if not asked or is_of_agent(asked.get("env_id", "")):
         return asked, []
     hint = f"Go on: tui-eval run --resume {shlex.quote(path)}"
@@ -155,7 +155,7 @@ def _before(path: str | None) -> tuple[Mapping[str, Any], list[Fault]]:
 def _env_args(
     typed: Mapping[str, Any], values: Mapping[str, Any], before: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The arguments of the environment; empty where a run goes on with its own."""
+    """The arguments of the environment; empty where a run is resumed with its own."""
     named = {
         "module": typed.get("module"),
         "dataset": _dataset(typed, before),

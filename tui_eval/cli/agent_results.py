@@ -22,7 +22,7 @@ from tui_eval.stats.rewards import is_number, passes
 from tui_eval.text.figures import NONE, decimal_text, plural
 
 KS = (1, 3, 5, 10)
-"""The k of pass@k that are told, and the number of runs a row beside."""
+"""The k of pass@k that are printed, and the number of runs a row beside."""
 FAILED_SCORE = 0.0
 """What a run without a score counts, as it does in the SDK."""
 
@@ -50,7 +50,7 @@ class FunctionScores:
     interval: Mean = NO_MEAN
 
     def to_dict(self) -> dict[str, Any]:
-        """As it stands in the JSON."""
+        """As it is in the JSON."""
         return {
             "mean": self.mean,
             "std": self.std,
@@ -93,7 +93,7 @@ class AgentResults:
         """The whole file.
 
         Args:
-            model: The model's name as it was asked for; by default as the plan has it.
+            model: The model's name as it was requested; by default as the plan has it.
         """
         args, runs = self.plan.env_args, self.runs
         config = {

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tui_eval.cli.report import read_run, tell_damage
+from tui_eval.cli.report import print_damage, read_run
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.fold.columns import Notes
 from tui_eval.fold.run_state import RunState
@@ -20,7 +20,7 @@ from tui_eval.runs.unsaved import newest_run
 
 @dataclass(frozen=True, slots=True)
 class ChosenRows:
-    """A run as it is on disk, and which of its rows were asked for, in which order."""
+    """A run as it is on disk, and which of its rows were requested, in which order."""
 
     run: RunDir
     state: RunState
@@ -32,7 +32,7 @@ def choose(path: Path | None, where: str, sort: str = "") -> ChosenRows:
     """Reads a run, the newest one without a path, and chooses among its rows.
 
     Raises:
-        RefusedError: There is no run, or what was asked makes no sense.
+        RefusedError: There is no run, or what was requested makes no sense.
     """
     run = newest_run() if path is None else named_run(path)
     if run is None:
@@ -41,7 +41,7 @@ def choose(path: Path | None, where: str, sort: str = "") -> ChosenRows:
             [Fault("run", "there is none under ./outputs, nor an unsaved one", hint)]
         )
     state, _ = read_run(run)
-    tell_damage(state)
+    print_damage(state)
     notes = read_notes(run)
     telling = sys.stderr.isatty()
     rows = select_rows(run, state, where, sort, notes=notes, tell=_tell if telling else _ignore)

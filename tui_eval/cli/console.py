@@ -11,7 +11,7 @@ from typing import Any
 
 from tui_eval.cli.error_lines import ErrorLines
 from tui_eval.cli.log_tail import RunLogs
-from tui_eval.cli.pushing import code_with_pushes, push_as_asked
+from tui_eval.cli.pushing import code_with_pushes, push_requested
 from tui_eval.cli.report import (
     ending_lines,
     gives_way,
@@ -52,7 +52,7 @@ def run_in_console(
     Args:
         at_end: Called with the run when it is over, however it ended.
         more: What the JSON object of a run has beside its summary.
-        quiet: Nothing is told of how far the run is.
+        quiet: Progress is not printed.
     """
     raw = request.get("raw") or {}
     _warn_of_settings()
@@ -66,7 +66,7 @@ def run_in_console(
     run, end = console.state.run, console.state.end
     beside: dict[str, Any] = {}
     if run is not None and end is not None:
-        hub = push_as_asked({0: (RunDir(Path(run.path)), end.status)}).get(0)
+        hub = push_requested({0: (RunDir(Path(run.path)), end.status)}).get(0)
         beside = {"hub": hub} if hub else {}
         if raw.get("json"):
             beside |= more(RunDir(Path(run.path)))
@@ -92,7 +92,7 @@ class Console:
 
     Args:
         as_json: The summary is one JSON object on stdout; all else goes to stderr.
-        quiet: Neither the start nor progress is told.
+        quiet: Neither the start nor progress is printed.
     """
 
     def __init__(
@@ -132,12 +132,12 @@ class Console:
                 state.apply(event)
                 if isinstance(event, RolloutFinished) and state.finished == finished:
                     continue  # known already
-                self.suite.tell(event)
+                self.suite.handle(event)
                 self._tell(event)
-                self._logs.tell(event)
-            self.suite.tell_progress()
+                self._logs.handle(event)
+            self.suite.print_progress()
             self._logs.show()
-            self._tell_progress()
+            self._print_progress()
         await self._close()
 
     async def _close(self) -> None:
@@ -165,14 +165,14 @@ class Console:
         elif isinstance(event, Noticed):
             warn(f"{event.level}: {event.text}")
         elif isinstance(event, RolloutFinished) and event.error is not None:
-            self._errors.tell(
+            self._errors.print(
                 event.error,
                 f"example {event.example_id}, rollout {event.number}",
                 self.state.run.env_id if self.state.run else "",
                 lambda: self._feed.saved(event.row, event.offset, event.length),
             )
 
-    def _tell_progress(self) -> None:
+    def _print_progress(self) -> None:
         finished, total = self.state.finished, self.state.total
         step = finished * STEPS // total if total else 0
         now = time.monotonic()
@@ -192,7 +192,7 @@ class Console:
         Args:
             abbreviated: Leave out the tables.
             beside: What the JSON object has beside the summary: what became of the push to the
-                Hugging Face hub, if one was asked for; one that failed moves the exit code.
+                Hugging Face hub, if one was requested; one that failed moves the exit code.
         """
         state, end = self.state, self.state.end
         if state.refused:

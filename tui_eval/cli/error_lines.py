@@ -16,12 +16,12 @@ WIDTH = 1000
 
 
 class ErrorLines:
-    """Prints errors; counts them over all runs that it is told of."""
+    """Prints errors; counts them over all its runs."""
 
     def __init__(self) -> None:
         self._told: Counter[str] = Counter()
 
-    def tell(self, kind: str, whose: str, env_id: str, read: Callable[[], Rollout | None]) -> None:
+    def print(self, kind: str, whose: str, env_id: str, read: Callable[[], Rollout | None]) -> None:
         """Prints an error, unless there were a few of its kind.
 
         Args:

@@ -71,25 +71,25 @@ def _write(source: ExportSource, kind: str, output: Path | None, overwrite: bool
 
     if output == Path("-"):
         write_to_stdout(source, kind, is_gone)
-        _tell_doubts(source)
+        _print_doubts(source)
         return
     path = output or default_path(source.run.place, kind)
     for progress in write_export(source, kind, path, overwrite=overwrite):
         if sys.stderr.isatty() and progress.written % 100 == 0:
             text = f"\r{progress.written:,} of {progress.total:,}"
             print(text, end="", file=sys.stderr, flush=True)
-    _tell_doubts(source)
+    _print_doubts(source)
     print_stdout([f"{plural(len(source.finished), 'rollout')} written to {path}"])
 
 
-def _tell_doubts(source: ExportSource) -> None:
+def _print_doubts(source: ExportSource) -> None:
     """Says which lines were not written as they are, unless that was said before."""
-    from tui_eval.cli.report import LINES_TOLD, warn
+    from tui_eval.cli.report import LINES_SHOWN, warn
     from tui_eval.text.figures import plural
 
     known = {text for _, text in source.state.notices}
     told = [text for text in source.doubts.values() if text not in known]
-    for text in told[:LINES_TOLD]:
+    for text in told[:LINES_SHOWN]:
         warn(f"warning: {text}")
-    if more := len(told[LINES_TOLD:]):
+    if more := len(told[LINES_SHOWN:]):
         warn(f"warning: {plural(more, 'more line')} like that")

@@ -116,13 +116,13 @@ class EngineFormBackend:
 
 def _plan_gone_on_with(asked: Request) -> RunPlan | None:
     """What is not set is as it was in the run that a request names; None where it names none."""
-    from tui_eval.config.expansion import resume_asked
+    from tui_eval.config.expansion import requested_run
     from tui_eval.config.options import NEWEST
     from tui_eval.config.plan import read_plan
     from tui_eval.errors import RefusedError
     from tui_eval.runs.opening import find_run
 
-    path = resume_asked(asked)
+    path = requested_run(asked)
     if not path or path == NEWEST:
         return None
     try:
@@ -156,7 +156,7 @@ def _about(replicas: list[Endpoint], has_key: bool) -> str:
 
 
 def _eval_files() -> Iterator[Path]:
-    """TOML files that hold evaluations, by what stands at the beginning of a line in them."""
+    """TOML files that hold evaluations, by what is at the beginning of a line in them."""
     for folder in FOLDERS:
         for path in sorted(Path(folder).glob("*.toml")):
             try:

@@ -102,7 +102,7 @@ def _read(
         RefusedError: Something that was asked makes no sense; says all that does.
     """
     from tui_eval.cli.compared_runs import read_runs
-    from tui_eval.cli.report import tell_unreadable
+    from tui_eval.cli.report import print_unreadable
     from tui_eval.errors import Fault, RefusedError
     from tui_eval.fold.filter_fields import number_from
     from tui_eval.fold.gated_figures import gate_faults
@@ -123,7 +123,7 @@ def _read(
     if faults:
         raise RefusedError(faults)
     for one in runs:
-        tell_unreadable(one.side.state)
+        print_unreadable(one.side.state)
     return runs, number_from("", margin) or 0.0
 
 

@@ -17,7 +17,7 @@ ELEMENTS = {
     ExitCode.INCONCLUSIVE: "skipped",
     ExitCode.NOTHING_MEASURED: "error",
 }
-"""What stands in the test case of a verdict; nothing where it passed."""
+"""What is in the test case of a verdict; nothing where it passed."""
 
 
 def write_junit(report: GateReport, path: Path) -> None:

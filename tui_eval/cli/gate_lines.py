@@ -73,7 +73,7 @@ class GateReport:
         )
 
     def _end(self, value: float) -> str:
-        """An end of the interval, told so that it agrees with the verdict."""
+        """An end of the interval, shown so that it agrees with the verdict."""
         text = reward_text(value, EXACT)
         agrees = all(
             (float(text) > limit) == (value > limit) and (float(text) < limit) == (value < limit)

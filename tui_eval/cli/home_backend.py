@@ -164,7 +164,7 @@ def form_for(
 
     Args:
         env_id: What to begin with; empty for nothing.
-        before: The form whose request was refused: what it holds stands in this one.
+        before: The form whose request was refused: what it holds is in this one.
         refused: Why it was.
     """
     from tui_eval.cli.form_backend import EngineFormBackend

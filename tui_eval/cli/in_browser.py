@@ -16,7 +16,7 @@ LOOKS_EVERY_S = 0.1
 
 
 def main() -> None:
-    """Runs the command line; once nobody holds the other end of stdin it is told to end."""
+    """Runs the command line; it is ended once nobody holds the other end of stdin."""
     threading.Thread(target=_end_with_stdin, args=(sys.stdin.fileno(),), daemon=True).start()
     from tui_eval.__main__ import main as program
 

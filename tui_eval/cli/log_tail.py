@@ -11,7 +11,7 @@ from tui_eval.events import EvaluationMoved, Event, RunStarted
 from tui_eval.fold.log_records import whole_lines
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.log_file import read_log
-from tui_eval.runs.run_info import read_asked
+from tui_eval.runs.run_info import read_requested
 
 MOST_AT_ONCE = 1 << 20
 """Bytes that are printed at a time, so that signals and progress come in between."""
@@ -29,18 +29,18 @@ class RunLogs:
         self._began = time.time()
         self._tails: dict[str, _Tail | None] = {}
 
-    def tell(self, event: Event) -> None:
+    def handle(self, event: Event) -> None:
         """Takes in an event, which may be the begin or the end of a run."""
         if isinstance(event, RunStarted):
-            self._follow(event.path, "", goes_on=event.worked_ms > 0)
+            self._follow(event.path, "", is_resumed=event.worked_ms > 0)
         elif isinstance(event, EvaluationMoved) and event.path:
-            self._follow(event.path, f"[{event.index + 1}] ", goes_on=event.finished > 0)
+            self._follow(event.path, f"[{event.index + 1}] ", is_resumed=event.finished > 0)
 
-    def _follow(self, path: str, prefix: str, *, goes_on: bool) -> None:
+    def _follow(self, path: str, prefix: str, *, is_resumed: bool) -> None:
         run = RunDir(Path(path))
         if path not in self._tails:
-            wanted = self._verbose or read_asked(run).get("verbose") is True
-            since = self._began if goes_on else None
+            wanted = self._verbose or read_requested(run).get("verbose") is True
+            since = self._began if is_resumed else None
             self._tails[path] = _Tail(run.log, prefix, since) if wanted else None
 
     def show(self) -> None:

@@ -136,7 +136,7 @@ def _commands() -> None:
 def cli(args: list[str] | None = None) -> int:
     """Runs a command; returns its exit code.
 
-    Wrong usage is told on stderr and gives 2, a file that the system refuses gives 1.
+    Wrong usage is reported on stderr and gives 2, a file that the system refuses gives 1.
     """
     try:
         code: Any = _commands.main(args, prog_name="tui-eval", standalone_mode=False)
@@ -170,7 +170,7 @@ def cli(args: list[str] | None = None) -> int:
 
 
 def _say_nothing_of_what_is_half_made() -> None:
-    """An event loop that was being made when the signal came would tell that as it goes."""
+    """An event loop that was being made when the signal came would say that as it goes."""
     import warnings
 
     sys.unraisablehook = lambda _: None

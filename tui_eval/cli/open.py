@@ -95,7 +95,7 @@ def _look_again(file: Path) -> int:
 
 
 async def _look(socket: str) -> SuiteState:
-    """How a suite stands now, told by its engine."""
+    """How a suite stands now, reported by its engine."""
     from tui_eval.commands import Detach
     from tui_eval.feeds.live_feed import LiveFeed
     from tui_eval.fold.suite_state import SuiteState

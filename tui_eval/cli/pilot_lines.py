@@ -69,8 +69,8 @@ def _assumed(plan: Plan) -> Iterator[str]:
 
 
 def _spent(summary: Summary, need: Need) -> tuple[float | None, float | None]:
-    """Tokens and dollars of one run, as the pilot's rollouts that tell theirs spent them."""
-    read, written = summary.told_tokens
+    """Tokens and dollars of one run, as the pilot's rollouts that say theirs spent them."""
+    read, written = summary.known_tokens
     if not summary.with_usage or written is None:
         return None, None
     share = need.rollouts / summary.with_usage

@@ -35,11 +35,11 @@ def command(path: Path, name: str | None, private: bool) -> int:
     from tui_eval.errors import RefusedError
     from tui_eval.runs.hub_push import push_run, retry
     from tui_eval.runs.opening import find_run
-    from tui_eval.runs.run_info import read_asked
+    from tui_eval.runs.run_info import read_requested
 
     try:
         run = find_run(path)
-        name = name or read_asked(run).get("hf_hub_dataset_name")
+        name = name or read_requested(run).get("hf_hub_dataset_name")
     except RefusedError as error:
         return print_faults(error.faults)
     os.environ |= QUIET

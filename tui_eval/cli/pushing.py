@@ -13,10 +13,10 @@ from tui_eval.exit_codes import ExitCode, worst_run
 from tui_eval.runs.hub_push import dataset_name, retry
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.opening import run_started
-from tui_eval.runs.run_info import read_asked
+from tui_eval.runs.run_info import read_requested
 
 
-def push_as_asked(runs: Mapping[int, tuple[RunDir, str]]) -> dict[int, dict[str, Any]]:
+def push_requested(runs: Mapping[int, tuple[RunDir, str]]) -> dict[int, dict[str, Any]]:
     """Pushes those of the runs whose plan asks for it, each under a name of its own.
 
     It says on stderr what becomes of them. A push that fails changes nothing of a run; see
@@ -49,7 +49,7 @@ def code_with_pushes(code: int, pushes: Iterable[Mapping[str, Any]]) -> int:
 
 def dataset_of(run: RunDir) -> str | None:
     """The name of the dataset that a run's rollouts are to go to; None where they go nowhere."""
-    asked = read_asked(run)
+    asked = read_requested(run)
     if asked.get("save_to_hf_hub") is not True:
         return None
     shape = run_started(run)

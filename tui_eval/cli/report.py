@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
-from tui_eval.cli.resume_command import go_on_lines
+from tui_eval.cli.resume_command import resume_lines
 from tui_eval.cli.summary_lines import result_lines
 from tui_eval.errors import Fault
 from tui_eval.events import OUT_OF_BUDGET, STOPPED_EARLY, RunFinished
@@ -21,7 +21,7 @@ from tui_eval.runs.summary_json import json_line
 from tui_eval.text.figures import plural
 
 BAR_WIDTH = 20
-LINES_TOLD = 5
+LINES_SHOWN = 5
 
 
 def print_stdout(lines: Iterable[str]) -> None:
@@ -122,7 +122,7 @@ def ending_lines(state: RunState) -> Iterator[str]:
         why = f" Why: {end.text}." if end.text else ""
         yield f"Interrupted: {state.finished} of {state.total} rollouts are done.{why}"
     if end is not None and end.status != "finished":
-        yield from go_on_lines(RunDir(Path(run.path)), end.status)
+        yield from resume_lines(RunDir(Path(run.path)), end.status)
     if run.saved:
         yield f"Results saved to: {run.path}"
     else:
@@ -140,21 +140,21 @@ def read_run(run: RunDir) -> tuple[RunState, int]:
     return state, held.pid if held is not None else 0
 
 
-def tell_damage(state: RunState) -> None:
+def print_damage(state: RunState) -> None:
     """Says on stderr which lines of a run are no rows, and what contradicts them."""
-    tell_unreadable(state)
+    print_unreadable(state)
     for text in state.end.contradictions if state.end is not None else ():
         warn(f"warning: {text}")
 
 
-def tell_unreadable(state: RunState) -> None:
+def print_unreadable(state: RunState) -> None:
     """Says on stderr which lines of a run are no rows."""
     against = state.end.contradictions if state.end is not None else []
     told = [text for level, text in state.notices if level == "warning" and text not in against]
-    for text in told[:LINES_TOLD]:
+    for text in told[:LINES_SHOWN]:
         warn(f"warning: {text}")
     unseen = max(state.unreadable_lines - len(state.unreadable), 0)
-    more = len(told[LINES_TOLD:]) + unseen
+    more = len(told[LINES_SHOWN:]) + unseen
     if more > 0 and state.run is not None:
         where = f"see the log (4) of tui-eval open {shlex.quote(state.run.path)}"
         warn(f"warning: {plural(more, 'more line')} like that: {where}")
@@ -178,7 +178,7 @@ def report_run(
         print_stdout([*opening_lines(seen), *result_lines(seen, **how)])
         return seen.end.exit_code if seen.end else 1
     state, pid = read or read_run(run)
-    tell_damage(state)
+    print_damage(state)
     if not state.expected and not state.unreadable_lines:
         warn(f"warning: {run.results} is empty: nothing was saved to it yet")
     if pid:

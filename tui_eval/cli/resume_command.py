@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tui_eval.runs.unsaved import Incomplete
 
 AGENT = "osmosis-agent"
-"""Environment of the runs of `tui-eval agent`; the agent loop stands behind an `@`."""
+"""Environment of the runs of `tui-eval agent`; the agent loop is behind an `@`."""
 
 
 def is_of_agent(env_id: str) -> bool:
@@ -38,12 +38,12 @@ def newest_here(is_sought: Callable[[str], bool]) -> tuple[Incomplete | None, st
         The run, and where there is none, a sentence on one that is at work or was begun elsewhere,
         if there is.
     """
-    from tui_eval.runs.run_info import read_asked
+    from tui_eval.runs.run_info import read_requested
     from tui_eval.runs.unsaved import incomplete_runs
 
     another = ""
     for one in incomplete_runs(all_of_them=True):
-        asked = read_asked(one.run)
+        asked = read_requested(one.run)
         unfit = not asked or asked.get("given_inputs") or one.is_complete
         if unfit or not is_sought(one.env_id):
             continue
@@ -63,8 +63,8 @@ def _resuming(env_id: str, run: RunDir) -> str:
     return f"tui-eval {command} --resume {shlex.quote(str(run.path.absolute()))}"
 
 
-def go_on_lines(run: RunDir, status: str) -> Iterator[str]:
-    """How to go on with a run that ended early; nothing where it cannot.
+def resume_lines(run: RunDir, status: str) -> Iterator[str]:
+    """How to resume a run that ended early; nothing where it cannot.
 
     Args:
         status: How it ended.
@@ -106,10 +106,10 @@ def _secrets_of(plan: RunPlan) -> list[str]:
     return words
 
 
-def go_on_suite_lines(
+def suite_resume_lines(
     file: Path, words: Sequence[str], ended: str, runs: Sequence[RunState | None]
 ) -> Iterator[str]:
-    """How to go on with the evaluations of a file.
+    """How to resume the evaluations of a file.
 
     Args:
         words: What is typed beside the file and `--resume`.
@@ -126,13 +126,13 @@ def go_on_suite_lines(
 
 def _own_budgets_spent(runs: Sequence[RunState | None]) -> list[str]:
     """The budgets of the file that evaluations have reached: there they would stop again."""
-    from tui_eval.runs.run_info import read_asked
+    from tui_eval.runs.run_info import read_requested
 
     found: dict[str, None] = {}
     for state in runs:
         if state is None or state.run is None or state.finished == state.total:
             continue
-        asked = read_asked(RunDir(Path(state.run.path)))
+        asked = read_requested(RunDir(Path(state.run.path)))
         for name in BUDGETS:
             limit: Any = asked.get(name)
             if limit is not None and budget_spent(state.tokens, state.cost, **{name: limit}):

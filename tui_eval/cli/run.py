@@ -44,7 +44,7 @@ class GroupedCommand(click.Command):
     """A command whose help shows the options of a run under their headings."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does; an option of hosted evaluations is told for what it is.
+        """As click does; an option of hosted evaluations is named for what it is.
 
         Raises:
             click.UsageError: What was typed is wrong.
@@ -104,7 +104,7 @@ def typed_of(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def run(environment: str | None, raw: dict[str, Any]) -> int:
-    """Starts an engine on what was asked and shows it; returns the exit code of the run.
+    """Starts an engine on what was requested and shows it; returns the exit code of the run.
 
     Args:
         raw: Text of the options that were typed, by name (see `config.options`).
@@ -126,7 +126,7 @@ def run(environment: str | None, raw: dict[str, Any]) -> int:
         from tui_eval.cli.dry_run import show_dry_run
 
         return show_dry_run(request)
-    with collected():  # told with the plan
+    with collected():  # warned of with the plan
         _, faults = parse_values(raw)
     if faults or prints_lines(environment, raw):
         from tui_eval.cli.console import run_in_console
@@ -151,9 +151,9 @@ def _name_newest(raw: dict[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
 
 
 def prints_lines(environment: str | None, raw: Mapping[str, Any]) -> bool:
-    """Whether lines are printed in place of the screen; says so where the screen was asked for.
+    """Whether lines are printed in place of the screen; says so where the screen was requested.
 
-    `TUI_EVAL_SCREEN=0` asks for lines on a terminal too, unless the screen was asked for.
+    `TUI_EVAL_SCREEN=0` asks for lines on a terminal too, unless the screen was requested.
     """
     from tui_eval.cli.screen import has_terminal
 
@@ -170,7 +170,7 @@ def prints_lines(environment: str | None, raw: Mapping[str, Any]) -> bool:
 
 
 def _wants_lines(environment: str | None) -> bool:
-    """Whether a TOML file of evaluations says `debug`; what is wrong with it the engine tells."""
+    """Whether a TOML file of evaluations says `debug`; the engine says what is wrong with it."""
     if environment is None or not environment.endswith(".toml"):
         return False
     import tomllib

@@ -59,12 +59,12 @@ def _watch(
     app: TuiEvalApp,
     at_end: Callable[[RunDir], None] = lambda run: None,
     *,
-    told_elsewhere: bool = False,
+    is_refusal_shown: bool = False,
 ) -> int:
     """Shows the app until it is left; returns the exit code of its run.
 
     Args:
-        told_elsewhere: The caller tells what an engine refused.
+        is_refusal_shown: The caller says what an engine refused.
     """
     from tui_eval.feeds.lazy_feed import LazyFeed
 
@@ -73,7 +73,9 @@ def _watch(
         leave = app.run()
         asked = first.request if isinstance(first, LazyFeed) else None
         abbreviated = bool(((asked or {}).get("raw") or {}).get("abbreviated_summary"))
-        code = leave_app(app, leave, at_end, abbreviated=abbreviated, told_elsewhere=told_elsewhere)
+        code = leave_app(
+            app, leave, at_end, abbreviated=abbreviated, is_refusal_shown=is_refusal_shown
+        )
         if code is None and asked is not None:
             return report_again(app, leave, at_end, abbreviated=abbreviated)
         return code or 0
@@ -102,7 +104,7 @@ def configure_on_screen(draft: Draft) -> int:
         feed = LazyFeed()
         form = ConfigureScreen(EngineFormBackend(), draft, time.time, refused)
         app = _app(feed, form=form, begin=functools.partial(setattr, feed, "request"))
-        code = _watch(app, told_elsewhere=True)
+        code = _watch(app, is_refusal_shown=True)
         if not app.state.refused:
             return code
         draft, refused = form.draft, [Fault(*fault) for fault in app.state.refused]

@@ -66,7 +66,7 @@ def command(
 
 
 def _token(token: str | None, no_token: bool, faults: list[Fault]) -> str | None:
-    """The token that was asked for, a random one, or None for none."""
+    """The token that was requested, a random one, or None for none."""
     from tui_eval.errors import Fault
 
     if no_token:

@@ -27,14 +27,14 @@ def leave_app(
     at_end: Callable[[RunDir], None] = lambda run: None,
     *,
     abbreviated: bool = False,
-    told_elsewhere: bool = False,
+    is_refusal_shown: bool = False,
 ) -> int | None:
     """Ends an engine that the app started, and reports; None where it started none.
 
     Args:
         at_end: Called with the run, also where it goes on detached.
         abbreviated: The summary is without settings and examples.
-        told_elsewhere: The caller tells what an engine refused.
+        is_refusal_shown: The caller says what an engine refused.
     """
     from tui_eval.feeds.lazy_feed import LazyFeed
 
@@ -43,7 +43,7 @@ def leave_app(
         return None
     action, save = (leave.action, leave.save) if leave is not None else ("stop", False)
     engine = feed.inner.engine if feed.inner is not None else None
-    if told_elsewhere and app.state.refused:
+    if is_refusal_shown and app.state.refused:
         return 2 if feed.inner is None or engine is None else _end(feed.inner, engine)
     if app.suite is not None and not app.state.refused:
         if action == "detach" and engine is not None:
@@ -60,7 +60,7 @@ def report_again(
     *,
     abbreviated: bool,
 ) -> int:
-    """Reports what an engine of the app worked on and another one did not go on with."""
+    """Reports what an engine of the app worked on and another one did not resume."""
     save = leave is not None and leave.save
     if app.suite is not None:
         return leave_suite(app.suite, None, save, abbreviated=abbreviated)
@@ -85,12 +85,12 @@ def _leave_run(
     engine = feed.engine if feed is not None else None
     if action == "detach" and engine is not None and state.run is not None:
         run = RunDir(Path(state.run.path))
-        _tell_at_work(run, state, engine.pid)
+        _print_at_work(run, state, engine.pid)
         at_end(run)
         return 0
     if feed is not None and engine is not None:
         _end(feed, engine)
-        if state.run is None and feed.runs:  # the screen had not come to what it was told
+        if state.run is None and feed.runs:  # the screen had not folded what was received
             return max(map(report_run, feed.runs))
     if state.refused:
         return print_faults(Fault(*fault) for fault in state.refused)
@@ -108,7 +108,7 @@ def _leave_run(
     return code
 
 
-def _tell_at_work(run: RunDir, state: RunState, pid: int) -> None:
+def _print_at_work(run: RunDir, state: RunState, pid: int) -> None:
     from tui_eval.cli.pushing import dataset_of
     from tui_eval.cli.report import print_stdout, running_lines, warn
 
@@ -118,7 +118,7 @@ def _tell_at_work(run: RunDir, state: RunState, pid: int) -> None:
 
 
 def detach_suite(suite: SuiteState, pid: int) -> int:
-    """Tells how to come back to evaluations that go on without the screen; returns 0."""
+    """Says how to come back to evaluations that go on without the screen; returns 0."""
     from tui_eval.cli.suite_console import show_at_work
 
     show_at_work(suite, pid)
@@ -139,7 +139,7 @@ def leave_suite(
         code: The exit code of its engine, where that is known.
         save: Unsaved evaluations are saved for good.
         abbreviated: The summary is without settings and examples.
-        pushes: What was asked to be pushed is; its engine was started here.
+        pushes: Runs are pushed where that was requested; its engine was started here.
     """
     from tui_eval.cli.report import warn
     from tui_eval.cli.suite_console import SuiteConsole
@@ -158,7 +158,7 @@ def leave_suite(
 
 
 def _end(feed: LiveFeed, engine: EngineProcess) -> int:
-    """Ends the engine and tells its exit code; asked again meanwhile it ends it at once."""
+    """Ends the engine and returns its exit code; called again meanwhile it ends it at once."""
     try:
         from tui_eval.cli.report import warn
 
@@ -183,13 +183,13 @@ def end_at_once(feed: LiveFeed, engine: EngineProcess) -> int:
 
 
 def _report(run: RunDir, state: RunState, *, abbreviated: bool) -> int:
-    from tui_eval.cli.pushing import code_with_pushes, dataset_of, push_as_asked
+    from tui_eval.cli.pushing import code_with_pushes, dataset_of, push_requested
     from tui_eval.cli.report import read_run, report_run
 
     code = report_run(run, state, abbreviated=abbreviated)
     if dataset_of(run) is not None:
         end = read_run(run)[0].end
-        pushes = push_as_asked({0: (run, end.status if end else "running")})
+        pushes = push_requested({0: (run, end.status if end else "running")})
         code = code_with_pushes(code, pushes.values())
     return code
 
@@ -208,7 +208,7 @@ def kept(run: RunDir) -> RunDir:
 
 
 def wait_while(is_at_work: Callable[[], bool]) -> None:
-    """Waits for an engine that was told to stop, as long as it may take."""
+    """Waits for an engine that was asked to stop, as long as it may take."""
     from tui_eval.engine.transport.launcher import STOPS_WITHIN_S
 
     deadline = time.monotonic() + STOPS_WITHIN_S

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tui_eval.cli.error_lines import ErrorLines
-from tui_eval.cli.pushing import code_with_pushes, dataset_of, push_as_asked
+from tui_eval.cli.pushing import code_with_pushes, dataset_of, push_requested
 from tui_eval.cli.report import (
     print_json,
     print_stderr,
@@ -20,7 +20,7 @@ from tui_eval.cli.report import (
     read_run,
     warn,
 )
-from tui_eval.cli.resume_command import go_on_suite_lines, short_path
+from tui_eval.cli.resume_command import short_path, suite_resume_lines
 from tui_eval.cli.summary_lines import met, missing_column_lines
 from tui_eval.cli.table_lines import metric_lines, table_lines, table_width
 from tui_eval.cli.waiting_lines import WaitingLines
@@ -43,7 +43,7 @@ WAITING = "waiting"
 
 
 class SuiteConsole:
-    """Prints what the root of several evaluations tells; silent where there is one run alone.
+    """Prints what the root of several evaluations says; silent where there is one run alone.
 
     Args:
         state: What another listener saw of them.
@@ -62,13 +62,13 @@ class SuiteConsole:
         self._waiting = WaitingLines()
         self._errors = ErrorLines()
 
-    def tell(self, event: Event) -> None:
+    def handle(self, event: Event) -> None:
         """Takes in an event and says what there is to say of it."""
         self.state.apply(event)
         if isinstance(event, SuiteStarted):
             self._say([*self._opening_lines(event), ""])
         elif isinstance(event, EvaluationMoved) and event.index < len(self.state.evaluations):
-            self._tell_moved(event, self.state.evaluations[event.index])
+            self._print_moved(event, self.state.evaluations[event.index])
 
     def _opening_lines(self, event: SuiteStarted) -> Iterator[str]:
         count = len(event.evaluations)
@@ -82,17 +82,17 @@ class SuiteConsole:
         models = dict.fromkeys(one.model for one in event.evaluations)
         yield f"{'Model' if len(models) == 1 else 'Models'}: {', '.join(models)}"
 
-    def _tell_moved(self, event: EvaluationMoved, one: EvaluationState) -> None:
+    def _print_moved(self, event: EvaluationMoved, one: EvaluationState) -> None:
         name = self._name(event.index)
         if event.status == "running" and event.index not in self._begun:
             self._begun.add(event.index)
-            self._tell_begun(event, one)
+            self._print_begun(event, one)
         elif one.is_over and event.index not in self._ended:
             self._ended.add(event.index)
             if event.status in ("refused", "failed"):
                 warn(f"error: {name}: {event.status}: {event.text}")
             if event.errored:
-                self._tell_errors(name, RunDir(Path(event.path)))
+                self._print_errors(name, RunDir(Path(event.path)))
             if event.status == "refused":
                 if one.listed.total:
                     self._say([f"Now {plural(self.state.rollouts, 'rollout')} in all"])
@@ -102,7 +102,7 @@ class SuiteConsole:
                 word += " with many errors"
             self._say([f"{name}: {word}, {_ending(event)}"])
 
-    def _tell_begun(self, event: EvaluationMoved, one: EvaluationState) -> None:
+    def _print_begun(self, event: EvaluationMoved, one: EvaluationState) -> None:
         """Says that an evaluation is worked on; a complete one only ends."""
         if event.finished and event.finished >= one.total:
             self._complete.add(event.index)
@@ -123,18 +123,18 @@ class SuiteConsole:
         varies = ", ".join(_varying(listed))
         return f"{number} {listed.title}" + (f" ({varies})" if varies else "")
 
-    def _tell_errors(self, name: str, run: RunDir) -> None:
+    def _print_errors(self, name: str, run: RunDir) -> None:
         """Some errors of an evaluation that is over, of each kind a few over all of them."""
         state, _ = read_run(run)
         for row, kind in sorted(state.errors.items()):
-            self._errors.tell(
+            self._errors.print(
                 kind,
                 f"{name}: example {state.example_id(row)}, rollout {number_of_row(state, row)}",
                 state.run.env_id if state.run else "",
                 functools.partial(read_rollout, run, row, state.offset[row], state.length[row]),
             )
 
-    def tell_progress(self) -> None:
+    def print_progress(self) -> None:
         """Says how far all of it is, now and then."""
         every = self.state.evaluations
         finished, total = sum(one.last.finished for one in every), self.state.rollouts
@@ -182,7 +182,7 @@ class SuiteConsole:
 
     def _push(self, runs: list[RunState | None]) -> dict[int, dict[str, Any]]:
         """What became of the pushes that the file asks for, by the place of the evaluation."""
-        return push_as_asked(
+        return push_requested(
             {
                 place: (RunDir(Path(state.run.path)), one.last.status)
                 for place, (one, state) in enumerate(zip(self.state.evaluations, runs, strict=True))
@@ -236,7 +236,7 @@ class SuiteConsole:
         yield from self._never_begun()
         if finished < len(every) and (started := self.state.started) is not None:
             ended = self.state.end.status if self.state.end else ""
-            yield from go_on_suite_lines(Path(started.path), started.words, ended, runs)
+            yield from suite_resume_lines(Path(started.path), started.words, ended, runs)
         yield from _path_lines([Path(one.last.path) for one, _ in found])
 
     def _never_begun(self) -> Iterator[str]:
@@ -259,7 +259,9 @@ def show_at_work(suite: SuiteState, pid: int) -> None:
 
 
 def what_varies(listed: ListedEvaluation) -> str:
-    """What tells an evaluation from the others in a table that has columns for their sizes."""
+    """What distinguishes an evaluation from the others in a table that has columns for their
+    sizes.
+    """
     text = ", ".join(_varying(listed, without=("num_examples", "rollouts_per_example")))
     if listed.title == listed.env_id:
         return text
@@ -288,7 +290,7 @@ def _ending(event: EvaluationMoved) -> str:
 
 
 def _read(one: EvaluationState) -> RunState | None:
-    """An evaluation's run from the disk, ended as it was told; None where it never began."""
+    """An evaluation's run from the disk, ended as it was reported; None where it never began."""
     run = RunDir(Path(one.last.path))
     if not one.last.path or not run.path.exists():
         return None

@@ -32,7 +32,7 @@ def table_lines(
     """One line an evaluation, under a line of titles; the widest names are cut where they must.
 
     Args:
-        varies: What tells each evaluation from the others, in their order; found out where None.
+        varies: What distinguishes each evaluation, in their order; found out where None.
         width: Columns to keep to.
     """
     if not summaries:
@@ -130,7 +130,7 @@ def _cells(summary: Summary, varies: str) -> dict[str, str]:
         interval = f" {reward_text(reward.low)}–{reward_text(reward.high)}"
     last = summary.pass_rates[-1] if summary.pass_rates else None
     whole = last is not None and last.k == summary.run.rollouts_per_example
-    untold = summary.told_tokens[1] is None
+    untold = summary.known_tokens[1] is None
     doubtful = has_many_errors(summary.errored, summary.finished)
     return {
         "environment": one_line(summary.run.env_id, 60),

@@ -24,7 +24,7 @@ class WaitingLines:
         self._said = (0, 0.0)
 
     def something_said(self) -> None:
-        """Another line told how far the run is: there is no hurry for one more."""
+        """Another line reported how far the run is: there is no hurry for one more."""
         self._said_at = time.monotonic()
 
     def line(self, sleeping: int, cause: str, again_at: float) -> str | None:

@@ -40,7 +40,7 @@ class Gate:
 
     Args:
         token: None where everybody is let in who can reach the server.
-        host: What the server was told to listen on.
+        host: What the server listens on.
         port: Where it listens.
         public_url: Where a proxy shows it, if it does.
     """
@@ -104,7 +104,7 @@ class Gate:
         return response
 
     def _is_ours(self, host: str) -> bool:
-        """Whether a Host header names this machine; an address cannot be bound anew by others."""
+        """Whether a Host header names this machine; an address cannot be bound again by others."""
         try:
             name = (URL(f"http://{host}").host or "").lower()
         except ValueError:
@@ -125,7 +125,7 @@ class Gate:
 
 
 async def harden(request: web.Request, response: web.StreamResponse) -> None:
-    """Nothing is loaded from elsewhere, framed by others, kept, or told to other pages."""
+    """Nothing is loaded from elsewhere, framed by others, kept, or reported to other pages."""
     response.headers["Content-Security-Policy"] = POLICY
     response.headers["Referrer-Policy"] = "no-referrer"
     response.headers["X-Content-Type-Options"] = "nosniff"

@@ -143,4 +143,4 @@ class WebScreen(AppService):
         signal_group(self._process.pid, signal.SIGKILL)
 
     async def _close(self) -> None:
-        """Never asked for: the web socket is closed when the process has ended."""
+        """Never requested: the web socket is closed when the process has ended."""

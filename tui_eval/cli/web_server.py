@@ -118,7 +118,7 @@ class WebServer(Server):
     ) -> Sequence[str] | None:
         """What a new tab shows: the run that another tab has begun, where there is one.
 
-        A page that is loaded anew begins anew; its socket of before closes about now.
+        A page that is loaded again begins again; its socket of before closes about now.
 
         Args:
             early: Takes what the tab asks for meanwhile.

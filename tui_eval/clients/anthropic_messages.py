@@ -116,5 +116,5 @@ class AnthropicMessagesClient(
         return self.with_origin(from_anthropic_answer(response))
 
     def usage_of(self, response: Any) -> Usage | None:
-        """The tokens that an answer tells, usable or not."""
+        """The tokens that an answer reports, usable or not."""
         return from_anthropic_usage(getattr(response, "usage", None))

@@ -110,14 +110,14 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
         return response
 
     def endpoint_url(self) -> str:
-        """Where requests go; empty where a client that was handed in does not tell."""
+        """Where requests go; empty where a client that was handed in does not say."""
         if self.config is not None:
             return self.config.api_base_url
         return str(getattr(self._client, "base_url", ""))
 
     @property
     def client(self) -> ClientT:
-        """The SDK's client, for calls that this class does not make; made when it is asked for."""
+        """The SDK's client, for calls that this class does not make; made when it is requested."""
         return self._client
 
     @cached_property
@@ -163,7 +163,7 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
         """The answer in our types."""
 
     def usage_of(self, response: ResponseT) -> Usage | None:
-        """The tokens that an answer tells, usable or not; None where it tells none."""
+        """The tokens that an answer reports, usable or not; None where it reports none."""
         return None
 
     @abstractmethod
@@ -193,7 +193,7 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
             model: Its name at the endpoint.
             sampling_args: Sent with the request; those set to None are left out.
             tools: What the model may call.
-            state: The rollout that asks; its observer hears of waits between attempts.
+            state: The rollout that asks; its observer is notified of waits between attempts.
             **kwargs: Further arguments of the native call.
 
         Raises:
@@ -223,15 +223,15 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
         except InvalidModelResponseError as error:
             if self.config is not None:
                 error.args = (f"{error} (from {self.config.api_base_url})",)
-            error.usage = self._told_usage(native)
+            error.usage = self._reported_usage(native)
             raise
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             text = f"the answer cannot be read: {type(error).__name__}: {error}"
             unreadable = InvalidModelResponseError(text)
-            unreadable.usage = self._told_usage(native)
+            unreadable.usage = self._reported_usage(native)
             raise unreadable from error
 
-    def _told_usage(self, native: ResponseT) -> Usage | None:
+    def _reported_usage(self, native: ResponseT) -> Usage | None:
         try:
             return self.usage_of(native)
         except (AttributeError, LookupError, TypeError, ValueError):
@@ -261,7 +261,7 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
 
 
 def key_of_client(client: Any) -> str:
-    """The key that a client, ours or another, sends; empty where it has none, or tells none."""
+    """The key that a client, ours or another, sends; empty where it has none, or says none."""
     if isinstance(client, Client):
         made, key = vars(client).get("_client"), client._api_key  # none is made for this
     else:

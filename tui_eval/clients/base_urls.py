@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 VERSION = "/v1"
 ROUTES = ("/chat/completions", "/completions", "/responses", "/messages", "/models")
-"""What stands behind a base URL; the longer one of two first."""
+"""What is behind a base URL; the longer one of two first."""
 PLAIN_QUERIES = frozenset(("api-version",))
 """Names of query parameters that hold no secret: Azure's."""
 _NO_ROUTE = (404, 405)

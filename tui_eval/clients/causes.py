@@ -73,11 +73,11 @@ _WORDS = re.compile(r"\s+")
 
 
 def cause_of(error: BaseException, url: str = "") -> Cause | None:
-    """The cause of a call that brought no answer; None where it cannot be told.
+    """The cause of a call that brought no answer; None where it is not known.
 
     Args:
         error: Of an SDK or an http library; what it came from is looked through.
-        url: What was asked, for its host and its proxy.
+        url: What was requested, for its host and its proxy.
     """
     links = list(_chain(error))
     proxy = proxy_found(url) if url else None

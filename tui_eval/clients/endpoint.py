@@ -18,7 +18,7 @@ from tui_eval.clients.faults import connection_error, status_error
 from tui_eval.clients.http_session import HttpSession
 from tui_eval.clients.proxies import proxy_of
 from tui_eval.clients.sampling import PLAIN, CallOptions
-from tui_eval.clients.wire.failed_answers import ToldError, read_whole, sdk_error
+from tui_eval.clients.wire.failed_answers import ReportedError, read_whole, sdk_error
 
 # The content was decompressed and put together.
 _NO_LONGER_TRUE = ("content-encoding", "transfer-encoding", "content-length")
@@ -32,7 +32,7 @@ class Endpoint:
 
     Goes by the session under the SDK's client: pool, limits, proxies and time-outs are those of
     the SDK's own calls. What is left out is what costs most there: building options, requests and
-    answers anew on every floor, and validating the answer with pydantic.
+    answers again on every floor, and validating the answer with pydantic.
 
     Args:
         sdk: Imports the module `openai` or `anthropic`, whose exceptions are raised.
@@ -94,7 +94,7 @@ class Endpoint:
             raise status_error(self._sdk(), _response(answer, content, request))
         try:
             return read_whole(content, kind, url)
-        except ToldError as error:
+        except ReportedError as error:
             request = httpx2.Request("POST", str(url), headers=headers, content=payload)
             failure = sdk_error(error, self._sdk(), request)
         raise failure
@@ -109,7 +109,7 @@ class Endpoint:
 
         Args:
             read: Called with an answer that is a success; may raise httpx2's errors for one that
-                is not whole, and `ToldError` for an error that came in its place.
+                is not whole, and `ReportedError` for an error that came in its place.
 
         Raises:
             openai.APIError, anthropic.APIError: A status that is no success, no whole answer, or
@@ -129,7 +129,7 @@ class Endpoint:
                 refusal = _response(answer, await answer.read(), request)
         except (httpx2.HTTPError, TimeoutError) as error:
             raise connection_error(self._sdk(), request, error) from error
-        except ToldError as error:
+        except ReportedError as error:
             failure = sdk_error(error, self._sdk(), request)
         else:
             failure = status_error(self._sdk(), refusal)

@@ -120,7 +120,7 @@ def what_came_instead(answer: Any, wanted: str) -> str | None:
 
 
 def error_in_answer(error: Any) -> str:
-    """What people are told of an error that came as an answer."""
+    """What people are shown of an error that came as an answer."""
     return f"the endpoint answered with an error: {server_message(error)}"
 
 
@@ -146,7 +146,7 @@ def describe(error: Exception, timeout: float | None) -> str:
 
 
 def advice(error: Exception, credential: str = "") -> str:
-    """What to look at after a failed call, to stand behind its line; empty where nothing helps.
+    """What to look at after a failed call, to put behind its line; empty where nothing helps.
 
     Args:
         credential: Which key was sent, and how; for answers that refuse it.

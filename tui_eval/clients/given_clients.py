@@ -92,11 +92,11 @@ async def ask_sdk(
     Args:
         call: Makes the call.
         retries: How it is made again after passing failures.
-        state: A rollout's state; its observer hears of the waits.
+        state: A rollout's state; its observer is notified of the waits.
         tries_by_itself: Whether the client has tried again already where the call raises.
 
     Raises:
-        ToldError: The answer says that the call failed, with a status.
+        ReportedError: The answer says that the call failed, with a status.
         InvalidModelResponseError: It says so without one.
         Exception: What the call raised.
     """

@@ -61,5 +61,5 @@ class OpenAIChatCompletionsClient(OpenAISdkClient[list[dict[str, Any]]]):
         return self.with_origin(from_chat_answer(response), response.choices[0].message)
 
     def usage_of(self, response: Any) -> Usage | None:
-        """The tokens that an answer tells, usable or not."""
+        """The tokens that an answer reports, usable or not."""
         return from_chat_usage(getattr(response, "usage", None))

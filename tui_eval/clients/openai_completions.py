@@ -6,7 +6,7 @@ from typing import Any
 
 from tui_eval.clients.openai_sdk import OpenAISdkClient
 from tui_eval.clients.wire.answer_stream import AnswerStream, Hear, more_logprobs
-from tui_eval.clients.wire.answer_struct import take_told
+from tui_eval.clients.wire.answer_struct import copy_known
 from tui_eval.clients.wire.completions_answer import CompletionAnswer, CompletionChoice
 from tui_eval.clients.wire.completions_translation import (
     check_completion_answer,
@@ -24,7 +24,7 @@ _LATEST = ("prompt_token_ids", "routed_experts", "error")
 
 
 class CompletionStream(AnswerStream):
-    """Parts of one answer, put together; the text of the first choice is heard."""
+    """Parts of one answer, put together; the text of the first choice is streamed."""
 
     EVENT = CompletionAnswer
     COUNTS_WHEN_ASKED = True
@@ -47,11 +47,11 @@ class CompletionStream(AnswerStream):
 
     def add(self, event: CompletionAnswer) -> None:
         """Takes in the next part."""
-        take_told(self._answer, event, _TOP)
+        copy_known(self._answer, event, _TOP)
         for part in event.choices or ():
             place = part.index or 0
             choice = self._choices.setdefault(place, CompletionChoice(place))
-            take_told(choice, part, _LATEST)
+            copy_known(choice, part, _LATEST)
             if not says_nothing(part.finish_reason):
                 choice.finish_reason = part.finish_reason
             if part.token_ids is not None:
@@ -72,7 +72,7 @@ class CompletionStream(AnswerStream):
 
 
 class OpenAICompletionsClient(OpenAISdkClient[str]):
-    """Speaks `/completions`: the model goes on with a text; see `Client`.
+    """Speaks `/completions`: the model continues a text; see `Client`.
 
     The prompt is the text of all messages, without roles and without any chat template. Tools,
     images and sound cannot be sent; asking for them is a `ModelError`.
@@ -123,5 +123,5 @@ class OpenAICompletionsClient(OpenAISdkClient[str]):
         return from_completion_answer(response)
 
     def usage_of(self, response: Any) -> Usage | None:
-        """The tokens that an answer tells, usable or not."""
+        """The tokens that an answer reports, usable or not."""
         return from_chat_usage(getattr(response, "usage", None))

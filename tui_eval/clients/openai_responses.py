@@ -73,5 +73,5 @@ class OpenAIResponsesClient(OpenAISdkClient[list[dict[str, Any]]]):
         return self.with_origin(from_responses_answer(response))
 
     def usage_of(self, response: Any) -> Usage | None:
-        """The tokens that an answer tells, usable or not."""
+        """The tokens that an answer reports, usable or not."""
         return from_responses_usage(getattr(response, "usage", None))

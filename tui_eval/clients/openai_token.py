@@ -27,7 +27,7 @@ class OpenAIChatCompletionsTokenClient(OpenAIChatCompletionsClient):
     completion with the prompt's ids in `tokens`. They are those of the turn before, exactly as the
     model made them, and what `/tokenize` beside `/v1` says of the messages since; a model is thus
     trained on what it saw. Where that cannot be had (first turn, images, a cut-off turn, a template
-    that rewrites what was said) messages are sent. Token ids and log probabilities are asked for
+    that rewrites what was said) messages are sent. Token ids and log probabilities are requested
     in every call.
 
     This is written after the documentation of those routes and checked against a scripted endpoint,
@@ -68,7 +68,8 @@ class OpenAIChatCompletionsTokenClient(OpenAIChatCompletionsClient):
         model: str | None = None,
         sampling_args: Mapping[str, Any] = _NOTHING,
     ) -> list[int] | None:
-        """The ids of a prompt that goes on from an earlier turn; subclasses may have their own way.
+        """The ids of a prompt that continues from an earlier turn; subclasses may have their own
+        way.
 
         Args:
             state: The rollout that asks, or None.

@@ -30,7 +30,7 @@ of a time that was silent for the most part, in which more might have been let t
 GUESS_GROWS_BY = 1 / 2
 """How much faster it goes after each request while nothing was learnt yet."""
 GUESS_OVER_S = 5.0
-"""A first guess lets all through who wait, over the time that was asked for; at most over this."""
+"""A first guess lets all through who wait, over the time that was requested; at most over this."""
 MANY = 30
 KEPT = 0.7
 """Where so many were let through, an endpoint may have had them in store while all were silent: the

@@ -81,7 +81,9 @@ FILTERED = (
 _OVERLONG_STATUSES = (400, 413, 422)
 _FILTERED_STATUSES = (400, 403, 422, 451)
 _OF_A_RATE = ("rate limit", "rate_limit", "per minute", "per day", "(tpm)", "(tpd)")
-"""What limits on tokens a minute are told with, whose words are like those of a full context."""
+"""What limits on tokens a minute are reported with, whose words are like those of a full
+context.
+"""
 _CONTEXT = re.compile(r"maximum context length is (\d+)")
 _ASKED = re.compile(
     r"max_(?:completion_|new_)?tokens\W+(?:or\W+max_\w+\W+)?(?:is too large: |= ?)(\d+)"

@@ -31,7 +31,7 @@ _DEEPEST = 6
 LONGEST_TEXT = 10_000
 
 
-def asked_wait(headers: Mapping[str, str], body: Any = None) -> float | None:
+def requested_wait(headers: Mapping[str, str], body: Any = None) -> float | None:
     """Seconds that a refusal asks to wait, at most ten minutes; None where it names no time.
 
     Looked for in `retry-after-ms`; `retry-after` as seconds, a duration or a date, and what is
@@ -107,7 +107,7 @@ def _in_words(text: str) -> float | None:
 
 
 def _texts(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
-    """Every text and number of a body, with the key that it stands under."""
+    """Every text and number of a body, with the key that it is under."""
     if isinstance(value, str):
         yield name, value[:LONGEST_TEXT]
     elif type(value) in (int, float):

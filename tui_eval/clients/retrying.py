@@ -19,7 +19,7 @@ from tui_eval.clients import pacing
 from tui_eval.clients.causes import cause_of
 from tui_eval.clients.faults import server_message, url_of
 from tui_eval.clients.pacing import Pace, pace_of
-from tui_eval.clients.retry_after import asked_wait
+from tui_eval.clients.retry_after import requested_wait
 from tui_eval.clients.secrets import Secrets
 from tui_eval.observer import CLOCK, SILENT, Observer
 from tui_eval.open_files import REASON, is_out_of_files
@@ -31,7 +31,7 @@ Answer = TypeVar("Answer")
 FIRST_WAIT = 0.5
 LONGEST_BACKOFF = 60.0
 NOT_TOLD_S = 0.25
-"""Seconds; for a turn that comes sooner no slot is given back, and nobody is told."""
+"""Seconds; for a turn that comes sooner no slot is given back, and nobody is notified."""
 STARVES_MOST = 4
 """So often a request waits for a file that it may open, which is about ten seconds."""
 WORDS = 160
@@ -48,7 +48,7 @@ class Retries:
         most: How often one is, after passing faults that are no refusals; 0 for never, also
             after refusals.
         pace: The endpoint's.
-        secrets: Hidden in what is told of a wait.
+        secrets: Hidden in the reason of a wait.
     """
 
     most: int = 0
@@ -133,7 +133,7 @@ class _Request(Generic[Answer]):
         if is_out_of_files(error):
             self._starve()
             return
-        asked = asked_wait(headers_of(error), getattr(error, "body", None))
+        asked = requested_wait(headers_of(error), getattr(error, "body", None))
         self._reason = self._retries.secrets.hide(reason_of(error))
         self._is_paced = asked is not None
         if is_refusal(error):
@@ -220,7 +220,10 @@ def is_refusal(error: BaseException) -> bool:
     status = getattr(error, "status_code", None)
     if status in _REFUSALS or _is_overload(error):
         return True
-    return status == 503 and asked_wait(headers_of(error), getattr(error, "body", None)) is not None
+    return (
+        status == 503
+        and requested_wait(headers_of(error), getattr(error, "body", None)) is not None
+    )
 
 
 def _is_overload(error: BaseException) -> bool:
@@ -287,7 +290,7 @@ def is_quota_spent(error: BaseException) -> bool:
     text = f"{getattr(error, 'code', None)} {_as_text(body) if body else error}"
     if _SPENT.search(text):
         return True
-    return bool(_DOUBTFUL.search(text)) and asked_wait({}, body) is None
+    return bool(_DOUBTFUL.search(text)) and requested_wait({}, body) is None
 
 
 def _as_text(body: Any) -> str:

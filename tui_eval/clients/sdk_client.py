@@ -19,7 +19,7 @@ from tui_eval.clients.refused_parameters import LearntParameters, Refusals, inst
 from tui_eval.clients.retrying import Retries, send_with_retries
 from tui_eval.clients.sampling import CallOptions
 from tui_eval.clients.wire.answer_stream import AnswerStream
-from tui_eval.clients.wire.failed_answers import ToldError, read_whole, sdk_error
+from tui_eval.clients.wire.failed_answers import ReportedError, read_whole, sdk_error
 from tui_eval.errors import InvalidModelResponseError
 from tui_eval.observer import SILENT
 from tui_eval.types import ClientConfig
@@ -98,7 +98,7 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         return read_base_url(typed)
 
     def sdk_headers(self, config: ClientConfig) -> dict[str, str]:
-        """What the SDK's client would send, but for what only tells which machine this is."""
+        """What the SDK's client would send, but for what only identifies this machine."""
         made: Any = self.client
         headers = text_headers({**made.auth_headers, **made.default_headers})
         return {name: text for name, text in headers.items() if not name.startswith("x-stainless-")}
@@ -117,7 +117,7 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         state: Any,
         refusals: Refusals | None = None,
     ) -> Any:
-        """The native answer to one request body; where it is streamed, its text is heard.
+        """The native answer to one request body; streamed text goes to the observer.
 
         Args:
             body: The request; sent once more where a parameter is refused that can be left out.
@@ -289,12 +289,12 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         try:
             single, retries = self._by_sdk
             return await ask_sdk(send, retries, state, tries_by_itself=single is self.client)
-        except ToldError as error:
+        except ReportedError as error:
             raise self._as_sdk_error(error) from None
         except (json.JSONDecodeError, self.sdk().APIResponseValidationError) as error:
             raise InvalidModelResponseError(f"the answer is no usable JSON: {error}") from error
 
-    def _as_sdk_error(self, error: ToldError) -> Exception:
+    def _as_sdk_error(self, error: ReportedError) -> Exception:
         import httpx2
 
         url = str(getattr(self.client, "base_url", "")).rstrip("/") + self.PATH

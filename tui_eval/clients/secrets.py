@@ -19,7 +19,7 @@ class Secrets:
 
     @classmethod
     def of(cls, api_key: str | None, headers: Mapping[str, str]) -> Secrets:
-        """The key, and the value of every header whose name tells that it is a credential."""
+        """The key, and the value of every header whose name says that it is a credential."""
         told = [
             text
             for name, value in headers.items()
@@ -62,5 +62,5 @@ class Secrets:
 
 
 def is_telling(header: str) -> bool:
-    """Whether a header's name tells that it carries a credential."""
+    """Whether a header's name says that it carries a credential."""
     return any(part in header.lower() for part in _TELLING)

@@ -29,7 +29,7 @@ async def read_stream(
 
     Raises:
         httpx2.RemoteProtocolError: The stream ended before anything said why the answer does.
-        ToldError: The endpoint said in the middle of it what went wrong, with a status.
+        ReportedError: The endpoint said in the middle of it what went wrong, with a status.
         InvalidModelResponseError: It said so without one, or a part is no JSON or not of the
             protocol.
     """

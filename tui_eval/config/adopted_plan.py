@@ -15,7 +15,7 @@ from tui_eval.errors import Fault, RefusedError
 from tui_eval.fold.saved_values import mapping
 from tui_eval.runs.formats.recognising import Format
 from tui_eval.runs.layout import RESULTS, RunDir, is_unsaved
-from tui_eval.runs.run_info import asked_shape, format_of_run, read_facts
+from tui_eval.runs.run_info import format_of_run, read_facts, requested_shape
 
 _ADDED_TO = (Format.OURS, Format.VERIFIERS)
 _SAMPLING = ("sampling_args", "max_tokens", "temperature")
@@ -32,20 +32,20 @@ _GIVE = {
 """What to type for what metadata lacks."""
 
 
-def plan_to_go_on_with(
+def plan_to_resume(
     run: RunDir, env_id: str | None, typed: Mapping[str, Any], wrong: Sequence[Fault] = ()
 ) -> RunPlan:
     """The plan in a run's run.toml; where there is none, what its metadata.json amounts to.
 
-    What that does not tell is taken from what was typed.
+    What that does not say is taken from what was typed.
 
     Args:
         env_id: The environment that was typed, if any.
         typed: The values of the options that were typed, by name.
-        wrong: What is wrong with others, told with what lacks.
+        wrong: What is wrong with others, reported with what lacks.
 
     Raises:
-        RefusedError: Neither is there, or something is told and typed nowhere; says all of it.
+        RefusedError: Neither is there, or something is reported and typed nowhere; says all of it.
     """
     format = format_of_run(run)
     if run.plan.exists() or (run.name == RESULTS and not run.metadata.exists()):
@@ -80,9 +80,9 @@ def option_values(plan: RunPlan) -> dict[str, Any]:
 def _known(
     facts: Mapping[str, Any], env_id: str | None, typed: Mapping[str, Any]
 ) -> tuple[dict[str, Any], Any]:
-    """What is told or typed, None for what is neither, and the protocol of the endpoint."""
+    """What is reported or typed, None for what is neither, and the protocol of the endpoint."""
     url, key_var, client_type = _served_at(facts, typed)
-    examples, rollouts = asked_shape(facts)
+    examples, rollouts = requested_shape(facts)
     known = {
         "env_id": facts.get("env_id") or facts.get("env") or env_id,
         "model": facts.get("model") or typed.get("model"),
@@ -97,7 +97,7 @@ def _known(
 
 
 def _refuse_gaps(run: RunDir, known: Mapping[str, Any], wrong: Sequence[Fault]) -> None:
-    """Names everything that is told and typed nowhere.
+    """Names everything that is reported and typed nowhere.
 
     Raises:
         RefusedError: There is such a thing.
@@ -115,7 +115,7 @@ def _refuse_gaps(run: RunDir, known: Mapping[str, Any], wrong: Sequence[Fault]) 
 def _served_at(facts: Mapping[str, Any], typed: Mapping[str, Any]) -> tuple[str, str | None, str]:
     """Where the model is served, the variable with the key, and the protocol.
 
-    A URL that is told or typed has the key that the registry or a provider's name gives for it;
+    A URL that is reported or typed has the key that the registry or a provider's name gives for it;
     where there is none, an alias or a provider that was typed has one.
 
     Returns:
@@ -145,7 +145,7 @@ def _provider_of(url: str) -> Provider | None:
 
 
 def _sampling(facts: Mapping[str, Any], typed: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What somebody asked for, without what verifiers writes into every run; None if not known."""
+    """What somebody requested, without what verifiers writes into every run; None if not known."""
     if facts.keys().isdisjoint(_SAMPLING):
         facts = typed
     if facts.keys().isdisjoint(_SAMPLING):

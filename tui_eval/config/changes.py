@@ -31,7 +31,7 @@ class Change(BaseModel):
         name: The setting, where it has keys with the one that differs: `env_args.split`; `dataset`,
             `env_version`, or a part of the code: `code.FILE`, `rubric.FUNCTION`, `judge.model`.
         before, now: JSON text, `nothing` where there is no such key; of a dataset or file what was
-            done and differs is told in words.
+            done and differs is reported in words.
         at: When it was accepted, ISO 8601 in UTC.
     """
 
@@ -60,10 +60,10 @@ def text_change(name: str, before: str | None, now: str | None) -> Change:
 
 
 def changes(asked: Mapping[str, Any], before: Mapping[str, Any]) -> list[Change]:
-    """The settings of rows that are asked for now and were others in the run, key by key.
+    """The settings of rows that are requested now and were others in the run, key by key.
 
     Args:
-        asked: By name; what is missing or None was not asked for.
+        asked: By name; what is missing or None was not requested.
     """
     found: list[Change] = []
     for name in KEPT:
@@ -88,7 +88,7 @@ def _by_key(name: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> Ite
 
 
 def change_faults(found: Iterable[Change], where: str, hint: str) -> list[Fault]:
-    """Why a run does not go on with changes."""
+    """Why a run is not resumed with changes."""
     return [Fault(where, str(one), hint) for one in found]
 
 
@@ -99,7 +99,7 @@ def size_of(name: str, before: Mapping[str, Any]) -> int:
 
 
 def same_size(asked: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
-    """Whether a run has as many examples and rollouts of each as are asked for."""
+    """Whether a run has as many examples and rollouts of each as are requested."""
     wanted = {name: asked[name] for name, _, _ in _SIZES if asked.get(name) is not None}
     return all(now in (before[name], size_of(name, before)) for name, now in wanted.items())
 
@@ -114,7 +114,7 @@ def misfits(
     """What nobody can accept: another environment, other examples, or less than the run has.
 
     Args:
-        asked: Settings by name; what is missing or None was not asked for.
+        asked: Settings by name; what is missing or None was not requested.
         where: What named the run: `--resume`, or an argument of a function.
         flags: What a command calls settings in place of the usual flags.
     """

@@ -15,14 +15,14 @@ def command_words(target: str, raw: Mapping[str, Any]) -> list[str]:
     """The words of a command line that amounts to a request.
 
     Args:
-        target: An environment, or a TOML file of evaluations; empty where a run goes on.
+        target: An environment, or a TOML file of evaluations; empty where a run is resumed.
         raw: Text of the options, as `Request.raw` has it.
     """
     return ["tui-eval", "run", *([target] if target else []), *_option_words(OPTIONS, raw)]
 
 
-def words_to_go_on(raw: Mapping[str, Any]) -> list[str]:
-    """What of the options beside a file of evaluations is typed again to go on with them.
+def resume_words(raw: Mapping[str, Any]) -> list[str]:
+    """Which options beside a file of evaluations are typed again to resume them.
 
     What is secret is hidden in it, and a budget is left out: it held for one invocation.
     """
@@ -34,7 +34,7 @@ def words_to_go_on(raw: Mapping[str, Any]) -> list[str]:
     return _option_words(map(BY_NAME.__getitem__, _TYPED_AGAIN), again)
 
 
-def raw_to_go_on(words: Sequence[str]) -> dict[str, Any] | None:
+def parse_resume_words(words: Sequence[str]) -> dict[str, Any] | None:
     """The options that such words are, as `Request.raw` has them; None where one is hidden."""
     by_flag = {option.flags[0]: option for option in map(BY_NAME.__getitem__, _TYPED_AGAIN)}
     raw: dict[str, Any] = {}

@@ -35,7 +35,7 @@ class Surroundings:
 
     Args:
         registry: Reads a registry.
-        path: Which registry is meant, given what was asked for.
+        path: Which registry is meant, given what was requested.
         servers: Finds the servers on this machine.
     """
 

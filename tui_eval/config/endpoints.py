@@ -39,8 +39,8 @@ class Endpoint:
         input_price, output_price: USD per million tokens; None where it is not known.
         cached_input_price, cache_write_price: USD per million tokens read from a cache or written
             to one; None where they cost what others do.
-        list_price: Where the prices come from that no registry tells; empty for a registry.
-        stream: Whether its answers are asked for as streams.
+        list_price: Where the prices come from that no registry says; empty for a registry.
+        stream: Whether its answers are requested as streams.
         profile: What it understands, where that is not as its provider's (`ProviderProfile`).
         source: Where it is written: `file:line`.
     """
@@ -67,7 +67,7 @@ PROFILE: dict[str, tuple[Any, ...]] = {
     "reasoning_field": REASONING_FIELDS,
     "encrypted_reasoning": (True, False),
 }
-"""Keys that say what an endpoint understands, and what may stand there."""
+"""Keys that say what an endpoint understands, and what may be there."""
 _ONE_OF = {"stream": (True, False), **PROFILE}
 
 _FIELDS = {
@@ -106,7 +106,7 @@ _ALIKE = {
 
 
 def registry_path(asked: str | None) -> Path:
-    """The registry to read: the one asked for, `./configs/endpoints.toml`, or the shipped one.
+    """The registry to read: the one requested, `./configs/endpoints.toml`, or the shipped one.
 
     Args:
         asked: A file, or a folder that holds `endpoints.toml`, or else `endpoints.py`.
@@ -139,7 +139,7 @@ def read_registry(path: Path) -> tuple[dict[str, list[Endpoint]], list[Fault]]:
     """All endpoints of a registry by alias, and everything that is wrong with the file.
 
     An alias that stands more than once has replicas, in the order of the file. What the program
-    itself serves is known beside any registry; an entry of the same name stands in its place.
+    itself serves is known beside any registry; an entry of the same name is in its place.
     """
     found, faults = _read(path)
     own = shipped("configs", "endpoints.toml")

@@ -72,7 +72,7 @@ class EvalDocument:
         """What a table says, by the names of the options.
 
         Args:
-            wrong_too: What cannot be is told as it stands there.
+            wrong_too: What cannot be is reported as it is there.
         """
         found: dict[str, Any] = {}
         for key, item in self._plain(place).items():
@@ -98,7 +98,7 @@ class EvalDocument:
 
         Args:
             values: By the names of the options; what is missing is taken out.
-            left_alone: Options that stay as they stand there.
+            left_alone: Options that stay as they are there.
 
         Raises:
             ValueError: TOML cannot say it.

@@ -63,7 +63,7 @@ def read_eval_file(path: Path, text: str | None = None) -> tuple[EvalFile, list[
 def _numbered(
     file: TomlFile, name: str, faults: list[Fault]
 ) -> list[tuple[int, Mapping[str, Any]]]:
-    """The tables of an array with their numbers; what is no table is told."""
+    """The tables of an array with their numbers; what is no table is reported."""
     given = file.tables.get(name, [])
     if not isinstance(given, list):
         what = f"[{name}] is one table" if isinstance(given, dict) else f"{name} is no table"

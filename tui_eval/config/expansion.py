@@ -70,7 +70,7 @@ def expand(request: Request, before: RunPlan | None = None) -> Expansion:
     `Expansion.typed` and in no plan.
 
     Args:
-        before: The plan of the run that goes on: what is not set is as it was then.
+        before: The plan of the resumed run: what is not set is as it was then.
     """
     with collected() as told:
         found = _expanded(request, before)
@@ -104,7 +104,7 @@ def _expanded(request: Request, before: RunPlan | None) -> Expansion:
     top = dict(top)
     faults += apply_sets(top, sets)
     if len(evaluations) > 1:
-        _tell_apart(evaluations)
+        _name_differences(evaluations)
     notices += _without_effect(evaluations)
     return Expansion(evaluations, notices, list(dict.fromkeys(faults)), top, typed)
 
@@ -123,7 +123,7 @@ def draft_plan(
     """The plan of a request that amounts to one evaluation, and everything that is wrong with it.
 
     Args:
-        before: The plan of the run that goes on: what is not set is as it was then.
+        before: The plan of the resumed run: what is not set is as it was then.
         notices: Gets sentences for people.
 
     Returns:
@@ -138,8 +138,8 @@ def draft_plan(
     return first.plan or first.draft, found.faults
 
 
-def resume_asked(request: Request) -> str | None:
-    """The run that a request goes on with: a path, `newest`, or None for a new one."""
+def requested_run(request: Request) -> str | None:
+    """The run that a request resumes: a path, `newest`, or None for a new one."""
     if request.resume_path or not (request.of_file or request.raw.get("sets")):
         return request.resume_path or request.raw.get("resume")
     evaluations = expand(request).evaluations
@@ -194,28 +194,28 @@ def _typed_for(own: Settings, typed: Settings) -> Settings:
 
 
 def _together(
-    layers: list[Settings], sets: Sets, goes_on: bool, defaults: Defaults
+    layers: list[Settings], sets: Sets, is_resumed: bool, defaults: Defaults
 ) -> tuple[Settings, list[Fault]]:
     """Settings of several places as one, above the defaults of the environment that they name.
 
-    A run that goes on is as it was: of the defaults it takes only sampling parameters, and those
+    A resumed run is as it was: of the defaults it takes only sampling parameters, and those
     where others were set again, because together they are what they were.
     """
     together = merged(layers)
     apply_sets(together, sets)
-    if "env_id" not in together or (goes_on and not _SAMPLED & together.keys()):
+    if "env_id" not in together or (is_resumed and not _SAMPLED & together.keys()):
         return together, []
     folder = together.get("env_dir_path")
     where = Path(folder.value if folder else "environments")
     weak, faults = defaults(together["env_id"].value, where)
-    if goes_on:
+    if is_resumed:
         weak = {name: setting for name, setting in weak.items() if name in _SAMPLED}
     together = merged([weak, *layers])
     apply_sets(together, sets)
     return together, faults
 
 
-def _tell_apart(evaluations: Sequence[Evaluation]) -> None:
+def _name_differences(evaluations: Sequence[Evaluation]) -> None:
     varying = what_varies([one.settings for one in evaluations])
     for evaluation, varies in zip(evaluations, varying, strict=True):
         if evaluation.plan is not None:

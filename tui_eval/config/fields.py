@@ -32,7 +32,7 @@ _GROUPS = {"env_id": "Environment", "endpoint_id": "Model", "env_args": ARGUMENT
 
 _ORDER = ("Environment", ARGUMENTS, "Model", "Scope", "Sampling", "Concurrency and limits",
           "Scoring", "Saving and resuming", _MORE, _BESIDE)  # fmt: skip
-"""Headings as they stand in a form: what is set most often comes first."""
+"""Headings as they are in a form: what is set most often comes first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Field:
 
     @property
     def in_files(self) -> bool:
-        """Whether it may stand in a TOML file."""
+        """Whether it may be in a TOML file."""
         return self.option is None or self.option.in_files
 
 
@@ -99,7 +99,7 @@ def option_field(option: Option) -> Field:
 
 
 def argument_field(parameter: Mapping[str, Any]) -> Field:
-    """The field of one parameter that `--describe` tells of."""
+    """The field of one parameter that `--describe` reports."""
     choices = tuple(_choice_text(choice) for choice in parameter["choices"])
     return Field(
         ARGUMENT + parameter["name"],
@@ -208,7 +208,7 @@ def _json_or_text(text: str) -> Any:
 
 
 def _choice_text(choice: Any) -> str:
-    """A choice as it is written: text that could be taken for JSON stands in quotes."""
+    """A choice as it is written: text that could be taken for JSON is in quotes."""
     if not isinstance(choice, str):
         return json.dumps(choice, ensure_ascii=False)
     return choice if _json_or_text(choice) == choice else json.dumps(choice, ensure_ascii=False)

@@ -20,7 +20,7 @@ from tui_eval.config.settings import SAMPLING, Setting, Settings, merged
 from tui_eval.config.values import list_text
 
 NOT_SHOWN = ("endpoint_id",)
-"""Fields that stand in a form only where a file uses them."""
+"""Fields that are in a form only where a file uses them."""
 
 REQUIRED = "it is required"
 
@@ -93,7 +93,7 @@ class Form:
         return self.description is None or bool(self.description["takes_others"])
 
     def text(self, name: str) -> str:
-        """What stands in a field."""
+        """What is in a field."""
         return self.texts.get(name, "")
 
     def put(self, name: str, text: str) -> None:
@@ -141,14 +141,14 @@ class Form:
         return ((setting.value if setting else brought) or {}).get(name)
 
     def effective(self, name: str) -> Any:
-        """The value that holds; the default where what stands in the field cannot be."""
+        """The value that holds; the default where what is in the field cannot be."""
         try:
             return value_of(self.field(name), self.texts[name])
         except (KeyError, ValueError):
             return self.default(name)[0]
 
     def describe(self, description: Mapping[str, Any] | None) -> None:
-        """Takes in what `--describe` tells of the environment: arguments become fields."""
+        """Takes in what `--describe` reports the environment: arguments become fields."""
         args = self.arguments() if self.description is None else {}
         self.description = description
         if description is None:
@@ -204,7 +204,7 @@ class Form:
         return found
 
     def faults(self) -> dict[str, str]:
-        """What is wrong with the text of each field, as far as the field alone can tell."""
+        """What is wrong with the text of each field, as far as the field alone can say."""
         found: dict[str, str] = {}
         for field in self.fields():
             text = self.text(field.name)

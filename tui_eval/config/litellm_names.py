@@ -63,7 +63,7 @@ def name_model(request: Request) -> list[Fault]:
     providers than those of the table only.
 
     Returns:
-        Why the name cannot be used; a stand-in takes its place then, so that this is told once.
+        Why the name cannot be used; a stand-in takes its place then, so that this is reported once.
     """
     raw = request.raw
     model = raw.get("model")

@@ -14,7 +14,7 @@ class Option(NamedTuple):
 
     Args:
         name: Key in a request, and in files.
-        flags: As typed, the short one first; none where it stands in files only.
+        flags: As typed, the short one first; none where it is in files only.
         default: What holds where nothing is said; shown in the help.
         least: Smallest number allowed.
         above: The number must be greater than this one.
@@ -22,7 +22,7 @@ class Option(NamedTuple):
         choices: The only texts allowed; empty for any.
         group: Its heading in the help.
         describes: `evaluation`: a flag is ignored beside a TOML file, which says it itself.
-            `command`: flag only. `both`: may stand in a file, and the flag wins over the file.
+            `command`: flag only. `both`: may be in a file, and the flag wins over the file.
         spellings: Other keys that mean it in files.
         instead: What else to type where a number is too small.
         of_environment: Whether the pyproject.toml of an environment may set it. It must not say
@@ -53,7 +53,7 @@ class Option(NamedTuple):
 
     @property
     def in_files(self) -> bool:
-        """Whether it may stand in a TOML file."""
+        """Whether it may be in a TOML file."""
         return self.describes != "command"
 
 

@@ -45,7 +45,7 @@ class RunPlan(BaseModel):
     name: str = ""
     """What people call the evaluation; empty for the environment's name."""
     varies: dict[str, str] = Field(default_factory=dict)
-    """What tells it from the other evaluations of its command: settings and their text."""
+    """What distinguishes it from the other evaluations of its command: settings and their text."""
     env_args: dict[str, Any] = Field(default_factory=dict)
     """Arguments of its `load_environment`."""
     extra_env_kwargs: dict[str, Any] = Field(default_factory=dict)
@@ -55,7 +55,7 @@ class RunPlan(BaseModel):
     no_alias: bool = False
     """Whether `import verifiers` is left to the installed package."""
     alias: str
-    """The model as it was asked for."""
+    """The model as it was requested."""
     model: str
     """The model's name at its endpoint."""
     base_url: str
@@ -68,7 +68,7 @@ class RunPlan(BaseModel):
     registry: str = ""
     """The endpoint registry in which `alias` stands; empty where none was read for it."""
     stream: bool = False
-    """Whether answers are asked for as streams, so that their text can be seen while it comes."""
+    """Whether answers are requested as streams, so that their text can be seen while it comes."""
     profile: dict[str, Any] = Field(default_factory=dict)
     """What the endpoints understand, where that is not as their provider's; as in a registry."""
     endpoints: list[PlannedEndpoint] = Field(default_factory=list)
@@ -82,7 +82,7 @@ class RunPlan(BaseModel):
     cache_write_price: float | None = Field(default=None, ge=0)
     """USD per million tokens of prompts that go into a cache; None for what others cost."""
     list_price: str = ""
-    """Where the prices come from that no registry tells, its date first; empty for a registry."""
+    """Where the prices come from that no registry says, its date first; empty for a registry."""
     num_examples: int = Field(default=5, ge=-1)
     """Examples to run; -1 for all of the dataset."""
     examples: list[str] = Field(default_factory=list)
@@ -124,7 +124,7 @@ class RunPlan(BaseModel):
     save: bool = False
     """Whether the run goes where saved runs are."""
     output_dir: str | None = None
-    """The folder that stands in place of ./outputs."""
+    """The folder that is in place of ./outputs."""
     scores_path: str = ""
     """The file to which the scores of an agent's run are written; empty for none."""
     save_to_hf_hub: bool = False
@@ -132,23 +132,23 @@ class RunPlan(BaseModel):
     hf_hub_dataset_name: str | None = None
     """Name of the dataset there; None for one made of environment, model and sizes."""
     heartbeat_url: str | None = None
-    """What is told by a GET that a group is finished; None for nobody."""
+    """URL that gets a GET when a group is finished; None for nobody."""
     heartbeat_status: bool = False
-    """Whether it is told of start and end as well."""
+    """Whether it is called at start and end as well."""
     verbose: bool = False
-    """Whether the log tells every request and answer."""
+    """Whether the log says every request and answer."""
     no_preflight: bool = False
     """Whether it begins without trying its endpoint, and goes on so."""
     folder: str = ""
     """The working directory in which it was begun; empty where it is not known."""
     given_inputs: bool = False
-    """Whether a program gave the inputs: then only a program can go on with the run."""
+    """Whether a program gave the inputs: then only a program can resume the run."""
     groups: str = ""
     """JSON text of (example id, rollouts) of every example, where not all have as many."""
     examples_taken: int = Field(default=0, ge=0)
     """Examples that the run has, which are fewer where the dataset has no more; 0 if not known."""
     examples_digest: str = ""
-    """What tells the examples of the run from others; empty where it is not known."""
+    """What distinguishes the examples of the run from others; empty where it is not known."""
     changes: list[Change] = Field(default_factory=list)
     """What was accepted to be different when the run went on, oldest first."""
     sources: dict[str, str] = Field(default_factory=dict)
@@ -171,14 +171,14 @@ class RunPlan(BaseModel):
 
 
 class Request(BaseModel):
-    """What was asked for, unchecked: an environment and the text of the options that were typed.
+    """What was requested, unchecked: an environment and the text of the options that were typed.
 
-    `env_id` may be the path of a TOML file; `resume_path` is the run to go on with, once one is
+    `env_id` may be the path of a TOML file; `resume_path` is the run to resume, once one is
     chosen, and `again` the places of the errored rollouts that alone are run then; `runs` are those
-    that the evaluations of a file go on with, empty for a new one; `faults` are (where, what, hint)
-    of what a command has found already, told with all others; `litellm_names` lets the model be
+    that the evaluations of a file resume, empty for a new one; `faults` are (where, what, hint)
+    of what a command has found already, reported with all others; `litellm_names` lets the model be
     named as LiteLLM does; `scores_path` is where scores of an agent's run are to go; `flags` are
-    what the command calls options that `tui-eval run` has under other names; `text` stands in place
+    what the command calls options that `tui-eval run` has under other names; `text` is in place
     of what the TOML file holds, where it was changed and is not saved.
     """
 

@@ -19,7 +19,7 @@ from tui_eval.config.values import is_url
 from tui_eval.errors import Fault
 
 ACCEPT = "Go on all the same with --accept-changes, or start a new run"
-"""What to do where a run that goes on differs from what it was."""
+"""What to do where a resumed run differs from what it was."""
 
 _HUB_PART = re.compile(r"\w(?:[\w.-]*\w)?", re.ASCII)
 
@@ -28,14 +28,14 @@ _NAMES_A_MODEL = ("model", "endpoint_id", "api_base_url", "provider")
 
 @dataclass(slots=True)
 class Evaluation:
-    """One evaluation that was asked for.
+    """One evaluation that was requested.
 
     Args:
         plan: None where something is wrong with it.
         draft: What is known of the plan where something is wrong, to look for more that is.
         settings: Every setting with the place that it came from.
         served: What the registry or a provider says where the settings say nothing.
-        resume: The run to go on with: a path, `newest`, or None for a new one.
+        resume: The run to resume: a path, `newest`, or None for a new one.
     """
 
     plan: RunPlan | None
@@ -56,7 +56,7 @@ def compose(
 
     Args:
         settings: Only what somebody set.
-        before: The plan of the run that goes on: what is not set is as it was then.
+        before: The plan of the resumed run: what is not set is as it was then.
         takes_default_model: False where something is wrong that may have meant to name the model;
             then nothing is said of the default one.
     """
@@ -195,7 +195,7 @@ def _dataset_name(settings: Settings) -> list[Fault]:
 
 
 def _not_kept(values: dict[str, Any]) -> list[Fault]:
-    """Secrets that a run which goes on needs and its run.toml does not hold."""
+    """Secrets that a resumed run needs and its run.toml does not hold."""
     flags = {"env_args": "-a", "extra_env_kwargs": "-x", "sampling_args": "-S"}
     faults = [
         Fault("--resume", f"the value of {name} is not kept with the run",

@@ -34,7 +34,7 @@ LEFT_OUT = frozenset((
     "save_to_hf_hub", "hf_hub_dataset_name", "heartbeat_url", "heartbeat_status", "debug", "tui",
     "abbreviated_summary", "json", "dry_run", "no_preflight", "sets",
 ))  # fmt: skip
-"""How a run is watched, whom it tells, and what is not kept with it: no part of what it is."""
+"""How a run is watched, whom it notifies, and what is not kept with it: no part of what it is."""
 NO_LIMIT = ("max_concurrent_generation", "max_concurrent_scoring")
 """Options that are written down as 0 where nobody set them."""
 AS_JSON = ("env_args", "extra_env_kwargs", "sampling_args")

@@ -20,7 +20,7 @@ WHERE = "--resume"
 def choose_again(
     before: RunPlan, settings: Settings, around: Surroundings
 ) -> tuple[Chosen | None, list[Fault]]:
-    """The endpoints of a run that goes on, with what was set for them now.
+    """The endpoints of a resumed run, with what was set for them now.
 
     Values of headers, which a plan does not keep, are read from the registry again.
     """
@@ -67,7 +67,7 @@ def _hidden(headers: Mapping[str, str]) -> list[str]:
 
 
 def _why_hidden(before: RunPlan, path: Path, around: Surroundings) -> Iterator[Fault]:
-    """Why the registry of a run does not tell the headers; nothing where it has no registry."""
+    """Why the registry of a run does not say the headers; nothing where it has no registry."""
     if not before.registry:
         return
     found, faults = around.registry(path)

@@ -93,7 +93,7 @@ def secrets_of_url(url: str) -> Iterator[str]:
 
 
 def hidden_names(value: Any, before: str) -> Iterator[str]:
-    """Where HIDDEN stands in a value, as dotted names.
+    """Where HIDDEN is in a value, as dotted names.
 
     Args:
         before: Name of the value itself.

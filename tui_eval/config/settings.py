@@ -21,7 +21,7 @@ class Setting(NamedTuple):
     source: str
 
     def where(self, name: str) -> str:
-        """Where a fault of it is told."""
+        """Where a fault of it is reported."""
         if ":" in self.source:
             return f"{self.source}, {name}"
         return self.source if self.is_renamed else BY_NAME[name].shown
@@ -33,7 +33,7 @@ class Setting(NamedTuple):
 
 
 def place_of(sources: Mapping[str, str], name: str, flag: str) -> str:
-    """Where a fault of a setting is told: at its line, or at its flag where no file has it.
+    """Where a fault of a setting is reported: at its line, or at its flag where no file has it.
 
     Args:
         sources: Where settings came from.
@@ -87,7 +87,7 @@ def table_settings(
     Args:
         keys: Where the table is in the file.
         known: The keys that settings may have here.
-        others: Keys that may stand in the table beside settings; they are left alone.
+        others: Keys that may be in the table beside settings; they are left alone.
     """
     found: Settings = {}
     faults: list[Fault] = []

@@ -123,7 +123,7 @@ class _Reading:
         return {}
 
     def _value(self, keys: tuple[str, ...], usual: Any, check: Callable[[Any], Any]) -> Any:
-        """What stands at a key, or what is usual where there is nothing or a wrong value."""
+        """What is at a key, or what is usual where there is nothing or a wrong value."""
         table: Any = self._file.tables
         for key in keys[:-1]:
             table = table.get(key)

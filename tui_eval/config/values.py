@@ -87,7 +87,7 @@ def parse_text(option: Option, text: Any) -> Any:
 
 
 def check_toml(option: Option, value: Any) -> Any:
-    """The value of an option that stands in a TOML file.
+    """The value of an option that is in a TOML file.
 
     Raises:
         ValueError: It has another type than the option, or is out of its range.

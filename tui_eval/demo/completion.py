@@ -19,7 +19,7 @@ _MOST_CHUNKS = 40
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A reply cut to what was asked for, with its usage.
+    """A reply cut to what was requested, with its usage.
 
     Args:
         id: Starts with `chatcmpl-`.
@@ -49,7 +49,7 @@ class Completion:
         return {**self._head("chat.completion"), "choices": [choice], "usage": self.usage()}
 
     def chunks(self, include_usage: bool) -> Iterator[dict[str, Any]]:
-        """The same answer as chunks of a stream; the usage comes last, where it is asked for."""
+        """The same answer as chunks of a stream; the usage comes last, where it is requested."""
         head = self._head("chat.completion.chunk")
         if include_usage:
             head["usage"] = None

@@ -30,15 +30,15 @@ from tui_eval.engine.sampling import sample_engine
 from tui_eval.engine.setup.prepare import check, prepare
 from tui_eval.engine.stopping import TimelyEnd
 from tui_eval.engine.suite.suite import Suite
-from tui_eval.engine.suite.suite_preflight import expand_several, survey
+from tui_eval.engine.suite.suite_preflight import expand_suite, survey
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.transport.server import listen
 from tui_eval.engine.transport.sockets import (
     bind_socket,
+    loopback_notices,
     loopback_of,
     remove_dead,
     socket_folder,
-    told_of,
 )
 from tui_eval.errors import Notice, RefusedError
 from tui_eval.events import Refused
@@ -71,8 +71,8 @@ class Engine:
         """Prepares the job and works it through; returns the exit code."""
         self._end = TimelyEnd(asyncio.get_running_loop(), self._stop, self._emergency_close)
         loopback = loopback_of(self._sock, self._socket_path)
-        self._notices = told_of(loopback)
-        server = await listen(self._sock, self._hub, self._obey, self._stop, loopback)
+        self._notices = loopback_notices(loopback)
+        server = await listen(self._sock, self._hub, self._handle, self._stop, loopback)
         try:
             if not self._launched or await self._launcher_connects():
                 await self._prepare_and_work()
@@ -100,7 +100,7 @@ class Engine:
         """
         request = self._request
         set_up_logging(bool(request.raw.get("verbose")), [request.env_id or ""])
-        several = expand_several(request)
+        several = expand_suite(request)
         if several is not None:
             found = survey(request, several)
             found.notices += self._notices
@@ -156,7 +156,7 @@ class Engine:
         if self._launched:
             path.with_suffix(".log").unlink(missing_ok=True)
 
-    def _obey(self, command: Command) -> None:
+    def _handle(self, command: Command) -> None:
         if isinstance(command, Stop):
             self._stop()
         elif self._job is not None:
@@ -165,7 +165,7 @@ class Engine:
             self._early.append(command)
 
 
-def _tell(find: Callable[[], dict[str, Any]]) -> int:
+def _print_json(find: Callable[[], dict[str, Any]]) -> int:
     """Prints what is found; what people's code prints goes to stderr meanwhile."""
     with os.fdopen(os.dup(1), "w") as out:
         os.dup2(2, 1)
@@ -174,22 +174,22 @@ def _tell(find: Callable[[], dict[str, Any]]) -> int:
     return int(found["exit_code"])
 
 
-def _tell_plan(request: Request) -> int:
+def _print_plan(request: Request) -> int:
     from tui_eval.engine.suite.dry_run import dry_run
 
-    return _tell(lambda: dry_run(request))
+    return _print_json(lambda: dry_run(request))
 
 
-def _tell_environment(env_id: str, folder: Path, *, no_alias: bool) -> int:
+def _print_environment(env_id: str, folder: Path, *, no_alias: bool) -> int:
     from tui_eval.engine.setup.environment_info import describe_environment
 
-    return _tell(lambda: describe_environment(env_id, folder, no_alias=no_alias))
+    return _print_json(lambda: describe_environment(env_id, folder, no_alias=no_alias))
 
 
-def _tell_environments(folder: Path) -> int:
+def _print_environments(folder: Path) -> int:
     from tui_eval.environments.listing import list_environments
 
-    return _tell(
+    return _print_json(
         lambda: {
             "version": VERSION,
             "exit_code": 0,
@@ -199,10 +199,10 @@ def _tell_environments(folder: Path) -> int:
 
 
 def main() -> None:
-    """Reads the request from standard input, or goes on with a run directory."""
+    """Reads the request from standard input, or resumes a run directory."""
     parser = argparse.ArgumentParser(prog="python -m tui_eval.engine", description=__doc__)
-    asked_run = "a run directory to go on with, or - for a request on stdin"
-    parser.add_argument("run", nargs="?", help=asked_run)
+    run_help = "a run directory to go on with, or - for a request on stdin"
+    parser.add_argument("run", nargs="?", help=run_help)
     parser.add_argument("--socket", help="path of the socket")
     parser.add_argument("--socket-fd", type=int, help="inherited socket that already listens")
     parser.add_argument("--dry-run", action="store_true", help="print the plan as JSON, and end")
@@ -210,27 +210,27 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="print the environments as JSON")
     parser.add_argument("--env-dir-path", type=Path, default=Path("environments"))
     parser.add_argument("--no-alias", action="store_true")
-    asked = parser.parse_args()
+    args = parser.parse_args()
     raise_limit()
     spare_loopback()
-    if asked.describe is not None:
-        sys.exit(_tell_environment(asked.describe, asked.env_dir_path, no_alias=asked.no_alias))
-    if asked.list:
-        sys.exit(_tell_environments(asked.env_dir_path))
-    if asked.run is None:
+    if args.describe is not None:
+        sys.exit(_print_environment(args.describe, args.env_dir_path, no_alias=args.no_alias))
+    if args.list:
+        sys.exit(_print_environments(args.env_dir_path))
+    if args.run is None:
         parser.error("name a run directory, or - for a request on stdin")
-    if asked.run == "-":
+    if args.run == "-":
         request = Request.model_validate_json(sys.stdin.buffer.read())
     else:
-        request = Request(resume_path=asked.run)
-    if asked.dry_run:
-        sys.exit(_tell_plan(request))
+        request = Request(resume_path=args.run)
+    if args.dry_run:
+        sys.exit(_print_plan(request))
     with contextlib.suppress(OSError):
         remove_dead(socket_folder())
-    path = asked.socket or str(socket_folder() / f"{uuid.uuid4().hex[:12]}.sock")
-    sock = bind_socket(path) if asked.socket_fd is None else socket.socket(fileno=asked.socket_fd)
+    path = args.socket or str(socket_folder() / f"{uuid.uuid4().hex[:12]}.sock")
+    sock = bind_socket(path) if args.socket_fd is None else socket.socket(fileno=args.socket_fd)
     inherit_context()
-    sys.exit(asyncio.run(Engine(request, sock, path, asked.socket_fd is not None).main()))
+    sys.exit(asyncio.run(Engine(request, sock, path, args.socket_fd is not None).main()))
 
 
 if __name__ == "__main__":

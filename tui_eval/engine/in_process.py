@@ -27,14 +27,14 @@ from tui_eval.types import GenerateMetadata, GenerateOutputs
 
 if TYPE_CHECKING:
     from tui_eval.environments.environment import Environment
-    from tui_eval.environments.evaluating import Asked
+    from tui_eval.environments.evaluating import GenerateRequest
 
 log = logging.getLogger("tui_eval.engine")
 
 CANCELS_WITHIN_S = 30.0
 
 
-async def run_in_process(env: Environment, asked: Asked) -> GenerateOutputs:
+async def run_in_process(env: Environment, request: GenerateRequest) -> GenerateOutputs:
     """Does what `Environment.generate` describes.
 
     Nothing of the process is changed: no signal handler, no output, no logging, and the
@@ -44,22 +44,24 @@ async def run_in_process(env: Environment, asked: Asked) -> GenerateOutputs:
         RefusedError: The run cannot begin.
         RuntimeError: It did not reach its end.
     """
-    replicas = Replicas([asked.client], environment.resolve_client)
+    replicas = Replicas([request.client], environment.resolve_client)
     try:
         await replicas.open()
         base_url = ",".join(dict.fromkeys(url for url in replicas.urls if url))
-        prepared = prepare_call(env, asked, base_url)
-        return await _work(prepared, asked, replicas)
+        prepared = prepare_call(env, request, base_url)
+        return await _work(prepared, request, replicas)
     finally:
         await replicas.close()
 
 
-async def _work(prepared: Prepared, asked: Asked, replicas: Replicas) -> GenerateOutputs:
+async def _work(
+    prepared: Prepared, request: GenerateRequest, replicas: Replicas
+) -> GenerateOutputs:
     redact = Redactor([*replicas.keys, *secret_texts(prepared.plan.env_args),
                        *secret_texts(prepared.plan.sampling_args)])  # fmt: skip
     try:
-        progress = Progress(prepared, asked)
-        hub = Hub(hear=progress.hear)
+        progress = Progress(prepared, request)
+        hub = Hub(on_event=progress.handle)
         session = Session(hub, prepared, redact, replicas, Host(False, CANCELS_WITHIN_S))
     except OSError as error:
         prepared.lock.release()
@@ -76,8 +78,8 @@ async def _work(prepared: Prepared, asked: Asked, replicas: Replicas) -> Generat
     await _run_to_end(session, hub, prepared)
     places = [(hub.state.offset[row], hub.state.length[row]) for row in _in_order(prepared)]
     got = GenerateOutputs(outputs=progress.read(places), metadata=metadata())
-    if asked.push_to_hf_hub:
-        await asyncio.to_thread(_push, prepared.run, asked.hf_hub_dataset_name)
+    if request.push_to_hf_hub:
+        await asyncio.to_thread(_push, prepared.run, request.hf_hub_dataset_name)
     return got
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from tui_eval.config.adopted_plan import plan_to_go_on_with
+from tui_eval.config.adopted_plan import plan_to_resume
 from tui_eval.config.changes import change_faults, changes, misfits
 from tui_eval.config.plan import RunPlan, read_plan
 from tui_eval.config.secret_values import hidden_names
@@ -18,7 +18,7 @@ from tui_eval.engine.limits.open_file_room import open_file_notices
 from tui_eval.engine.setup.code_parts import code_now
 from tui_eval.engine.setup.digests import keep_examples
 from tui_eval.engine.setup.examples import Examples, GivenExamples, read_table
-from tui_eval.engine.setup.prepare import lay_out, make_directory, run_started
+from tui_eval.engine.setup.prepare import make_directory, run_started, write_plan_and_todo
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.setup.resume import content_changes
 from tui_eval.errors import Fault, RefusedError
@@ -29,7 +29,7 @@ from tui_eval.types import ClientConfig, RolloutInput
 
 if TYPE_CHECKING:
     from tui_eval.environments.environment import Environment
-    from tui_eval.environments.evaluating import Asked
+    from tui_eval.environments.evaluating import GenerateRequest
 
 log = logging.getLogger("tui_eval.engine")
 
@@ -43,8 +43,8 @@ Those of code with another version say so."""
 ELSEWHERE = "Name another folder as results_path, or set TUI_EVAL_STATE_DIR"
 
 
-def prepare_call(env: Environment, asked: Asked, base_url: str) -> Prepared:
-    """Checks what a program asked for and makes the run's directory, or takes up what is there.
+def prepare_call(env: Environment, request: GenerateRequest, base_url: str) -> Prepared:
+    """Checks what a program requested and makes the run's directory, or takes in what is there.
 
     Args:
         base_url: Where the model is served, for the record.
@@ -52,27 +52,27 @@ def prepare_call(env: Environment, asked: Asked, base_url: str) -> Prepared:
     Raises:
         RefusedError: With everything that is wrong.
     """
-    run = RunDir(Path(asked.results_path)) if asked.results_path is not None else None
-    before = _before(run, env, asked, base_url) if run is not None and run.is_run() else None
-    plan = _plan(env, asked, base_url, run, before)
-    examples = _examples(env, asked)
+    run = RunDir(Path(request.results_path)) if request.results_path is not None else None
+    before = _before(run, env, request, base_url) if run is not None and run.is_run() else None
+    plan = _plan(env, request, base_url, run, before)
+    examples = _examples(env, request)
     plan.rollouts_per_example = examples.per_example
     plan.groups = examples.groups
     keep_examples(plan, len(examples), _inputs(plan, examples))
     code = code_now(plan, env)
     if run is not None and before is not None:
         plan.changes = list(before.changes)
-        _check_it_is_the_same(plan, asked, run, before, examples, code)
+        _check_it_is_the_same(plan, request, run, before, examples, code)
     run, lock = make_directory(plan, run, "", ELSEWHERE)
     try:
         prepared = Prepared(plan, env, run, lock, examples, run_started(plan, env, run, examples))
-        given = plan.sampling_args if asked.sampling_args is None else asked.sampling_args
+        given = plan.sampling_args if request.sampling_args is None else request.sampling_args
         prepared.sampling_args = {**env.sampling_args, **given}
         prepared.notices = lock.notices
         prepared.code = code
         for one in open_file_notices(plan.max_concurrent, examples.total, "max_concurrent"):
             log.warning("%s", one.text)
-        lay_out(prepared, goes_on=before is not None, keep_errors=False)
+        write_plan_and_todo(prepared, is_resumed=before is not None, keep_errors=False)
     except OSError as error:
         lock.release()
         what = f"the run cannot be written here: {error.strerror or error}"
@@ -83,43 +83,47 @@ def prepare_call(env: Environment, asked: Asked, base_url: str) -> Prepared:
     return prepared
 
 
-def _before(run: RunDir, env: Environment, asked: Asked, base_url: str) -> RunPlan:
+def _before(run: RunDir, env: Environment, request: GenerateRequest, base_url: str) -> RunPlan:
     """The plan of the run that is in the directory already, whichever program began it."""
     if run.plan.exists():
         return read_plan(run.plan)
     known: dict[str, Any] = {"api_base_url": base_url or "given", "api_key_var": ""}
-    known |= {"model": asked.model, "env_args": {}, "sampling_args": asked.sampling_args or {}}
-    before = plan_to_go_on_with(run, env.env_id or type(env).__name__, known)
-    before.given_inputs = asked.groups is not None
+    known |= {"model": request.model, "env_args": {}, "sampling_args": request.sampling_args or {}}
+    before = plan_to_resume(run, env.env_id or type(env).__name__, known)
+    before.given_inputs = request.groups is not None
     before.base_url = base_url
     return before
 
 
 def _plan(
-    env: Environment, asked: Asked, base_url: str, run: RunDir | None, before: RunPlan | None
+    env: Environment,
+    request: GenerateRequest,
+    base_url: str,
+    run: RunDir | None,
+    before: RunPlan | None,
 ) -> RunPlan:
-    sampling_args = asked.sampling_args
+    sampling_args = request.sampling_args
     if sampling_args is None:
         sampling_args = _kept_sampling_args(before) if before else {}
-    config = asked.client if isinstance(asked.client, ClientConfig) else ClientConfig()
+    config = request.client if isinstance(request.client, ClientConfig) else ClientConfig()
     says_key = "api_key_var" in config.model_fields_set
     values: dict[str, Any] = {
         "env_id": env.env_id or type(env).__name__,
         "env_args": Cleaner().clean(env.env_args),
-        "alias": asked.model,
-        "model": asked.model,
+        "alias": request.model,
+        "model": request.model,
         "base_url": base_url,
         "key_var": config.api_key_var if says_key else "",
         "client_type": config.client_type,
-        "num_examples": asked.num_examples if asked.groups is None else len(asked.groups),
-        "rollouts_per_example": asked.rollouts_per_example,
-        "max_concurrent": asked.max_concurrent,
+        "num_examples": request.num_examples if request.groups is None else len(request.groups),
+        "rollouts_per_example": request.rollouts_per_example,
+        "max_concurrent": request.max_concurrent,
         "sampling_args": Cleaner().clean(sampling_args),
-        "state_columns": asked.state_columns,
-        "max_retries": asked.max_retries,
-        "independent_scoring": asked.independent_scoring,
-        "save": asked.save_results if run is None else not is_unsaved(run),
-        "given_inputs": asked.groups is not None,
+        "state_columns": request.state_columns,
+        "max_retries": request.max_retries,
+        "independent_scoring": request.independent_scoring,
+        "save": request.save_results if run is None else not is_unsaved(run),
+        "given_inputs": request.groups is not None,
     }
     try:
         return RunPlan(**values)
@@ -129,7 +133,7 @@ def _plan(
 
 
 def _kept_sampling_args(before: RunPlan) -> dict[str, Any]:
-    """Those of a run that goes on with what it was.
+    """Those of a run that is resumed as it was.
 
     Raises:
         RefusedError: Some of them are secret, so that the run does not have them.
@@ -144,11 +148,11 @@ def _kept_sampling_args(before: RunPlan) -> dict[str, Any]:
     return before.sampling_args
 
 
-def _examples(env: Environment, asked: Asked) -> Examples:
-    if asked.groups is not None:
-        return GivenExamples(asked.groups)
-    table = read_table(env, asked.num_examples)
-    return Examples(table, asked.rollouts_per_example)
+def _examples(env: Environment, request: GenerateRequest) -> Examples:
+    if request.groups is not None:
+        return GivenExamples(request.groups)
+    table = read_table(env, request.num_examples)
+    return Examples(table, request.rollouts_per_example)
 
 
 def _inputs(plan: RunPlan, examples: Examples) -> Iterator[RolloutInput]:
@@ -159,15 +163,15 @@ def _inputs(plan: RunPlan, examples: Examples) -> Iterator[RolloutInput]:
 
 def _check_it_is_the_same(
     plan: RunPlan,
-    asked: Asked,
+    request: GenerateRequest,
     run: RunDir,
     before: RunPlan,
     examples: Examples,
     code: CodeVersion,
 ) -> None:
-    """Refuses to go on with a run whose rows would not fit together with new ones."""
+    """Refuses to resume a run whose rows would not fit together with new ones."""
     now = plan.model_dump(include=_COMPARED)
-    if asked.sampling_args is None:
+    if request.sampling_args is None:
         del now["sampling_args"]
     then = before.model_dump()
     faults = misfits(plan.env_id, now, then, WHERE)

@@ -22,11 +22,11 @@ EVERY_ROLLOUTS = 500
 async def sample_engine(
     hub: Hub, finished_by_now: Callable[[], int], others: Callable[[], Iterable[Hub]] = tuple
 ) -> None:
-    """Tells a sample every half second, and every 500 finished rollouts.
+    """Reports a sample every half second, and every 500 finished rollouts.
 
     Args:
         finished_by_now: Rollouts of the whole engine.
-        others: Hubs that are told the same.
+        others: Hubs that get the same.
     """
     loop = asyncio.get_running_loop()
     lag, ticks, told_at = 0.0, 0, 0

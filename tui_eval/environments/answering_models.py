@@ -14,7 +14,7 @@ _logger = logging.getLogger(__name__)
 
 
 class AnsweringModels:
-    """Notes on steps who answered them, and tells of each name once."""
+    """Notes on steps who answered them, and warns of each name once."""
 
     def __init__(self) -> None:
         self._told: set[tuple[str, str]] = set()
@@ -22,7 +22,7 @@ class AnsweringModels:
     def note(self, state: State, asked: str, answered: str) -> None:
         """Writes the name that an answer gives into its step, the last one of a rollout.
 
-        A snapshot of the model that was asked for is kept too; only another model is a warning.
+        A snapshot of the model that was requested is kept too; only another model is a warning.
         """
         if not answered:
             return

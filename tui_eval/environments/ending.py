@@ -111,7 +111,7 @@ class Ending:
         """Runs every cleanup handler, once per rollout.
 
         What a handler raises is recorded on the state, and the others still run; so they do when
-        the rollout is cancelled meanwhile, and the cancellation goes on after them.
+        the rollout is cancelled meanwhile, and the cancellation propagates after them.
         """
         if getattr(state, "cleaned_up", False):
             return
@@ -165,7 +165,7 @@ def record_error(state: State, error: BaseException) -> None:
     """Makes an exception the error of a rollout, unless it has one; the object is kept as it is."""
     if state.get("error") is None:
         state["error"] = error
-        state.failed_at = state.observer.going_on
+        state.failed_at = state.observer.stage_of_call
 
 
 async def maybe_await(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -23,7 +23,7 @@ class EnvGroup(Environment):
     The examples are those of all members, one after the other, with `task` the member's name,
     `example_id` counted from 0, and the id that an example had before as `src_id`. A member that
     is a group itself has tasks such as `outer/inner`. Members' datasets are read when the group's
-    are needed. Where a member has no evaluation examples its training examples stand in; members
+    are needed. Where a member has no evaluation examples its training examples are used; members
     without training examples are left out of the group's. Where all are Hugging Face `Dataset`s,
     `get_dataset` and `get_eval_dataset` give one of all. A run reads each member's rows as they
     are: in one column for all, the keys of `info` would be those of every member.
@@ -33,7 +33,7 @@ class EnvGroup(Environment):
     metrics of its member only: a mean over the group counts the rollouts that have the metric.
 
     Args:
-        envs: At least one. The same environment may stand under several names.
+        envs: At least one. The same environment may be under several names.
         env_names: One for each, `env_0`, `env_1`, ... by default; `names` is the same.
         map_kwargs, kwargs: As for `Environment`, without datasets and rubric. `pass_threshold` is
             that of the members by default, where they agree.
@@ -236,7 +236,7 @@ class EnvGroupRubric(Rubric):
 
     @property
     def scores_in_groups(self) -> bool:
-        """Whether any environment scores rollouts together unless each is asked for alone."""
+        """Whether any environment scores rollouts together unless each is requested alone."""
         return super().has_group_funcs or any(one.scores_in_groups for one in self._rubrics())
 
     def _rubrics(self) -> Iterator[Rubric]:

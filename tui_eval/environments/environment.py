@@ -63,7 +63,7 @@ class Environment(HasExamples, Ending, Evaluating, DirectRollouts, ABC):
         rubric: Scores the rollouts; one without functions by default.
         sampling_args: For every model call, unless the caller says otherwise.
         message_type: Kept as an attribute; the client decides between chat and completions.
-        tool_defs: Tools that the model is told of: `Tool` objects or dicts of that shape.
+        tool_defs: Tools that the model may call: `Tool` objects or dicts of that shape.
         max_workers: Kept as an attribute; nothing is limited by it.
         env_id, env_args: What it is called and was made with, for its rows and metadata.
         map_kwargs: For Hugging Face's `map`, when the rows of a `Dataset` are made ready.
@@ -291,7 +291,7 @@ class Environment(HasExamples, Ending, Evaluating, DirectRollouts, ABC):
                 ended()
 
     def get_state_usage(self, state: State) -> TokenUsage | None:
-        """The tokens that a rollout has used, or None where no answer told any."""
+        """The tokens that a rollout has used, or None where no answer reported any."""
         return usage_tracker(state).snapshot()
 
     def increment_state_usage(

@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class GenerateRequest:
     """What a program asked of `Environment.generate` or `evaluate`, as they describe it.
 
     Args:
@@ -130,7 +130,7 @@ class Evaluating:
                 run in it are at fault. Carries every fault.
             RuntimeError: It did not reach its end; what has finished is on disk.
         """
-        asked = Asked(
+        request = GenerateRequest(
             groups=read_groups(inputs, self.prompt_rules()),
             client=client,
             model=model,
@@ -147,7 +147,7 @@ class Evaluating:
             on_progress=_several(on_progress),
             on_log=on_log,
         )
-        return await _run(self, asked)
+        return await _run(self, request)
 
     async def evaluate(
         self,
@@ -183,7 +183,7 @@ class Evaluating:
         """
         if kwargs:
             logger.warning("evaluate has no use for %s", ", ".join(kwargs))
-        asked = Asked(
+        request = GenerateRequest(
             num_examples=num_examples if num_examples > 0 else -1,
             rollouts_per_example=rollouts_per_example,
             client=client,
@@ -201,7 +201,7 @@ class Evaluating:
             on_progress=_several(on_progress),
             on_log=on_log,
         )
-        return await _run(self, asked)
+        return await _run(self, request)
 
     def generate_sync(
         self, inputs: Any, client: SomeClient, *args: Any, **kwargs: Any
@@ -238,12 +238,12 @@ def _several(
     return (callbacks,) if callable(callbacks) else tuple(callbacks)
 
 
-async def _run(env: Evaluating, asked: Asked) -> GenerateOutputs:
+async def _run(env: Evaluating, request: GenerateRequest) -> GenerateOutputs:
     if env.env_client is not None:
         what = "an environment that runs elsewhere has no run here"
         hint = "Set env_client to None, or call run_rollout and run_group"
         raise RefusedError([Fault("env_client", what, hint)])
     from tui_eval import run_in_process  # type: ignore[attr-defined]
 
-    outputs: GenerateOutputs = await run_in_process(env, asked)
+    outputs: GenerateOutputs = await run_in_process(env, request)
     return outputs

@@ -35,7 +35,7 @@ class FoundEnvironment:
 
     Args:
         module_name: What to import.
-        path: The module's file; None where only importing would tell.
+        path: The module's file; None where only importing would say.
         origin: Which of the places it was found in.
         function: The function in the module that makes it.
     """
@@ -47,7 +47,7 @@ class FoundEnvironment:
 
     @property
     def root(self) -> Path | None:
-        """The folder from which the module, and what stands beside it, is imported."""
+        """The folder from which the module, and what is beside it, is imported."""
         if self.path is None:
             return None
         return self.path.parents[1] if self.path.name == "__init__.py" else self.path.parent

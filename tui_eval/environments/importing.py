@@ -27,7 +27,7 @@ def leave_all() -> None:
 
 
 def import_file(name: str, path: Path, root: Path) -> ModuleType:
-    """Imports a module from its file, and makes what stands beside it importable.
+    """Imports a module from its file, and makes what is beside it importable.
 
     Modules of other local environments are not known by name any more, so that two of them may
     have the same names.
@@ -65,7 +65,7 @@ def import_file(name: str, path: Path, root: Path) -> ModuleType:
 def keeping_names() -> Iterator[None]:
     """What is known by name before the block is known after it too, and comes first.
 
-    So an environment that loads another can still import what stands beside it, and so can that
+    So an environment that loads another can still import what is beside it, and so can that
     one, but for names which they have in common: these are the first one's.
     """
     modules, path = dict(sys.modules), list(sys.path)

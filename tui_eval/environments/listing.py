@@ -33,7 +33,7 @@ class ListedEnvironment:
 
     Args:
         env_id: What to call it.
-        path: Its file; empty where only importing would tell.
+        path: Its file; empty where only importing would say.
         summary: First line of its docstring, else of its project's description; empty where it
             has none.
     """

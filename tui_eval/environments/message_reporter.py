@@ -9,7 +9,7 @@ from tui_eval.state import State
 
 
 class MessageReporter:
-    """Knows which messages of one rollout its observer has heard of."""
+    """Knows which messages of one rollout its observer has received."""
 
     def __init__(self, state: State) -> None:
         self._state = state

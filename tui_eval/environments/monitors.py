@@ -28,7 +28,7 @@ class MultiTurnMonitorRubric(Rubric):
 
 
 class ToolMonitorRubric(Rubric):
-    """The metrics `total_tool_calls` and `<tool>_calls`: what the model asked for.
+    """The metrics `total_tool_calls` and `<tool>_calls`: what the model requested.
 
     Args:
         tools: Whose calls are counted each.
@@ -72,11 +72,11 @@ class ToolMonitorRubric(Rubric):
             del self.funcs[place], self.weights[place]
 
     async def total_tool_calls(self, completion: Any) -> float:
-        """How many tool calls the model asked for."""
+        """How many tool calls the model requested."""
         return float(len(_called_names(completion)))
 
     def get_tool_call_count_func(self, tool_name: str) -> Callable[..., Any]:
-        """A metric that counts how often the model asked for a tool."""
+        """A metric that counts how often the model requested a tool."""
 
         async def calls(completion: Any) -> int:
             return _called_names(completion).count(tool_name)

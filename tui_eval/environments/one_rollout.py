@@ -44,7 +44,7 @@ async def lead(
         if isinstance(raised, asyncio.CancelledError):
             error = InfraError("the environment cancelled its own rollout")
     state = broken_state(values, error, begun)
-    state.failed_at = CURRENT.get().going_on
+    state.failed_at = CURRENT.get().stage_of_call
     return state
 
 

@@ -109,7 +109,7 @@ def _conversation(messages: Any) -> Any:
 
 
 def _usage_of(state: State) -> TokenUsage | None:
-    """The tokens of a rollout: as its tracker, its own keys or else its answers tell them."""
+    """The tokens of a rollout: as its tracker, its own keys or else its answers say them."""
     tracker = state.get("usage_tracker")
     if isinstance(tracker, StateUsageTracker):
         return tracker.snapshot() or _tokens(state.get("token_usage"))

@@ -61,7 +61,7 @@ class StatefulToolEnv(ToolEnv):
         """Adds a tool for rollouts that begin from now on.
 
         Args:
-            args_to_skip: Parameters that the model is not told of and cannot set. They may have
+            args_to_skip: Parameters that the model does not see and cannot set. They may have
                 types that have no JSON schema.
 
         Raises:
@@ -87,7 +87,7 @@ class StatefulToolEnv(ToolEnv):
     ) -> dict[str, Any]:
         """The arguments that a tool is called with; plain or async, asked before every call.
 
-        It is not asked for tools that do not exist, nor where the arguments are no JSON object.
+        It is not called for tools that do not exist, nor where the arguments are no JSON object.
         What it raises is the environment's own failure, not the model's: it becomes the
         rollout's error as it is, whatever `stop_errors` are.
 

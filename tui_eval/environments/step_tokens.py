@@ -8,7 +8,7 @@ from tui_eval.types import ResponseTokens, TrajectoryStepTokens
 def step_tokens(
     tokens: ResponseTokens | None, max_seq_len: int | None
 ) -> TrajectoryStepTokens | None:
-    """The token ids of an answer as a step keeps them; None where the endpoint told none.
+    """The token ids of an answer as a step keeps them; None where the endpoint reported none.
 
     Args:
         max_seq_len: The longest prompt and completion together, in tokens. A prompt that is longer

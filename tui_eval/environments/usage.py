@@ -25,7 +25,7 @@ class StateUsageTracker:
 
     @property
     def usage(self) -> Mapping[str, float]:
-        """The sums so far, which cannot be written to; 0 where no answer has told any."""
+        """The sums so far, which cannot be written to; 0 where no answer has reported any."""
         return self._view
 
     def increment(
@@ -64,7 +64,7 @@ class StateUsageTracker:
         return usage.prompt_tokens, usage.completion_tokens, kinds
 
     def snapshot(self) -> TokenUsage | None:
-        """The sums so far, or None where no answer told any."""
+        """The sums so far, or None where no answer reported any."""
         if not self._seen:
             return None
         return TokenUsage(

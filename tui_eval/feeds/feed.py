@@ -41,7 +41,7 @@ class Feed(Protocol):
         """
 
     async def close(self) -> None:
-        """Lets go of the connection or the files. The engine is told nothing: see `Detach`."""
+        """Lets go of the connection or the files. The engine is sent nothing: see `Detach`."""
 
 
 class OpenFeed(Protocol):

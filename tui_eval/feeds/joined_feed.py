@@ -25,7 +25,7 @@ def feed_of(run: RunDir) -> Feed:
 
 
 class JoinedFeed:
-    """See `feeds.feed.Feed`. The disk has all that an engine tells of before it is connected to.
+    """See `feeds.feed.Feed`. The disk has all that an engine reports before it is connected to.
 
     Args:
         socket: Where the engine listens, or did when it was looked for.
@@ -35,7 +35,7 @@ class JoinedFeed:
         self._run = run
         self._feed: LiveFeed | SavedFeed = LiveFeed(socket_path=socket)
         self._early: deque[Event] = deque()
-        self._has_told = False
+        self._has_events = False
         self._opening: asyncio.Task[None] | None = None
 
     @property
@@ -53,7 +53,7 @@ class JoinedFeed:
 
     def _turn_to_disk(self) -> None:
         self._feed = SavedFeed(self._run)
-        self._has_told = True
+        self._has_events = True
         if holder(self._run.lock) is not None:
             self._early.append(Noticed(0, clock.now(), "warning", CANNOT_JOIN))
         self._opening = asyncio.create_task(self._feed.start())
@@ -62,12 +62,12 @@ class JoinedFeed:
         """See `Feed.drain`."""
         early = [self._early.popleft() for _ in range(len(self._early))]
         found = self._feed.drain(most)
-        if found and not self._has_told:
+        if found and not self._has_events:
             last = found[-1]
             if isinstance(last, RunFinished) and last.status == "failed" and not self._feed.live:
-                self._turn_to_disk()  # it ended before it told anything
+                self._turn_to_disk()  # it ended before it sent anything
                 return early
-            self._has_told = True
+            self._has_events = True
         return early + found
 
     def send(self, command: Command) -> None:

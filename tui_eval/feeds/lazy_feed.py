@@ -22,7 +22,7 @@ class LazyFeed:
 
     @property
     def live(self) -> bool:
-        """See `Feed.live`; while its engine starts, what it is told is kept for that."""
+        """See `Feed.live`; while its engine starts, what it is sent is kept for that."""
         if self._early is not None:
             return self.request is not None
         return self.inner is not None and self.inner.live
@@ -42,7 +42,7 @@ class LazyFeed:
         return self.inner.drain(most) if self.inner else []
 
     def send(self, command: Command) -> None:
-        """See `Feed.send`; what is asked for before there is a connection is sent with it."""
+        """See `Feed.send`; what is requested before there is a connection is sent with it."""
         if self._early is not None:
             self._early.append(command)
         elif self.inner is not None:

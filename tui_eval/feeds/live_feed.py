@@ -156,7 +156,7 @@ class LiveFeed:
 
     @property
     def runs(self) -> list[RunDir]:
-        """What the engine works on, or worked on when it ended, as far as it told."""
+        """What the engine works on, or worked on when it ended, as far as it sent that."""
         return [self._run] if self._run is not None else [*self._running.values()]
 
     async def close(self) -> None:
@@ -173,7 +173,7 @@ class LiveFeed:
         self.live = False
 
     async def _take_what_has_come(self) -> None:
-        """What the engine told until now is known, however far behind its reader was."""
+        """What the engine sent until now is known, however far behind its reader was."""
         idle = 0
         while self._reading is not None and not self._reading.done() and idle < IDLE_TURNS:
             before = len(self._frames)
@@ -181,7 +181,9 @@ class LiveFeed:
             idle = idle + 1 if len(self._frames) == before else 0
 
     def close_runs(self) -> None:
-        """Tells the end of the runs whose end the engine, which has ended, had no time to tell."""
+        """Reports the end of the runs whose end the engine, which has ended, had no time to
+        report.
+        """
         while self._frames:
             for event in decode_events(self._frames.popleft()):
                 self._take(event)

@@ -15,7 +15,7 @@ from tui_eval.fold.transcript import Rollout
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.log_file import read_log
 from tui_eval.runs.opening import read_rollout
-from tui_eval.runs.replay import Story
+from tui_eval.runs.replay import Replay
 
 MOST_WAITING = 5000
 """Events that are read ahead of the listener."""
@@ -26,10 +26,10 @@ RESTS_EVERY_S = 0.01
 
 
 class SavedFeed:
-    """A run that no engine of ours tells: saved, or being written by another program.
+    """A run without an engine of ours: saved, or being written by another program.
 
     The file is read in the background, in slices of about a millisecond, and followed while it
-    grows; `ReadingMoved` tells how far the reading is, and `cancel` ends it.
+    grows; `ReadingMoved` says how far the reading is, and `cancel` ends it.
     """
 
     live = False
@@ -57,7 +57,7 @@ class SavedFeed:
         self._told.wait()
 
     def _read(self) -> None:
-        story = Story(self._run)
+        story = Replay(self._run)
         try:
             going = self._tell(story.begin())
             while going and not self._stop.wait(LOOKS_EVERY_S):
@@ -95,7 +95,7 @@ class SavedFeed:
         return True
 
     def _log_line(self, text: str) -> None:
-        """Says a line's fault once: where the file is read anew it has the same."""
+        """Says a line's fault once: where the file is read again it has the same."""
         if text not in self._lines_told:
             self._lines_told.add(text)
             self._log(text)

@@ -42,7 +42,7 @@ def find_saved(file: Path) -> list[Planned]:
 
 
 class SavedSuite(NullFeed):
-    """Tells what an engine told of the evaluations of a file, as far as it is on disk."""
+    """The events of an engine on the evaluations of a file, as far as they are on disk."""
 
     def __init__(self, file: Path, evaluations: list[Planned]) -> None:
         self._runs = [one.run for one in evaluations]

@@ -20,7 +20,7 @@ class AnytimeMeans:
     """Anytime intervals of the reward, and of the metrics in the condition that stops a run.
 
     A value is the mean of one example. What finishes first is shorter than the rest, so an interval
-    over whatever is finished would be biased: only the examples count that stand before the first
+    over whatever is finished would be biased: only the examples count that are before the first
     one with a rollout that is not over, in the order of the run. That order must be random.
 
     `examples` is how many of the first examples are in the intervals, and `unusable` has the names

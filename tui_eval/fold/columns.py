@@ -32,7 +32,7 @@ Notes = Mapping[tuple[str, int], Note]
 
 
 class Version(NamedTuple):
-    """Which transcript a row has: it is another one once the file is read anew, or it ran again.
+    """Which transcript a row has: it is another one once the file is read again, or it ran again.
 
     Args:
         reading: See `RunStarted.reading`.
@@ -55,7 +55,7 @@ class TextColumn(NamedTuple):
 
 
 class Columns:
-    """One run's columns by the name of a field; made anew for every filter, which is cheap.
+    """One run's columns by the name of a field; made again for every filter, which is cheap.
 
     Every column is a copy, as long as the run was when this was made: a run may grow while a
     thread filters it.
@@ -104,7 +104,7 @@ class Columns:
             found[self.stages() < DONE] = np.nan
         if field in ("turns", "calls", "input", "output", "tokens", "attempt"):
             found[self.stages() == 0] = np.nan  # what has not begun has none
-        if field in SPENT:  # 0 once it is finished: nobody told
+        if field in SPENT:  # 0 once it is finished: that is not known
             told = self.numbers("input") if field == "output" else found
             found[(self.stages() >= DONE) & ~(told > 0)] = np.nan
         if field in ("turns", "calls") and state.is_foreign:
@@ -216,7 +216,7 @@ class Columns:
 
 
 def tokens_of(state: RunState, row: int) -> tuple[int | None, int | None]:
-    """Input and output tokens of a rollout; None for what a finished one does not tell.
+    """Input and output tokens of a rollout; None for what a finished one does not say.
 
     No answer is made of no tokens: without any of the input those of the output are all there were.
     """
@@ -225,7 +225,7 @@ def tokens_of(state: RunState, row: int) -> tuple[int | None, int | None]:
 
 
 def all_tokens_of(state: RunState, row: int) -> int | None:
-    """Both together; None where a finished rollout tells of none."""
+    """Both together; None where a finished rollout reports none."""
     both = state.input_tokens[row] + state.output_tokens[row]
     return both if both or state.stage[row] < DONE else None
 
@@ -238,7 +238,7 @@ def counts_of(state: RunState, row: int) -> tuple[int | None, int | None]:
 
 
 def seconds_of(state: RunState, row: int) -> float | None:
-    """How long a finished rollout took; None where nobody told."""
+    """How long a finished rollout took; None where that is not known."""
     ms = state.total_ms[row]
     return ms / 1000 if state.stage[row] >= DONE and ms > 0 else None
 

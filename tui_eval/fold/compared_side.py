@@ -20,11 +20,11 @@ class Side:
     """A run to compare.
 
     Args:
-        digests: What tells each example from the others, by its place in the run: its content, or
-            its id where its row does not say what was asked.
+        digests: What distinguishes each example, by its place in the run: its content, or its
+            id where its row does not say what was requested.
         system: The system prompts that its examples have.
         untold: How many examples have only their ids.
-        code: The parts of its code by name, as it was last; empty where nothing tells.
+        code: The parts of its code by name, as it was last; empty where nothing says.
         versions: What was installed when it was worked on last, those that matter first.
     """
 
@@ -37,7 +37,7 @@ class Side:
 
     @property
     def environment(self) -> str | None:
-        """The environment that it is of, where its files tell that."""
+        """The environment that it is of, where its files say that."""
         run = self.state.run
         return run.env_id if run is not None and run.env_told else None
 
@@ -68,7 +68,7 @@ def differing_settings(sides: Sequence[Side]) -> dict[str, list[Any]]:
 
 
 def is_rerun(first: Side, second: Side) -> bool:
-    """Whether two runs are of one configuration: as far as anything tells, nothing differs."""
+    """Whether two runs are of one configuration: as far as anything says, nothing differs."""
     a, b = first.state.run, second.state.run
     if a is None or b is None or a.path == b.path:
         return False
@@ -94,7 +94,7 @@ def _settings(side: Side) -> dict[str, Any]:
 
 
 def _parts_that_differ(sides: Sequence[Side]) -> dict[str, list[Any]]:
-    """Parts of the code and versions that are not the same, where all runs tell theirs.
+    """Parts of the code and versions that are not the same, where all runs say theirs.
 
     The first of each are named, those that matter first, and how many more there are.
     """

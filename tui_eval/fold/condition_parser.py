@@ -59,7 +59,7 @@ def check_names(
 
     Args:
         names: What there are means of.
-        counts: The counts that may stand in it.
+        counts: The counts that may be in it.
 
     Raises:
         ConditionError: With every such name.

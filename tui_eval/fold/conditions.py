@@ -53,7 +53,7 @@ class Measure:
     Args:
         function: One of `FUNCTIONS`; empty for a count.
         name: What it is of, or the count's own name.
-        at: Where the name stands in the condition, from 1.
+        at: Where the name is in the condition, from 1.
     """
 
     function: str
@@ -177,7 +177,7 @@ class Condition:
         return self.whole.judge(look, counts)
 
     def measures(self) -> list[Measure]:
-        """The numbers that it needs, in the order in which they stand in it."""
+        """The numbers that it needs, in the order in which they are in it."""
         return list(self.whole.measures())
 
 

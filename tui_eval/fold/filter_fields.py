@@ -83,7 +83,7 @@ def kind_of(field: str) -> str:
 def number_from(field: str, text: str) -> float | None:
     """A finite number as people write it for this field; None for anything else."""
     if len(text) < _DIGITS_AT_MOST and text.isascii() and text.isdecimal():
-        return float(text)  # ids of examples: many, and asked for all at once
+        return float(text)  # ids of examples: many, and requested all at once
     clock = _CLOCK.fullmatch(text) if field == "time" else None
     if clock is not None:
         hours, minutes, seconds = clock.groups()

@@ -204,7 +204,7 @@ class _Parser:
         return at
 
     def operator_at(self, at: int) -> str:
-        """The operator that stands there, behind spaces unless it is a colon."""
+        """The operator that is there, behind spaces unless it is a colon."""
         behind = at
         while behind < len(self.text) and self.text[behind].isspace():
             behind += 1

@@ -43,10 +43,10 @@ _NUMBER_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 class RowFilter:
     """A filter as people wrote it, to be asked again whenever the run has changed.
 
-    Conditions on whole transcripts (`text:`) hold for no row until `heard` tells of it, see
+    Conditions on whole transcripts (`text:`) hold for no row until `received` reports it, see
     `runs.text_search`, and never for a rollout that is not finished. A filter that holds regular
     expressions can take up to two seconds for each of them; one without takes milliseconds. For a
-    run that is read anew a new filter is made.
+    run that is read again a new filter is made.
 
     Args:
         text: The filter; empty for every row.
@@ -74,7 +74,7 @@ class RowFilter:
         self._searched = _Searched()
 
     def heard(self, condition: Compare, row: int, holds: bool, version: Version) -> None:
-        """Tells whether a condition holds for the transcript that a row had in this version."""
+        """Says whether a condition holds for the transcript that a row had in this version."""
         self._heard[condition][row] = (version, holds)
 
     def rows(self, state: RunState, notes: Notes | None = None) -> np.ndarray:
@@ -89,7 +89,7 @@ class RowFilter:
         return np.flatnonzero(self.bounds(state, notes)[0])
 
     def undecided(self, state: RunState, notes: Notes | None = None) -> np.ndarray:
-        """The rows of which only the transcript can tell whether they match, in their order."""
+        """The rows of which only the transcript can say whether they match, in their order."""
         import numpy as np
 
         sure, possible = self.bounds(state, notes)
@@ -127,7 +127,7 @@ class RowFilter:
         sure = np.zeros(columns.total, bool)
         possible = columns.stages() >= DONE  # only these have a transcript on disk
         started = columns.started()
-        told = self._heard[node].copy()  # one call: a search in a thread tells of more
+        told = self._heard[node].copy()  # one call: a search in a thread reports more
         for row, (version, holds) in told.items():
             if row < columns.total and version == (columns.reading, started[row]):
                 sure[row] = possible[row] = holds
@@ -137,7 +137,7 @@ class RowFilter:
 class _Searched:
     """What was found in the texts of questions and answers, which only become more.
 
-    Each is searched once, however often a run that goes on is filtered.
+    Each is searched once, however often a resumed run is filtered.
     """
 
     def __init__(self) -> None:

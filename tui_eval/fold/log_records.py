@@ -30,7 +30,7 @@ def whole_lines(read: bytes, *, full: bool, final: bool = False) -> bytes:
     """What was read up to the end of its last whole line.
 
     Args:
-        full: As much was read as was asked for: a line that is longer is taken as it is.
+        full: As much was read as was requested: a line that is longer is taken as it is.
         final: Nothing will come after it: a last line that was not ended is whole.
     """
     whole = read[: read.rfind(b"\n") + 1]
@@ -42,7 +42,7 @@ class LogRecord(NamedTuple):
 
     Args:
         offset: Where it begins in the log, in bytes: no other record has the same.
-        time: As the log has it, by the second; empty where it does not tell.
+        time: As the log has it, by the second; empty where it does not say.
         name: Of the logger, without what all of ours begin with.
         lines: Of the message, printable; those after the first may still grow in number.
     """
@@ -92,10 +92,10 @@ class LogParser:
         return late, found
 
     def _begun(self, line: str, offset: int, printed: str, row: int) -> LogRecord | None:
-        """The record that a line begins; None where it goes on with the last one, or is blank.
+        """The record that a line begins; None where it continues the last one, or is blank.
 
         Args:
-            printed: When it was printed, where the log tells.
+            printed: When it was printed, where the log says.
             row: Of the rollout that printed it; -1 for none.
         """
         if not line:

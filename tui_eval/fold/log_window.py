@@ -23,7 +23,7 @@ class LogPiece(NamedTuple):
     Args:
         begin, end: Which bytes of the log it is.
         late: Lines that belong to the last record of what was read before.
-        anew: Whether it does not go on where the window ends.
+        again: Whether it does not go on where the window ends.
     """
 
     begin: int
@@ -47,7 +47,7 @@ class LogWindow:
         self.records: list[LogRecord] = []
         self.begin = self.end = 0
         self.begun = 0
-        """How often it was begun anew, at another place."""
+        """How often it was begun again, at another place."""
         self._read = read
         self._parser = LogParser()
 

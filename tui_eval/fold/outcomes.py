@@ -17,11 +17,11 @@ class Outcomes:
 
     `errors` are rollouts by the names of their exceptions, `classes` the same ones by what failed,
     `stops` by the condition that ended them, `finishes` by why their last answer ended, where that
-    was told. `truncated` have an answer that was cut off. `tools` has the calls and errors of each
-    tool, `failed_tools` counts the rollouts with a call that went wrong. `models` are calls by the
-    name of the model that answered, where it was another than was asked for. `later_code` has the
-    rollouts of every version of the code but the first: those that finished, those with a reward,
-    and the sum of the rewards.
+    was reported. `truncated` have an answer that was cut off. `tools` has the calls and errors of
+    each tool, `failed_tools` counts the rollouts with a call that went wrong. `models` are calls by
+    the name of the model that answered, where it was another than was requested. `later_code` has
+    the rollouts of every version of the code but the first: those that finished, those with a
+    reward, and the sum of the rewards.
     """
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class Outcomes:
 
 
 def class_of_event(event: RolloutFinished) -> str:
-    """What failed; told by the names of the exceptions where the row does not say it."""
+    """What failed; reported by the names of the exceptions where the row does not say it."""
     return event.error_class or class_of_names(event.error or "")
 
 

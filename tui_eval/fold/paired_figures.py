@@ -88,7 +88,7 @@ class PairedFigure:
 
     @property
     def verdict(self) -> Verdict:
-        """What its difference tells."""
+        """What its difference says."""
         return judge(self.difference, self.holm_p)
 
     @property

@@ -96,7 +96,7 @@ def plan_for(sides: Sequence[Side], metric: str, detect: float, correlation: flo
 
     Raises:
         RefusedError: An option is wrong, a run has no such metric, or the two cannot be compared.
-        NothingMeasuredError: They tell nothing.
+        NothingMeasuredError: They say nothing.
     """
     if faults := plan_faults(sides, metric, detect, correlation):
         raise RefusedError(faults)

@@ -105,7 +105,7 @@ class RowFacts:
         self.finish = Codes()
         """Why the last answer ended."""
         self.models = Codes()
-        """Names of models that answered and were not asked for, with `TOOLS_APART` between."""
+        """Names of models that answered and were not requested, with `TOOLS_APART` between."""
         self.tools = Codes()
         """Names of the tools that were used, with `TOOLS_APART` between them."""
         self.failed_tools = Codes()
@@ -119,7 +119,7 @@ class RowFacts:
         self.metrics_no_number: Counter[str] = Counter()
         """How many rows have a metric that is no number, by its name."""
         self.numbers: dict[int, int] = {}
-        """The number of a rollout in its group, where its row does not tell it."""
+        """The number of a rollout in its group, where its row does not have it."""
         self.questions = Heads()
         """By the example's place."""
         self.answers = Heads()

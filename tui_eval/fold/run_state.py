@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 LIMITS_KEPT = 16
 OURS = ("", "tui-eval")
-"""How a run's format is called that an engine of this program can go on with."""
+"""How a run's format is called that an engine of this program can resume."""
 
 
 class RunState(RolloutColumns):
     """The fold of a run's events.
 
-    `changed` grows with every event that changed anything, so that a screen can tell whether to
+    `changed` grows with every event that changed anything, so that a screen can say whether to
     draw. Errored rollouts have no reward and no part in means and pass rates; they are counted in
     `by_stage[ERROR]`. `reward_most` is the greatest reward, 1 at least. `usage` has the tokens of
     all rollouts, `rollout_s` the seconds of every one without an error, `model_call_s` those of
@@ -91,7 +91,7 @@ class RunState(RolloutColumns):
 
     @property
     def expected(self) -> int:
-        """Rollouts of the whole run; those that are there, where nobody told how many.
+        """Rollouts of the whole run; those that are there, where that is not known.
 
         A last line that is not whole is one of them.
         """
@@ -114,12 +114,14 @@ class RunState(RolloutColumns):
 
     @property
     def is_loading(self) -> bool:
-        """Whether more of the run is about to be told, so that nothing is known to be missing."""
+        """Whether more of the run is about to be reported, so that nothing is known to be
+        missing.
+        """
         return self.run is None or not self.is_read
 
     @property
     def is_foreign(self) -> bool:
-        """Whether another program wrote the run: no engine of ours can go on with it."""
+        """Whether another program wrote the run: no engine of ours can resume it."""
         return self.run is not None and self.run.format not in OURS
 
     @property
@@ -256,7 +258,7 @@ class RunState(RolloutColumns):
 
     def _on_RolloutFinished(self, event: ev.RolloutFinished) -> None:
         row = event.row
-        if self.stage[row] >= DONE:  # told again, where its line is at another place now
+        if self.stage[row] >= DONE:  # reported again, where its line is at another place now
             self.offset[row], self.length[row] = event.offset, event.length
             return
         self._move(row, DONE if event.error is None else ERROR)
@@ -273,7 +275,7 @@ class RunState(RolloutColumns):
         example = row // self.per_example
         if event.example_id != example:
             self.example_ids[example] = event.example_id
-        if self.run is None or event.at >= self.run.at:  # an earlier session's tells no speed
+        if self.run is None or event.at >= self.run.at:  # an earlier session's says no speed
             self.rate.add(event.at, event.started_at)
         self.outcomes.add(event)
         for ms in event.model_ms:
@@ -285,7 +287,7 @@ class RunState(RolloutColumns):
             self._score(row, example, event)
 
     def _score(self, row: int, example: int, event: ev.RolloutFinished) -> None:
-        if event.generation_ms:  # 0 is a time that nobody told
+        if event.generation_ms:  # 0 is a time that is not known
             self.generation_ms.add(example, event.generation_ms)
             self.scoring_ms.add(example, event.scoring_ms)
         self.rollout_s.add(event.total_ms / 1000 or NAN)
@@ -314,7 +316,7 @@ class RunState(RolloutColumns):
 
         Its tokens stay: they were spent.
 
-        Nothing happens where the row was not told, or is told already as it came out later.
+        Nothing happens where the row was not reported, or is reported already as it came out later.
         """
         row = was.row
         if self.stage[row] != ERROR or self.since[row] != was.started_at:
@@ -340,7 +342,7 @@ class RunState(RolloutColumns):
 
     def _on_GateMoved(self, event: ev.GateMoved) -> None:
         if event.open and not self.gate_open:
-            self.rate = Rate(event.at)  # a pause tells no speed
+            self.rate = Rate(event.at)  # a pause says no speed
         self.in_flight = event.in_flight
         self._move_gate(event.open, event.at)
 
@@ -362,7 +364,7 @@ class RunState(RolloutColumns):
         self.notices.append(("warning", line_text(event)))
 
     def _take_back_line(self, line: int) -> None:
-        """A last line that was not whole when it was told is longer now."""
+        """A last line that was not whole when it was reported is longer now."""
         for told in [one for one in self.unreadable if one.line == line and not one.ends]:
             self.unreadable.remove(told)
             self.notices.remove(("warning", line_text(told)))
@@ -374,7 +376,7 @@ class RunState(RolloutColumns):
         self.end = event
         self.again_at.clear()
         for row, stage in enumerate(self.stage):
-            if WAITING < stage < DONE:  # it begins anew if the run goes on
+            if WAITING < stage < DONE:  # it begins again if the run goes on
                 self._move(row, WAITING)
 
     def _on_Refused(self, event: ev.Refused) -> None:

@@ -19,7 +19,7 @@ from tui_eval.events import (
 )
 
 CUT_OFF = "cut off"
-"""How an evaluation stands whose engine ended in the midst of it, as the disk tells."""
+"""How an evaluation stands whose engine ended in the midst of it, as the disk says."""
 OVER = frozenset(
     (*("finished", "interrupted", "stopped: budget", "stopped early"), CUT_OFF, "failed", "refused")
 )
@@ -28,7 +28,7 @@ OVER = frozenset(
 
 @dataclass(slots=True)
 class EvaluationState:
-    """One evaluation: what it is, and what was told of it last."""
+    """One evaluation: what it is, and its last event."""
 
     listed: ListedEvaluation
     last: EvaluationMoved
@@ -46,7 +46,7 @@ class EvaluationState:
 
 @dataclass(slots=True)
 class SuiteState:
-    """The evaluations of a suite; `started` is None where one run alone is told.
+    """The evaluations of a suite; `started` is None where one run alone is reported.
 
     Args:
         several_models: Whether the evaluations differ in their models.
@@ -88,7 +88,7 @@ class SuiteState:
 
     @property
     def told(self) -> list[Event]:
-        """What tells this state to another listener."""
+        """Events that bring another listener to this state."""
         told: list[Event] = [one.last for one in self.evaluations]
         return [*([self.started] if self.started else []), *told, *([self.end] if self.end else [])]
 

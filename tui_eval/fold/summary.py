@@ -59,13 +59,13 @@ class Summary:
         input_tokens, output_tokens: Of all rollouts, in all their attempts.
         lost_in, lost_out: What of them went into attempts that a later one replaced.
         kinds: What of all tokens was of which kind, by name, where there was any.
-        used_in, used_out: Of the `with_usage` finished ones whose endpoint told tokens.
+        used_in, used_out: Of the `with_usage` finished ones whose endpoint reported tokens.
         cost: US dollars; None where a price is not known.
         rollout_s: Seconds of rollouts without an error.
         model_call_s: Seconds of answered model calls.
         tools: (calls, errors) by name.
         failed_tools: Rollouts with a tool call that went wrong.
-        models: Calls by the model that answered, where it was another than was asked for.
+        models: Calls by the model that answered, where it was another than was requested.
         refused_requests: Those that were tried again after status 429 or 529; None where nobody
             counted them.
         last_cause: Why a rollout of this session was tried again last, where none succeeded.
@@ -122,8 +122,8 @@ class Summary:
     seconds: float
 
     @property
-    def told_tokens(self) -> tuple[int | None, int | None]:
-        """Input and output tokens; None for what no finished rollout told."""
+    def known_tokens(self) -> tuple[int | None, int | None]:
+        """Input and output tokens; None for what no finished rollout reported."""
         read, written = self.input_tokens, self.output_tokens
         if not self.finished:
             return read, written
@@ -234,7 +234,7 @@ def code_versions(state: RunState) -> list[CodeRows]:
 
 
 def _seconds(run: RunStarted, end: RunFinished | None) -> float:
-    """How long the run was worked on; a running one that is not over tells no time."""
+    """How long the run was worked on; a running one that is not over says no time."""
     now = end.at if end is not None else run.complete_at or run.at
     return max(now - run.at, 0.0) + run.worked_ms / 1000
 

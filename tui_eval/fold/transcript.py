@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from tui_eval.error_classes import class_of_names, told_class
+from tui_eval.error_classes import class_of_names, reported_class
 from tui_eval.fold.placeholders import placeholder
 from tui_eval.fold.saved_values import listing, mapping, metrics_of, number_of
 from tui_eval.token_kinds import Kinds, from_names
@@ -115,7 +115,7 @@ class Rollout:
     """What judges said."""
     reward: float | None = None
     advantage: float | None = None
-    """What its row tells; None where it tells none."""
+    """What its row has; None where it says none."""
     error: str | None = None
     error_class: str | None = None
     """What failed, see `error_classes`; None where there is no error."""
@@ -136,7 +136,7 @@ class Rollout:
 
     @property
     def finish_reason(self) -> str | None:
-        """Why the last answer ended; None where nobody told."""
+        """Why the last answer ended; None where that is not known."""
         reason = self.steps[-1].get("finish_reason") if self.steps else None
         return reason if isinstance(reason, str) else None
 
@@ -258,7 +258,7 @@ def content_text(content: Any) -> str:
 
 
 def from_row(row: int, saved: Mapping[str, Any]) -> Rollout:
-    """The story of a rollout as its line in results.jsonl tells it."""
+    """A rollout as its line in results.jsonl has it."""
     ours = mapping(saved.get("tui_eval"))
     attempt = ours.get("attempt")
     tools: dict[str, list[ToolOutcome]] = {}
@@ -337,7 +337,7 @@ def _error_class(error: Any) -> str | None:
         return None
     told = mapping(error)
     names = told.get("error_chain_str") or told.get("error") or error
-    return told_class(error) or class_of_names(str(names))
+    return reported_class(error) or class_of_names(str(names))
 
 
 def _error_text(error: Any) -> str | None:

@@ -19,7 +19,7 @@ class Usage:
     `tokens_in` and `tokens_out` are those of all rollouts, running ones included, and `lost_in` and
     `lost_out` what of them went into attempts that a later one replaces; `lost` has those of
     rollouts without a row, by row. `used_in` and `used_out` are those of the `with_usage` finished
-    ones that told any, `rollout_in` and `rollout_out` each of them, and `retried_in` and
+    ones that reported any, `rollout_in` and `rollout_out` each of them, and `retried_in` and
     `retried_out` what finished ones lost. `kinds`, `lost_kinds`, `used_kinds` and `retried_kinds`
     are what of each was of which kind, and `row_kinds` those of rollouts that run.
     """
@@ -74,7 +74,7 @@ class Usage:
             self.kinds = plus(self.kinds, kinds)
 
     def finish(self, event: ev.RolloutFinished) -> None:
-        """A row tells what its attempts used; the last one is counted by `use`."""
+        """A row says what its attempts used; the last one is counted by `use`."""
         if event.kinds or self.row_kinds:
             self.use_kinds(event.row, event.kinds)
             self.row_kinds.pop(event.row, None)

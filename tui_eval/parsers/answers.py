@@ -7,7 +7,7 @@ _HASHES = "####"
 
 
 def extract_boxed_answer(text: str, strict: bool = False) -> str:
-    r"""What is in the last `\boxed{...}` of a text, as it stands there.
+    r"""What is in the last `\boxed{...}` of a text, as it is there.
 
     Braces inside count in pairs, escaped ones as well.
 

@@ -151,7 +151,7 @@ def _has_tag(name: str, text: str) -> bool:
 
 
 def _values(name: str, text: str) -> Iterator[str]:
-    """What stands in each pair of tags; time grows with the text, however many are left open."""
+    """What is in each pair of tags; time grows with the text, however many are left open."""
     begins, ends, place = f"<{name}>", f"</{name}>", 0
     while (begin := text.find(begins, place)) >= 0:
         begin += len(begins)

@@ -88,7 +88,7 @@ def plain_function(func: Callable[..., Any], name: str) -> PlainFunction | None:
         return PlainFunction(name, thread_safe=_is_declared_safe(func))
     if known is None:
         known = PlainFunction(name, thread_safe=_is_declared_safe(func))
-        if not inspect.ismethod(func):  # which is made anew for each look at it
+        if not inspect.ismethod(func):  # which is made again for each look at it
             try:
                 _KNOWN[func] = known
             except TypeError:  # nothing can refer to it weakly
@@ -116,7 +116,7 @@ class PlainFunctions:
 
     def of(self, func: Callable[..., Any], name: str) -> PlainFunction | None:
         """What is known of a function; None for an async one."""
-        bare = getattr(func, "__func__", func)  # a method is made anew for each look at it
+        bare = getattr(func, "__func__", func)  # a method is made again for each look at it
         known = self._known.get(id(bare))
         if known is None or known[0] is not bare:
             function = plain_function(func, name)
@@ -145,7 +145,7 @@ async def call_plain(function: PlainFunction, call: Callable[[], Any]) -> Any:
 async def attempt(
     function: PlainFunction, call: Callable[[], Any], limit_s: float = math.inf
 ) -> Outcome:
-    """Calls a plain function where it belongs, and tells how that went.
+    """Calls a plain function where it belongs, and says how that went.
 
     The first call of a function is alone for 5 s at most, as it may prepare what all others use;
     then calls run at once. One that is not thread-safe is called in one thread, after all others

@@ -109,7 +109,7 @@ class Line:
             self._doors.pop().put(None)
             return False
         if self._is_single and self._has_thread:
-            return False  # it has told of its last job, and will look for the next
+            return False  # it has reported its last job, and will look for the next
         self._free += 1
         self._has_thread = True
         return True

@@ -28,7 +28,7 @@ def notice_refusals() -> None:
     """Has `signal.signal` remember, in the thread that calls it, that Python refused it there.
 
     It behaves as ever. Many functions take the refusal for a wrong answer, those that use
-    math-verify among them: they catch every exception, and nothing else tells of it.
+    math-verify among them: they catch every exception, and nothing else reports it.
     """
     original = signal.signal
 
@@ -44,7 +44,7 @@ def notice_refusals() -> None:
 
 
 def forget_refusals() -> None:
-    """Makes `refusal` tell of what comes from now on in this thread."""
+    """Makes `refusal` report what comes from now on in this thread."""
     _HERE.refused = False
 
 
@@ -78,7 +78,7 @@ def is_for_main_thread(error: BaseException) -> bool:
 def is_for_one_thread(error: BaseException) -> bool:
     """Whether a function failed because it uses what is bound to another thread than the main one.
 
-    SQLite tells which thread that is.
+    SQLite says which thread that is.
     """
     owner = _BOUND.search(str(error)) if type(error).__name__ == "ProgrammingError" else None
     return owner is not None and int(owner[1]) != threading.main_thread().ident

@@ -76,7 +76,7 @@ class Threads:
         """What `call` returns; see `attempt`.
 
         Raises:
-            BaseException: The error that `attempt` tells.
+            BaseException: The error that `attempt` says.
             RuntimeError: As for `attempt`.
         """
         outcome = await self.attempt(call, limit_s)
@@ -196,7 +196,7 @@ class _Crew:
         """Called in a thread: a job is done. One wake-up of the loop serves all until it is awake.
 
         Returns:
-            Whether there is still a loop to tell.
+            Whether there is still a loop to say.
         """
         self._done.append((job, outcome))
         if not self._told:

@@ -150,7 +150,7 @@ async def call(
     What a plain one returns is awaited where it can be.
 
     Args:
-        values: Gives what the function may ask for, by name; asked anew for each call.
+        values: Gives what the function may ask for, by name; asked again for each call.
         limit_s: Seconds that it may take where it has no limit of its own. Nothing holds a plain
             function on the loop to it.
     """

@@ -26,7 +26,7 @@ from tui_eval.provider_profiles import profile_of
 from tui_eval.types import SamplingArgs
 
 SHORT_TOKENS = 16
-"""A limit that asks for a verdict of a word or two: what stands there when it is reached is one."""
+"""A limit that asks for a verdict of a word or two: what is there when it is reached is one."""
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 _NO_VERDICTS = {
     "content_filter": "a filter stopped its answer",
@@ -36,7 +36,7 @@ _NO_VERDICTS = {
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """A model that is asked for verdicts.
+    """A model that gives verdicts.
 
     Args:
         client: As `JudgeRubric` takes it.
@@ -57,13 +57,13 @@ class Judge:
 
     @property
     def url(self) -> str:
-        """Where the judge is asked; empty where a client does not tell."""
+        """Where the judge is asked; empty where a client does not say."""
         if isinstance(self.client, Client):
             return self.client.endpoint_url()
         return str(getattr(self.client, "base_url", None) or "")
 
     async def ask(self, prompt: str) -> tuple[str, Any]:
-        """The verdict, and the tokens that it took where the endpoint tells them.
+        """The verdict, and the tokens that it took where the endpoint says them.
 
         Raises:
             JudgeError: The call failed, or brought no verdict; its cause is the client's exception.

@@ -118,7 +118,7 @@ class JudgeRubric(Rubric):
     ) -> str:
         """What the judge says about a response.
 
-        With a `state`, the same request is made once for this rollout, also when it is asked for
+        With a `state`, the same request is made once for this rollout, also when it is requested
         several times at once.
 
         Args:

@@ -164,7 +164,7 @@ class Rubric(HasFunctions):
 
     @property
     def scores_in_groups(self) -> bool:
-        """Whether rollouts are scored together unless each is asked for by itself.
+        """Whether rollouts are scored together unless each is requested by itself.
 
         A `score_rollout` of a subclass is called only where each is.
         """

@@ -68,7 +68,7 @@ class RubricGroup(Rubric):
 
     @property
     def scores_in_groups(self) -> bool:
-        """Whether any of the rubrics scores rollouts together unless each is asked for alone."""
+        """Whether any of the rubrics scores rollouts together unless each is requested alone."""
         return super().scores_in_groups or any(one.scores_in_groups for one in self.rubrics)
 
     async def add_scores(self, states: list[State], alone: bool) -> None:

@@ -22,7 +22,7 @@ NEAR_S = 36 * 3600.0
 """Dates without a time zone are no nearer to the rows."""
 COUNT = "the rows count"
 TEXT_MOST = 20
-"""So much is shown of what stands in place of a number."""
+"""So much is shown of what is in place of a number."""
 
 
 class RowSums:

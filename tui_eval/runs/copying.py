@@ -66,7 +66,7 @@ def _copy_files(run: RunDir, copy: RunDir) -> None:
 
 
 def _copy_lines(source: Path, target: Path) -> None:
-    """Copies a file without what stands behind its last whole line, unless that is a row."""
+    """Copies a file without what is behind its last whole line, unless that is a row."""
     with open(source, "rb") as lines, open(target, "w+b") as copy:
         whole = 0
         while block := lines.read(BLOCK):

@@ -69,6 +69,6 @@ def write_outcome(run: RunDir, end: RunFinished) -> RunFinished:
         tools=before.get("tools"),
         extra={"stopped_because": end.text} if end.text else None,
     )
-    with contextlib.suppress(OSError):  # the rows are what counts, and a resume writes it anew
+    with contextlib.suppress(OSError):  # the rows are what counts, and a resume writes it again
         write_metadata(run, {**before, **metadata}, Redactor())
     return end

@@ -21,14 +21,14 @@ from tui_eval.runs.layout import RunDir, is_unsaved, saved_roots, unsaved_root
 from tui_eval.runs.lock import holder
 from tui_eval.runs.opening import find_run, results_files, saved_events
 from tui_eval.runs.run_info import (
-    asked_shape,
-    asked_values,
     env_id_of,
     format_of_run,
+    known_shape,
     modified,
     read_facts,
     recorded_date,
-    told_shape,
+    requested_shape,
+    requested_values,
 )
 from tui_eval.runs.scan import count_rows
 from tui_eval.stats.intervals import interval_name
@@ -48,17 +48,17 @@ class FoundRun:
     Args:
         format: What wrote it, as `runs.formats` calls it.
         reward: Mean of the rewards, and its 95 % interval from `low` to `high`; None where the
-            metadata does not tell, and another program's may be wrong: see `measured`. An earlier
+            metadata does not say, and another program's may be wrong: see `measured`. An earlier
             version's interval is left out, as it is by another rule.
-        n: Rollouts that the mean is over; None where that is not told.
-        errored: Rollouts that are told to have ended in an error.
+        n: Rollouts that the mean is over; None where that is not reported.
+        errored: Rollouts reported to have ended in an error.
         done: Rollouts that are on disk; None where the file is too large to count at once.
-        total: Rollouts that were asked for; None where nothing tells.
-        date: When it began or, of another program's, as it tells; unix seconds.
+        total: Rollouts that were requested; None where nothing says.
+        date: When it began or, of another program's, as it says; unix seconds.
         written_at: When its results were written last, in unix seconds.
         pid, socket: The engine that is at work on it; 0 and empty where none is.
         saved: False where it lives in the user's state directory until somebody saves it.
-        classes: The same by what failed, where the metadata tells that.
+        classes: The same by what failed, where the metadata says that.
         failed_tools: Rollouts with a tool call that went wrong.
         interval_name: What the interval is, as `Mean.interval_name`.
         stopped_early: Why it stopped before its end by its own numbers; empty where it did not.
@@ -163,7 +163,7 @@ def describe(run: RunDir) -> FoundRun | None:
     figures = mapping(facts.get("numbers"))
     numbers, told = mapping(figures.get("reward")), mapping(figures.get("counts")).get("finished")
     is_behind = run.is_ours and held is None and isinstance(told, int) and told != done
-    shape = told_shape(run, facts) or asked_shape(facts)
+    shape = known_shape(run, facts) or requested_shape(facts)
     total = shape[0] * shape[1] or None
     if not run.is_ours and total is not None and done is not None and done > total:
         total = None  # its counts are wrong
@@ -186,7 +186,7 @@ def describe(run: RunDir) -> FoundRun | None:
         pid=held.pid if held is not None else 0,
         socket=held.socket if held is not None else "",
         saved=not is_unsaved(run),
-        asked=asked_values(facts),
+        asked=requested_values(facts),
         errored=errored if isinstance(errored, int) else 0,
         classes=_counts(figures.get("error_classes")),
         failed_tools=_counts(figures.get("counts")).get("failed_tools", 0),
@@ -226,8 +226,8 @@ def measured(found: FoundRun) -> FoundRun:
 def _recorded_interval(reward: Mapping[str, Any]) -> tuple[float | None, float | None, str]:
     """The ends and the name of an interval in metadata.
 
-    Earlier versions, which told no weight, took 1.96 standard errors: of theirs only Wilson's of
-    independent rollouts are the same.
+    Earlier versions, which reported no weight, took 1.96 standard errors: of theirs only Wilson's
+    of independent rollouts are the same.
     """
     method, n, groups = (reward.get(key) for key in ("method", "n", "examples"))
     if "weight" not in reward and (method != "wilson" or n != groups):
@@ -244,7 +244,7 @@ def _counts(told: Any) -> dict[str, int]:
 
 def _done(run: RunDir, format: Format, facts: Mapping[str, Any], size: int) -> int | None:
     if format is Format.OSMOSIS:
-        examples, each = asked_shape(facts)
+        examples, each = requested_shape(facts)
         return examples * each
     if not size:
         return 0

@@ -9,7 +9,7 @@ from tui_eval.runs.layout import RunDir
 from tui_eval.runs.run_info import modified
 
 SETTLED_S = 1.0
-"""A file that another program writes anew from its beginning is read when it rests for so long,"""
+"""A file that another program writes again from its beginning is read when it rests for so long,"""
 PATIENCE_S = 5.0
 """or after so long, if it never does."""
 
@@ -32,7 +32,7 @@ def stamp_of(run: RunDir) -> Stamp | None:
 
 
 class Settling:
-    """The wait for results that are written anew; our own are replaced by a whole file."""
+    """The wait for results that are written again; our own are replaced by a whole file."""
 
     def __init__(self, run: RunDir) -> None:
         self._run = run

@@ -60,7 +60,7 @@ def temporary_path(path: Path, pid: int) -> Path:
 
 @contextmanager
 def new_file(path: Path) -> Iterator[BinaryIO]:
-    """A file to write: it stands at its path when the block ends, and not before.
+    """A file to write: it is at its path when the block ends, and not before.
 
     What was there is replaced, and what may be done with it stays; of a link, what it points to.
     A device or a pipe is written into at once.

@@ -171,7 +171,7 @@ def _is_record(record: Mapping[str, Any]) -> bool:
 
 
 def tokens_in_journal(record: Mapping[str, Any]) -> Tokens:
-    """The tokens that the row of a record will tell."""
+    """The tokens that the row of a record will have."""
     usage = mapping(record["state"].get("usage"))
     tokens = tokens_of(usage.get("input_tokens")), tokens_of(usage.get("output_tokens"))
     return *tokens, *from_names(record.get("token_kinds"))

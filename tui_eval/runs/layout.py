@@ -38,7 +38,7 @@ class RunDir:
 
     @property
     def plan(self) -> Path:
-        """What was asked, as TOML."""
+        """What was requested, as TOML."""
         return self.path / "run.toml"
 
     @property
@@ -125,7 +125,7 @@ def outputs_root(env_id: str, output_dir: str | None, environments_dir: Path) ->
     """The folder under which a saved run goes: the environment's own, or `./outputs`.
 
     Args:
-        output_dir: What `-o` names, if given; it stands in place of `./outputs`.
+        output_dir: What `-o` names, if given; it is in place of `./outputs`.
     """
     if output_dir:
         return Path(output_dir)

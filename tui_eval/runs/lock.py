@@ -47,7 +47,7 @@ class Holder:
         return f"process {self.pid}{where}" if self.pid else "another process"
 
     def fault(self, run: Path) -> Fault:
-        """Why nobody else can go on with the run at this path."""
+        """Why nobody else can resume the run at this path."""
         if not self.is_certain:
             what = f"{self} is writing this run, or has ended without a word"
             return Fault(str(run), what, f"Once it has ended: rm {shlex.quote(str(run / 'lock'))}")
@@ -68,7 +68,7 @@ class LockHeldError(Exception):
 
 
 class _Written(msgspec.Struct):
-    """What stands in the file; of earlier versions the first two only."""
+    """What is in the file; of earlier versions the first two only."""
 
     pid: int
     socket: str

@@ -76,7 +76,7 @@ def build_metadata(
 
 
 def _usage(state: RunState) -> dict[str, float] | None:
-    """What a rollout used on average, of those that told it."""
+    """What a rollout used on average, of those that reported it."""
     if not state.usage.with_usage:
         return None
     return {

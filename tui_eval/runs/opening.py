@@ -11,7 +11,7 @@ from tui_eval.fold.transcript import Rollout, from_row
 from tui_eval.runs.formats.recognising import as_row, recognise
 from tui_eval.runs.formats.unknown import what_it_is
 from tui_eval.runs.layout import NOTES, RESULTS, SUFFIXES, TEXT, RunDir
-from tui_eval.runs.replay import Story
+from tui_eval.runs.replay import Replay
 from tui_eval.runs.scan import LineNumbers, decode_row
 
 OTHER_FILES = ("metadata.json", "versions.json", "journal.jsonl", "superseded.jsonl", NOTES)
@@ -87,8 +87,8 @@ def results_files(folder: Path) -> list[str]:
 
 
 def saved_events(run: RunDir) -> Iterator[Event]:
-    """The story of a run as it is on disk now: what it is, every row, how it ended."""
-    story = Story(run, exact=True)
+    """The events of a run as it is on disk now: what it is, every row, how it ended."""
+    story = Replay(run, exact=True)
     try:
         for events in story.begin():
             yield from (event for event in events if not isinstance(event, ReadingMoved))

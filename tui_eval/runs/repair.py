@@ -95,7 +95,7 @@ def repair(
 
 
 def _move(run: RunDir, stay: list[tuple[Line, RolloutFinished]], out: list[Line]) -> None:
-    """Moves lines out and closes the gaps; the events tell the new places then."""
+    """Moves lines out and closes the gaps; the events say the new places then."""
     new = run.results.with_suffix(".jsonl.new")
     with open(run.results, "rb") as source:
         if out:

@@ -16,7 +16,7 @@ def count_once(index: RowIndex, requested: tuple[int, int]) -> Counted:
     """What the rows that an index has come to, each line once; the index knows those then.
 
     Equal lines may be rollouts that came out alike. They are only looked at where there are more
-    than were asked for, of as many examples as were.
+    than were requested, of as many examples as were.
 
     Args:
         requested: Examples, and rollouts of each; 0 where not known.
@@ -42,7 +42,7 @@ def _counted(index: RowIndex) -> Counted:
 def _repeated_lines(index: RowIndex, per_example: int) -> Iterator[int]:
     """Where the lines begin that are the same as one before, of examples with too many rows.
 
-    No more of them than an example has too many; those that tell their number in their group are
+    No more of them than an example has too many; those that say their number in their group are
     left alone.
     """
     places: defaultdict[Any, list[tuple[int, int]]] = defaultdict(list)

@@ -27,35 +27,35 @@ from tui_eval.runs.repeated_lines import count_once
 from tui_eval.runs.row_index import MOST_FAULTS, BrokenIndexError, RowIndex
 from tui_eval.runs.row_positions import Counted, Placing, likely_shape
 from tui_eval.runs.run_info import (
-    asked_shape,
     format_of_run,
+    known_shape,
     metadata_fault,
     missing_columns,
     modified,
     read_facts,
     read_metadata,
+    requested_shape,
     started_event,
-    told_shape,
 )
 from tui_eval.runs.scan import Line, LineNumbers
 from tui_eval.runs.unfinished import unfinished_tokens
 
 COUNTED_BYTES = 1 << 22
-"""So much is read before the first row is told, to learn how many rollouts an example has."""
+"""So much is read before the first row is reported, to learn how many rollouts an example has."""
 QUIET_S = 30.0
 """Another program's run that is not whole goes on until its file was left alone for so long."""
 END = 1 << 62
 
 
-class Story:
-    """Tells a run in batches of events, and tells on when its file has grown.
+class Replay:
+    """Reports a run in batches of events, and goes on when the file has grown.
 
     Where another program's run says too few rollouts per example, or does not say how many, that
-    is known at the end only: the story is told again then, with a greater `RunStarted.reading`.
+    is known at the end only: the run is replayed again then, with a greater `RunStarted.reading`.
 
     Args:
         run: The run; nothing is written into another program's directory.
-        exact: Read everything before the first event, so that the story is told once, and ends.
+        exact: Read everything before the first event, so that the run is replayed once, and ends.
     """
 
     def __init__(self, run: RunDir, *, exact: bool = False) -> None:
@@ -70,15 +70,15 @@ class Story:
         self._goes_on = False
 
     def begin(self) -> Iterator[list[Event]]:
-        """The whole story as the disk has it now."""
+        """The whole run as the disk has it now."""
         self.close()
         self._unchanged = stamp_of(self.run)
         self.format = format_of_run(self.run)
         self._read_facts()
-        self._told_faults, self._unplaced, self._outgrown = 0, 0, False
-        self._told_torn: LineUnreadable | None = None
+        self._fault_count, self._unplaced, self._outgrown = 0, 0, False
+        self._reported_torn: LineUnreadable | None = None
         self._counted = Counted()
-        trusted = told_shape(self.run, self._facts)
+        trusted = known_shape(self.run, self._facts)
         self._trusted = trusted is not None
         self._final = self._trusted or self._exact
         if self.format is Format.OSMOSIS:
@@ -100,7 +100,7 @@ class Story:
         yield self._start(trusted or self._shape(index, scanned))
         for batch in index.kept():
             self._counted.add(index.once(batch))
-            yield self._told(batch, known=self._trusted)
+            yield self._row_events(batch, known=self._trusted)
         yield from self._scan(scanned)
 
     def _shape(self, index: RowIndex, scanned: Iterator[list[RolloutFinished]]) -> tuple[int, int]:
@@ -112,27 +112,27 @@ class Story:
                     break
         known = None if self._exact else index.shape
         if known is None:
-            known = count_once(index, asked_shape(self._facts)).shape
-        return likely_shape(asked_shape(self._facts), known)
+            known = count_once(index, requested_shape(self._facts)).shape
+        return likely_shape(requested_shape(self._facts), known)
 
     def _scan(self, scanned: Iterator[list[RolloutFinished]]) -> Iterator[list[Event]]:
-        """Tells rows as they are read; all anew where an example turns out to have more."""
+        """Reports rows as they are read; all again where an example turns out to have more."""
         index = self._index
         assert index is not None
         writes = not (self._trusted and holder(self.run.lock) is not None)
         for batch in scanned:
             if self._trusted:
-                events = self._told(batch)
+                events = self._row_events(batch)
                 batch = self._placed
             if writes:
                 index.keep(batch)
             if not self._trusted:
                 self._counted.add(index.once(batch))
                 self._outgrown = self._counted.shape[1] > self._placing.per_example
-                events = self._told(batch)
+                events = self._row_events(batch)
             yield events
         if self._outgrown:
-            self._counted = count_once(index, asked_shape(self._facts))
+            self._counted = count_once(index, requested_shape(self._facts))
         index.save(self._counted.shape)
         if self._outgrown:
             self._unplaced = 0
@@ -141,7 +141,7 @@ class Story:
             self._reading += 1
             yield self._start(likely_shape((self._placing.examples, 0), self._counted.shape))
             for batch in index.kept():
-                yield self._told(batch)
+                yield self._row_events(batch)
 
     def _start(self, shape: tuple[int, int]) -> list[Event]:
         self._placing = Placing(shape, fixed=self._trusted)
@@ -149,13 +149,13 @@ class Story:
         self._noticed: set[str] = set()
         self._started = started_event(self.run, self.format, self._facts, shape)
         self._started.reading = self._reading
-        self._started.asked = self._trusted or self._asked_holds()
-        self._told_faults = 0
+        self._started.asked = self._trusted or self._request_holds()
+        self._fault_count = 0
         fault = metadata_fault(self.run)
         told = [Noticed(0, time.time(), "warning", fault)] if fault else []
         return [self._started, *told]
 
-    def _told(self, batch: list[RolloutFinished], known: bool = False) -> list[Event]:
+    def _row_events(self, batch: list[RolloutFinished], known: bool = False) -> list[Event]:
         """The events of some rows; before them more places, where there are too few."""
         placing, index = self._placing, self._index
         placed, misfits = index.once(batch) if index else batch, list[RolloutFinished]()
@@ -181,8 +181,8 @@ class Story:
 
     def _faults(self, misfits: list[RolloutFinished]) -> Iterator[LineUnreadable]:
         if self._index is not None:
-            yield from self._index.faults[self._told_faults :]
-            self._told_faults = len(self._index.faults)
+            yield from self._index.faults[self._fault_count :]
+            self._fault_count = len(self._index.faults)
         for event in misfits:
             self._unplaced += 1
             if self._final and not self._outgrown and self._unplaced <= MOST_FAULTS:
@@ -196,7 +196,7 @@ class Story:
         if index is not None:
             unreadable = index.unreadable
             if index.torn is not None:
-                unreadable += self._told_torn is not None
+                unreadable += self._reported_torn is not None
                 unfinished = index.torn.line
         if self._final and not self._outgrown:
             unreadable += self._unplaced
@@ -220,14 +220,14 @@ class Story:
             number = LineNumbers(self.run.results).at(size)
             faults.append(_unreadable(self.run, Line(number, 0, size, None, f"torn: {error}")))
         self._counted.add(rows)
-        yield self._start(likely_shape(asked_shape(self._facts), self._counted.shape))
+        yield self._start(likely_shape(requested_shape(self._facts), self._counted.shape))
         size = self.run.results.stat().st_size
         done = ReadingMoved(0, time.time(), size, size, sum(not one.shown for one in faults))
-        yield [*self._told(rows), *faults, done]
+        yield [*self._row_events(rows), *faults, done]
 
     def _last(self) -> list[Event]:
-        """What is told when the file is read to its end."""
-        self._told_torn = None
+        """What is reported when the file is read to its end."""
+        self._reported_torn = None
         events: list[Event] = []
         if self._index is not None:
             events += self._faults([])
@@ -237,15 +237,15 @@ class Story:
     def _torn(self) -> list[Event]:
         """The last line where it is not finished, once nobody seems to write it any more."""
         torn = self._index.torn if self._index is not None else None
-        if torn is None or torn is self._told_torn or not (self._exact or self._quiet()):
+        if torn is None or torn is self._reported_torn or not (self._exact or self._quiet()):
             return []
-        self._told_torn = torn
+        self._reported_torn = torn
         return [torn, self._progress(END)]
 
     def _end(self) -> list[Event]:
         """How the run ended; nothing while somebody may still write it."""
         placing, asked = self._placing, self._started.asked
-        is_torn = self._told_torn is not None
+        is_torn = self._reported_torn is not None
         whole = placing.rows >= placing.total if asked else placing.rows > 0 and not is_torn
         if not self._exact:
             if self._is_held():
@@ -256,7 +256,7 @@ class Story:
             if not asked and not placing.rows + self._unread:
                 return []  # an empty file may become anything
         self._ended = True
-        again = self._told_again() or self._with_unfinished()
+        again = self._restarted() or self._with_unfinished()
         end = saved_outcome(
             self._started.complete_at, self._facts, is_whole=whole, errored=placing.errored
         )
@@ -273,8 +273,8 @@ class Story:
         repeated = self._index.repeated if self._index is not None else ()
         return contradictions(self.run, self._facts, self._placing, repeated, self._sums)
 
-    def _told_again(self) -> list[Event]:
-        """What the run is after somebody went on with it: its metadata tells more now."""
+    def _restarted(self) -> list[Event]:
+        """What the run is after somebody went on with it: its metadata says more now."""
         if not self._goes_on:
             return []
         self._goes_on = False
@@ -285,7 +285,7 @@ class Story:
         return self._with_unfinished() or [self._started]
 
     def _with_unfinished(self) -> list[Event]:
-        """The run again where what its rollouts without a row have used was not told yet."""
+        """The run again where what its rollouts without a row have used was not reported yet."""
         if not self._trusted:
             return []
         if modified(self.run.metadata) != self._facts_at:
@@ -305,16 +305,16 @@ class Story:
         """Lines that hold rollouts, as it seems, and cannot be read."""
         if self._index is None:
             return 0
-        return self._index.unreadable + (self._told_torn is not None)
+        return self._index.unreadable + (self._reported_torn is not None)
 
-    def _asked_holds(self) -> bool:
-        return asked_shape(self._facts)[1] == self._placing.per_example
+    def _request_holds(self) -> bool:
+        return requested_shape(self._facts)[1] == self._placing.per_example
 
     def _quiet(self) -> bool:
         return time.time() - modified(self.run.results) > QUIET_S
 
     def more(self) -> Iterator[list[Event]]:
-        """What came since: new rows; everything again where the file was written anew."""
+        """What came since: new rows; everything again where the file was written again."""
         stamp = stamp_of(self.run)
         if (stamp is None) != self._gone:
             self._gone = stamp is None
@@ -347,7 +347,7 @@ class Story:
         return self.run.is_ours and holder(self.run.lock) is not None
 
     def _reopened(self) -> list[Event]:
-        """The run again, where it was told that it had ended and somebody goes on with it."""
+        """The run again, where it was reported that it had ended and somebody resumes it."""
         if not self._ended:
             return []
         self._ended = False

@@ -19,7 +19,7 @@ from tui_eval.token_kinds import named
 ROW_VERSION = 1
 
 COLUMN_NAMES = frozenset(("query", "expected_answer"))
-"""Columns that can be asked for besides keys of the state: the last question, and the answer."""
+"""Columns that can be requested besides keys of the state: the last question, and the answer."""
 
 LONGEST_CHAIN = 10_000
 """Characters of an error's chain at most: the format has it twice, and the traceback all of it."""

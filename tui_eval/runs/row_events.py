@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tui_eval.error_classes import told_class
+from tui_eval.error_classes import reported_class
 from tui_eval.events import HEAD, RolloutFinished
 from tui_eval.fold.saved_values import (
     listing,
@@ -75,7 +75,7 @@ def event_of(line: Line, row: int, number: int) -> RolloutFinished:
         lost_output=tokens_of(lost.get("output_tokens")),
         question=_head(saved.get("prompt"), "user"),
         answer=_head(completion, "assistant"),
-        error_class=told_class(saved.get("error")),
+        error_class=reported_class(saved.get("error")),
         finish_reason=_whole(finish) if isinstance(finish, str) and finish else None,
         models=_models(ours.get("models")),
         kinds=from_names(ours.get("token_kinds")),
@@ -121,7 +121,7 @@ def _tools(records: Any, completion: Any) -> dict[str, tuple[int, int]]:
 
 
 def _tool_calls(records: Any, tools: Mapping[str, tuple[int, int]], completion: Any) -> int:
-    """How many calls there were; their results tell where nothing else does."""
+    """How many calls there were; their results say where nothing else does."""
     if tools or isinstance(records, list):
         return sum(n for n, _ in tools.values())
     return _count(None, completion, "tool")

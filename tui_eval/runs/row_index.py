@@ -31,9 +31,9 @@ FIRST_BATCH_BYTES = 1 << 16
 CACHED_BYTES = 1 << 21
 """A smaller file is read again each time."""
 MOST_FAULTS = 1000
-"""Unreadable lines that are told one by one; the others are only counted."""
+"""Unreadable lines that are reported one by one; the others are only counted."""
 MOST_DOUBTS = 200
-"""Rows with a fault that are told one by one."""
+"""Rows with a fault that are reported one by one."""
 FORGOTTEN_S = 60 * 24 * 3600.0
 
 
@@ -262,7 +262,7 @@ class RowIndex:
                 if self._beside:
                     return
                 self._unwritten = [event for batch in self.kept() for event in batch]
-        self._unwritten += map(copy, events)  # those that are told get places
+        self._unwritten += map(copy, events)  # those that are reported get places
 
     def _open(self) -> BinaryIO:
         """The index, cut off where it ends to hold; one process at a time writes it."""

@@ -47,8 +47,8 @@ class RowPlaces:
         """The place of a rollout of an example.
 
         Args:
-            number: Its number in its group, where its row tells one.
-            own: Its place in the run, where its row tells one.
+            number: Its number in its group, where its row has one.
+            own: Its place in the run, where its row has one.
         """
         example_id = _hashable(example_id)
         position = self._positions.get(example_id)

@@ -23,7 +23,7 @@ class Counted:
         """Rows, also those that are there twice."""
 
     def add(self, events: Iterable[RolloutFinished]) -> None:
-        """Counts some rows; one that tells its number in its group counts those before it."""
+        """Counts some rows; one that says its number in its group counts those before it."""
         rows, most, numbered = self._rows, self._most, self._numbered
         for event in events:
             self.rows += 1
@@ -44,7 +44,7 @@ class Counted:
 
 
 def likely_shape(asked: tuple[int, int], counted: tuple[int, int]) -> tuple[int, int]:
-    """The shape of a run: as it was asked for, where that can be; as it was counted, where not."""
+    """The shape of a run: as it was requested, where that can be; as it was counted, where not."""
     if asked[1] and asked[1] >= counted[1]:
         return max(asked[0], counted[0]), asked[1]
     return counted[0], max(counted[1], 1)
@@ -107,7 +107,8 @@ class Placing:
         return placed, misfits
 
     def count(self, events: Iterable[RolloutFinished]) -> list[RolloutFinished | RowsTakenBack]:
-        """What is told of rows that have their places: the first one of a rollout without an error.
+        """The events of rows that have their places: the first one of a rollout without an
+        error.
 
         A later one takes the place of one with an error, as with a resume.
         """

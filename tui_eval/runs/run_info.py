@@ -19,11 +19,11 @@ from tui_eval.runs.layout import RESULTS, RunDir, is_unsaved
 from tui_eval.runs.scan import decode_row, line_of, scan
 
 MOST_ROLLOUTS = 10_000_000
-"""Metadata that tells of more is wrong: every rollout takes memory, finished or not."""
+"""Metadata with more is wrong: every rollout takes memory, finished or not."""
 
 
 def format_of_run(run: RunDir) -> Format:
-    """What wrote a run; where nothing tells it, its lines say why they cannot be read."""
+    """What wrote a run; where nothing says it, its lines say why they cannot be read."""
     if run.is_ours:
         return Format.OURS
     try:
@@ -63,7 +63,7 @@ def _first(path: Path) -> dict[str, Any]:
     return next((line.row for line in scan(path) if line.row is not None), {})
 
 
-def read_asked(run: RunDir) -> dict[str, Any]:
+def read_requested(run: RunDir) -> dict[str, Any]:
     """run.toml as it is; empty where it is missing or torn."""
     try:
         return tomllib.loads(run.plan.read_text("utf-8-sig"))
@@ -72,7 +72,7 @@ def read_asked(run: RunDir) -> dict[str, Any]:
 
 
 def read_facts(run: RunDir, format: Format) -> dict[str, Any]:
-    """What is known of a run by the names that ours has: its metadata, or what was asked."""
+    """What is known of a run by the names that ours has: its metadata, or what was requested."""
     if format is Format.OSMOSIS:
         return osmosis.facts_of(_read(run.results) or osmosis.head_of(run.results))
     metadata = read_metadata(run)
@@ -80,7 +80,7 @@ def read_facts(run: RunDir, format: Format) -> dict[str, Any]:
         config = _read(run.path / episodes.CONFIG)
         found = episodes.facts_of(_first(run.results), config)
         return {**found, **metadata, "model": found.get("model") or metadata.get("model")}
-    if run.is_ours and (asked := read_asked(run)):
+    if run.is_ours and (asked := read_requested(run)):
         return asked | metadata | _requested_settings(asked)
     if "run" in metadata and "env_id" not in metadata:
         return prime.facts_of(metadata)
@@ -94,22 +94,24 @@ def _requested_settings(asked: Mapping[str, Any]) -> dict[str, Any]:
     return found | ({"model": asked["model"]} if asked.get("model") else {})
 
 
-def told_shape(run: RunDir, facts: Mapping[str, Any]) -> tuple[int, int] | None:
-    """Examples and rollouts per example of a run of ours; None where nothing tells them surely."""
+def known_shape(run: RunDir, facts: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Examples and rollouts per example of a run of ours; None where nothing says them surely."""
     total = _size_of(facts.get("groups"))
     if total is not None:  # groups of different sizes: every row says its place
         return total, 1
-    shape = asked_shape(facts)
+    shape = requested_shape(facts)
     return shape if all(shape) and run.is_ours else None
 
 
-def asked_shape(facts: Mapping[str, Any]) -> tuple[int, int]:
-    """Examples and rollouts per example as they are told; 0 where they are not, or unbelievably."""
+def requested_shape(facts: Mapping[str, Any]) -> tuple[int, int]:
+    """Examples and rollouts per example as they are reported; 0 where they are not, or
+    unbelievably.
+    """
     shape = count_of(facts.get("num_examples")), count_of(facts.get("rollouts_per_example"))
     return shape if shape[0] * shape[1] <= MOST_ROLLOUTS else (0, 0)
 
 
-def asked_values(facts: Mapping[str, Any]) -> dict[str, Any]:
+def requested_values(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments and settings of the environment and sampling parameters that were given."""
     sampling = dict(mapping(facts.get("sampling_args")))
     sampling.pop("n", None)  # it is 1 in every run
@@ -122,7 +124,7 @@ def asked_values(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def count_of(value: Any) -> int:
-    """A count that files tell; 0 where they do not, or unbelievably."""
+    """A count that files say; 0 where they do not, or unbelievably."""
     return value if isinstance(value, int) and 0 < value < 1 << 31 else 0
 
 
@@ -185,9 +187,9 @@ def started_event(
         cache_write_price=number_of(facts.get("cache_write_price")),
         list_price=str(facts.get("list_price") or ""),
         format=format.value,
-        env_told=bool(_told_env(facts)),
-        refused=told_refused(facts),
-        limits=told_limits(facts),
+        env_told=bool(_recorded_env(facts)),
+        refused=refused_count(facts),
+        limits=limits_reached(facts),
         until=_text(facts.get("until")),
     )
 
@@ -196,7 +198,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def told_refused(facts: Mapping[str, Any]) -> int | None:
+def refused_count(facts: Mapping[str, Any]) -> int | None:
     """How many requests were refused in all sessions; None where nobody counted them."""
     told = facts.get("refused_requests")
     return told if type(told) is int and 0 <= told < 1 << 53 else None
@@ -208,7 +210,7 @@ def missing_columns(facts: Mapping[str, Any]) -> dict[str, str]:
     return {name: text for name, text in pairs if isinstance(text, str)}
 
 
-def told_limits(facts: Mapping[str, Any]) -> list[tuple[int, int]]:
+def limits_reached(facts: Mapping[str, Any]) -> list[tuple[int, int]]:
     """How many rollouts were generated at a time, of how many, as requests were refused."""
     try:
         limits = msgspec.convert(facts.get("concurrency_limits"), list[tuple[int, int]])
@@ -218,11 +220,11 @@ def told_limits(facts: Mapping[str, Any]) -> list[tuple[int, int]]:
 
 
 def env_id_of(run: RunDir, facts: Mapping[str, Any]) -> str:
-    """The environment's name: as it is told, or as the folder or the file is called.
+    """The environment's name: as files have it, or as the folder or the file is called.
 
     The folder of runs is `env--model`; another folder's own name says more than that above it.
     """
-    if told := _told_env(facts):
+    if told := _recorded_env(facts):
         return str(told)
     stem = Path(run.name).stem
     if stem != Path(RESULTS).stem:
@@ -232,5 +234,5 @@ def env_id_of(run: RunDir, facts: Mapping[str, Any]) -> str:
     return env_id if dashes else folder.name
 
 
-def _told_env(facts: Mapping[str, Any]) -> Any:
+def _recorded_env(facts: Mapping[str, Any]) -> Any:
     return facts.get("env_id") or facts.get("env")

@@ -11,7 +11,7 @@ from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
 
 MEASURED_BYTES = 1 << 20
-"""Of a run whose metadata has no numbers yet; those of a larger one are told when it ends."""
+"""Of a run whose metadata has no numbers yet; those of a larger one are reported when it ends."""
 
 
 class Lookout:

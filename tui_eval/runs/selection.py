@@ -28,7 +28,7 @@ def select_rows(
     Args:
         where: See `fold.filter_parser`; empty for all rows.
         sort: A column, with `-` before it from the greatest down; empty for the run's order.
-        tell: Hears how far the search of transcripts is.
+        say: Receives how far the search of transcripts is.
 
     Raises:
         RefusedError: The filter or the column makes no sense, an expression takes too long, or

@@ -152,7 +152,7 @@ def _pass_rate(rate: PassRate, value: float, interval: Interval, weight: float) 
 
 def _tokens(summary: Summary) -> dict[str, Any]:
     n = summary.with_usage
-    read, written = summary.told_tokens
+    read, written = summary.known_tokens
     each = {"input": summary.used_in / n or None, "output": summary.used_out / n} if n else None
     return {
         "input": read,
@@ -181,18 +181,18 @@ def _quantiles(found: Quantiles) -> dict[str, Any]:
 
 
 def refused_object(faults: Iterable[Fault]) -> dict[str, Any]:
-    """What stands in place of a summary where nothing was run: every fault."""
+    """What is in place of a summary where nothing was run: every fault."""
     found = [{"where": one.where, "what": one.what, "hint": one.hint} for one in faults]
     return {"version": VERSION, "status": "refused", "exit_code": 2, "faults": found}
 
 
 def unstarted_object(status: str, exit_code: int | None, text: str) -> dict[str, Any]:
-    """What stands in place of a summary where the run never began: stopped, or failed."""
+    """What is in place of a summary where the run never began: stopped, or failed."""
     return {"version": VERSION, "status": status, "exit_code": exit_code, "error": text or None}
 
 
 def several_object(evaluations: Iterable[Mapping[str, Any]], exit_code: int) -> dict[str, Any]:
-    """The summaries of several runs, or what stands in place of one, as one object."""
+    """The summaries of several runs, or what is in place of one, as one object."""
     return {"version": VERSION, "exit_code": exit_code, "evaluations": list(evaluations)}
 
 

@@ -28,10 +28,10 @@ class SearchProgress:
 def search_transcripts(
     run: RunDir, state: RunState, wanted: RowFilter, notes: Notes | None = None
 ) -> Iterator[SearchProgress]:
-    """Reads the rollouts of which only the transcript can tell whether they match.
+    """Reads the rollouts of which only the transcript can say whether they match.
 
-    Tells the filter of each, so that `wanted.rows` has it from then on, and yields after each: who
-    does not ask for the next one has cancelled the search. To be run off the screen's loop.
+    Reports the filter of each, so that `wanted.rows` has it from then on, and yields after each:
+    who does not ask for the next one has cancelled the search. To be run off the screen's loop.
 
     Args:
         state: The run; a rollout that finishes meanwhile is left for the next search, and so are
@@ -71,7 +71,7 @@ def search_transcripts(
 def _answers(
     line: bytes, conditions: list[Compare], matchers: dict[Compare, Matcher]
 ) -> dict[Compare, bool]:
-    """What holds of a saved rollout; without the conditions that cannot be told."""
+    """What holds of a saved rollout; without the conditions that cannot be decided."""
     known = {one: _holds(one, False) for one in conditions if _cannot_hold(line, one.value)}
     left = [one for one in conditions if one not in known]
     if not left:

@@ -115,7 +115,7 @@ class Incomplete:
 
     @property
     def resuming(self) -> str:
-        """The sentence that says that this is the run that goes on."""
+        """The sentence that says that this is the resumed run."""
         kind = "unsaved run" if self.unsaved else "run"
         errored = f", {self.errored} of them errored" if self.errored else ""
         return f"Resuming the {kind} {self.run.path}: {self.done} of {self.total} done{errored}"

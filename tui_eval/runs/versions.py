@@ -82,7 +82,7 @@ class Versions(msgspec.Struct):
 
 
 def read_versions(run: RunDir) -> Versions:
-    """What a run's file tells; nothing where it is missing or torn."""
+    """What a run's file says; nothing where it is missing or torn."""
     try:
         return msgspec.json.decode(run.versions.read_bytes(), type=Versions)
     except (OSError, ValueError):
@@ -99,7 +99,7 @@ def write_versions(run: RunDir, versions: Versions) -> None:
 
 
 def installed_now(environment: str | None) -> Installed:
-    """What this process has: told by the names of folders, which costs next to nothing.
+    """What this process has: reported by the names of folders, which costs next to nothing.
 
     Args:
         environment: The version of the environment, where one is said.
@@ -129,7 +129,7 @@ def differing_versions(
     """Versions that are not the same in all of several, those that matter first.
 
     Those are Python's, the environment's, ours, and those of packages that the code imports. What
-    one of them knows nothing of at all is not told.
+    one of them knows nothing of at all is not reported.
     """
     told = [one for one in several if one]
     if len(told) < len(several) or len(told) < 2:

@@ -74,7 +74,7 @@ class RunWriter:
         self._entries.append(self.redact(encode_entry(event)))
 
     def flush_index(self) -> None:
-        """Writes the remembered entries; called before listeners hear of these rows.
+        """Writes the remembered entries; called before listeners get the events of these rows.
 
         The index can be made again from results.jsonl: a disk that refuses ends the index, not
         the run.
@@ -87,7 +87,7 @@ class RunWriter:
                 self._index_holds = False
 
     def reopen(self) -> None:
-        """Goes on with the files that are there now: they were replaced.
+        """Continues with the files that are there now: they were replaced.
 
         The descriptors keep their numbers, for the thread that may be flushing one of them.
 

@@ -13,7 +13,7 @@ MOST_DIGITS = 8
 
 
 class Prices(NamedTuple):
-    """US dollars per million tokens; None where nobody tells.
+    """US dollars per million tokens; None where nobody says.
 
     Tokens read from a cache or written to one cost what others cost where they have no price.
     """
@@ -23,11 +23,11 @@ class Prices(NamedTuple):
     cached: float | None = None
     cache_write: float | None = None
     listed: str = ""
-    """Where they come from, its date first, if no registry tells them."""
+    """Where they come from, its date first, if no registry says them."""
 
     @property
     def known(self) -> bool:
-        """Whether a cost can be told: half a price would be a wrong one."""
+        """Whether a cost can be computed: half a price would be a wrong one."""
         return self.input is not None and self.output is not None
 
 

@@ -33,7 +33,7 @@ class Gate:
         code: `FINISHED` for passed, `FAILED`, `INCONCLUSIVE` or `NOTHING_MEASURED`.
         why: What decides.
         power: Chance that it passes where nothing changed, from 0 to 1; None where the differences
-            do not tell how much they vary.
+            do not say how much they vary.
     """
 
     code: ExitCode

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from tui_eval.stats.student_t import t_quantile
 
 LEVEL = 0.05
-"""A chance that is not below this does not tell a difference from none."""
+"""A chance that is not below this does not distinguish a difference from none."""
 POWER = 0.8
 """How often a difference is to be found where there is one."""
 MOST_EXAMPLES = 10**9

@@ -21,7 +21,7 @@ class Direction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a paired difference tells.
+    """What a paired difference means.
 
     Args:
         direction: Inconclusive below `LEAST_EXAMPLES` pairs, and where p and interval disagree.
@@ -44,7 +44,7 @@ class Verdict:
 
 
 def judge(found: PairedDifference, p: float | None) -> Verdict:
-    """What a difference tells.
+    """What a difference means.
 
     Args:
         p: Its chance, raised where several were looked at; None where there is none.

@@ -32,7 +32,7 @@ WIDTH = max(len(look.text) for look in LOOKS.values())
 
 
 def judged_texts(found: Comparison, one: PairedExample) -> tuple[str, str]:
-    """The rewards of an example in both runs, told so that each agrees with its outcome."""
+    """The rewards of an example in both runs, shown so that each agrees with its outcome."""
     first, second = found.thresholds
     return judged_text(one.first, first), judged_text(one.second, second)
 

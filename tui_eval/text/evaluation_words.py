@@ -67,7 +67,7 @@ def title_of(one: EvaluationState, most: int) -> str:
 
 
 def varied(one: EvaluationState, suite: SuiteState) -> dict[str, str]:
-    """What tells an evaluation from the others, its model among it where models differ."""
+    """What distinguishes an evaluation from the others, its model among it where models differ."""
     varies = {name.removeprefix("env_args."): text for name, text in one.listed.varies.items()}
     if suite.several_models and "model" not in varies:
         return {"model": one.listed.model, **varies}
@@ -80,7 +80,7 @@ def names_that_vary(suite: SuiteState) -> list[str]:
 
 
 def variation_of(one: EvaluationState, suite: SuiteState, most: int) -> str:
-    """What tells an evaluation from the others, as text."""
+    """What distinguishes an evaluation from the others, as text."""
     told = (
         value if name == "model" else f"{name}={value}"
         for name, value in varied(one, suite).items()

@@ -12,7 +12,7 @@ from tui_eval.stats.rewards import passes
 
 NONE = "–"
 EXACT = 3
-"""Places of rewards whose difference stands beside them: with two it may not be that of both."""
+"""Places of rewards whose difference is beside them: with two it may not be that of both."""
 EVEN = 0.9
 """How much of the longer side of an interval the shorter one is, at least, behind one ±."""
 LEAST_CHANCE = 1e-12
@@ -46,7 +46,7 @@ def reward_text(value: float | None, places: int = 2) -> str:
 
 
 def judged_text(value: float, threshold: float) -> str:
-    """A reward in six characters; one below the threshold of passing is not told as that."""
+    """A reward in six characters; one below the threshold of passing is not shown as passing."""
     for places in (2, 3, 4):
         text = reward_text(value, places)
         if passes(value, threshold) or float(text) < threshold:
@@ -68,12 +68,12 @@ def count_text(value: float) -> str:
 
 
 def list_price_text(listed: str) -> str:
-    """What stands behind a cost that comes from a list of prices: that, and its date."""
+    """What is behind a cost that comes from a list of prices: that, and its date."""
     return f" list price {listed.partition(',')[0]}" if listed else ""
 
 
 def tokens_text(read: int, written: int) -> str:
-    """Tokens of prompts and answers; one number where a file tells only that."""
+    """Tokens of prompts and answers; one number where a file says only that."""
     if written and not read:
         return f"{count_text(written)} tokens"
     return f"{count_text(read)} in {count_text(written)} out"

@@ -68,7 +68,7 @@ OTHERS = (
     (TOOL_FAILED, "failed", "calls of these tools went wrong; the model was told"),
     (RETRY, "try", "which one it is: try 2, or ↻2 in short"),
 )
-"""What else may stand beside a stage: glyph, word and meaning."""
+"""What else may be beside a stage: glyph, word and meaning."""
 
 
 def look_of(state: RunState, row: int) -> Look:
@@ -92,7 +92,7 @@ def waits_text(state: RunState, row: int, now: float) -> str:
     """Why a rollout sleeps, and what comes of it; empty where it does not.
 
     Args:
-        now: Unix seconds: the time until the next try is told as it is then.
+        now: Unix seconds: the time until the next try is counted from it.
     """
     note, again_at = state.notes.get(row, ""), state.again_at.get(row)
     cause, begins, _ = note.rpartition(", again in ")

@@ -39,7 +39,7 @@ LOOKS: dict[tuple[Direction, bool], tuple[str, str]] = {
     (Direction.LOWER, False): ("▼ lower", "strong"),
 }
 UNITS = {"calls": "tool calls", "time": "time (seconds)"}
-"""How a number is called whose name does not tell what it counts."""
+"""How a number is called whose name does not say what it counts."""
 GATE_INKS = {ExitCode.FINISHED: "good", ExitCode.FAILED: "bad"}
 NAME_MOST = 30
 DIGITS = 2
@@ -47,7 +47,7 @@ DIGITS = 2
 
 
 def figure_name(one: PairedFigure) -> str:
-    """What a number is called where it stands alone."""
+    """What a number is called where it is alone."""
     return UNITS.get(one.name, one.name)
 
 
@@ -101,14 +101,14 @@ def floor_note(one: PairedFigure, found: Comparison) -> str:
 
 
 def method_text(found: PairedDifference) -> str:
-    """What an interval is, to stand beside it; empty where there is none."""
+    """What an interval is, to put beside it; empty where there is none."""
     if found.method.startswith("t"):
         return estimator_name(found.method, found.n - 1, found.n)
     return METHODS.get(found.method, "")
 
 
 def tested_text(one: PairedFigure) -> str:
-    """The chance of a difference and the test that it is of; empty where it tells nothing."""
+    """The chance of a difference and the test that it is of; empty where it says nothing."""
     found = one.difference
     if one.is_equal and found.p is not None:
         return ""
@@ -177,7 +177,7 @@ def power_text(gate: Gate, examples: int, needed: int | None, letter: str = "B")
 
 
 def _percent(share: float) -> str:
-    """A share that is told as none or all only where it is."""
+    """A share that is shown as none or all only where it is."""
     if 0 < share < 0.01:
         return "below 1 %"
     return "above 99 %" if 0.99 < share < 1 else f"{100 * share:.0f} %"

@@ -33,7 +33,7 @@ _SPHINX_PARAMETERS = {"param", "parameter", "arg", "argument", "key", "keyword"}
 def read_docstring(text: str | None) -> tuple[str, dict[str, str]]:
     """The description in a docstring and the text of each parameter, by name.
 
-    Sphinx, numpy and google styles are understood; the description is what stands before the
+    Sphinx, numpy and google styles are understood; the description is what is before the
     first section.
     """
     lines = inspect.cleandoc(text or "").split("\n")

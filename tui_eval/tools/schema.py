@@ -104,11 +104,11 @@ def _field(parameter: Parameter, annotation: Any, text: str | None) -> tuple[Any
 
 
 def _strict(node: Any, root: dict[str, Any], inside: frozenset[str]) -> Any:
-    """The same schema in the form that strict endpoints accept, built anew.
+    """The same schema in the form that strict endpoints accept, built again.
 
     Args:
         root: The whole schema, with the definitions.
-        inside: References whose definitions this node stands in; they stay references.
+        inside: References whose definitions this node is in; they stay references.
     """
     if isinstance(node, list):
         return [_strict(item, root, inside) for item in node]

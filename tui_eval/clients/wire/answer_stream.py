@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeAlias
 import msgspec
 
 from tui_eval.clients.wire.answer_struct import AnswerStruct
-from tui_eval.clients.wire.failed_answers import error_text, raise_told_elsewhere, read_part
+from tui_eval.clients.wire.failed_answers import error_text, raise_if_reported_elsewhere, read_part
 
 Hear: TypeAlias = Callable[[str, str], None]
 """Called with the kind (`reasoning`, `text` or `tool`) and the text of what was added."""
@@ -21,7 +21,7 @@ class AnswerStream(ABC):
     """One answer, put together from its events.
 
     Args:
-        hear: Hears the text as it comes.
+        receive: Receives the text as it comes.
         url: The endpoint's, for messages.
     """
 
@@ -65,7 +65,7 @@ class AnswerStream(ABC):
         """Takes in bytes as they come.
 
         Raises:
-            ToldError: The endpoint said what went wrong, with a status.
+            ReportedError: The endpoint said what went wrong, with a status.
             InvalidModelResponseError: It said so without one, or what it sent cannot be read.
         """
         for data in self._reader.feed(chunk):
@@ -89,7 +89,7 @@ class AnswerStream(ABC):
         if error:
             raise error_text(error)
         if self.is_foreign(event):
-            raise_told_elsewhere(data)
+            raise_if_reported_elsewhere(data)
         self.add(event)
 
 
@@ -103,7 +103,7 @@ def _is_cut(data: bytes) -> bool:
 
 
 def silence(kind: str, text: str) -> None:
-    """Hears nothing."""
+    """Receives nothing."""
 
 
 def more_logprobs(before: Any, more: Any) -> Any:

@@ -18,7 +18,7 @@ class AnswerStruct(msgspec.Struct):
         return dumped
 
     def is_sound(self) -> bool:
-        """Whether a whole answer needs no second look: it tells no error, and why it ended."""
+        """Whether a whole answer needs no second look: it says no error, and why it ended."""
         return True
 
 
@@ -31,8 +31,8 @@ def as_data(value: Any) -> Any:
     return value if dump is None else dump(by_alias=True, exclude_unset=True, warnings=False)
 
 
-def take_told(into: AnswerStruct, told: Any, names: Iterable[str]) -> None:
-    """Sets those of the fields that are told, which are those that are not None."""
+def copy_known(into: AnswerStruct, told: Any, names: Iterable[str]) -> None:
+    """Sets those of the fields that are reported, which are those that are not None."""
     for name in names:
         value = getattr(told, name)
         if value is not None:

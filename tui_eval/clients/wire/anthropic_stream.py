@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tui_eval.clients.wire.answer_stream import AnswerStream, Hear
-from tui_eval.clients.wire.answer_struct import AnswerStruct, decode_answer, take_told
+from tui_eval.clients.wire.answer_struct import AnswerStruct, copy_known, decode_answer
 from tui_eval.clients.wire.anthropic_answer import (
     AnthropicAnswer,
     AnthropicBlock,
@@ -15,7 +15,7 @@ from tui_eval.errors import InvalidModelResponseError
 
 _TEXTS = ("text", "thinking", "partial_json")
 _KINDS = {"text": "text", "thinking": "reasoning", "tool_use": "tool"}
-"""What is heard of blocks of these types."""
+"""What is streamed of blocks of these types."""
 _USAGE = AnthropicUsage.__struct_fields__
 _ENDED = ("stop_reason", "stop_sequence")
 
@@ -99,10 +99,10 @@ class AnthropicStream(AnswerStream):
 
     def _add_to_message(self, event: AnthropicEvent) -> None:
         if event.delta is not None:
-            take_told(self._answer, event.delta, _ENDED)
+            copy_known(self._answer, event.delta, _ENDED)
         if event.usage is not None:
             self._answer.usage = self._answer.usage or AnthropicUsage()
-            take_told(self._answer.usage, event.usage, _USAGE)
+            copy_known(self._answer.usage, event.usage, _USAGE)
 
     def answer(self) -> AnthropicAnswer:
         """What came so far as one message."""

@@ -228,7 +228,7 @@ def check_anthropic_answer(answer: Any) -> None:
         answer: An `AnthropicAnswer` or the SDK's `Message`.
 
     Raises:
-        ToldError: It says that the call failed, with a status.
+        ReportedError: It says that the call failed, with a status.
         InvalidModelResponseError: No message at all.
         EmptyModelResponseError: Nothing in it, and no reason why it ended.
     """

@@ -72,7 +72,7 @@ class CompletionTokens(AnswerStruct):
 class ChatUsage(AnswerStruct):
     """Tokens of one answer; the last ones are DeepSeek's, Moonshot's and LiteLLM's.
 
-    Servers tell numbers as text, as fractions or as nonsense: `wire.numbers` reads them.
+    Servers say numbers as text, as fractions or as nonsense: `wire.numbers` reads them.
     """
 
     prompt_tokens: Any = None
@@ -87,7 +87,7 @@ class ChatUsage(AnswerStruct):
 
     @property
     def has_no_kinds(self) -> bool:
-        """Whether nothing is told but how many tokens there were, which is the ordinary."""
+        """Whether nothing is reported but how many tokens there were, which is the ordinary."""
         return (
             self.prompt_tokens_details is None
             and self.completion_tokens_details is None

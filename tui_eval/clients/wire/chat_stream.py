@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tui_eval.clients.wire.answer_stream import AnswerStream, Hear, more_logprobs, silence
-from tui_eval.clients.wire.answer_struct import AnswerStruct, take_told
+from tui_eval.clients.wire.answer_struct import AnswerStruct, copy_known
 from tui_eval.clients.wire.chat_answer import (
     ChatAnswer,
     ChatChoice,
@@ -83,7 +83,7 @@ _JOINED = ("text", "summary", "data", "thinking")
 
 
 class ChatStream(AnswerStream):
-    """Chunks of one answer, put together; the text of the first choice is heard."""
+    """Chunks of one answer, put together; the text of the first choice is streamed."""
 
     EVENT = ChatChunk
     COUNTS_WHEN_ASKED = True
@@ -105,7 +105,7 @@ class ChatStream(AnswerStream):
 
     def add(self, chunk: ChatChunk) -> None:
         """Takes in the next chunk."""
-        take_told(self._answer, chunk, _TOP)
+        copy_known(self._answer, chunk, _TOP)
         for choice in chunk.choices or ():
             place = choice.index or 0
             if place not in self._choices:
@@ -132,7 +132,7 @@ class _Choice:
 
     def add(self, chunk: ChunkChoice) -> None:
         choice = self.choice
-        take_told(choice, chunk, _LATEST)
+        copy_known(choice, chunk, _LATEST)
         if not says_nothing(chunk.finish_reason):
             choice.finish_reason = chunk.finish_reason
         if chunk.token_ids is not None:
@@ -156,7 +156,7 @@ class _Choice:
                 self._add_thoughts(value)
             text = _plain_text(value)
             self._texts.setdefault(name, []).append(text)
-            # Some endpoints tell the same reasoning under two names.
+            # Some endpoints say the same reasoning under two names.
             if text and kind not in heard:
                 heard.add(kind)
                 self._hear(kind, text)
@@ -198,7 +198,7 @@ class _Choice:
             self._hear("tool", told)
 
     def _call_of(self, delta: CallDelta) -> _Call | None:
-        """The call that a delta goes on with; None where it begins one."""
+        """The call that a delta continues; None where it begins one."""
         for call in reversed(self._calls):
             if delta.index is None or call.index == delta.index:
                 # Some endpoints number every call 0, and send each whole with an id of its own.
@@ -257,7 +257,7 @@ class _Call:
 
 
 def _is_another(block: dict[str, Any], last: dict[str, Any]) -> bool:
-    """Whether a block of reasoning begins anew after the last; LiteLLM's have no numbers."""
+    """Whether a block of reasoning begins again after the last; LiteLLM's have no numbers."""
     if any(last.get(key) != block.get(key) for key in ("type", "index", "id")):
         return True
     is_signed = last.get("signature") and block.get("thinking")

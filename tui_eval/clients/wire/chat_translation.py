@@ -32,7 +32,7 @@ def check_chat_answer(answer: Any) -> None:
         answer: A `ChatAnswer` or the SDK's `ChatCompletion`.
 
     Raises:
-        ToldError: It says that the call failed, with a status.
+        ReportedError: It says that the call failed, with a status.
         InvalidModelResponseError: None or several choices, or no message.
         EmptyModelResponseError: Nothing in it, and no reason why it ended.
     """
@@ -57,9 +57,9 @@ def check_chat_answer(answer: Any) -> None:
 def from_chat_answer(answer: Any) -> Response:
     """A checked answer, ours or the SDK's, in our types.
 
-    A refusal is the text of an answer that has no other. Log probabilities that were asked for are
+    A refusal is the text of an answer that has no other. Log probabilities that were requested are
     in the message's `logprobs`, as the endpoint gave them; `tokens` is there where the endpoint
-    tells ids too.
+    says ids too.
     """
     choice = answer.choices[0]
     message = choice.message or ChatMessage()
@@ -151,7 +151,7 @@ def _thought(block: dict[str, Any]) -> str:
 
 
 def thought_in_part(part: Any) -> str:
-    """The reasoning in a part of a content, as Mistral's models tell it; "" where it is other."""
+    """The reasoning in a part of a content, as Mistral's models say it; "" where it is other."""
     if not isinstance(part, dict) or part.get("type") != "thinking":
         return ""
     told = part.get("thinking")

@@ -74,7 +74,7 @@ def check_completion_answer(answer: Any) -> None:
         answer: A `CompletionAnswer` or the SDK's `Completion`.
 
     Raises:
-        ToldError: It says that the call failed, with a status.
+        ReportedError: It says that the call failed, with a status.
         InvalidModelResponseError: None or several choices.
         EmptyModelResponseError: No text, and no reason why it ended.
     """
@@ -91,8 +91,8 @@ def check_completion_answer(answer: Any) -> None:
 def from_completion_answer(answer: Any) -> Response:
     """A checked answer, ours or the SDK's, in our types.
 
-    Log probabilities that were asked for are in the message's `logprobs`, as the endpoint gave
-    them; `tokens` is there where the endpoint tells ids too.
+    Log probabilities that were requested are in the message's `logprobs`, as the endpoint gave
+    them; `tokens` is there where the endpoint says ids too.
     """
     choice = answer.choices[0]
     reason = finish_reason(choice.finish_reason)

@@ -76,14 +76,14 @@ _SHOWN = 200
 """Characters of an answer that are shown where it cannot be read."""
 
 
-class ToldError(Exception):
+class ReportedError(Exception):
     """An error inside an answer, with the status that it would have had as an answer.
 
     It has the attributes by which the SDKs' exceptions are told apart.
 
     Args:
         status: The status.
-        told: The error as the endpoint tells it.
+        reported: The error as the endpoint says it.
     """
 
     def __init__(self, status: int, told: Any) -> None:
@@ -94,8 +94,8 @@ class ToldError(Exception):
         self.response = SimpleNamespace(headers=_headers_of(told))
 
 
-def sdk_error(error: ToldError, sdk: ModuleType, request: Any) -> Exception:
-    """The SDK's exception for the answer that would have told an error by its status.
+def sdk_error(error: ReportedError, sdk: ModuleType, request: Any) -> Exception:
+    """The SDK's exception for the answer that would have reported an error by its status.
 
     Args:
         sdk: The module `openai` or `anthropic`.
@@ -110,20 +110,20 @@ def sdk_error(error: ToldError, sdk: ModuleType, request: Any) -> Exception:
 
 
 def error_text(told: Any, status: int = 0) -> Exception:
-    """The exception for an error that an endpoint tells inside an answer.
+    """The exception for an error that an endpoint says inside an answer.
 
-    A `ToldError` where it says a status, or is the refusal of a prompt; else an
+    A `ReportedError` where it says a status, or is the refusal of a prompt; else an
     `InvalidModelResponseError`.
 
     Args:
-        told: The error.
-        status: The status where the error itself tells none.
+        reported: The error.
+        status: The status where the error itself says none.
     """
-    found = told_status(told) or (400 if is_refused(told) else status)
-    return ToldError(found, told) if found else InvalidModelResponseError(error_in_answer(told))
+    found = reported_status(told) or (400 if is_refused(told) else status)
+    return ReportedError(found, told) if found else InvalidModelResponseError(error_in_answer(told))
 
 
-def told_status(told: Any) -> int:
+def reported_status(told: Any) -> int:
     """The status that an error names, by number, name or words; 0 where it names none."""
     if isinstance(told, Mapping):
         named = [told.get(name) for name in _NAMED_BY]
@@ -168,12 +168,12 @@ def raise_if_failed(answer: Any) -> None:
     """Raises where an answer of any protocol, ours or the SDK's, says that the call failed.
 
     Raises:
-        ToldError: It says so with a status, or by the reason why it ended.
+        ReportedError: It says so with a status, or by the reason why it ended.
         InvalidModelResponseError: It says so without one.
     """
     error = getattr(answer, "error", None)
     if error:
-        _raise_told(error)
+        _raise_reported(error)
     choices = getattr(answer, "choices", None)
     if not isinstance(choices, list):
         _raise_for_reason(getattr(answer, "stop_reason", None))
@@ -182,17 +182,17 @@ def raise_if_failed(answer: Any) -> None:
         reason = getattr(choice, "finish_reason", None)
         error = getattr(choice, "error", None)
         if error:
-            _raise_told(error, failed_status(reason))
+            _raise_reported(error, failed_status(reason))
         _raise_for_reason(reason)
 
 
 def _raise_for_reason(reason: Any) -> None:
     status = 0 if reason is None else failed_status(reason)
     if status:
-        raise ToldError(status, f"the answer ended with the reason {reason!r}")
+        raise ReportedError(status, f"the answer ended with the reason {reason!r}")
 
 
-def _raise_told(error: Any, status: int = 0) -> None:
+def _raise_reported(error: Any, status: int = 0) -> None:
     dump = getattr(error, "model_dump", None)
     told = error if dump is None else dump()
     if isinstance(told, str | Mapping | list):  # stand-ins for clients have all attributes
@@ -203,13 +203,13 @@ def read_part(content: bytes, kind: type[msgspec.Struct], url: Any) -> Any:
     """An answer, or an event of one, that may be a failure in a shape of its own.
 
     Raises:
-        ToldError: It is a failure, with a status.
+        ReportedError: It is a failure, with a status.
         InvalidModelResponseError: It is one without, no JSON, or not of that kind.
     """
     try:
         return decode_answer(content, kind)
     except (ValueError, RecursionError) as error:
-        raise_told_elsewhere(content)
+        raise_if_reported_elsewhere(content)
         shown = content[:_SHOWN].decode(errors="replace") or "nothing at all"
         text = f"{url} answered with no usable JSON ({error}): {shown}"
         raise InvalidModelResponseError(text) from error
@@ -219,14 +219,14 @@ def read_whole(content: bytes, kind: type[msgspec.Struct], url: Any) -> Any:
     """An answer that came whole.
 
     Raises:
-        ToldError: It says in place of an answer, or beside it, that the call failed.
+        ReportedError: It says in place of an answer, or beside it, that the call failed.
         InvalidModelResponseError: It is no JSON, or not of that kind; names the endpoint's `url`.
     """
     answer = read_part(content, kind, url)
     if not answer.is_sound():
         raise_if_failed(answer)
         if is_bare(answer):
-            raise_told_elsewhere(content)
+            raise_if_reported_elsewhere(content)
     return answer
 
 
@@ -239,29 +239,29 @@ def is_bare(answer: Any) -> bool:
     )
 
 
-def raise_told_elsewhere(content: bytes) -> None:
+def raise_if_reported_elsewhere(content: bytes) -> None:
     """Raises where JSON without an answer is a failure in a shape that is not the protocol's."""
     try:
         data = json.loads(content)
     except (ValueError, RecursionError):
         return
-    told = _told_elsewhere(data[0] if isinstance(data, list) and data else data)
+    told = _reported_elsewhere(data[0] if isinstance(data, list) and data else data)
     if told:
         raise error_text(told)
 
 
 def status_of_failure(content: bytes) -> int:
-    """The status that a body tells of a failure; 0 where it is no failure, or names none."""
+    """The status that a body reports a failure; 0 where it is no failure, or names none."""
     try:
-        raise_told_elsewhere(content)
-    except ToldError as error:
+        raise_if_reported_elsewhere(content)
+    except ReportedError as error:
         return error.status_code
     except InvalidModelResponseError:
         pass
     return 0
 
 
-def _told_elsewhere(data: Any) -> Any:
+def _reported_elsewhere(data: Any) -> Any:
     if not isinstance(data, dict):
         return None
     feedback = data.get("promptFeedback") or data.get("prompt_feedback")

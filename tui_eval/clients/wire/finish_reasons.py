@@ -75,7 +75,7 @@ _NOTHING = (None, "", "null", "finish_reason_unspecified")
 
 
 def finish_reason(told: Any) -> FinishReason:
-    """Our word for what an endpoint tells; None where there is none."""
+    """Our word for what an endpoint says; None where there is none."""
     found = FINISH_REASONS.get(told)
     return FINISH_REASONS.get(_plain(told)) if found is None else found
 
@@ -91,7 +91,7 @@ def says_nothing(told: Any) -> bool:
 
 
 def failed_status(told: Any) -> int:
-    """The status of the failure that a reason tells; 0 for the end of an answer."""
+    """The status of the failure that a reason says; 0 for the end of an answer."""
     is_an_end = not isinstance(told, str) or told in FINISH_REASONS
     return 0 if is_an_end else FAILURES.get(_plain(told), 0)
 

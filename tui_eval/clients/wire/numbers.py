@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 MOST_TOKENS = 10**9
-"""Tokens of one answer; a server that tells more does not count them."""
+"""Tokens of one answer; a server that says more does not count them."""
 _LONGEST = 40
 """Characters of a number that is sent as text."""
 

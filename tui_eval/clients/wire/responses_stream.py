@@ -17,9 +17,9 @@ _KINDS = {
     "response.reasoning_text.delta": "reasoning",
     "response.function_call_arguments.delta": "tool",
 }
-"""What is heard of these events."""
+"""What is streamed of these events."""
 _BETWEEN = {"reasoning": "\n\n", "tool": "\n"}
-"""What stands between texts of a kind that come from different places."""
+"""What is between texts of a kind that come from different places."""
 
 
 class ResponsesEvent(AnswerStruct):
@@ -40,8 +40,8 @@ class ResponsesEvent(AnswerStruct):
 class ResponsesStream(AnswerStream):
     """Events of one response, put together; see `AnswerStream`.
 
-    The last event has the whole response. Deltas are only heard; where an endpoint leaves out the
-    items at the end, they are those that it called done.
+    The last event has the whole response. Deltas are only streamed; where an endpoint leaves out
+    the items at the end, they are those that it called done.
     """
 
     EVENT = ResponsesEvent

@@ -110,7 +110,7 @@ def check_responses_answer(answer: Any) -> None:
         answer: A `ResponsesAnswer` or the SDK's `Response`.
 
     Raises:
-        ToldError: It says that the call failed, with a status.
+        ReportedError: It says that the call failed, with a status.
         InvalidModelResponseError: No response, a failed one, or one that is not done.
         EmptyModelResponseError: No item with something in it, and no reason why it ended.
     """
@@ -135,7 +135,7 @@ def _says_something(item: Item) -> bool:
 def from_responses_answer(answer: Any) -> Response:
     """A checked answer, ours or the SDK's, in our types.
 
-    Log probabilities that were asked for are in the message's `logprobs`, in the shape of chat
+    Log probabilities that were requested are in the message's `logprobs`, in the shape of chat
     completions.
     """
     items = items_of(answer)

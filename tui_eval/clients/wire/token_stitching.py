@@ -35,7 +35,7 @@ class EarlierTurn:
 def earlier_turn(
     state: Any, prompt: Sequence[dict[str, Any]], reasoning: ReasoningRoute = ANYWHERE
 ) -> EarlierTurn | None:
-    """The latest turn of a rollout that a prompt goes on from; None where there is no usable one.
+    """The latest turn of a rollout that a prompt continues from; None where there is no usable one.
 
     Usable is a turn whose ids are known and whole, which ended of itself, and whose messages, as
     they go over the wire, are the first of the prompt. Prompts with more than text have none.
@@ -65,7 +65,7 @@ def stitch(turn: EarlierTurn, before: list[int], whole: list[int]) -> list[int] 
     the model never makes itself. It is what `before` has behind the last token of that kind.
 
     Args:
-        turn: Where the prompt goes on from.
+        turn: Where the prompt continues from.
         before: The turn's messages in the template's tokens.
         whole: All messages in the template's tokens.
 

@@ -108,7 +108,7 @@ def _from_openai(
 
 
 def _told(details: Any, names: tuple[str, ...]) -> int:
-    """The first count among these that is told and is not 0."""
+    """The first count among these that is reported and is not 0."""
     if details is None:
         return 0
     is_plain = isinstance(details, dict)

@@ -18,7 +18,7 @@ CANCELLED = "cancelled"
 class EndedByCancelling:
     """A block that ends where one of some rollouts is cancelled, and the cancellation with it.
 
-    A cancellation of the task itself goes on. `RolloutObserver.cancelled` says which one it was.
+    A cancellation of the task itself propagates. `RolloutObserver.cancelled` says which one it was.
 
     Args:
         watches: The rollouts that the running task works on in the block.

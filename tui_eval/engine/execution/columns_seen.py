@@ -10,10 +10,10 @@ from tui_eval.state import State
 
 
 class ColumnsSeen:
-    """Looks at the states of finished rollouts; those with an error tell nothing.
+    """Looks at the states of finished rollouts; those with an error say nothing.
 
     Args:
-        columns: What was asked for; what every row has is always there.
+        columns: What was requested; what every row has is always there.
     """
 
     def __init__(self, columns: Iterable[str]) -> None:

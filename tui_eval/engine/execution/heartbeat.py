@@ -16,7 +16,7 @@ log = logging.getLogger("tui_eval.engine")
 
 TIMEOUT_S = 5.0
 LEAVES_WITHIN_S = 0.5
-"""How long the end of a run waits for answers: what was sent was heard."""
+"""How long the end of a run waits for answers: what was sent was received."""
 
 
 class Heartbeat:
@@ -61,7 +61,7 @@ class Heartbeat:
         if self._session is not None:
             await self._session.close()
 
-    def hear(self, event: Event) -> None:
+    def handle(self, event: Event) -> None:
         """Takes in a fact of the run."""
         if self._session is None:
             return

@@ -48,18 +48,18 @@ class Job(Protocol):
 
 
 async def attend(session: Session, hub: Hub, prepared: Prepared) -> RunFinished:
-    """Works a session through and tells its heartbeat."""
+    """Works a session through with its heartbeat."""
     plan = prepared.plan
     for notice in prepared.notices:
         hub.publish(Noticed(0, clock.now(), notice.level, notice.text))
     url, tells_status = plan.heartbeat_url or "", plan.heartbeat_status
     async with Heartbeat(url, prepared, tells_status=tells_status) as heartbeat:
-        hub.hear = heartbeat.hear
+        hub.on_event = heartbeat.handle
         return await session.run()
 
 
 async def let_listeners_read(hub: Hub) -> None:
-    """Waits until listeners have all that was told, a second at most."""
+    """Waits until listeners have all that was reported, a second at most."""
     deadline = time.monotonic() + LISTENERS_READ_WITHIN_S
     while time.monotonic() < deadline and not all(one.has_all for one in hub.listeners):
         hub.flush()  # what did not fit before goes out as soon as it does

@@ -1,4 +1,4 @@
-"""What a program hears of its run, and the outputs that it gets."""
+"""Callbacks of a program's run, and the outputs that it gets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tui_eval.runs.scan import decode_row
 from tui_eval.types import GenerateMetadata, RolloutOutput
 
 if TYPE_CHECKING:
-    from tui_eval.environments.evaluating import Asked
+    from tui_eval.environments.evaluating import GenerateRequest
 
 log = logging.getLogger("tui_eval.engine")
 
@@ -24,31 +24,31 @@ class Progress:
     `metadata` makes the run's metadata as it is now.
     """
 
-    def __init__(self, prepared: Prepared, asked: Asked) -> None:
+    def __init__(self, prepared: Prepared, request: GenerateRequest) -> None:
         self.metadata: Callable[[], GenerateMetadata] = lambda: cast(GenerateMetadata, {})
         self._prepared = prepared
-        self._asked = asked
-        self._alone = asked.independent_scoring
+        self._request = request
+        self._alone = request.independent_scoring
         self._waiting: defaultdict[int, list[RolloutFinished]] = defaultdict(list)
         self._done_before: Counter[int] = Counter()
         self._outputs: list[RolloutOutput] = []
-        if asked.on_progress:
+        if request.on_progress:
             self._outputs = self.read((e.offset, e.length) for e in prepared.done)
             self._done_before.update(prepared.examples.example(e.row) for e in prepared.done)
 
     def begin(self) -> None:
-        """Tells where the run is and what it will do."""
+        """Says where the run is and what it will do."""
         self._say(f"The run is in {self._prepared.run.path}")
         for notice in self._prepared.notices:
             self._say(notice.text)
-        if self._asked.on_start is not None:
+        if self._request.on_start is not None:
             examples, todo = self._prepared.examples, self._prepared.todo
             every = [examples.input(row) for row in range(examples.total)]
-            self._call(self._asked.on_start, every, [every[row] for row in todo])
+            self._call(self._request.on_start, every, [every[row] for row in todo])
 
-    def hear(self, event: Event) -> None:
+    def handle(self, event: Event) -> None:
         """Takes in a fact of the run."""
-        if isinstance(event, RolloutFinished) and self._asked.on_progress:
+        if isinstance(event, RolloutFinished) and self._request.on_progress:
             self._finished(event)
         elif isinstance(event, Noticed):
             self._say(event.text)
@@ -65,7 +65,7 @@ class Progress:
         self._done_before[example] += len(new)
         self._outputs += new
         metadata = self.metadata()
-        for callback in self._asked.on_progress:
+        for callback in self._request.on_progress:
             self._call(callback, self._outputs, new, metadata)
 
     def read(self, places: Iterable[tuple[int, int]]) -> list[RolloutOutput]:
@@ -79,8 +79,8 @@ class Progress:
 
     def _say(self, text: str) -> None:
         log.info(text)
-        if self._asked.on_log is not None:
-            self._call(self._asked.on_log, text)
+        if self._request.on_log is not None:
+            self._call(self._request.on_log, text)
 
     def _call(self, callback: Callable[..., Any], *args: Any) -> None:
         try:

@@ -60,7 +60,7 @@ class Replicas:
 
     @property
     def urls(self) -> list[str]:
-        """Where the endpoints are, in order; empty where a client does not tell."""
+        """Where the endpoints are, in order; empty where a client does not say."""
         return [_url_of(source) for source in self._sources]
 
     @property

@@ -80,7 +80,7 @@ class Rerunning:
                 await asyncio.wait([moving])  # nobody may write before the thread has done so
             repaired, members = moving.result()
             self._writer.reopen()
-            self._told(repaired)
+            self._publish(repaired)
             for row, state in members.items():
                 self._rollouts.groups.add_saved(row, state)
             self._rollouts.release_lines()
@@ -123,7 +123,7 @@ class Rerunning:
                 found[event.row] = saved_member(self._prepared, event.row, values)
         return found
 
-    def _told(self, repaired: Repaired) -> None:
+    def _publish(self, repaired: Repaired) -> None:
         """Everybody learns which rows are gone and where the others are now."""
         for event in repaired.kept:
             self._hub.state.apply(event)

@@ -39,7 +39,7 @@ def is_retryable(error: object) -> bool:
         return False
     if isinstance(error, Error):
         return isinstance(error, ModelError) or is_retryable(error.__cause__)
-    return any(_tells_of_a_network(link) for link in links)
+    return any(_is_of_network(link) for link in links)
 
 
 def refuses_key(state: State) -> bool:
@@ -50,7 +50,7 @@ def refuses_key(state: State) -> bool:
     return any(getattr(link, "status_code", None) in ABOUT_THE_KEY for link in ErrorChain(error))
 
 
-def _tells_of_a_network(link: BaseException) -> bool:
+def _is_of_network(link: BaseException) -> bool:
     if isinstance(link, _TYPES):
         return True
     names = [kind.__name__ for kind in type(link).__mro__]

@@ -47,7 +47,7 @@ FOREIGN_CODE = (Stage.SETUP, Stage.TOOL, Stage.SCORING)
 
 
 class RolloutObserver:
-    """Hears one rollout and tells the hub; holds it at the gate and around sleeping requests.
+    """Observes one rollout for the hub; holds it at the gate and around sleeping requests.
 
     `example_id` is known once its input was read. `cancelled` is set once somebody ended the
     rollout, `cut` ends what works on it now, and `is_over` once there is nothing left to do but
@@ -97,7 +97,7 @@ class RolloutObserver:
         return self.attempt - 1 - self.starved
 
     def begin_attempt(self) -> None:
-        """Counts one more attempt and starts its records anew."""
+        """Counts one more attempt and starts its records again."""
         self.attempt += 1
         self.turns = 0
         self.tool_calls = self._tools_in_flight = 0
@@ -109,7 +109,7 @@ class RolloutObserver:
         self.kinds = ()
         self.state = None
         self._state_log: StateLog | None = None
-        self._told_steps = 0
+        self._published_steps = 0
         self.prompt_length = 0
         self.messages: list[Any] = []
         self._tools_done: list[ToolFinished] = []
@@ -138,7 +138,7 @@ class RolloutObserver:
             self._hub.before_foreign_code()
 
     @property
-    def going_on(self) -> Stage | None:
+    def stage_of_call(self) -> Stage | None:
         if self.stage is Stage.TOOL:
             return Stage.TOOL if self._tools_in_flight > 0 else None
         asks = self.stage in (Stage.MODEL, Stage.SLEEPING) and self._asked_at
@@ -225,12 +225,12 @@ class RolloutObserver:
         self._answers += 1
         answer = self._answer = RunningAnswer(self.row, self._answers)
 
-        def hear(kind: str, text: str) -> None:
+        def add_text(kind: str, text: str) -> None:
             more = answer.add(kind, text)
             if more is not None and answer is self._answer and self._hub.is_watched(self.row):
                 self._hub.publish_to_watchers(more)
 
-        return hear
+        return add_text
 
     def messages_added(self, messages: Sequence[Any]) -> None:
         self._answer = None
@@ -238,7 +238,7 @@ class RolloutObserver:
         self.messages.extend(messages)
         if first == 0:
             self.prompt_length = len(self.messages)
-        first_step, self._told_steps = self._told_steps, len(self._steps)
+        first_step, self._published_steps = self._published_steps, len(self._steps)
         if self._hub.is_watched(self.row):
             self._hub.publish_to_watchers(self._added(first, first_step))
         if log.isEnabledFor(logging.DEBUG):
@@ -322,8 +322,8 @@ class RolloutObserver:
 
     def events_so_far(self) -> list[Event]:
         """The conversation so far, what came of its tool calls, and the answer that is coming."""
-        told = self._answer.told() if self._answer else ()
-        return [self._added(0, 0), *map(_plain, self._tools_done), *told]
+        running = self._answer.events() if self._answer else ()
+        return [self._added(0, 0), *map(_plain, self._tools_done), *running]
 
     @property
     def _steps(self) -> list[StepRecord]:

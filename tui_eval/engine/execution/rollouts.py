@@ -135,7 +135,7 @@ class Rollouts:
     async def _finish_group(self, watch: RolloutObserver, members: list[Member]) -> None:
         """Scores a complete group and writes its rows.
 
-        Where one of them is cancelled meanwhile, the others are scored anew without it.
+        Where one of them is cancelled meanwhile, the others are scored again without it.
         """
         alive = [(w, s) for w, s in members if s.get("error") is None]
         while fresh := [(w, s) for w, s in alive if w is not None]:
@@ -249,7 +249,7 @@ class Rollouts:
             return state
         error = watch.deadline.error()
         if isinstance(error, RolloutTimeoutError):
-            error.error_class = class_at(watch.going_on)
+            error.error_class = class_at(watch.stage_of_call)
         if state is None:
             state = broken_state(values, error, begun)
         elif state.get("completion") is None:
@@ -292,7 +292,7 @@ class Rollouts:
         return self._work.out_of_budget()
 
     def hold_lines(self) -> None:
-        """From now on what finishes is kept in memory: the file is written anew."""
+        """From now on what finishes is kept in memory: the file is written again."""
         self._held_back = []
 
     def release_lines(self) -> None:
@@ -306,7 +306,7 @@ class Rollouts:
             self.write(watch, state)
 
     def write(self, watch: RolloutObserver, state: State) -> None:
-        """Writes a finished rollout's line, then tells of it.
+        """Writes a finished rollout's line, then reports it.
 
         Raises:
             OSError: The line could not be written.

@@ -23,7 +23,7 @@ class RunMetadata:
     """Writes what is known of a run beside its rows; time counts from here.
 
     Args:
-        warn: RecordedFeed where the file cannot be written, once for each reason.
+        warn: Called where the file cannot be written, once for each reason.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class RunMetadata:
         return {**shape, "uneven_groups": True}
 
     def _unfinished(self) -> dict[str, Any]:
-        """What rollouts without a row have used: those in flight, and those that begin anew."""
+        """What rollouts without a row have used: those in flight, and those that begin again."""
         state, examples = self._hub.state, self._prepared.examples
         ids, found = examples.ids(), []
         for row in sorted(state.usage.lost.keys() | self._hub.active.keys()):

@@ -28,7 +28,7 @@ class Schedule:
         self._guarded = guarded
         self._moved = asyncio.Event()
         self.parked: Callable[[], int] = lambda: 0
-        """Tells how many of the tasks wait for good: nobody waits for those."""
+        """How many of the tasks wait for good: nobody waits for those."""
 
     def put_first(self, rows: Iterable[int]) -> None:
         """Rollouts that begin before all others, in this order."""

@@ -74,7 +74,7 @@ class Session:
         self._schedule = Schedule(prepared.todo, self._guarded)
         self._steering: Steering | None = None
         self._job: asyncio.Task[None] | None = None
-        self._tell_limits: Callable[[], None] = lambda: None
+        self._publish_limits: Callable[[], None] = lambda: None
         self._given_up = False
         self._failure = ""
         self._spent = ""
@@ -154,10 +154,10 @@ class Session:
         try:
             await self._replicas.open()
             limits = self._limits()
-            self._tell_limits = limits.publish_last
+            self._publish_limits = limits.publish_last
             rollouts = self._rollouts(limits)
             self._host.loaded()
-            await self._take_up_journal(rollouts, limits)
+            await self._resume_journal(rollouts, limits)
             self._steering = self._steered(rollouts, limits)
             await self._work_off(rollouts, limits)
             while rollouts.generated:
@@ -175,7 +175,7 @@ class Session:
             await self._schedule.give_up(self._host.cancels_within_s)
             if self._guard is not None:
                 self._guard.close()
-            self._tell_limits()
+            self._publish_limits()
             if self._host.is_own:
                 await self._tear_down()
             await self._replicas.close()
@@ -293,7 +293,7 @@ class Session:
         )
         return Rollouts(work, self._hub, self._gate, limits, self._writer, self._journal)
 
-    async def _take_up_journal(self, rollouts: Rollouts, limits: Limits) -> None:
+    async def _resume_journal(self, rollouts: Rollouts, limits: Limits) -> None:
         """Rollouts that an earlier session generated go straight to their score."""
         for row, state in self._prepared.saved_members.items():
             rollouts.groups.add_saved(row, state)

@@ -9,8 +9,8 @@ from tui_eval.types import ClientConfig
 class SharedClients:
     """Makes the clients of a config once; their connections and the embedded endpoint are shared.
 
-    Where the embedded endpoint ends by itself all runs that use it are told, and the next one gets
-    another.
+    Where the embedded endpoint ends by itself all runs that use it are notified, and the next one
+    gets another.
     """
 
     def __init__(self) -> None:

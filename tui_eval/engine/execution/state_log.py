@@ -1,4 +1,4 @@
-"""What an environment keeps in the state of a rollout, told as it changes."""
+"""What an environment keeps in the state of a rollout, logged as it changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHORT.maxdict = _SHORT.maxlist = 20
 
 
 class StateLog:
-    """Keeps what was told of the keys that are the environment's own.
+    """Keeps what was logged of the keys that are the environment's own.
 
     Args:
         state: As it is when the rollout begins: what it has then is every state's.
@@ -21,7 +21,7 @@ class StateLog:
 
     def __init__(self, state: State) -> None:
         self._of_every_state = frozenset(state)
-        self._told: dict[str, str] = {}
+        self._logged: dict[str, str] = {}
 
     def changes(self, state: State) -> Iterator[tuple[str, str]]:
         """Keys with a new value, and that value as short text."""
@@ -29,6 +29,6 @@ class StateLog:
             if key in self._of_every_state:
                 continue
             text = _SHORT.repr(value)
-            if self._told.get(key) != text:
-                self._told[key] = text
+            if self._logged.get(key) != text:
+                self._logged[key] = text
                 yield key, text

@@ -24,7 +24,7 @@ class Work:
     Args:
         timeout: Seconds that one rollout may be generated; None for any time.
         columns: Keys of the state that are saved with each row.
-        seen: Hears which of them there are.
+        seen: Receives which of them there are.
         grouped: Rollouts of an example are scored together.
         score_at_end: What is generated is kept in `Rollouts.generated` and not scored yet.
         goes_on: Which exceptions of people's code are no data.

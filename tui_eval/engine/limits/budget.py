@@ -40,7 +40,7 @@ class Budget:
     """One limit of tokens and cost, of a run or of several together.
 
     Args:
-        spent: Tells the tokens that are used and the US dollars that they cost; None where no
+        spent: Reports the tokens that are used and the US dollars that they cost; None where no
             price is known, which never reaches a limit.
         exhausted: Called with the reason once nothing fits any more.
     """
@@ -109,7 +109,7 @@ class CallGuard:
         default: Tokens of the longest answer of a call that does not say it; 0 for any.
         exhausted: Called with the reason once calls are parked.
         moved: Called whenever more of them are.
-        warn: RecordedFeed once that nothing can be reserved.
+        warn: Called once that nothing can be reserved.
     """
 
     def __init__(

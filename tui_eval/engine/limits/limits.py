@@ -205,7 +205,7 @@ class Limits:
     Args:
         phases: Rollouts in flight, generated and scored at a time.
         endpoints: Rollouts that are generated at a time at each endpoint, in their order.
-        shared: What holds besides; its endpoints stand in place of `endpoints`.
+        shared: What holds besides; its endpoints are in place of `endpoints`.
         adaptive: Whether what an endpoint refuses lowers its limit.
         publish: Takes how many rollouts each endpoint gets, a few times a second while that moves.
     """
@@ -312,7 +312,7 @@ class Limits:
             yield
 
     def publish_now(self) -> None:
-        """Tells what has moved and was not told yet."""
+        """Publishes what has moved since the last time."""
         if self._publishing is None:
             return
         self._publishing.cancel()

@@ -24,7 +24,7 @@ from tui_eval.runs.redaction import Redactor
 _OURS = tuple(map(logging.getLogger, ("tui_eval", "verifiers")))
 """Authors write to loggers below `verifiers`, as that library does."""
 _TALKATIVE = ("anthropic", "asyncio", "httpcore", "httpx", "openai")
-"""Loggers of libraries that make records for every request, and are asked for warnings alone."""
+"""Loggers of libraries that make records for every request, and are limited to warnings."""
 _OF_ROLLOUTS = "tui_eval.rollout"
 """Logger whose records have the rollout as their first argument."""
 
@@ -114,7 +114,7 @@ class _Records(StandardError):
 
 
 _KEPT = logging.Formatter("%(levelname)s %(name)s: %(message)s")
-"""How a record stands in what a call printed."""
+"""Format of a record in what a call printed."""
 
 
 def _row_of(record: logging.LogRecord, row: int | None) -> int | None:
@@ -257,7 +257,7 @@ def _is_wanted(record: logging.LogRecord, env_ids: Collection[str]) -> bool:
     asked = logging.getLogger(record.name)
     while not asked.level and asked.parent is not None:
         asked = asked.parent
-    is_level_ours = asked in _OURS or asked is logging.root  # else somebody asked for this logger
+    is_level_ours = asked in _OURS or asked is logging.root  # else somebody chose this logger
     if record.levelno >= logging.WARNING or not is_level_ours:
         return True
     if asked is logging.root and not any(is_peoples(record.pathname, one) for one in env_ids):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tui_eval.config.adopted_plan import option_values, plan_to_go_on_with
+from tui_eval.config.adopted_plan import option_values, plan_to_resume
 from tui_eval.config.changes import changes, misfits, same_size
-from tui_eval.config.expansion import draft_plan, make_plan, resume_asked
+from tui_eval.config.expansion import draft_plan, make_plan, requested_run
 from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import Request, RunPlan
 from tui_eval.config.values import parse_values
@@ -18,12 +18,12 @@ from tui_eval.runs.lock import holder
 from tui_eval.runs.opening import find_run
 from tui_eval.runs.unsaved import Incomplete, incomplete_runs
 
-MOST_TOLD = 5
+MOST_SHOWN = 5
 """Runs that were passed over and are named."""
 
 
 def run_to_resume(request: Request, notices: list[Notice]) -> RunDir | None:
-    """The run that a request goes on with; None for a new one.
+    """The run that a request resumes; None for a new one.
 
     Args:
         notices: Gets sentences that say which it is, and which were passed over and why.
@@ -31,7 +31,7 @@ def run_to_resume(request: Request, notices: list[Notice]) -> RunDir | None:
     Raises:
         RefusedError: A path was given and there is no run, or an engine is at work on it.
     """
-    asked = resume_asked(request)
+    asked = requested_run(request)
     if not asked:
         return None
     if asked != NEWEST:
@@ -51,21 +51,21 @@ def run_to_resume(request: Request, notices: list[Notice]) -> RunDir | None:
 
 
 def plan_before(run: RunDir, request: Request) -> RunPlan:
-    """The plan of a run that a request goes on with, whichever program began it.
+    """The plan of a run that a request resumes, whichever program began it.
 
     Raises:
         RefusedError: There is none, and the request does not say what lacks for one.
     """
     plan = draft_plan(request)[0] if request.of_file else None
     if plan is None:
-        return plan_to_go_on_with(run, request.env_id, *parse_values(request.raw))
-    return plan_to_go_on_with(run, plan.env_id, option_values(plan))
+        return plan_to_resume(run, request.env_id, *parse_values(request.raw))
+    return plan_to_resume(run, plan.env_id, option_values(plan))
 
 
 class Search:
-    """The search for the run that has what is asked for, or can be extended to it.
+    """The search for the run that has what is requested, or can be extended to it.
 
-    Rollouts of an example have to be as many as somebody asked for, examples at most as many.
+    Rollouts of an example have to be as many as somebody requested, examples at most as many.
 
     Args:
         plan: That of a new run.
@@ -81,9 +81,9 @@ class Search:
         """The settings that stay the chosen run's own, where no run has the same."""
 
     def choose(self) -> Incomplete | None:
-        """The newest run of the same settings, also one that is complete; else one to go on with.
+        """The newest run of the same settings, also one that is complete; else one to resume.
 
-        Saved ones come before unsaved ones, and one that has what is asked for before those that
+        Saved ones come before unsaved ones, and one that has what is requested before those that
         would be extended to it.
         """
         plan = self._plan
@@ -114,7 +114,7 @@ class Search:
             if one is chosen or (one.at_work and chosen is None):
                 continue
             why = self._why_not(one, chosen)
-            if why and told < MOST_TOLD:
+            if why and told < MOST_SHOWN:
                 told += 1
                 kind = ", unsaved" if one.unsaved else ""
                 which = f"{one.env_id} with {one.model}, {one.progress}{kind}: {one.run.path}"
@@ -142,7 +142,7 @@ class Search:
         return "another one has the same settings, or is nearer to what is asked"
 
     def _plan_of(self, one: Incomplete) -> RunPlan | None:
-        """The plan of a run that one may go on with unasked; a folder of verifiers may be one."""
+        """The plan of a run that one may resume unasked; a folder of verifiers may be one."""
         if one.run.is_ours:
             return plan_of(one)
         try:
@@ -161,7 +161,7 @@ class Search:
         return f"it was begun in {before.folder}"
 
     def _misfit(self, before: RunPlan) -> str:
-        """Why a run cannot have what is asked for; empty where it can."""
+        """Why a run cannot have what is requested; empty where it can."""
         then = before.model_dump()
         for fault in misfits(None, self._sizes, then, "--resume"):
             return fault.what

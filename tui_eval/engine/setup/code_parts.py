@@ -47,13 +47,13 @@ FILE = "code."
 """Before the name of a file."""
 
 MOST_FILES_TOLD = 5
-MOST_VERSIONS_TOLD = 6
+MOST_SHOWN = 6
 
 
 def code_now(plan: RunPlan, env: Environment) -> CodeVersion:
     """The code that an environment was made of, as it is on disk, and what it was made with.
 
-    Nothing that people's objects do here may end a start: what cannot be told is logged.
+    Nothing that people's objects do here may end a start: what cannot be reported is logged.
     """
     try:
         return _code_now(plan, env)
@@ -63,7 +63,8 @@ def code_now(plan: RunPlan, env: Environment) -> CodeVersion:
 
 
 def code_changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[Change]:
-    """The parts of the code that are not what they were; those of the dataset are told elsewhere.
+    """The parts of the code that are not what they were; those of the dataset are reported
+    elsewhere.
 
     Of many files the first are named.
     """
@@ -78,15 +79,15 @@ def code_changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[Chan
     return found
 
 
-def keep_versions(prepared: Prepared, *, goes_on: bool) -> None:
+def keep_versions(prepared: Prepared, *, is_resumed: bool) -> None:
     """Writes down what the run is worked on with, where it is not what it was, and its number.
 
-    What is installed now and was not then is told.
+    What is installed now and was not then is reported.
 
     Raises:
         OSError: The file cannot be written.
     """
-    versions = read_versions(prepared.run) if goes_on else Versions()
+    versions = read_versions(prepared.run) if is_resumed else Versions()
     before = msgspec.json.encode(versions)
     prepared.code.parts.setdefault(DATASET, prepared.plan.examples_digest)
     prepared.code_number = versions.number_of(prepared.code)
@@ -95,13 +96,15 @@ def keep_versions(prepared: Prepared, *, goes_on: bool) -> None:
     if now.versions != last:
         found = differing_versions([last, now.versions], prepared.code.imported)
         if found:
-            prepared.notices.append(warning(f"Versions are not what they were: {told(found)}"))
+            prepared.notices.append(
+                warning(f"Versions are not what they were: {differing_text(found)}")
+            )
         versions.installed.append(now)
     if msgspec.json.encode(versions) != before:
         write_versions(prepared.run, versions)
 
 
-def told(found: Mapping[str, Sequence[str | None]], most: int = MOST_VERSIONS_TOLD) -> str:
+def differing_text(found: Mapping[str, Sequence[str | None]], most: int = MOST_SHOWN) -> str:
     """Versions that differ, the first so many of them with their names."""
     texts = [
         f"{name} {' → '.join(one or 'none' for one in values)}"

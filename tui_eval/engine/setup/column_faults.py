@@ -46,7 +46,7 @@ def column_faults(
 
     Args:
         env: None where it could not be loaded.
-        where: Where faults are told.
+        where: Where faults are reported.
     """
     found = []
     for name in _written_nowhere(columns, env):

@@ -18,7 +18,7 @@ MOST_EXAMPLES = 10_000
 
 
 def keep_examples(plan: RunPlan, count: int, examples: Iterable[Mapping[str, Any]]) -> None:
-    """Writes into a plan how many examples its run has, and what tells them from others."""
+    """Writes into a plan how many examples its run has, and what distinguishes them from others."""
     plan.examples_taken = count
     plan.examples_digest = examples_digest(examples)
 

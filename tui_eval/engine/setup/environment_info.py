@@ -25,7 +25,7 @@ from tui_eval.runs.summary_json import VERSION, refused_object
 from tui_eval.tools.docstrings import read_docstring
 
 README_CHARACTERS = 64_000
-"""So much of a README is told."""
+"""So much of a README is reported."""
 
 _KINDS = {bool: "flag", int: "int", float: "float", str: "text"}
 _LISTS = (

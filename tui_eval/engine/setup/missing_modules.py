@@ -56,7 +56,7 @@ def _with_inner(code: CodeType) -> Iterator[CodeType]:
 
 
 def _imports(code: CodeType) -> Iterator[tuple[int, str]]:
-    """Line and top module of each absolute import that stands in no `try`."""
+    """Line and top module of each absolute import that is in no `try`."""
     line = code.co_firstlineno
     constants: list[Any] = [None, None]
     steps = dis.Bytecode(code)

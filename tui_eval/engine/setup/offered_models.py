@@ -28,7 +28,7 @@ def unknown_model(
     """Why an endpoint may not serve a model; nothing where it does, or does not say.
 
     A refused key is a fault. A whole list of models without this one is worth a warning: many
-    servers know aliases, or load models when they are asked for. An endpoint that has no such
+    servers know aliases, or load models when they are requested. An endpoint that has no such
     list, is slow or answers nonsense is left to the requests themselves.
 
     Args:
@@ -42,7 +42,7 @@ def unknown_model(
         for url in elsewhere if status in _NO_ROUTE else ():
             status, body = _get(url, headers)
     except RefusedError:
-        return []  # a key that is missing is told with the plan
+        return []  # a key that is missing is reported with the plan
     except Exception as error:  # whatever a network does
         cause = cause_of(error, url)
         return [] if cause is None or cause.passes else [Fault(url, cause.text)]

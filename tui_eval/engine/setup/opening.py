@@ -62,14 +62,14 @@ def open_environment(
         seed: Of the order of its examples; None for their own.
         only: Ids of the examples that are wanted alone; empty for the first `num_examples`.
         sources: Where the settings came from, by their names.
-        others: Settings of further evaluations of it, whose faults are told as well. What they
+        others: Settings of further evaluations of it, whose faults are reported as well. What they
             replace is looked at where their arguments are the same.
     """
     own = {"env_args": env_args, "extra_env_kwargs": replaced, "sources": sources}
     try:
         if not no_alias:
             install_alias()
-        # One that is there already must still find what stands beside it.
+        # One that is there already must still find what is beside it.
         with keeping_names() if local_roots() else nullcontext():
             env = load(env_id, folder, env_args, [_placed_env_args(one) for one in (own, *others)])
         faults = override(env, replaced, _replaced_at(own))

@@ -25,7 +25,7 @@ def override(env: Environment, settings: Mapping[str, Any], where: str = FLAG) -
     attribute.
 
     Args:
-        where: Where faults are told.
+        where: Where faults are reported.
 
     Returns:
         What cannot be replaced, and why; nothing is replaced then.

@@ -32,7 +32,7 @@ from tui_eval.engine.setup.overriding import FLAG as REPLACED
 from tui_eval.engine.setup.overriding import override_notices
 from tui_eval.engine.setup.preflight import elsewhere, preflight
 from tui_eval.engine.setup.prepared import Prepared
-from tui_eval.engine.setup.resume import content_changes, take_up
+from tui_eval.engine.setup.resume import content_changes, restore_progress
 from tui_eval.engine.setup.row_prompts import misplaced_rows
 from tui_eval.engine.setup.run_folder import go_to_its_folder
 from tui_eval.engine.setup.scoring_faults import until_faults
@@ -47,7 +47,7 @@ from tui_eval.runs.layout import (
 )
 from tui_eval.runs.lock import LockHeldError, RunLock
 from tui_eval.runs.plain_json import Cleaner
-from tui_eval.runs.run_info import read_metadata, told_limits, told_refused
+from tui_eval.runs.run_info import limits_reached, read_metadata, refused_count
 from tui_eval.runs.unsaved import save_run
 from tui_eval.runs.versions import CodeVersion
 from tui_eval.runs.writer import write_atomically
@@ -62,7 +62,7 @@ class Checked(NamedTuple):
     """A request that nothing is wrong with.
 
     Args:
-        run: The run that it goes on with, and `before` the plan of that one; None for a new one.
+        run: The run that it resumes, and `before` the plan of that one; None for a new one.
         notices: Sentences for people.
         code: What the environment's code is.
     """
@@ -121,7 +121,7 @@ def check(request: Request) -> Checked:
 
 
 def naming(run: RunDir | None, faults: Iterable[Fault]) -> list[Fault]:
-    """Faults, those of going on with the run that they are about: nobody may have named it."""
+    """Faults, those of resuming the run that they are about: nobody may have named it."""
     return [
         replace(one, where=f"--resume {run.path}") if run and one.where == "--resume" else one
         for one in faults
@@ -168,7 +168,9 @@ def prepare(
         prepared.notices = [*notices, *lock.notices]
         prepared.code = code
         prepared.again = again
-        lay_out(prepared, goes_on=before is not None, keep_errors=keep_errors or is_spent)
+        write_plan_and_todo(
+            prepared, is_resumed=before is not None, keep_errors=keep_errors or is_spent
+        )
         if is_spent and any(event.error for event in prepared.done):
             prepared.notices.append(
                 warning("The budget is spent, so errored rollouts stay as they are")
@@ -181,8 +183,8 @@ def prepare(
     return prepared
 
 
-def lay_out(prepared: Prepared, *, goes_on: bool, keep_errors: bool) -> None:
-    """Writes the plan, takes up what there is of a run that goes on, and finds what is to do.
+def write_plan_and_todo(prepared: Prepared, *, is_resumed: bool, keep_errors: bool) -> None:
+    """Writes the plan, takes in what there is of a resumed run, and finds what is to do.
 
     Args:
         keep_errors: Errored rollouts of earlier sessions stay as they are.
@@ -192,13 +194,13 @@ def lay_out(prepared: Prepared, *, goes_on: bool, keep_errors: bool) -> None:
     """
     meta = read_metadata(prepared.run)
     write_atomically(prepared.run.plan, plan_to_toml(prepared.plan).encode())
-    keep_versions(prepared, goes_on=goes_on)
-    if goes_on:
+    keep_versions(prepared, is_resumed=is_resumed)
+    if is_resumed:
         prepared.time_before_ms = float(meta.get("time_ms") or 0.0)
         prepared.started.worked_ms = prepared.time_before_ms
-        prepared.started.refused = told_refused(meta)
-        prepared.started.limits = told_limits(meta)
-        take_up(prepared, keep_errors)
+        prepared.started.refused = refused_count(meta)
+        prepared.started.limits = limits_reached(meta)
+        restore_progress(prepared, keep_errors)
     done = {event.row for event in prepared.done} | prepared.journal.keys()
     rows = range(prepared.started.total) if prepared.again is None else sorted(prepared.again)
     prepared.todo = [row for row in rows if row not in done and row < prepared.started.total]

@@ -38,10 +38,10 @@ def content_changes(
     examples: Iterable[Mapping[str, Any]],
     code: CodeVersion,
 ) -> list[Change]:
-    """How dataset, package, code and prices of a run that goes on differ from what they were.
+    """How dataset, package, code and prices of a resumed run differ from what they were.
 
     Args:
-        plan: As it goes on.
+        plan: As it is resumed.
         examples: Those of the environment as it is now, in order.
         code: Of the environment as it is now; it gets the dataset as a part.
     """
@@ -81,7 +81,7 @@ def _digest(digest: str) -> str:
     return f"{count} examples with the hash {content}"
 
 
-def take_up(prepared: Prepared, keep_errors: bool) -> None:
+def restore_progress(prepared: Prepared, keep_errors: bool) -> None:
     """Makes the run's files whole and fills in what is done and what waits for its group.
 
     Where `prepared.again` names rows, only those of the errored ones run again.
@@ -106,7 +106,7 @@ def take_up(prepared: Prepared, keep_errors: bool) -> None:
     if not prepared.journal:
         prepared.run.journal.unlink(missing_ok=True)
     if prepared.grouped:
-        _take_up_members(prepared)
+        _restore_members(prepared)
 
 
 def _lost(run: RunDir, places: RowPlaces, done: Collection[int]) -> dict[int, Tokens]:
@@ -118,7 +118,7 @@ def _lost(run: RunDir, places: RowPlaces, done: Collection[int]) -> dict[int, To
 
 
 def _count_with_its_row(lost: dict[int, Tokens], row: int, record: Mapping[str, Any]) -> None:
-    """Takes out what the row of a generated rollout will tell."""
+    """Takes out what the row of a generated rollout will have."""
     rest = minus(lost.pop(row, ()), tokens_in_journal(record))
     if any(left > 0 for left in rest):
         lost[row] = tuple(max(left, 0) for left in rest)
@@ -165,7 +165,7 @@ def _key(example_id: Any) -> Any:
     return example_id if isinstance(example_id, (int, str)) else None
 
 
-def _take_up_members(prepared: Prepared) -> None:
+def _restore_members(prepared: Prepared) -> None:
     """States of saved rollouts whose group has members left to do."""
     examples = prepared.examples
     places = {event.offset: event.row for event in prepared.done}
@@ -192,7 +192,7 @@ def saved_member(prepared: Prepared, row: int, values: dict[str, Any]) -> State:
 
 
 def _fill_in(state: State, row: dict[str, Any], columns: list[str]) -> None:
-    """Gives a state what the row of its rollout tells, for functions that look at it again."""
+    """Gives a state what the row of its rollout says, for functions that look at it again."""
     completion = to_messages(row.get("completion") or [])
     state["completion"] = completion
     for key in ("metrics", "timing", "is_completed", "is_truncated", "stop_condition"):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tui_eval.config.adopted_plan import option_values, plan_to_go_on_with
+from tui_eval.config.adopted_plan import option_values, plan_to_resume
 from tui_eval.config.changes import KEPT, change_faults, changes, misfits, same_size
 from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import RunPlan, read_plan
@@ -27,8 +27,8 @@ class Planned:
     """One evaluation of a file.
 
     Args:
-        resume: What it is to go on with: a path, `newest`, or None for a new run.
-        run: The run that it goes on with, and `before` the plan of that one; None for a new one.
+        resume: What it is to resume: a path, `newest`, or None for a new run.
+        run: The run that it resumes, and `before` the plan of that one; None for a new one.
     """
 
     plan: RunPlan
@@ -51,7 +51,7 @@ class _Candidate:
 def choose_runs(
     evaluations: Sequence[Planned], *, accept_changes: bool, newest_first: bool = False
 ) -> list[Fault]:
-    """Gives each evaluation the run that it goes on with, where there is one.
+    """Gives each evaluation the run that it resumes, where there is one.
 
     Without a path that is the newest incomplete run with the same settings, then a complete one;
     with `accept_changes` also one that was called the same and varied in the same way.
@@ -95,11 +95,11 @@ def _take_named(one: Planned, taken: set[Path], accept_changes: bool) -> None:
     """Gives an evaluation the run that its table names.
 
     Raises:
-        RefusedError: It cannot go on with that one.
+        RefusedError: It cannot resume that one.
     """
     run = find_run(Path(str(one.resume)))
     plan = one.plan
-    before = plan_to_go_on_with(run, plan.env_id, option_values(plan))
+    before = plan_to_resume(run, plan.env_id, option_values(plan))
     now, then = plan.model_dump(), before.model_dump()
     faults = misfits(plan.env_id, now, then, "resume")
     if run.path.resolve() in taken:
@@ -125,7 +125,7 @@ def roots_of(plan: RunPlan) -> list[Path]:
 
 
 def plan_of(one: Incomplete) -> RunPlan | None:
-    """The plan of a run that one may go on with unasked; None where it is none of those.
+    """The plan of a run that one may resume unasked; None where it is none of those.
 
     Its plan can be read, no program gave its inputs, and it is saved here or was begun in this
     folder: unsaved ones are all in one place.
@@ -141,7 +141,7 @@ def plan_of(one: Incomplete) -> RunPlan | None:
 def _candidates(
     seeking: Sequence[Planned], taken: Container[Path], newest_first: bool
 ) -> list[_Candidate]:
-    """Runs that may be gone on with, the newest first and complete ones last, where that counts.
+    """Runs that may be resumed, the newest first and complete ones last, where that counts.
 
     Args:
         seeking: Evaluations that look in the same folders.
@@ -194,7 +194,7 @@ def _same_size(now: RunPlan, before: RunPlan) -> bool:
 
 
 def _fits(now: RunPlan, before: RunPlan) -> bool:
-    """Whether a run has what is asked for, or lacks examples of it alone."""
+    """Whether a run has what is requested, or lacks examples of it alone."""
     if now.rollouts_per_example != before.rollouts_per_example:
         return False
     return not misfits(now.env_id, now.model_dump(), before.model_dump(), "--resume")

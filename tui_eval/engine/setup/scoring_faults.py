@@ -122,7 +122,7 @@ def until_faults(
     """What is wrong with the condition that is to stop a run.
 
     Args:
-        run: What it goes on with; None for a new one.
+        run: What it resumes; None for a new one.
         notices: Gets what it takes for granted.
     """
     if not plan.until:

@@ -12,7 +12,7 @@ from tui_eval.config.expansion import Expansion, expand
 from tui_eval.config.explaining import plain_settings
 from tui_eval.engine.setup.prepare import Checked, check
 from tui_eval.engine.setup.scoring_faults import rubrics_of
-from tui_eval.engine.suite.suite_preflight import examine, expand_several, survey
+from tui_eval.engine.suite.suite_preflight import examine, expand_suite, survey
 from tui_eval.environments.env_group import EnvGroup
 from tui_eval.errors import RefusedError
 from tui_eval.messages import to_messages
@@ -44,7 +44,7 @@ def dry_run(request: Request) -> dict[str, Any]:
     Nothing is written and no model is called.
     """
     try:
-        several = expand_several(request)
+        several = expand_suite(request)
         if several is not None:
             return _clean(_several(request, several))
         checked = check(request)
@@ -125,7 +125,7 @@ def _planned(checked: Checked, evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _left(checked: Checked, keep_errors: bool) -> int:
-    """Rollouts that are still to run: all, but for those that a run which goes on has."""
+    """Rollouts that are still to run: all, but for those that a resumed run has."""
     rollouts = len(checked.table) * checked.plan.rollouts_per_example
     if checked.run is None or not checked.run.results.exists():
         return rollouts

@@ -20,7 +20,8 @@ from tui_eval.token_kinds import from_names
 
 
 class EvaluationStatus:
-    """One evaluation; `last` is what was told of it last, `hub` its own hub while it is at work.
+    """One evaluation; `last` is its last event, `hub` its own hub while it is at
+    work.
 
     `all_begun` is set once none of its rollouts waits to begin; `exit_code` is None until nobody
     works on it any more.
@@ -65,23 +66,23 @@ class EvaluationStatus:
         return self.hub
 
     def has_moved(self) -> bool:
-        """Whether anything happened since it was told last."""
+        """Whether anything happened since its last event."""
         return self.hub is not None and self.hub.state.changed != self._changed
 
     def moved(self) -> EvaluationMoved:
         """How far it is."""
-        return self._told(self.last.status, "")
+        return self._event(self.last.status, "")
 
     def over(self, status: str, exit_code: int, text: str) -> EvaluationMoved:
         """Nobody works on it any more."""
         self._used = self.used()
         self.exit_code = exit_code
-        told = self._told(status, text)
+        event = self._event(status, text)
         self.hub = None  # its rows may be many
-        return told
+        return event
 
     def find(self, found: FoundRun, facts: Mapping[str, Any]) -> None:
-        """Takes in what earlier sessions left of the run that it is to go on with.
+        """Takes in what earlier sessions left of the run that it is to resume.
 
         Args:
             facts: Its metadata.
@@ -112,13 +113,13 @@ class EvaluationStatus:
         self._used = (tokens, cost or 0.0)
 
     def used(self) -> tuple[int, float]:
-        """Tokens and US dollars that its rollouts used, also before it goes on."""
+        """Tokens and US dollars that its rollouts used, also before it is resumed."""
         if self.hub is None:
             return self._used
         tokens, cost = self._used
         return max(tokens, self.hub.state.tokens), max(cost, self.hub.state.cost or 0.0)
 
-    def _told(self, status: str, text: str) -> EvaluationMoved:
+    def _event(self, status: str, text: str) -> EvaluationMoved:
         now, socket = clock.now(), self.last.socket if self.exit_code is None else ""
         state = self.hub.state if self.hub is not None else None
         if state is None or state.run is None:

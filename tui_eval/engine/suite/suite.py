@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from tui_eval import clock
 from tui_eval.commands import Cancel, Command, MoveLimit, Pause, Rerun, Resume, SaveNow, Stop
-from tui_eval.config.command_line import words_to_go_on
+from tui_eval.config.command_line import resume_words
 from tui_eval.config.options import BUDGETS, BY_NAME
 from tui_eval.config.plan import Request
 from tui_eval.engine.execution.host import Host
@@ -117,7 +117,7 @@ class Suite:
         path = str(Path(str(request.env_id)).resolve())
         self._lock = lock_suite(Path(path), socket)
         listed = [one.listed for one in self._evaluations]
-        words, is_edited = words_to_go_on(request.raw), request.text is not None
+        words, is_edited = resume_words(request.raw), request.text is not None
         budgets = [BY_NAME[name].flags[0] for name in BUDGETS if request.raw.get(name)]
         self._started = SuiteStarted(
             0, clock.now(), path, listed, self._phases.each, words, budgets, is_edited
@@ -175,7 +175,7 @@ class Suite:
             for session in self._working.values():
                 session.handle(command)
 
-    def _obey_at(self, session: Session, command: Command) -> None:
+    def _handle_at(self, session: Session, command: Command) -> None:
         """Does what is asked at one evaluation's own socket.
 
         All are paused and resumed together: nobody there sees that the others stand still. A limit
@@ -230,7 +230,7 @@ class Suite:
             self._hub.publish(event)
         for notice in self._found.notices:
             self._notice(notice.level, notice.text)
-        telling = asyncio.create_task(self._tell_often())
+        telling = asyncio.create_task(self._publish_often())
         self._job = asyncio.create_task(self._begin_all())
         if self._stopped:
             self._job.cancel()
@@ -323,7 +323,7 @@ class Suite:
             server = await listen(
                 sock,
                 hub,
-                partial(self._obey_at, session),
+                partial(self._handle_at, session),
                 lambda: None,
                 loopback_of(sock, path),
             )
@@ -365,7 +365,7 @@ class Suite:
         )
 
     def _count_what_is_on_disk(self) -> None:
-        """Earlier sessions count, also those on evaluations that are yet to go on."""
+        """Earlier sessions count, also those on evaluations that are yet to be resumed."""
         for one, planned in zip(self._evaluations, self._found.evaluations, strict=True):
             if planned.run is None:
                 continue
@@ -378,7 +378,7 @@ class Suite:
     def _notice(self, level: str, text: str) -> None:
         self._hub.publish(Noticed(0, clock.now(), level, text))
 
-    async def _tell_often(self) -> None:
+    async def _publish_often(self) -> None:
         while True:
             await asyncio.sleep(PUBLISHED_EVERY_S)
             for place in self._working:

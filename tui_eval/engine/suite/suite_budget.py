@@ -17,7 +17,7 @@ class SuiteBudget:
     Args:
         max_cost: US dollars at most; None for no limit.
         max_total_tokens: Tokens at most; None for no limit.
-        warn: RecordedFeed once it is spent.
+        warn: Called once it is spent.
     """
 
     def __init__(

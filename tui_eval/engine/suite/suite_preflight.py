@@ -43,7 +43,7 @@ LIMITS = ("max_concurrent", "max_concurrent_generation", "max_concurrent_scoring
 
 @dataclass(slots=True)
 class Survey:
-    """Evaluations that can begin, as far as that can be told.
+    """Evaluations that can begin, as far as that is known.
 
     Args:
         checked: What was looked at already, by the place of its evaluation.
@@ -61,7 +61,7 @@ class Survey:
     notices: list[Notice] = field(default_factory=list)
 
 
-def expand_several(request: Request) -> Expansion | None:
+def expand_suite(request: Request) -> Expansion | None:
     """The evaluations of a request for a file that has more than one; None for any other."""
     if not request.of_file:
         return None
@@ -127,7 +127,7 @@ def _prices(found: Survey) -> list[Notice]:
 
 
 def _put_runs(request: Request, planned: Sequence[Planned]) -> list[Fault]:
-    """Names for each evaluation the run that it goes on with, where the request does."""
+    """Names for each evaluation the run that it resumes, where the request does."""
     if request.runs is None:
         return []
     if len(request.runs) != len(planned):

@@ -50,25 +50,25 @@ class ActiveRollout(Protocol):
 
 
 class Hub:
-    """Batches what happens and tells it about thirty times a second.
+    """Batches events and publishes them about thirty times a second.
 
-    A stage that changes several times within a batch is told once, as it is at the end. The
+    A stage that changes several times within a batch is published once, as it is at the end. The
     engine's own numbers come from the same fold over the same events.
 
     Args:
         before_publishing: Called before a batch goes out; writes what listeners may then read.
-        hear: Called with every fact for everyone at the moment when it is taken in.
+        on_event: Called with every fact for everyone at the moment when it is taken in.
 
-    `extra_events` makes the facts that a listener who joins late must hear beside those of a run.
+    `extra_events` makes the events that a late listener gets beside those of a run.
     """
 
     def __init__(
         self,
         before_publishing: Callable[[], None] = lambda: None,
-        hear: Callable[[Event], None] | None = None,
+        on_event: Callable[[Event], None] | None = None,
     ) -> None:
         self.state = RunState()
-        self.hear = hear
+        self.on_event = on_event
         self.before_publishing = before_publishing
         self.extra_events: Callable[[], Iterable[Event]] = tuple
         self.redact = Redactor()
@@ -82,7 +82,7 @@ class Hub:
         self._seq = 0
         self._facts: list[Event] = []
         self._changed: dict[int, ActiveRollout] = {}
-        self._told_in_flight = 0
+        self._published_in_flight = 0
         self._timer: asyncio.TimerHandle | None = None
         self._changed_at = 0.0
         self._on_guard_until = 0.0
@@ -92,8 +92,8 @@ class Hub:
         """Takes in one fact for everyone."""
         self._facts.append(event)
         self._schedule()
-        if self.hear is not None:
-            self.hear(event)
+        if self.on_event is not None:
+            self.on_event(event)
 
     def mark_changed(self, watch: ActiveRollout) -> None:
         """A rollout's stage or counts changed."""
@@ -101,7 +101,7 @@ class Hub:
         self._schedule()
 
     def before_foreign_code(self) -> None:
-        """Tells at once what waits for its batch: people's code may hold the loop.
+        """Publishes at once what waits for its batch: people's code may hold the loop.
 
         Facts, if there are few of them; where it has held the loop lately, all that waits.
         """
@@ -145,7 +145,7 @@ class Hub:
         listener.missed_own = False
 
     def join(self, listener: Listener) -> None:
-        """Takes a listener in: it hears what the disk does not have, then all that comes."""
+        """Takes a listener in: it gets what the disk does not have, then all that comes."""
         self.flush()
         now = clock.now()
         events: list[Event] = [Hello(self._seq, PROTOCOL, self.path, self.pid)]
@@ -182,7 +182,7 @@ class Hub:
         self._changed_at = now
 
     def flush(self) -> None:
-        """Tells everything that was taken in."""
+        """Publishes everything that was taken in."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -194,7 +194,7 @@ class Hub:
             self._seq += 1
             event.seq = self._seq
             self.state.apply(event)
-        if not self.gate_open and self._in_flight() != self._told_in_flight:
+        if not self.gate_open and self._in_flight() != self._published_in_flight:
             facts.append(self._gate_moved(now))
         self.before_publishing()
         told = [*facts, *staged] if self.listeners else []
@@ -205,11 +205,11 @@ class Hub:
             listener.offer(shared, facts, staged, self.redact)
 
     def move_gate(self, is_open: bool) -> None:
-        """Tells that the gate opened or closed."""
+        """Publishes that the gate opened or closed."""
         self.flush()
         self.gate_open = is_open
         self.publish(self._gate_moved(clock.now()))
 
     def _gate_moved(self, now: float) -> GateMoved:
-        self._told_in_flight = self._in_flight()
-        return GateMoved(self._seq, now, self.gate_open, self._told_in_flight)
+        self._published_in_flight = self._in_flight()
+        return GateMoved(self._seq, now, self.gate_open, self._published_in_flight)

@@ -23,7 +23,7 @@ FULL_BYTES = 2 << 20
 
 
 class Listener:
-    """What a listener has asked for and what waits for it.
+    """What a listener has requested and what waits for it.
 
     `missed_own` says that messages were left out of what it subscribed to.
     """
@@ -48,7 +48,7 @@ class Listener:
         self._transport.close()
 
     def add_own(self, event: Event) -> None:
-        """Takes in one event that this listener subscribed to; text that goes on is put together.
+        """Takes in one event that this listener subscribed to; text of one message is put together.
 
         Where the listener does not read, text is left out: its message comes whole later.
         """

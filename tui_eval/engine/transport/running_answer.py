@@ -17,8 +17,8 @@ _WORD_END = re.compile(r".*[^0-9A-Za-z_\-.+/=~]", re.DOTALL)
 class RunningAnswer:
     """Text by its kind.
 
-    A word is told when it is over: a secret that comes in pieces is then whole when what goes to
-    listeners is redacted.
+    A word is published when it is over: a secret that comes in pieces is then whole when what goes
+    to listeners is redacted.
 
     Args:
         call: Number of the answer in its rollout.
@@ -27,12 +27,12 @@ class RunningAnswer:
     def __init__(self, row: int, call: int) -> None:
         self._row = row
         self._call = call
-        self._told: dict[str, list[str]] = {}
+        self._texts: dict[str, list[str]] = {}
         self._length: dict[str, int] = {}
         self._held: dict[str, str] = {}
 
     def add(self, kind: str, text: str) -> TextAdded | None:
-        """Takes in more; returns what may be told of it, if anything."""
+        """Takes in more; returns what of it may be published, if anything."""
         text = self._held.get(kind, "") + text
         ends = _WORD_END.match(text)
         cut = ends.end() if ends else 0
@@ -42,13 +42,13 @@ class RunningAnswer:
         if not cut:
             return None
         first = self._length.get(kind, 0)
-        self._told.setdefault(kind, []).append(text[:cut])
+        self._texts.setdefault(kind, []).append(text[:cut])
         self._length[kind] = first + cut
         return self._event(kind, first, text[:cut])
 
-    def told(self) -> Iterator[TextAdded]:
-        """All of it that may be told, for somebody who comes later."""
-        for kind, texts in self._told.items():
+    def events(self) -> Iterator[TextAdded]:
+        """All of it that may be published, for somebody who comes later."""
+        for kind, texts in self._texts.items():
             yield self._event(kind, 0, "".join(texts))
 
     def _event(self, kind: str, first: int, text: str) -> TextAdded:

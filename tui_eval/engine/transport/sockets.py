@@ -132,7 +132,7 @@ def loopback_of(sock: socket.socket, path: str) -> Loopback | None:
     return None if sock.family == socket.AF_UNIX else read_loopback(path)
 
 
-def told_of(loopback: Loopback | None) -> list[Notice]:
+def loopback_notices(loopback: Loopback | None) -> list[Notice]:
     """That an engine listens on a port, for people."""
     if loopback is None:
         return []

@@ -75,7 +75,7 @@ class GymEnv(MultiTurnEnv):
     ["reward"]`, its info to `["extras"]["gym_info"]`. `state["gym_done"]` says whether the episode
     has ended: the model sees the last observation, answers once more, and that ends the rollout
     (`is_done`). An action that `action_parser` cannot read ends the episode too, and the model is
-    told why. What the environment itself raises is the rollout's error.
+    shown why. What the environment itself raises is the rollout's error.
 
     Args:
         env_cls: Makes an instance: a class, a function, or the id of a gymnasium environment.

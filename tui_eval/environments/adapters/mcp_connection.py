@@ -138,7 +138,7 @@ class _Running:
     async def close(self) -> None:
         await asyncio.gather(*(connection.close() for connection in self.connections))
         rest = asyncio.all_tasks() - {asyncio.current_task()}
-        if rest:  # calls that are now told of it
+        if rest:  # calls that now have it as their error
             await asyncio.wait(rest, timeout=1.0)
         for task in rest:
             task.cancel()

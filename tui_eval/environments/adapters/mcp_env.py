@@ -28,7 +28,7 @@ class MCPEnv(ToolEnv):
     """The model calls tools of MCP servers, which all rollouts share.
 
     The servers are started or connected to here, so that their tools are known. A server that goes
-    away later is a tool error of the calls that were under way; the next call connects to it anew.
+    away later is a tool error of the calls that were under way; the next call connects to it again.
     `teardown` closes the connections and ends what was started; an environment that is used again
     after it connects again.
 
@@ -37,7 +37,7 @@ class MCPEnv(ToolEnv):
             `args`, `env`, or with `url`, `headers`.
         max_turns: Most answers of the model.
         error_formatter: Makes what the model gets to see when a call fails: text, or text and
-            image parts; by default what the server answered, as it stands, or `Error: ...`.
+            image parts; by default what the server answered, as it is, or `Error: ...`.
         kwargs: As for `ToolEnv`; `tools` may add Python functions.
 
     Raises:

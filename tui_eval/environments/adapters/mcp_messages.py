@@ -83,7 +83,7 @@ class MendedMessages:
     """The stream from a server, with what the SDK would not get through made good.
 
     Some servers leave out the type in the schema of a tool; the SDK refuses all tools then, and
-    endpoints refuse such a tool. Version 1 tells nobody of a response that it cannot read. That a
+    endpoints refuse such a tool. Version 1 reports no response that it cannot read. That a
     server has changed its tools goes to the log.
 
     Args:

@@ -50,9 +50,9 @@ class OpenEnvEnv(MultiTurnEnv):
     or the bare text where an action has a single text field. With `mcp`, the server's tools are
     offered to the model, and its calls are the actions, taken one after the other. The reward of an
     action goes to `state["trajectory"][-1]["reward"]`. What is no action, or is refused by the
-    server's validation, is told to the model, with what an action looks like. Anything else that
-    goes wrong with a server is a `SandboxError` of the rollout. The last action that `max_turns`
-    allows is taken too.
+    server's validation, is reported to the model, with what an action looks like. Anything else
+    that goes wrong with a server is a `SandboxError` of the rollout. The last action that
+    `max_turns` allows is taken too.
 
     Keywords of verifiers' version that concern its remote sandboxes
     (`wait_for_creation_max_attempts`, `max_retries`, `base_delay`, `backoff_factor`,
@@ -262,7 +262,7 @@ class OpenEnvEnv(MultiTurnEnv):
         return ToolMessage(tool_call_id=call.id, content=content)
 
     def _tool_result(self, observation: Any, session: OpenEnvSession) -> tuple[Any, str | None]:
-        """The content of a tool message, and the error that it tells of, if any."""
+        """The content of a tool message, and the error that it reports, if any."""
         try:
             failed = observation.get("error")
             if failed:

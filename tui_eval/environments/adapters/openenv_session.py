@@ -32,7 +32,7 @@ class _TakenError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a reset or a step led to; `reward` is 0 where the server tells none."""
+    """What a reset or a step led to; `reward` is 0 where the server says none."""
 
     observation: Any
     reward: float
@@ -125,7 +125,7 @@ class OpenEnvSession:
         """The tools of the environment.
 
         Raises:
-            SandboxError: It does not tell them.
+            SandboxError: It does not say them.
         """
         request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
         answer = await self._ask("mcp", request, "mcp")

@@ -21,7 +21,7 @@ class ReasoningGymEnv(SingleTurnEnv):
     """The model answers procedurally made questions; the dataset that asked scores.
 
     A row has the dataset's question and answer, its name as `task`, and `info` with `index`, its
-    place in `rg_dataset`. The training examples stand there first, then those for evaluation. The
+    place in `rg_dataset`. The training examples are there first, then those for evaluation. The
     score is the reward, the form of the answer a metric.
 
     Args:
@@ -122,7 +122,7 @@ def _rows_of(rg_dataset: Any, places: range) -> list[dict[str, Any]]:
 
 
 def _make_dataset(gym: GymSpec, size: int, seed: int) -> Any:
-    """The dataset of reasoning-gym, which makes an entry when it is asked for its place."""
+    """The dataset of reasoning-gym, which makes an entry when its place is requested."""
     try:
         from reasoning_gym import create_dataset
         from reasoning_gym.composite import DatasetSpec

@@ -195,7 +195,7 @@ def _make_game(game: str) -> Any:
 
 
 def _take_in_either_order(state: Any) -> None:
-    """Some games tell an invalid move's reward before its reason, which has the first place."""
+    """Some games say an invalid move's reward before its reason, which has the first place."""
     own = state.set_invalid_move
 
     def set_invalid_move(*told: Any, **named: Any) -> None:

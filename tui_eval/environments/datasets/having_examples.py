@@ -87,7 +87,7 @@ class HasExamples:
         return self._example_sets.training_table()
 
     def _replace(self, split: str, source: Source | None) -> None:
-        if "_example_sets" in self.__dict__:  # before that, the constructor sets it anew
+        if "_example_sets" in self.__dict__:  # before that, the constructor sets it again
             self._example_sets.replace(split, source)
 
     def prompt_rules(self) -> PromptRules:

@@ -130,7 +130,7 @@ class HubRows(Sequence[Mapping[str, Any]]):
     def formatted(self, rules: PromptRules, own_ids: bool, order: Sequence[int]) -> Dataset:
         """The dataset with the columns `prompt`, `example_id` and `task` as a run needs them.
 
-        All of it is made once for the same rules, a part whenever it is asked for before. Where
+        All of it is made once for the same rules, a part whenever it is requested before. Where
         the contents of messages are lists of parts, texts that are put before them become parts
         too: a column has one type.
 

@@ -11,7 +11,7 @@ from tui_eval.fold.row_facts import TOOLS_APART
 from tui_eval.fold.summary import Summary, summarize
 from tui_eval.fold.transcript import Rollout
 from tui_eval.runs.export.source import ExportSource
-from tui_eval.runs.run_info import asked_values
+from tui_eval.runs.run_info import requested_values
 from tui_eval.stats.cost import dollars_text
 from tui_eval.stats.intervals import Interval
 from tui_eval.stats.mean import Mean
@@ -78,13 +78,13 @@ def summary_facts(source: ExportSource) -> dict[str, str]:
             (f"pass^{rate.k}", rate.all_pass, rate.all_interval),
         ):
             found[name] = f"{number_text(value)} {_interval_text(interval)}{over}"
-    read, written = summary.told_tokens
+    read, written = summary.known_tokens
     found["tokens"] = _tokens_text(read, written, written, summary.kinds)
     if summary.cost is not None:
         listed = summary.prices.listed
         price = f" (list price of {listed})" if listed else ""
         found["cost"] = dollars_text(summary.cost) + price
-    settings = asked_values({"env_args": run.env_args, "sampling_args": run.sampling_args})
+    settings = requested_values({"env_args": run.env_args, "sampling_args": run.sampling_args})
     if settings:
         found["settings"] = ", ".join(f"{name}={value}" for name, value in settings.items())
     shown = len(source.finished)

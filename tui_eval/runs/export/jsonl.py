@@ -37,7 +37,7 @@ def row_line(line: bytes, example_id: Any) -> bytes:
     U+FFFD, half a surrogate pair by its escape as text.
 
     Args:
-        example_id: That of a rollout whose line does not tell it.
+        example_id: That of a rollout whose line does not say it.
 
     Raises:
         ValueError: It is no rollout.

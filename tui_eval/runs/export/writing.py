@@ -100,7 +100,7 @@ def write_to_stdout(source: ExportSource, kind: str, is_gone: Callable[[], bool]
     """Writes an export to stdout.
 
     Args:
-        is_gone: Tells whether nobody takes it any more.
+        is_gone: Says whether nobody takes it any more.
 
     Raises:
         RefusedError: A package is missing.

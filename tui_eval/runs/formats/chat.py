@@ -14,7 +14,7 @@ def is_chat(record: Mapping[str, Any]) -> bool:
 
 
 def row_of(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A conversation as a row: what stands before the first answer is the prompt."""
+    """A conversation as a row: what is before the first answer is the prompt."""
     messages = listing(record.get("messages"))
     answers = (i for i, one in enumerate(messages) if mapping(one).get("role") == "assistant")
     first = next(answers, len(messages))

@@ -29,7 +29,7 @@ def is_episode(record: Mapping[str, Any]) -> bool:
 
 
 def row_of(record: Mapping[str, Any]) -> dict[str, Any]:
-    """An episode as a row; what its trace does not tell is left out."""
+    """An episode as a row; what its trace does not say is left out."""
     traces = [mapping(one) for one in listing(record.get("traces"))] or [record]
     trace = next((one for one in traces if mapping(one.get("agent")).get("trainable")), traces[0])
     task = mapping(trace.get("task")) or mapping(record.get("task"))
@@ -191,7 +191,7 @@ def _errors(record: Mapping[str, Any], trace: Mapping[str, Any]) -> list[Mapping
 def _own_part(
     record: Mapping[str, Any], trace: Mapping[str, Any], calls: list[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """What our own rows would tell of the last answer, and of the error."""
+    """What our own rows would have of the last answer, and of the error."""
     found: dict[str, Any] = {}
     if finish := _finish_reason(calls):
         found["finish_reason"] = finish

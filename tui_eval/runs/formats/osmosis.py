@@ -53,7 +53,7 @@ def runs_of(path: Path) -> Iterator[Run]:
     """Every run of the document in its order; of a torn one those that are whole.
 
     Raises:
-        ValueError: The document is torn, which is told last; the message says where.
+        ValueError: The document is torn, which is reported last; the message says where.
     """
     data = path.read_bytes()
     if data.startswith(BYTE_ORDER_MARK.encode()):

@@ -21,10 +21,10 @@ from tui_eval.stats.rewards import is_number
 from tui_eval.token_kinds import from_names
 
 UNTOLD = -1
-"""Place and number of a rollout whose row does not tell them."""
+"""Place and number of a rollout whose row does not have them."""
 IMPOSSIBLE = -2
 TOLD = 40
-"""Characters that are told of what should be a reward."""
+"""Characters that are shown of what should be a reward."""
 HEAD_BYTES = 2 * HEAD
 """Enough for the first characters of most texts."""
 
@@ -130,12 +130,12 @@ def read_row(
 ) -> RolloutFinished | Line | None:
     """The event of one line; the line where it has a fault; None for a blank one.
 
-    The event's `row` and `number` are what its row tells, or `UNTOLD`.
+    The event's `row` and `number` are what its row has, or `UNTOLD`.
 
     Args:
         number: The line's number, from 1.
         raw: The line with its newline.
-        asked: The example whose question is told already; that need not be done again.
+        asked: The example whose question is reported already; that need not be done again.
     """
     try:
         return _event(_decode(raw), offset, len(raw), asked)
@@ -171,7 +171,7 @@ def reward_fault(record: Mapping[str, Any]) -> str:
 
 
 def told(line: Line) -> RolloutFinished:
-    """The event of a row, placed where the row tells."""
+    """The event of a row, placed where the row says."""
     ours = mapping((line.row or {}).get("tui_eval"))
     return event_of(line, _told(ours.get("row")), _told(ours.get("rollout")))
 
@@ -229,7 +229,7 @@ def _event(row: _Row, offset: int, length: int, asked: int | str | None) -> Roll
 
 
 def _take_ours(event: RolloutFinished, ours: _Ours, lost: _Tokens) -> None:
-    """What only our part of a row tells, and few rows do."""
+    """What only our part of a row has, and only few rows."""
     event.finish_reason, event.code = ours.finish_reason, ours.code
     if ours.models:
         event.models = ours.models
@@ -249,7 +249,7 @@ def _recorded(records: list[_Record]) -> dict[str, tuple[int, int]]:
 
 
 def _talk(messages: Sequence[_Message]) -> tuple[int, int, dict[str, tuple[int, int]]]:
-    """Turns, tool calls, and calls and errors by tool, as far as messages tell them."""
+    """Turns, tool calls, and calls and errors by tool, as far as messages say them."""
     turns = 0
     names: list[str] = []
     for message in messages:
@@ -290,7 +290,7 @@ def _head(messages: _Messages, role: str) -> str:
 
 
 def _beginning(content: msgspec.Raw) -> str:
-    """The beginning of a message's text; all of it where that is not easily told."""
+    """The beginning of a message's text; all of it where that is not easily found."""
     if len(content) > HEAD_BYTES:
         cut = bytes(memoryview(content)[:HEAD_BYTES])
         escape = cut.find(b"\\", HEAD_BYTES - 6)  # one that the cut may have gone through

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from textual.types import CSSPathType
 
 Result = TypeVar("Result")
-MOST_TOLD = 500
+MOST_SHOWN = 500
 NO_COLOUR = NoColor()
 
 
@@ -164,7 +164,7 @@ class BaseApp(InTurnApp[Result]):
         for screen in reversed(self.screen_stack):
             line = getattr(screen, "keys", None)
             if isinstance(line, KeyLine):
-                line.say(one_line(text, MOST_TOLD), getattr(screen, "now", time.time)())
+                line.say(one_line(text, MOST_SHOWN), getattr(screen, "now", time.time)())
                 return
 
     def on_selected_lines_dragged(self, message: SelectedLines.Dragged) -> None:

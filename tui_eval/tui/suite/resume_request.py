@@ -75,11 +75,11 @@ def asked(suite: SuiteState) -> Asked:
 
 def request_of(suite: SuiteState) -> dict[str, Any] | None:
     """What an engine is asked for; None where that takes something that is kept nowhere."""
-    from tui_eval.config.command_line import raw_to_go_on
+    from tui_eval.config.command_line import parse_resume_words
     from tui_eval.config.options import NEWEST
 
     assert suite.started is not None, "a suite that was not told cannot go on"
-    raw = raw_to_go_on(suite.started.words)
+    raw = parse_resume_words(suite.started.words)
     if raw is None:
         return None
     runs = [one.last.path for one in suite.evaluations]
