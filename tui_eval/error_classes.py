@@ -1,7 +1,7 @@
 """What failed where a rollout has an error: eight classes, of an exception or of its saved names.
 
 A mean is over rollouts without an error, so that it depends on what is left out. The class says
-what that is: only `model` is the model's own doing. It stands in a row as `error.class`.
+what that is: only `model` is the model's own doing. It is in a row as `error.class`.
 """
 
 from __future__ import annotations

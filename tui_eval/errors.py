@@ -1,4 +1,4 @@
-"""The errors that can happen to a rollout, the refusal of a plan, and what is told beside it.
+"""The errors that can happen to a rollout, the refusal of a plan, and what is reported beside it.
 
 Error                               environment
 ├── ModelError                      endpoint
@@ -10,7 +10,7 @@ Error                               environment
 │   ├── ToolParseError
 │   └── ToolCallError
 ├── InfraError                      environment
-│   ├── RolloutTimeoutError         of what was going on
+│   ├── RolloutTimeoutError         of what was in progress
 │   ├── TunnelError                 sandbox
 │   └── SandboxError                sandbox
 │       └── BrowserSandboxError

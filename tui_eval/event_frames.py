@@ -1,4 +1,4 @@
-"""Events as bytes: how they go over a socket and stand in an index."""
+"""Events as bytes: how they go over a socket and are in an index."""
 
 from __future__ import annotations
 

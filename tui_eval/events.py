@@ -1,8 +1,8 @@
-"""The one language between engine and listeners: what happened, and what is asked for.
+"""The one language between engine and listeners: what happened, and what is requested.
 
-Every event has `seq`, its number in the run (0 where it is told to one listener only), and most
-have `at`, unix seconds. A finished rollout is told once and never dropped; a stage is a snapshot
-of its row, so that a later one replaces an earlier one.
+Every event has `seq`, its number in the run (0 where it is reported to one listener only), and most
+have `at`, unix seconds. A finished rollout is reported once and never dropped; a stage is a
+snapshot of its row, so that a later one replaces an earlier one.
 """
 
 from __future__ import annotations

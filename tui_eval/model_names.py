@@ -1,4 +1,4 @@
-"""Names of models: whether the one that answered is the one that was asked for."""
+"""Names of models: whether the one that answered is the one that was requested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a rollout tells whoever runs it, and where it can be held."""
+"""The observer that a rollout reports to, and which can hold it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told of several evaluations that one engine works through; see `events`."""
+"""Events of a suite: several evaluations of one engine; see `events`."""
 
 from __future__ import annotations
 

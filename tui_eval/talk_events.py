@@ -1,4 +1,4 @@
-"""What is told of the conversation of one rollout to those who subscribed to it; see `events`."""
+"""Events of one rollout's conversation, for those who subscribed to it; see `events`."""
 
 from __future__ import annotations
 

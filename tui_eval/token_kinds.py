@@ -1,8 +1,8 @@
 """The kinds of tokens that have a price or a meaning of their own, counted beside all tokens.
 
 Each is a part of the tokens read or written, so a sum over kinds is no sum of tokens. Kinds go
-through events and sums as a tuple in the order of `KINDS`, empty where no answer told any: most
-endpoints tell none, and an empty tuple costs nothing.
+through events and sums as a tuple in the order of `KINDS`, empty where no answer reported any: most
+endpoints say none, and an empty tuple costs nothing.
 """
 
 from __future__ import annotations

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from streamed_answers import events_of, sent
 
-from tui_eval.clients.openai_completions import CompletionStream
 from tui_eval.clients.wire.answer_stream import AnswerStream, EventReader
 from tui_eval.clients.wire.answer_struct import decode_answer
 from tui_eval.clients.wire.anthropic_answer import AnthropicAnswer
@@ -24,7 +23,7 @@ from tui_eval.clients.wire.anthropic_translation import (
 from tui_eval.clients.wire.chat_answer import ChatAnswer
 from tui_eval.clients.wire.chat_stream import ChatStream
 from tui_eval.clients.wire.chat_translation import check_chat_answer, from_chat_answer
-from tui_eval.clients.wire.completions_answer import CompletionAnswer
+from tui_eval.clients.wire.completions_answer import CompletionAnswer, CompletionStream
 from tui_eval.clients.wire.completions_translation import (
     check_completion_answer,
     from_completion_answer,

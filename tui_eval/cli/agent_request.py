@@ -1,4 +1,4 @@
-"""What `tui-eval agent` was asked for, as the request of a run like any other."""
+"""The request of `tui-eval agent`, in the form of any other run's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rollouts that a command was asked for: a run, a filter and a column to sort by."""
+"""The rollouts of a command: a run, a filter and a column to sort by."""
 
 from __future__ import annotations
 

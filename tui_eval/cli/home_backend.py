@@ -52,13 +52,13 @@ class LocalHomeBackend:
 
     def last_seen(self) -> tuple[Path, float] | None:
         """See `HomeBackend.last_seen`."""
-        from tui_eval.runs.last_seen import last_seen
+        from tui_eval.runs.run_watcher import last_seen
 
         return last_seen()
 
     def note_seen(self, path: str) -> None:
         """See `HomeBackend.note_seen`."""
-        from tui_eval.runs.last_seen import note_seen
+        from tui_eval.runs.run_watcher import note_seen
 
         note_seen(path)
 

@@ -1,4 +1,4 @@
-"""What runs write into their logs, on stderr as it is written, where that is asked for."""
+"""Logs of runs on stderr as they are written, where that is requested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pushes that runs were asked for, in processes of their own: this one stays small."""
+"""Pushes to the hub, in processes of their own: this one stays small."""
 
 from __future__ import annotations
 

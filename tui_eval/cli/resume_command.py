@@ -1,4 +1,4 @@
-"""The command that goes on with a run or with several evaluations, as it can be pasted."""
+"""The command that resumes a run or several evaluations, as it can be pasted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TOML files of evaluations: what stands in them, table by table, and everything that is wrong."""
+"""TOML files of evaluations: what is in them, table by table, and everything that is wrong."""
 
 from __future__ import annotations
 

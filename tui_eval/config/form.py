@@ -1,4 +1,4 @@
-"""What stands in the fields of a form, as text, and the settings that it amounts to."""
+"""What is in the fields of a form, as text, and the settings that it amounts to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a provider lists as the price of a model, for plans whose registry tells none.
+"""What a provider lists as the price of a model, for plans whose registry says none.
 
 The prices come from `genai-prices`, a library of data: nothing is asked of any host. It takes a
 second to load, so only an engine loads it, and only for an endpoint that can be a provider's own. A

@@ -1,4 +1,4 @@
-"""Which endpoints a run that goes on has: those of its plan, with what that does not keep."""
+"""Endpoints of a resumed run: those of its plan, with what that does not keep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes people's own files: single settings, and the rest as it stands; or all of a file."""
+"""Writes people's own files: single settings, and the rest as it is; or all of a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What among settings is a secret, told by its name or shape, and hidden where it is written."""
+"""Secrets among settings, known by name or shape, and hidden where they are written."""
 
 from __future__ import annotations
 

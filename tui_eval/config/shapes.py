@@ -1,4 +1,4 @@
-"""What JSON may say for an argument of an environment, and how people are told.
+"""Shapes of JSON values for arguments of environments, and their names for people.
 
 A shape is `text`, `int`, `float`, `flag`, `null` or `any`; or a list of a word and what it is of:
 `list` and `table` of one shape, `row` of one each, `either` of several, `among` of values.

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.clock import now
 from tui_eval.environments import teardowns
-from tui_eval.environments.answering_models import AnsweringModels
 from tui_eval.environments.author_logs import heed_variable
 from tui_eval.environments.client_cache import ClientCache
 from tui_eval.environments.datasets.example_sets import ExampleSets
@@ -27,6 +26,7 @@ from tui_eval.environments.usage import StateUsageTracker, count_usage, record_s
 from tui_eval.errors import InvalidModelResponseError
 from tui_eval.events import Stage
 from tui_eval.messages import Messages, to_messages
+from tui_eval.model_names import is_same_model
 from tui_eval.observer import CLOCK, CURRENT, CallClock
 from tui_eval.parsers.parser import Parser
 from tui_eval.rubrics.rubric import Rubric
@@ -37,6 +37,8 @@ from tui_eval.types import Response, RolloutInput, SamplingArgs, TokenUsage, Too
 
 if TYPE_CHECKING:
     from tui_eval.clients import AnyClient
+    from tui_eval.types import State
+
 
 logger = logging.getLogger(__name__)
 
@@ -330,3 +332,27 @@ def _warn_of_typos(kind: type[Environment], names: Iterable[str]) -> None:
         if meant and name not in known:
             what = "%s has no argument %r, so it becomes an attribute. Did you mean %s?"
             logger.warning(what, kind.__name__, name, meant[0])
+
+
+_logger = logging.getLogger(__name__)
+
+
+class AnsweringModels:
+    """Notes on steps who answered them, and warns of each name once."""
+
+    def __init__(self) -> None:
+        self._told: set[tuple[str, str]] = set()
+
+    def note(self, state: State, asked: str, answered: str) -> None:
+        """Writes the name that an answer gives into its step, the last one of a rollout.
+
+        A snapshot of the model that was requested is kept too; only another model is a warning.
+        """
+        if not answered:
+            return
+        state.steps[-1]["model"] = answered
+        state.models[answered] = state.models.get(answered, 0) + 1
+        if (asked, answered) not in self._told:
+            self._told.add((asked, answered))
+            level = logging.INFO if is_same_model(asked, answered) else logging.WARNING
+            _logger.log(level, "%s was asked for, and %s answered", asked, answered)

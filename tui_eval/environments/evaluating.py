@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from tui_eval.environments.datasets.example_table import as_dataset
 from tui_eval.environments.datasets.prompt_rules import PromptRules
 from tui_eval.environments.datasets.rollout_inputs import Group, read_groups
-from tui_eval.environments.own_loop import run_to_end
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.types import (
     ClientConfig,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from tui_eval.clients.base import Client
 
     SomeClient: TypeAlias = Client[Any, Any, Any, Any] | ClientConfig
+
 
 logger = logging.getLogger(__name__)
 
@@ -247,3 +249,45 @@ async def _run(env: Evaluating, request: GenerateRequest) -> GenerateOutputs:
 
     outputs: GenerateOutputs = await run_in_process(env, request)
     return outputs
+
+
+T = TypeVar("T")
+
+
+def run_to_end(work: Coroutine[Any, Any, T]) -> T:
+    """Runs a coroutine on a loop of its own, in this thread, and returns its result.
+
+    A loop that runs in this thread already, as in Jupyter, stands still meanwhile. Functions that
+    need the main thread have it in either case, where this is called there.
+    """
+    with _loop_suspended():
+        return asyncio.run(_with_its_end(work))
+
+
+@contextmanager
+def _loop_suspended() -> Iterator[None]:
+    """Lets another loop run in this thread while one does, whose task waits for it."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        yield
+        return
+    # Nothing public does it. Tasks belong to loops, but from Python 3.14 on to threads too.
+    swap = getattr(asyncio.tasks, "_swap_current_task", None)
+    task = swap(loop, None) if swap is not None else None
+    asyncio._set_running_loop(None)
+    try:
+        yield
+    finally:
+        asyncio._set_running_loop(loop)
+        if swap is not None:
+            swap(loop, task)
+
+
+async def _with_its_end(work: Coroutine[Any, Any, T]) -> T:
+    from tui_eval.clients.given_clients import leave_loop
+
+    try:
+        return await work
+    finally:
+        await leave_loop()

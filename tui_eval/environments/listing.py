@@ -1,4 +1,4 @@
-"""Which environments there are, told without importing one."""
+"""Lists environments without importing one."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The files of people's own code that an environment is made of: its package, and what it imports.
 
-What is installed is told by versions, what is local only by what it holds. Files are found from the
-imports that stand in them, not from the modules that a process has loaded: that would depend on
+What is installed is reported by versions, what is local only by what it holds. Files are found from
+the imports that are in them, not from the modules that a process has loaded: that would depend on
 what else was loaded there.
 """
 

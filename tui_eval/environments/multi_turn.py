@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, final
 
 from tui_eval.environments.decorators import stop
 from tui_eval.environments.ending import record_error
 from tui_eval.environments.environment import Environment
-from tui_eval.environments.message_reporter import MessageReporter
 from tui_eval.environments.monitors import MultiTurnMonitorRubric
 from tui_eval.environments.step_tokens import step_tokens
 from tui_eval.errors import OverlongPromptError, must_propagate
 from tui_eval.events import Stage
 from tui_eval.messages import (
     AssistantMessage,
+    Message,
     Messages,
     keep_reasoning_origin,
     normalize_messages,
@@ -25,6 +26,41 @@ from tui_eval.types import Response, RolloutInput, SamplingArgs, TrajectoryStep
 
 if TYPE_CHECKING:
     from tui_eval.clients import AnyClient
+
+
+class MessageReporter:
+    """Knows which messages of one rollout its observer has received."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._reported: set[int] = set()
+        # A message is known by its identity, so none that was reported may be freed.
+        self._kept: Messages = []
+
+    def report(self, messages: Sequence[Message]) -> None:
+        """Reports these messages."""
+        if messages:
+            self._reported.update(map(id, messages))
+            self._kept.extend(messages)
+            self._state.observer.messages_added(messages)
+
+    def report_new(self, messages: Sequence[Message]) -> Messages:
+        """Reports the messages that stand after the last one reported, and returns them.
+
+        A conversation may come back rewritten: shortened, or as new objects that say the same.
+        """
+        newest = self._kept[-1] if self._kept else None
+        start = len(messages)
+        while start > 0 and not self._is_known(messages[start - 1], newest):
+            start -= 1
+        new = list(messages[start:])
+        self.report(new)
+        return new
+
+    def _is_known(self, message: Message, newest: Message | None) -> bool:
+        if id(message) in self._reported:
+            return True
+        return newest is not None and message.role == newest.role and message == newest
 
 
 class MultiTurnEnv(Environment):

@@ -1,4 +1,4 @@
-"""The calls of one turn: what a model asked for, and what goes back to it."""
+"""The calls of one turn: what a model requested, and what goes back to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of a log that is held in memory: its end at first, and what is asked for."""
+"""The part of a log that is held in memory: its end at first, and what is requested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of every finished rollout beside numbers: texts told once, and metrics."""
+"""What is known of every finished rollout beside numbers: texts reported once, and metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a suite's root socket tells, folded: its evaluations and how far each of them is."""
+"""What a suite's root socket says, folded: its evaluations and how far each of them is."""
 
 from __future__ import annotations
 

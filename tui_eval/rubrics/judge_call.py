@@ -1,7 +1,7 @@
 """One call of a judge: what is a verdict, and what is a call that failed.
 
-A verdict is graded. What is none must never be: a failure told inside a 200, an answer that was cut
-off in its middle, a filtered or an empty one. These are errors of the judge, and those that a
+A verdict is graded. What is none must never be: a failure reported inside a 200, an answer that was
+cut off in its middle, a filtered or an empty one. These are errors of the judge, and those that a
 status says are passing are tried again before.
 """
 

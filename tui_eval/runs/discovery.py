@@ -1,4 +1,4 @@
-"""Runs that are there to be opened, told from their small files alone."""
+"""Runs that are there to be opened, reported from their small files alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results files that change: what tells two states of one apart, and when a new one is read."""
+"""Stamps of results files: whether one changed, and when it is read again."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """One writer a run: a lock that dies with its process and says who holds it.
 
-`flock` tells that. File systems of clusters may refuse it (Lustre without `-o flock`), or for a
+`flock` decides that. File systems of clusters may refuse it (Lustre without `-o flock`), or for a
 descriptor that cannot write (NFS). Where it is refused the file itself is the lock: it is held as
 long as the process that it names is there.
 """

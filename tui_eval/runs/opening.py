@@ -1,4 +1,4 @@
-"""Opening a saved run: the events that tell its story, and single rollouts by their place."""
+"""Opening a saved run: its events, and single rollouts by their place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making a run's files whole before it goes on: one row a rollout, no torn line, a true index."""
+"""Repairs a run's files before a resume: one row a rollout, no torn line, a true index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of another program's file that are there twice: told from rollouts that are equal."""
+"""Repeated lines of another program's file, distinguished from equal rollouts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A saved run as the events that tell it: what it is, every row, how it ended, what came after."""
+"""Replays a saved run as events: what it is, every row, how it ended, what came after."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding runs again and again: what has not changed on disk is not read anew."""
+"""Finding runs again and again: what has not changed on disk is not read again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable
 from pathlib import Path
 
 from tui_eval.runs.discovery import FoundRun, describe, measured, run_dirs
-from tui_eval.runs.layout import RunDir
+from tui_eval.runs.layout import RunDir, unsaved_root
 from tui_eval.runs.lock import holder
 
 MEASURED_BYTES = 1 << 20
@@ -59,3 +59,23 @@ def _stat(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size
+
+
+NAME = "last-seen"
+
+
+def note_seen(run: str) -> None:
+    """Notes that somebody looked at a run just now; a disk that takes nothing is no trouble."""
+    with contextlib.suppress(OSError, UnicodeEncodeError):
+        root = unsaved_root()
+        root.mkdir(parents=True, exist_ok=True)
+        (root / NAME).write_text(str(Path(run).absolute()), encoding="utf-8")
+
+
+def last_seen() -> tuple[Path, float] | None:
+    """The run, and when it was looked at in unix seconds; None where nothing is known."""
+    file = unsaved_root() / NAME
+    try:
+        return Path(file.read_text(encoding="utf-8")), file.stat().st_mtime
+    except (OSError, UnicodeDecodeError):
+        return None

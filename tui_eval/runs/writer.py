@@ -1,4 +1,4 @@
-"""The one place where a run's lines are written: on disk before anyone hears of them."""
+"""The one place where a run's lines are written: on disk before anyone gets their events."""
 
 from __future__ import annotations
 

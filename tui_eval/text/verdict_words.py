@@ -1,4 +1,4 @@
-"""What the difference of two runs in one number tells, in words that every view shares."""
+"""The difference of two runs in one number, in words that every view shares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model is told about tools: from Python functions, or from definitions."""
+"""Tools as a model sees them: from Python functions, or from definitions."""
 
 from __future__ import annotations
 

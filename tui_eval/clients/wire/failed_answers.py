@@ -1,4 +1,4 @@
-"""Failures that are told inside a 200: an error where the answer should be, or in the middle of it.
+"""Failures inside a 200: an error where the answer should be, or in the middle of it.
 
 Gateways answer 200 before the server behind them has, and put what it says into the body, into a
 choice, or into the stream. Such a call failed with the status that it names, and is tried again

@@ -1,4 +1,4 @@
-"""Numbers that servers tell, finite and within bounds: what is no such number is not told."""
+"""Numbers of servers, finite and within bounds; others count as missing."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 What a model writes is kept as it is. But servers that fill a chat template from the arguments, and
 those that read requests strictly, refuse a history in which they are no JSON object: a slip of the
-model, which it is told of, would become an error of the endpoint.
+model would become an error of the endpoint.
 """
 
 from __future__ import annotations

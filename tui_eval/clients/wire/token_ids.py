@@ -1,4 +1,4 @@
-"""Token ids and log probabilities of an answer, where the endpoint tells them."""
+"""Token ids and log probabilities of an answer, where the endpoint says them."""
 
 from __future__ import annotations
 

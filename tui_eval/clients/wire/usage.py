@@ -1,4 +1,4 @@
-"""Tokens of an answer, as each protocol tells them, in our type.
+"""Tokens of an answer, as each protocol counts them, in our type.
 
 `prompt_tokens` is all that was read, whatever of it came from a cache or went into one, and
 `completion_tokens` all that was written, thoughts included: the same for every protocol. Answers

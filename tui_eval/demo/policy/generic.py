@@ -1,4 +1,4 @@
-"""Answers anything else: briefly, in the form that was asked for, with a tool now and then."""
+"""Answers anything else: briefly, in the form that was requested, with a tool now and then."""
 
 from __future__ import annotations
 

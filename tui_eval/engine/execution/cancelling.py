@@ -1,4 +1,4 @@
-"""Ending one rollout: the task that works on it goes on with what is left to do."""
+"""Cancelling one rollout: its task continues with what is left to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of the state columns that were asked for no rollout's state had."""
+"""Requested state columns that no rollout's state had."""
 
 from __future__ import annotations
 

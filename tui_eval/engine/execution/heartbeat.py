@@ -1,4 +1,4 @@
-"""Tells a URL that the run is alive: one plain GET whenever a group is finished."""
+"""Heartbeat of a run: one plain GET to a URL whenever a group is finished."""
 
 from __future__ import annotations
 

@@ -3,14 +3,71 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
+
+import msgspec
 
 from tui_eval.clients import AnyClient, resolve_client
 from tui_eval.clients.base import key_of_client
 from tui_eval.config.endpoints import EMBEDDED
-from tui_eval.engine.setup.embedded import EmbeddedEndpoint
 from tui_eval.types import ClientConfig
+
+STARTS_WITHIN_S = 20.0
+
+_NO_CERTIFICATES = {"SSL_CERT_FILE": os.devnull, "SSL_CERT_DIR": os.devnull}
+"""Its server would read the machine's certificates at its import, and it connects to nobody."""
+
+
+class EmbeddedEndpoint:
+    """A scripted policy behind a real HTTP server on a free loopback port."""
+
+    def __init__(self, process: asyncio.subprocess.Process, url: str) -> None:
+        self._process = process
+        self.url = url
+
+    @classmethod
+    async def start(cls) -> EmbeddedEndpoint:
+        """Starts the server and waits until it listens.
+
+        `TUI_EVAL_DEMO_SPEED` sets its speed: 0 answers at once, 2 twice as fast as usual.
+
+        Raises:
+            RuntimeError: It did not start; says what it printed.
+        """
+        speed = os.environ.get("TUI_EVAL_DEMO_SPEED", "1")
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-m", "tui_eval.demo.endpoint", "--speed", speed),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            env={**os.environ, **_NO_CERTIFICATES},
+        )
+        assert process.stdout is not None
+        try:
+            line = await asyncio.wait_for(process.stdout.readline(), STARTS_WITHIN_S)
+            port = msgspec.json.decode(line)["port"]
+        except BaseException as error:
+            if process.returncode is None:
+                process.kill()
+            await process.wait()
+            if isinstance(error, (TimeoutError, msgspec.DecodeError, KeyError, TypeError)):
+                raise RuntimeError("the embedded endpoint did not start; see engine.log") from None
+            raise
+        return cls(process, f"http://127.0.0.1:{port}/v1")
+
+    async def ended(self) -> int:
+        """Waits until the server ends by itself; returns its exit code."""
+        return await self._process.wait()
+
+    async def stop(self) -> None:
+        """Ends the server."""
+        if self._process.returncode is None:
+            self._process.terminate()
+            await self._process.wait()
+
 
 Source: TypeAlias = ClientConfig | Any
 """A config, or a client that is there already: ours, one of an SDK, or anything that answers."""
@@ -126,3 +183,43 @@ def _url_of(source: Source) -> str:
         return str(getattr(config, "api_base_url", ""))
     sdk_client = getattr(source, "client", source)
     return str(getattr(sdk_client, "base_url", "") or "").rstrip("/")
+
+
+class SharedClients:
+    """Makes the clients of a config once; their connections and the embedded endpoint are shared.
+
+    Where the embedded endpoint ends by itself all runs that use it are notified, and the next one
+    gets another.
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[str, tuple[Replicas, list[Replicas]]] = {}
+        self._over: list[Replicas] = []
+
+    async def of(self, config: ClientConfig) -> Replicas:
+        """The clients of a config, for one run to take turns with.
+
+        Raises:
+            RefusedError, TypeError, RuntimeError: See `Replicas.open`.
+        """
+        key = config.model_dump_json()
+        if key not in self._open:
+            made, used = Replicas([config]), list[Replicas]()
+            await made.open()
+            made.failed = lambda why: self._failed(key, why)
+            self._open[key] = made, used
+        made, used = self._open[key]
+        own = Replicas(made.clients)
+        used.append(own)
+        return own
+
+    def _failed(self, key: str, why: str) -> None:
+        made, used = self._open.pop(key)
+        self._over.append(made)
+        for one in used:
+            one.failed(why)
+
+    async def close(self) -> None:
+        """Closes all of them."""
+        for made in [*self._over, *(made for made, _ in self._open.values())]:
+            await made.close()

@@ -4,15 +4,15 @@ Every rollout has one row in results.jsonl, so the rows of those that run again 
 superseded.jsonl first, by the code that a resume moves them with. That replaces results.jsonl as a
 whole, and the index after it:
 
-1. All that happened is told, so that the index has it, and what finishes from now on is held back
+1. All that happened is published, so that the index has it, and what finishes from now on is kept
    in memory. The rollouts go out of their groups, which wait for them again.
 2. A thread moves the lines. It reads the whole file: a second for every gigabyte or so, in which
    rollouts go on. It also makes members of groups that were complete ready to be compared with.
-3. The writer goes on with the new files, listeners hear `RowsTakenBack` and read the index again,
-   what was held back is written, and the rollouts begin before all others.
+3. The writer continues with the new files, listeners receive `RowsTakenBack` and read the index
+   again, what was held back is written, and the rollouts begin before all others.
 
 A crash between any two steps leaves a run that can be read and resumed: the lines are still there
-or gone, each once, and an index that does not fit is made anew. What was held back then is lost as
+or gone, each once, and an index that does not fit is made again. What was held back then is lost as
 if it had not finished.
 """
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from tui_eval import clock
-from tui_eval.config.secret_values import masked
-from tui_eval.engine.execution.state_log import StateLog
+from tui_eval.engine.execution.rollout_log import StateLog, message_text, request_text
 from tui_eval.engine.limits.deadline import Deadline
 from tui_eval.engine.limits.gate import Gate
 from tui_eval.engine.limits.limits import Held
@@ -21,7 +20,7 @@ from tui_eval.engine.transport.running_answer import RunningAnswer
 from tui_eval.errors import CancelledByUserError
 from tui_eval.events import Event, MessagesAdded, RolloutStaged, Stage, ToolFinished
 from tui_eval.output import CALL, MOST, Output, Printing
-from tui_eval.printable import one_line, printable
+from tui_eval.printable import one_line
 from tui_eval.runs.row import message_dict
 from tui_eval.token_kinds import Kinds, plus
 
@@ -158,7 +157,7 @@ class RolloutObserver:
             self._give_back()
             raise
         if log.isEnabledFor(logging.DEBUG):
-            log.debug("%s: asks %s", self, _request(model, sampling_args, tools))
+            log.debug("%s: asks %s", self, request_text(model, sampling_args, tools))
         return ended
 
     async def _take(self, guard: CallGuard, tokens: int) -> None:
@@ -243,7 +242,7 @@ class RolloutObserver:
             self._hub.publish_to_watchers(self._added(first, first_step))
         if log.isEnabledFor(logging.DEBUG):
             for message in messages:
-                log.debug("%s: %s", self, _said(message))
+                log.debug("%s: %s", self, message_text(message))
             self.log_state(self.state)
 
     def printed(self, text: str) -> None:
@@ -359,27 +358,6 @@ class RolloutObserver:
     def __str__(self) -> str:
         which = f"row {self.row}" if self.example_id is None else f"example {self.example_id}"
         return f"{which} #{self.number}, attempt {self.attempt}"
-
-
-def _request(model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]) -> str:
-    """What a request has beside its messages."""
-    parts = [model]
-    if sampling_args:
-        parts.append(f"sampling {masked(sampling_args)}")
-    if names := ", ".join(tool.name for tool in tools):
-        parts.append(f"tools {names}")
-    return ", ".join(parts)
-
-
-def _said(message: Any) -> str:
-    """A message on one line: who says what, thinks what and calls what."""
-    told = message_dict(message)
-    parts = [f"{told.get('role', '?')}: {told['content']}"]
-    if thought := told.get("reasoning_content"):
-        parts.append(f"thinks {thought}")
-    if calls := told.get("tool_calls"):
-        parts.append(f"calls {', '.join(calls)}")
-    return printable("; ".join(parts)).replace("\n", "\\n")
 
 
 def _plain(done: ToolFinished) -> ToolFinished:

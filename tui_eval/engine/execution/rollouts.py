@@ -1,4 +1,4 @@
-"""One rollout's way: generated, scored, written, told."""
+"""Rollouts: each is generated, scored, written and published."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval import clock
 from tui_eval.engine.execution.cancelling import CANCELLED, EndedByCancelling, give_up
-from tui_eval.engine.execution.error_log import log_errors
-from tui_eval.engine.execution.groups import Groups, Member
+from tui_eval.engine.execution.groups import Groups, Member, Unscored, fault_of
 from tui_eval.engine.execution.retryable import is_retryable
+from tui_eval.engine.execution.rollout_log import log_errors
 from tui_eval.engine.execution.rollout_observer import RolloutObserver
-from tui_eval.engine.execution.unscored import Unscored, fault_of
 from tui_eval.engine.execution.work import Work
 from tui_eval.engine.limits.deadline import Deadline
 from tui_eval.engine.limits.gate import Gate

@@ -1,4 +1,4 @@
-"""What a run that goes on has spent already, and whether that is all that it may."""
+"""What a resumed run has spent already, and whether that is all that it may."""
 
 from __future__ import annotations
 

@@ -1,12 +1,14 @@
-"""Which run a command goes on with, and why not with another."""
+"""Which run a command resumes, and why not with another."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tui_eval.config.adopted_plan import option_values, plan_to_resume
 from tui_eval.config.changes import changes, misfits, same_size
+from tui_eval.config.env_file import load_env_file
 from tui_eval.config.expansion import draft_plan, make_plan, requested_run
 from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import Request, RunPlan
@@ -192,3 +194,25 @@ def _free(run: RunDir) -> RunDir:
     if held is not None:
         raise RefusedError([held.fault(run.path)])
     return run
+
+
+_PATHS = ("endpoints_path", "env_dir_path", "output_dir")
+"""Options whose text names a file or folder."""
+
+
+def go_to_its_folder(request: Request, before: RunPlan) -> list[Notice]:
+    """Goes where a run was begun: what its plan and people's code name relatively is there.
+
+    Nothing happens where that folder is not there any more. What was typed is made absolute.
+    """
+    folder = Path(before.folder)
+    if not before.folder or not folder.is_dir() or folder.samefile(Path.cwd()):
+        return []
+    for name in _PATHS:
+        if request.raw.get(name):
+            request.raw[name] = str(Path(request.raw[name]).absolute())
+    for name in ("TUI_EVAL_STATE_DIR", "TUI_EVAL_CACHE_DIR"):
+        if named := os.environ.get(name):
+            os.environ[name] = str(Path(named).absolute())
+    os.chdir(folder)
+    return [Notice(f"Working in {folder}, where the run was begun"), *load_env_file()]

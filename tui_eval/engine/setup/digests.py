@@ -1,4 +1,4 @@
-"""What tells whether the examples of a run are still those that its rows are of."""
+"""Digests: whether the examples of a run are still those of its rows."""
 
 from __future__ import annotations
 

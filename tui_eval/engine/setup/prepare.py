@@ -22,7 +22,7 @@ from tui_eval.config.secret_values import masked, secret_texts, secrets_of_url
 from tui_eval.config.settings import place_of
 from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
 from tui_eval.engine.limits.spending import budget_reached
-from tui_eval.engine.setup.choosing_run import plan_before, run_to_resume
+from tui_eval.engine.setup.choosing_run import go_to_its_folder, plan_before, run_to_resume
 from tui_eval.engine.setup.code_parts import code_now, keep_versions
 from tui_eval.engine.setup.column_faults import column_notices
 from tui_eval.engine.setup.digests import keep_examples
@@ -34,7 +34,6 @@ from tui_eval.engine.setup.preflight import elsewhere, preflight
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.setup.resume import content_changes, restore_progress
 from tui_eval.engine.setup.row_prompts import misplaced_rows
-from tui_eval.engine.setup.run_folder import go_to_its_folder
 from tui_eval.engine.setup.scoring_faults import until_faults
 from tui_eval.errors import Fault, Notice, RefusedError, warning
 from tui_eval.events import RunStarted

@@ -1,4 +1,4 @@
-"""Going on with an interrupted run: what differs now, and what of it stands."""
+"""Resuming an interrupted run: what differs now, and what of it is kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which runs the evaluations of a file go on with: each its own, none for two of them."""
+"""Which runs the evaluations of a file resume: each its own, none for two of them."""
 
 from __future__ import annotations
 

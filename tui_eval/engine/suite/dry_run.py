@@ -1,4 +1,4 @@
-"""What a run would be, told without running it."""
+"""The plan and estimate of a run that is not started."""
 
 from __future__ import annotations
 

@@ -1,21 +1,22 @@
-"""How one evaluation of several stands: what the engine tells of it."""
+"""Status and spending of the evaluations of a suite."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 from tui_eval import clock
 from tui_eval.config.plan import RunPlan
+from tui_eval.engine.limits.budget import Budget
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.events import EvaluationMoved, ListedEvaluation, RunFinished, RunStarted
 from tui_eval.fold.mean_reward import mean_reward
 from tui_eval.fold.saved_values import mapping, tokens_of
 from tui_eval.runs.discovery import FoundRun
-from tui_eval.stats.cost import cost_of, run_prices
+from tui_eval.stats.cost import budget_spent, cost_of, run_prices
 from tui_eval.token_kinds import from_names
 
 
@@ -160,3 +161,53 @@ class EvaluationStatus:
 def _elapsed(run: RunStarted, end: RunFinished | None, now: float) -> float:
     """Seconds that were worked on a run so far."""
     return max((end.at if end is not None else now) - run.at, 0.0) + run.worked_ms / 1000
+
+
+class SuiteBudget:
+    """Knows why nothing new may begin in any evaluation: `spent`, which is empty while it may.
+
+    `shared` holds the model calls of all; it is None where there is no limit.
+
+    Args:
+        max_cost: US dollars at most; None for no limit.
+        max_total_tokens: Tokens at most; None for no limit.
+        warn: Called once it is spent.
+    """
+
+    def __init__(
+        self,
+        max_cost: float | None,
+        max_total_tokens: int | None,
+        evaluations: Sequence[EvaluationStatus],
+        warn: Callable[[str], None],
+    ) -> None:
+        self.spent = ""
+        self._limits = max_cost, max_total_tokens
+        self._evaluations = evaluations
+        self._warn = warn
+        self.shared: Budget | None = None
+        if max_cost is not None or max_total_tokens is not None:
+            self.shared = Budget(max_cost, max_total_tokens, self._used, self._exhausted)
+
+    def look(self) -> str:
+        """Counts what is spent; returns `spent`."""
+        if self.spent or self.shared is None:
+            return self.spent
+        max_cost, max_total_tokens = self._limits
+        self._exhausted(
+            budget_spent(*self._used(), max_cost=max_cost, max_total_tokens=max_total_tokens)
+        )
+        return self.spent
+
+    def _exhausted(self, why: str) -> None:
+        if why and not self.spent:
+            self.spent = why
+            self._warn(f"No further calls begin: {why}")
+
+    def _used(self) -> tuple[int, float]:
+        """Tokens and US dollars of all evaluations so far."""
+        for one in self._evaluations:
+            if one.hub is not None:
+                one.hub.flush()
+        every = [one.used() for one in self._evaluations]
+        return sum(used[0] for used in every), sum(used[1] for used in every)

@@ -25,9 +25,8 @@ from tui_eval.engine.execution.job import (
     let_listeners_read,
     spare_collector,
 )
-from tui_eval.engine.execution.replicas import Replicas
+from tui_eval.engine.execution.replicas import Replicas, SharedClients
 from tui_eval.engine.execution.session import Session
-from tui_eval.engine.execution.shared_clients import SharedClients
 from tui_eval.engine.limits.adaptive import Concurrency
 from tui_eval.engine.limits.gate import Gate
 from tui_eval.engine.limits.limits import Phases, ScoringSlots, Shared
@@ -41,8 +40,7 @@ from tui_eval.engine.logging.run_log import (
     take_output,
 )
 from tui_eval.engine.setup.prepare import client_config, key_of, prepare
-from tui_eval.engine.suite.evaluation_status import EvaluationStatus
-from tui_eval.engine.suite.suite_budget import SuiteBudget
+from tui_eval.engine.suite.evaluation_status import EvaluationStatus, SuiteBudget
 from tui_eval.engine.suite.suite_lock import lock_suite
 from tui_eval.engine.suite.suite_preflight import Survey, examine
 from tui_eval.engine.transport.hub import Hub

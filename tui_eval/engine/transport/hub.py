@@ -1,4 +1,4 @@
-"""Where the engine's facts are gathered, numbered, folded and told to every listener."""
+"""The hub gathers, numbers, folds and publishes the engine's events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of an answer that is just coming, as far as listeners may be told of it."""
+"""The text of a streamed answer, as far as it may be published."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transcripts to read, in Markdown: what people's models and tools said stands in fences."""
+"""Transcripts to read, in Markdown: what people's models and tools said is in fences."""
 
 from __future__ import annotations
 

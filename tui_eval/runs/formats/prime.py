@@ -1,4 +1,4 @@
-"""Downloads of hosted Prime runs: rows with JSON inside strings, and what their metadata tells."""
+"""Downloads of hosted Prime runs: rows with JSON inside strings, and what their metadata says."""
 
 from __future__ import annotations
 

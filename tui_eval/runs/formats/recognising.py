@@ -1,4 +1,4 @@
-"""Which program wrote a file of rollouts: told by what is in it."""
+"""Recognises which program wrote a file of rollouts, by its content."""
 
 from __future__ import annotations
 

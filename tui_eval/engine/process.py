@@ -1,0 +1,192 @@
+"""The process of an engine: its socket and signals, its job, and samples of its load."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import resource
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from tui_eval import clock
+from tui_eval.commands import Command, Stop
+from tui_eval.config.plan import Request
+from tui_eval.engine.execution.job import Job, let_listeners_read
+from tui_eval.engine.execution.one_run import OneRun
+from tui_eval.engine.logging.run_log import early_output, set_up_logging
+from tui_eval.engine.setup.prepare import check, prepare
+from tui_eval.engine.stopping import TimelyEnd
+from tui_eval.engine.suite.suite import Suite
+from tui_eval.engine.suite.suite_preflight import expand_suite, survey
+from tui_eval.engine.transport.hub import Hub
+from tui_eval.engine.transport.server import listen
+from tui_eval.engine.transport.sockets import (
+    loopback_notices,
+    loopback_of,
+)
+from tui_eval.errors import Notice, RefusedError
+from tui_eval.events import EngineSampled, Refused
+from tui_eval.runs.unsaved import prune
+
+LAUNCHER_CONNECTS_WITHIN_S = 5.0
+TICK_S = 0.05
+EVERY_TICKS = 10
+EVERY_ROLLOUTS = 500
+
+
+class Engine:
+    """The process: its socket, its signals, and the job that it works on."""
+
+    def __init__(
+        self, request: Request, sock: socket.socket, socket_path: str, launched: bool
+    ) -> None:
+        self._request = request
+        self._sock = sock
+        self._socket_path = socket_path
+        self._launched = launched
+        self._hub = Hub()
+        self._hub.pid = os.getpid()
+        self._job: Job | None = None
+        self._early: list[Command] = []
+        self._notices: list[Notice] = []
+        self._stopped = False
+        self._code = 130
+
+    async def main(self) -> int:
+        """Prepares the job and works it through; returns the exit code."""
+        self._end = TimelyEnd(asyncio.get_running_loop(), self._stop, self._emergency_close)
+        loopback = loopback_of(self._sock, self._socket_path)
+        self._notices = loopback_notices(loopback)
+        server = await listen(self._sock, self._hub, self._handle, self._stop, loopback)
+        try:
+            if not self._launched or await self._launcher_connects():
+                await self._prepare_and_work()
+            await let_listeners_read(self._hub)
+            server.close()
+            self._remove_files()
+        finally:
+            self._end.over(self._code)
+        return self._code
+
+    async def _prepare_and_work(self) -> None:
+        try:
+            job = self._prepare()
+        except RefusedError as error:
+            self._code = 2
+            self._refuse(error)
+        else:
+            await self._work(job)
+
+    def _prepare(self) -> Job:
+        """The job that the request amounts to.
+
+        Raises:
+            RefusedError: With everything that is wrong.
+        """
+        request = self._request
+        set_up_logging(bool(request.raw.get("verbose")), [request.env_id or ""])
+        several = expand_suite(request)
+        if several is not None:
+            found = survey(request, several)
+            found.notices += self._notices
+            return Suite(request, found, self._hub, self._socket_path)
+        keep_errors = bool(request.raw.get("keep_errors"))
+        with early_output():
+            prepared = prepare(
+                check(request), self._socket_path, keep_errors=keep_errors, again=request.again
+            )
+        prepared.notices += self._notices
+        return OneRun(prepared, self._hub, self._end.count_down)
+
+    async def _launcher_connects(self) -> bool:
+        """Whether who started this process is still there: otherwise nobody wants the run."""
+        with contextlib.suppress(TimeoutError):
+            listens = self._hub.somebody_listens.wait()
+            return await asyncio.wait_for(listens, LAUNCHER_CONNECTS_WITHIN_S)
+        return False
+
+    def _refuse(self, error: RefusedError) -> None:
+        for fault in error.faults:
+            sys.stderr.write(f"{fault}\n")
+        self._hub.publish(Refused(0, [(f.where, f.what, f.hint) for f in error.faults]))
+        self._hub.flush()
+
+    async def _work(self, job: Job) -> None:
+        self._job = job
+        if self._stopped:
+            job.stop()
+        for command in self._early:
+            job.handle(command)
+        pruning = asyncio.create_task(asyncio.to_thread(prune))
+        sampling = asyncio.create_task(sample_engine(self._hub, job.finished, job.hubs))
+        self._code = await job.run()
+        sampling.cancel()
+        self._job = None
+        await pruning
+
+    def _stop(self) -> None:
+        self._stopped = True
+        self._end.count_down()
+        if self._job is not None:
+            self._job.stop()
+
+    def _emergency_close(self) -> int:
+        self._remove_files()
+        return self._code if self._job is None else self._job.emergency_close()
+
+    def _remove_files(self) -> None:
+        """Removes the socket, and the early log that a launcher which is gone left there."""
+        path = Path(self._socket_path)
+        path.unlink(missing_ok=True)
+        if self._launched:
+            path.with_suffix(".log").unlink(missing_ok=True)
+
+    def _handle(self, command: Command) -> None:
+        if isinstance(command, Stop):
+            self._stop()
+        elif self._job is not None:
+            self._job.handle(command)
+        else:
+            self._early.append(command)
+
+
+async def sample_engine(
+    hub: Hub, finished_by_now: Callable[[], int], others: Callable[[], Iterable[Hub]] = tuple
+) -> None:
+    """Reports a sample every half second, and every 500 finished rollouts.
+
+    Args:
+        finished_by_now: Rollouts of the whole engine.
+        others: Hubs that get the same.
+    """
+    loop = asyncio.get_running_loop()
+    lag, ticks, told_at = 0.0, 0, 0
+    while True:
+        before = loop.time()
+        await asyncio.sleep(TICK_S)
+        lag = max(lag, loop.time() - before - TICK_S)
+        ticks += 1
+        finished = finished_by_now()
+        if ticks >= EVERY_TICKS or finished - told_at >= EVERY_ROLLOUTS:
+            told_at, ticks = finished, 0
+            figures = (time.process_time(), lag * 1000, private_mb(), finished)
+            for one in (hub, *others()):
+                one.publish(EngineSampled(0, clock.now(), *figures))
+            lag = 0.0
+
+
+def private_mb() -> float:
+    """Memory of this process that it shares with no other, in MB.
+
+    Where there is no `/proc` it is the most that it has had, with what it shares.
+    """
+    try:
+        resident, shared = Path("/proc/self/statm").read_text().split()[1:3]
+    except (OSError, ValueError):
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return most * (1 if sys.platform == "darwin" else 1024) / 1e6
+    return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE") / 1e6
