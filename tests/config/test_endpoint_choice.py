@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from made_plans import make_plan
 from servers import FaultServer, Reply
 from setting_places import asked, faults, plan, source, write
 
 from tui_eval.config import local_servers
-from tui_eval.config.expansion import make_plan
 from tui_eval.config.explaining import explanation
 from tui_eval.config.local_servers import find_servers
 from tui_eval.config.options import CLIENT_TYPES, PROVIDERS

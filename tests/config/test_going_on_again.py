@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_plans import make_plan
 from setting_places import REGISTRY, faults, plan, plans, write
 
 from tui_eval.config import local_servers
 from tui_eval.config.command_line import parse_resume_words, resume_words
-from tui_eval.config.expansion import make_plan
 from tui_eval.config.litellm_names import name_model
 from tui_eval.config.local_servers import LocalServer
 from tui_eval.config.options import TYPED_KEY_VAR

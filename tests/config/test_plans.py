@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made_plans import make_plan
 
-from tui_eval.config.expansion import make_plan, requested_run
+from tui_eval.config.expansion import Expander
 from tui_eval.config.plan import Request, RunPlan, plan_to_toml, read_plan
 from tui_eval.config.secret_values import masked
 from tui_eval.errors import RefusedError
@@ -165,7 +166,7 @@ def test_a_named_folder_saves() -> None:
 @pytest.mark.parametrize("target", ["my-env", None])
 def test_the_run_to_go_on_with_may_be_set_like_any_setting(target: str | None) -> None:
     asked = Request(env_id=target, raw={"model": "mini", "sets": ["resume=there"]})
-    assert requested_run(asked) == "there"
+    assert Expander(asked).resume == "there"
 
 
 def test_a_resumed_run_keeps_what_is_not_typed() -> None:

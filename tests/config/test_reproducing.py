@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_plans import make_plan
 
-from tui_eval.config.expansion import make_plan
 from tui_eval.config.options import BY_NAME, OPTIONS
 from tui_eval.config.plan import Request, RunPlan, plan_to_toml
 from tui_eval.config.reproducing import reproducing

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from made_runs import line, write_run
 
+from tui_eval.config.expansion import Expander
 from tui_eval.config.plan import Request
 from tui_eval.engine.setup.choosing_run import run_to_resume
 from tui_eval.errors import Notice, RefusedError
@@ -169,7 +170,7 @@ def test_runs_that_can_be_resumed_are_told_with_what_errored(state_dir: Path) ->
     notices: list[Notice] = []
     run.metadata.write_text(json.dumps({**meta, "n_errored": 2}))
     raw = {"model": "demo", "resume": "newest"}
-    assert run_to_resume(Request(env_id="reverse-text", raw=raw), notices) is None
+    assert run_to_resume(Expander(Request(env_id="reverse-text", raw=raw)), notices) is None
     path = run.path.relative_to(Path.cwd()) if run.path.is_absolute() else run.path
     assert any(
         f"Passed over my-env with org/model, 2 of 4, 2 errored: {path} (another environment)"

@@ -14,7 +14,7 @@ from tui_eval.tui.form.backend import Offer
 
 if TYPE_CHECKING:
     from tui_eval.config.endpoints import Endpoint
-    from tui_eval.config.plan import Request, RunPlan
+    from tui_eval.config.plan import RunPlan
 
 DESCRIBES_WITHIN_S = 60.0
 PLANS_WITHIN_S = 300.0
@@ -31,16 +31,16 @@ class EngineFormBackend:
     def check(self, request: Mapping[str, Any]) -> list[Fault]:
         """See `FormBackend.check`."""
         from tui_eval.config.env_file import load_env_file
-        from tui_eval.config.expansion import expand
+        from tui_eval.config.expansion import Expander
         from tui_eval.config.plan import Request
 
         load_env_file()
-        asked = Request(**request)
-        if asked.env_id is None:
+        if request.get("env_id") is None:
             return []
-        found = expand(asked)
-        if len(found.evaluations) == 1 and (before := _plan_gone_on_with(asked)):
-            found = expand(asked, before)
+        expander = Expander(Request(**request))
+        found = expander.expansion()
+        if len(found.evaluations) == 1 and (before := _resumed_plan(expander.resume)):
+            found = expander.expansion(before)
         return found.faults
 
     def endpoints(self, registry: str | None) -> list[Offer]:
@@ -114,15 +114,13 @@ class EngineFormBackend:
         return await ask_engine("-", "--dry-run", request=asked, within=PLANS_WITHIN_S)
 
 
-def _plan_gone_on_with(asked: Request) -> RunPlan | None:
+def _resumed_plan(path: str | None) -> RunPlan | None:
     """What is not set is as it was in the run that a request names; None where it names none."""
-    from tui_eval.config.expansion import requested_run
     from tui_eval.config.options import NEWEST
     from tui_eval.config.plan import read_plan
     from tui_eval.errors import RefusedError
     from tui_eval.runs.opening import find_run
 
-    path = requested_run(asked)
     if not path or path == NEWEST:
         return None
     try:

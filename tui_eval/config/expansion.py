@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -62,90 +63,144 @@ class Expansion(NamedTuple):
     typed: Settings
 
 
-def expand(request: Request, before: RunPlan | None = None) -> Expansion:
-    """Every evaluation that a request amounts to, with its plan where nothing is wrong.
+class Expander:
+    """A request, read once, and expanded for a new run or for one that is resumed.
+
+    Reading is the command line, the file of evaluations, the registry and the servers of this
+    machine; choosing a run to resume asks for expansions several times, and none of that again.
+    Nothing is read before the first expansion, nor when it is not needed.
 
     On a command line what was typed is stronger than what the environment's pyproject.toml says.
     Beside a TOML file flags that describe an evaluation are ignored: `--set` is stronger than its
     own table, that one than the top of the file, and the environment's pyproject.toml comes last.
     A budget that was typed beside a file of several holds for all of them together: it is in
     `Expansion.typed` and in no plan.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self._read: _Read | None = None
+        self._expanded: list[tuple[RunPlan | None, Expansion]] = []
+
+    def read_again(self) -> None:
+        """Forgets what was read: the request or the working directory is another one now."""
+        self._read = None
+        self._expanded.clear()
+
+    def expansion(self, before: RunPlan | None = None) -> Expansion:
+        """Every evaluation of the request, with its plan where nothing is wrong.
+
+        Args:
+            before: The plan of the resumed run: what is not set is as it was then.
+        """
+        for known, found in self._expanded:
+            if known is before:
+                return found
+        with collected() as pasted:
+            if self._read is None:
+                self._read = _read(self.request)
+            found = _expanded(self.request, self._read, before)
+            for evaluation in found.evaluations:
+                plan = evaluation.plan or evaluation.draft
+                for one in plan.served_at if plan is not None else ():
+                    clean_variable(one.key_var)
+        self._read.pasted += (one for one in pasted if one not in self._read.pasted)
+        notices = found.notices + [warning(one) for one in self._read.pasted]
+        found = found._replace(notices=notices)
+        self._expanded.append((before, found))
+        return found
+
+    def draft(self, before: RunPlan | None = None) -> RunPlan | None:
+        """The plan of the first evaluation; where something is wrong, what is known of it."""
+        found = self.expansion(before)
+        if not found.evaluations:
+            return None
+        return found.evaluations[0].plan or found.evaluations[0].draft
+
+    def plan(self, before: RunPlan | None = None) -> RunPlan | None:
+        """The same; None where anything is wrong with the request."""
+        return None if self.expansion(before).faults else self.draft(before)
+
+    @property
+    def resume(self) -> str | None:
+        """The run that the request resumes: a path, `newest`, or None for a new one."""
+        request = self.request
+        if request.resume_path or not (request.of_file or request.raw.get("sets")):
+            return request.resume_path or request.raw.get("resume")
+        evaluations = self.expansion().evaluations
+        return evaluations[0].resume if evaluations else None
+
+
+def expand(request: Request, before: RunPlan | None = None) -> Expansion:
+    """Every evaluation that a request amounts to; see `Expander`."""
+    return Expander(request).expansion(before)
+
+
+@dataclass(slots=True)
+class _Read:
+    """What is in a request and around it.
 
     Args:
-        before: The plan of the resumed run: what is not set is as it was then.
+        top, own: Settings of all evaluations of a file, and of each.
+        typed: What was typed, `sets` of it apart.
+        faults: What is wrong with what was typed, and then with the file: `unread`.
+        pasted: Sentences on what came along with pasted text.
     """
-    with collected() as told:
-        found = _expanded(request, before)
-        for evaluation in found.evaluations:
-            plan = evaluation.plan or evaluation.draft
-            for one in plan.served_at if plan is not None else ():
-                clean_variable(one.key_var)
-    return found._replace(notices=found.notices + [warning(one) for one in told])
+
+    top: Settings
+    own: list[Settings]
+    typed: Settings
+    sets: Sets
+    notices: list[Notice]
+    faults: list[Fault]
+    unread: list[Fault]
+    around: Surroundings
+    defaults: Defaults
+    pasted: list[str] = field(default_factory=list)
 
 
-def _expanded(request: Request, before: RunPlan | None) -> Expansion:
+def _read(request: Request) -> _Read:
     raw, notices = _acting(request)
     values, faults = parse_values(raw)
     sets = values.pop("sets", [])
-    top, own, unread = _asked(request, before)
-    faults += unread
-    typed = typed_settings(values, request.flags)
+    top, own, unread = _settings_of(request)
     once = functools.cache
-    around = Surroundings(once(read_registry), once(registry_path), once(find_servers))
-    defaults = functools.cache(environment_defaults)
+    return _Read(
+        top=top,
+        own=own,
+        typed=typed_settings(values, request.flags),
+        sets=sets,
+        notices=notices,
+        faults=faults,
+        unread=unread,
+        around=Surroundings(once(read_registry), once(registry_path), once(find_servers)),
+        defaults=once(environment_defaults),
+    )
+
+
+def _expanded(request: Request, read: _Read, before: RunPlan | None) -> Expansion:
+    faults, notices = [*read.faults, *read.unread], list(read.notices)
+    if not request.env_id and before is None:
+        hint = "Name one, or the run to go on with: --resume PATH"
+        faults.append(Fault("ENVIRONMENT", "no environment is named", hint))
+    takes_default_model = not (request.of_file and read.unread)
     evaluations = []
-    for settings in own:
-        strong = _typed_for(settings, typed) if len(own) > 1 else typed
-        together, wrong = _together([top, settings, strong], sets, before is not None, defaults)
+    for settings in read.own:
+        strong = _typed_for(settings, read.typed) if len(read.own) > 1 else read.typed
+        layers = [read.top, settings, strong]
+        together, wrong = _together(layers, read.sets, before is not None, read.defaults)
         faults += wrong
         evaluation, wrong = compose(
-            together, before, around, takes_default_model=not (request.of_file and unread)
+            together, before, read.around, takes_default_model=takes_default_model
         )
         faults += wrong
         evaluations.append(evaluation)
-    top = dict(top)
-    faults += apply_sets(top, sets)
+    top = dict(read.top)
+    faults += apply_sets(top, read.sets)
     if len(evaluations) > 1:
         _name_differences(evaluations)
     notices += _without_effect(evaluations)
-    return Expansion(evaluations, notices, list(dict.fromkeys(faults)), top, typed)
-
-
-def make_plan(
-    request: Request, before: RunPlan | None = None, notices: list[Notice] | None = None
-) -> tuple[RunPlan | None, list[Fault]]:
-    """As `draft_plan`; where something is wrong there is no plan."""
-    plan, faults = draft_plan(request, before, notices)
-    return (None if faults else plan), faults
-
-
-def draft_plan(
-    request: Request, before: RunPlan | None = None, notices: list[Notice] | None = None
-) -> tuple[RunPlan | None, list[Fault]]:
-    """The plan of a request that amounts to one evaluation, and everything that is wrong with it.
-
-    Args:
-        before: The plan of the resumed run: what is not set is as it was then.
-        notices: Gets sentences for people.
-
-    Returns:
-        Where something is wrong, of the plan what is known.
-    """
-    found = expand(request, before)
-    if notices is not None:
-        notices += found.notices
-    if not found.evaluations:
-        return None, found.faults
-    first = found.evaluations[0]
-    return first.plan or first.draft, found.faults
-
-
-def requested_run(request: Request) -> str | None:
-    """The run that a request resumes: a path, `newest`, or None for a new one."""
-    if request.resume_path or not (request.of_file or request.raw.get("sets")):
-        return request.resume_path or request.raw.get("resume")
-    evaluations = expand(request).evaluations
-    return evaluations[0].resume if evaluations else None
+    return Expansion(evaluations, notices, list(dict.fromkeys(faults)), top, read.typed)
 
 
 def _acting(request: Request) -> tuple[dict[str, Any], list[Notice]]:
@@ -169,18 +224,13 @@ def _acting(request: Request) -> tuple[dict[str, Any], list[Notice]]:
     return {name: text for name, text in typed.items() if name not in ignored}, [warning(notice)]
 
 
-def _asked(
-    request: Request, before: RunPlan | None
-) -> tuple[Settings, list[Settings], list[Fault]]:
+def _settings_of(request: Request) -> tuple[Settings, list[Settings], list[Fault]]:
     """Settings of all evaluations, those of each, and what is wrong with the file."""
     if request.of_file:
         file, faults = read_eval_file(Path(str(request.env_id)), request.text)
         return file.top, file.own, faults
-    if request.env_id:
-        return {}, [{"env_id": Setting(request.env_id, "ENVIRONMENT")}], []
-    hint = "Name one, or the run to go on with: --resume PATH"
-    faults = [] if before else [Fault("ENVIRONMENT", "no environment is named", hint)]
-    return {}, [{}], faults
+    named = {"env_id": Setting(request.env_id, "ENVIRONMENT")} if request.env_id else {}
+    return {}, [named], []
 
 
 def _typed_for(own: Settings, typed: Settings) -> Settings:

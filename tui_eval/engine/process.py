@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tui_eval import clock
 from tui_eval.commands import Command, Stop
+from tui_eval.config.expansion import Expander
 from tui_eval.config.plan import Request
 from tui_eval.engine.execution.job import Job, let_listeners_read
 from tui_eval.engine.execution.one_run import OneRun
@@ -89,7 +90,8 @@ class Engine:
         """
         request = self._request
         set_up_logging(bool(request.raw.get("verbose")), [request.env_id or ""])
-        several = expand_suite(request)
+        expander = Expander(request)
+        several = expand_suite(expander)
         if several is not None:
             found = survey(request, several)
             found.notices += self._notices
@@ -97,7 +99,7 @@ class Engine:
         keep_errors = bool(request.raw.get("keep_errors"))
         with early_output():
             prepared = prepare(
-                check(request), self._socket_path, keep_errors=keep_errors, again=request.again
+                check(expander), self._socket_path, keep_errors=keep_errors, again=request.again
             )
         prepared.notices += self._notices
         return OneRun(prepared, self._hub, self._end.count_down)

@@ -9,7 +9,7 @@ from pathlib import Path
 from tui_eval.config.adopted_plan import option_values, plan_to_resume
 from tui_eval.config.changes import changes, misfits, same_size
 from tui_eval.config.env_file import load_env_file
-from tui_eval.config.expansion import draft_plan, make_plan, requested_run
+from tui_eval.config.expansion import Expander
 from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import Request, RunPlan
 from tui_eval.config.values import parse_values
@@ -24,7 +24,7 @@ MOST_SHOWN = 5
 """Runs that were passed over and are named."""
 
 
-def run_to_resume(request: Request, notices: list[Notice]) -> RunDir | None:
+def run_to_resume(expander: Expander, notices: list[Notice]) -> RunDir | None:
     """The run that a request resumes; None for a new one.
 
     Args:
@@ -33,15 +33,15 @@ def run_to_resume(request: Request, notices: list[Notice]) -> RunDir | None:
     Raises:
         RefusedError: A path was given and there is no run, or an engine is at work on it.
     """
-    asked = requested_run(request)
-    if not asked:
+    named = expander.resume
+    if not named:
         return None
-    if asked != NEWEST:
-        return _free(find_run(Path(asked)))
-    plan, _ = make_plan(request)
+    if named != NEWEST:
+        return _free(find_run(Path(named)))
+    plan = expander.plan()
     if plan is None:
         return None
-    search = Search(request, plan, incomplete_runs(roots_of(plan), all_of_them=True))
+    search = Search(expander, plan, incomplete_runs(roots_of(plan), all_of_them=True))
     one = search.choose()
     if one is not None:
         notices[:0] = [Notice(one.resuming), *search.passed_over(one)]
@@ -52,13 +52,14 @@ def run_to_resume(request: Request, notices: list[Notice]) -> RunDir | None:
     return None
 
 
-def plan_before(run: RunDir, request: Request) -> RunPlan:
+def plan_before(run: RunDir, expander: Expander) -> RunPlan:
     """The plan of a run that a request resumes, whichever program began it.
 
     Raises:
         RefusedError: There is none, and the request does not say what lacks for one.
     """
-    plan = draft_plan(request)[0] if request.of_file else None
+    request = expander.request
+    plan = expander.draft() if request.of_file else None
     if plan is None:
         return plan_to_resume(run, request.env_id, *parse_values(request.raw))
     return plan_to_resume(run, plan.env_id, option_values(plan))
@@ -74,11 +75,11 @@ class Search:
         every: All runs, incomplete ones first, the newest first.
     """
 
-    def __init__(self, request: Request, plan: RunPlan, every: Sequence[Incomplete]) -> None:
-        self._request = request
+    def __init__(self, expander: Expander, plan: RunPlan, every: Sequence[Incomplete]) -> None:
+        self._expander = expander
         self._plan = plan
         self._every = every
-        self._sizes = _requested_sizes(request, plan)
+        self._sizes = _requested_sizes(expander.request, plan)
         self.kept: list[Notice] = []
         """The settings that stay the chosen run's own, where no run has the same."""
 
@@ -101,7 +102,7 @@ class Search:
             return min(same, key=lambda found: (found[0].unsaved, self._is_more(found[1])))[0]
         for one, before in sorted(named, key=lambda found: found[0].unsaved):
             if self._is_more(before) or not one.is_complete:
-                gone_on, _ = draft_plan(self._request, before)
+                gone_on = self._expander.draft(before)
                 found = changes(plan.model_dump(), gone_on.model_dump()) if gone_on else []
                 self.kept = [Notice(f"It keeps its own {own.name}: {own.before}") for own in found]
                 return one
@@ -148,14 +149,14 @@ class Search:
         if one.run.is_ours:
             return plan_of(one)
         try:
-            return plan_before(one.run, self._request)
+            return plan_before(one.run, self._expander)
         except RefusedError:
             return None
 
     def _why_none(self, one: Incomplete) -> str:
         """Why a run is none of those."""
         try:
-            before = plan_before(one.run, self._request)
+            before = plan_before(one.run, self._expander)
         except RefusedError as error:
             return "; ".join(fault.what for fault in error.faults)
         if before.given_inputs:

@@ -13,7 +13,7 @@ from tui_eval import clock
 from tui_eval.clients.credentials import credentials_of
 from tui_eval.config.changes import change_faults
 from tui_eval.config.env_file import load_env_file
-from tui_eval.config.expansion import draft_plan
+from tui_eval.config.expansion import Expander
 from tui_eval.config.list_prices import take_list_prices
 from tui_eval.config.litellm_names import name_model
 from tui_eval.config.plan import Request, RunPlan, plan_to_toml
@@ -75,20 +75,23 @@ class Checked(NamedTuple):
     code: CodeVersion
 
 
-def check(request: Request) -> Checked:
+def check(expander: Expander) -> Checked:
     """Looks at everything that a run needs; writes nothing.
 
     Raises:
         RefusedError: With everything that is wrong.
     """
-    notices = load_env_file()
+    request, notices = expander.request, load_env_file()
     misnamed = name_model(request) if request.litellm_names else []
-    run = run_to_resume(request, notices)
-    before = plan_before(run, request) if run else None
+    run = run_to_resume(expander, notices)
+    before = plan_before(run, expander) if run else None
     if run and before and request.env_id is None:
         run = RunDir(run.path.resolve(), run.name)
         notices += go_to_its_folder(request, before)
-    plan, faults = draft_plan(request, before, notices)
+        expander.read_again()
+    plan, expansion = expander.draft(before), expander.expansion(before)
+    faults = expansion.faults
+    notices += expansion.notices
     is_right = all(fault.hint == ACCEPT for fault in faults)
     env, table, wrong = environment_of(plan)
     faults = [*(Fault(*fault) for fault in request.faults), *misnamed, *faults, *wrong]

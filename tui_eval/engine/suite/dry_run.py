@@ -8,7 +8,7 @@ from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from tui_eval.config.expansion import Expansion, expand
+from tui_eval.config.expansion import Expander, Expansion
 from tui_eval.config.explaining import plain_settings
 from tui_eval.engine.setup.prepare import Checked, check
 from tui_eval.engine.setup.scoring_faults import rubrics_of
@@ -44,13 +44,14 @@ def dry_run(request: Request) -> dict[str, Any]:
     Nothing is written and no model is called.
     """
     try:
-        several = expand_suite(request)
+        expander = Expander(request)
+        several = expand_suite(expander)
         if several is not None:
             return _clean(_several(request, several))
-        checked = check(request)
+        checked = check(expander)
     except RefusedError as error:
         return refused_object(error.faults)
-    evaluation = expand(request, checked.before).evaluations[0]
+    evaluation = expander.expansion(checked.before).evaluations[0]
     notices = [asdict(notice) for notice in checked.notices]
     return _clean({**_planned(checked, evaluation), "notices": notices})
 

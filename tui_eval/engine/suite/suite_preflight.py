@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.config.env_file import load_env_file
-from tui_eval.config.expansion import Expansion, expand
+from tui_eval.config.expansion import Expander, Expansion
 from tui_eval.config.list_prices import blind_text, take_list_prices
 from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import Request
@@ -61,12 +61,12 @@ class Survey:
     notices: list[Notice] = field(default_factory=list)
 
 
-def expand_suite(request: Request) -> Expansion | None:
+def expand_suite(expander: Expander) -> Expansion | None:
     """The evaluations of a request for a file that has more than one; None for any other."""
-    if not request.of_file:
+    if not expander.request.of_file:
         return None
     load_env_file()
-    expansion = expand(request)
+    expansion = expander.expansion()
     return expansion if len(expansion.evaluations) > 1 else None
 
 
