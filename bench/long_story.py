@@ -188,7 +188,9 @@ async def _cpu_ms(pilot: Pilot[Any], act: Callable[[], Any]) -> float:
 async def _turning(app: TuiEvalApp, pilot: Pilot[Any], row: int) -> float:
     """Wall milliseconds from the key until the first lines of the next rollout are drawn."""
     before = time.perf_counter()
-    await _drawn(app, lambda: app.live_screen.action_rollout(1), lambda: _shows(app, row))
+    await _drawn(
+        app, lambda: app.live_screen.navigation.action_rollout(1), lambda: _shows(app, row)
+    )
     passed = (time.perf_counter() - before) * 1000
     await _until(lambda: app.live_screen.story.is_laid_out)
     await pilot.pause(0.2)

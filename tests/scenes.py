@@ -116,7 +116,7 @@ class Noted(Notebook):
 
 def noted() -> TuiEvalApp:
     app = over()
-    app.live_screen.notebook = Noted(app.state)
+    app.live_screen.annotations.notebook = Noted(app.state)
     return app
 
 

@@ -71,7 +71,7 @@ async def test_scrolling_one_pane_asks_nothing_of_the_others_or_of_what_is_behin
         monkeypatch.setattr(Widget, "render_lines", counted)
         stage.live.story.scroll_lines(1)
         await stage.until(lambda: "story" in asked)
-        others = {"rollouts", "numbers", "reward", "header", "panes", "LiveScreen"}
+        others = {"rollouts", "numbers", "reward", "header", "panes", "RunScreen"}
         assert not others & set(asked)
 
 

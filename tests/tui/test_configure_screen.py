@@ -17,7 +17,7 @@ from textual.widgets import TextArea
 
 from tui_eval.config.draft import Draft
 from tui_eval.errors import Fault
-from tui_eval.tui.base.dialogs.leave_question import Leave
+from tui_eval.tui.base.dialogs.prompts import Leave
 from tui_eval.tui.base.dialogs.question import Question
 from tui_eval.tui.form import screen as configure
 from tui_eval.tui.form.text_box import TextBox

@@ -24,7 +24,7 @@ from textual.widget import Widget
 
 from tui_eval.config.draft import Draft
 from tui_eval.errors import Fault
-from tui_eval.tui.base.dialogs.leave_question import Leave
+from tui_eval.tui.base.dialogs.prompts import Leave
 from tui_eval.tui.form import screen as configure
 
 

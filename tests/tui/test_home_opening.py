@@ -17,7 +17,7 @@ from textual.screen import Screen
 from tui_eval import events as ev
 from tui_eval.commands import Detach, Stop
 from tui_eval.runs.discovery import FoundRun
-from tui_eval.tui.base.dialogs.leave_question import Leave
+from tui_eval.tui.base.dialogs.prompts import Leave
 from tui_eval.tui.base.dialogs.question import Choices
 from tui_eval.tui.home_app import joined_text, left_text
 from tui_eval.tui.suite.screen import SuiteScreen

@@ -15,7 +15,7 @@ from staging import over, question, running, staged_app
 from tui_eval import events as ev
 from tui_eval.commands import Detach, Stop
 from tui_eval.tui.app import TuiEvalApp
-from tui_eval.tui.base.dialogs.leave_question import Leave
+from tui_eval.tui.base.dialogs.prompts import Leave
 from tui_eval.tui.base.dialogs.question import Question
 
 

@@ -25,7 +25,7 @@ from tui_eval import events as ev
 from tui_eval.commands import Pause, Resume, Subscribe
 from tui_eval.fold.transcript import Rollout
 from tui_eval.tui.app import TuiEvalApp
-from tui_eval.tui.base.dialogs.leave_question import Leave
+from tui_eval.tui.base.dialogs.prompts import Leave
 
 
 def subscriptions(feed: ScriptedFeed) -> list[list[int]]:

@@ -108,6 +108,6 @@ async def test_escape_lets_go_of_the_mark_in_the_list_and_the_keys_say_so(stagin
         await stage.press("escape")
         assert "A: example" not in stage.text(stage.live.keys)
         assert "unmark" not in stage.text(stage.live.keys)
-        assert stage.live.is_zoomed
+        assert stage.live.zoom.is_zoomed
         await stage.press("escape")
-        assert not stage.live.is_zoomed
+        assert not stage.live.zoom.is_zoomed

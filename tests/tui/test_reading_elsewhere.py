@@ -84,7 +84,7 @@ async def test_what_is_read_is_what_has_the_focus(tmp_path: Path) -> None:
     rows[1] = saved_row(1, prompt=[{"role": "user", "content": HOSTILE}])
     async with staged_app(ScriptedFeed(all_events(), rows, live=False)) as stage:
         await stage.press("j")
-        read = stage.live._readable
+        read = stage.live.copy_export._readable
         whole = await read(False)
         assert whole.text.startswith("## example 0, rollout 1\n") and "### answer" in whole.text
         assert printable(whole.text) == whole.text
@@ -96,14 +96,14 @@ async def test_what_is_read_is_what_has_the_focus(tmp_path: Path) -> None:
         await stage.press("4")
         assert (await read(False)).text == stage.feed.logged.decode()
     async with staged_app(running()) as stage:
-        running_one = await stage.live._readable(False)
+        running_one = await stage.live.copy_export._readable(False)
         assert "- reward: –" in running_one.text and "nan" not in running_one.text
         assert "First the candles of one day" in running_one.text
     feed, run = feed_on_disk(tmp_path / "run")
     async with staged_app(feed) as stage:
         await stage.until(lambda: stage.app.state.finished == 4)
         line = json.loads(run.results.read_text().splitlines()[0])
-        assert json.loads((await stage.live._readable(True)).text) == line
+        assert json.loads((await stage.live.copy_export._readable(True)).text) == line
 
 
 @pytest.fixture

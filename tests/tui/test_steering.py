@@ -28,7 +28,7 @@ from tui_eval.commands import Cancel, Command, MoveLimit, Rerun, SaveNow, Subscr
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.base.dialogs.path_prompt import PathLine
 from tui_eval.tui.base.terminal.browser import DRIVER, in_browser
-from tui_eval.tui.run.limit_steps import next_limit
+from tui_eval.tui.run.steering import next_limit
 
 CONTROLS = (Cancel, Rerun, MoveLimit, SaveNow)
 
@@ -311,7 +311,7 @@ async def test_a_saved_run_is_handed_to_an_engine_and_shown_again_where_it_is_re
         path = stage.live.state.run.path
         assert started == [{"env_id": None, "raw": {"resume": path}, "again": [row]}]
         await stage.until(lambda: stage.live.rollouts.row == row)
-        assert stage.app.screen is stage.live and stage.live.goes_on
+        assert stage.app.screen is stage.live and stage.live.status.is_live
     refused = ("--resume", "process 7 is writing this run", "Join it: tui-eval open runs/a")
     feed, again = over(), ScriptedFeed([ev.Refused(0, [refused])])
     stage = Stage(feed, True)
@@ -348,7 +348,7 @@ async def test_what_an_interrupted_run_is_missing_runs_from_its_own_screen() -> 
         await stage.press("m")
         await stage.until(lambda: started)
         assert started == [{"env_id": None, "raw": {"resume": path}}]
-        await stage.until(lambda: feed.closed and stage.live.goes_on)
+        await stage.until(lambda: feed.closed and stage.live.status.is_live)
         await stage.until(lambda: "· following" in str(stage.live.rollouts.border_title))
 
 

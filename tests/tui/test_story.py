@@ -23,7 +23,7 @@ from tui_eval.text.figures import (
     took_text,
 )
 from tui_eval.text.stages import LOOKS, MEANINGS, error_word
-from tui_eval.tui.base.dialogs.leave_question import leave_choices
+from tui_eval.tui.base.dialogs.prompts import leave_choices
 from tui_eval.tui.base.look.blocks import bar, columns, thread
 from tui_eval.tui.base.look.ink import Line, line_width
 from tui_eval.tui.base.look.wrap import shown_lines, wrap

@@ -69,7 +69,7 @@ async def test_all_that_errored_or_is_missing_runs_again_on_the_same_screen() ->
         runs = [*map(run_path, range(7)), ""]
         asked = {"env_id": FILE, "raw": {"resume": "newest"}, "runs": runs}
         assert stage.started == [asked]
-        await stage.until(lambda: stage.live.goes_on and stage.live.at_work)
+        await stage.until(lambda: stage.live.status.is_live and stage.live.status.at_work)
         assert all(feed.closed for feed in (stage.feed, stage.feeds.feeds[0]))
 
 
@@ -104,7 +104,7 @@ async def test_where_that_is_refused_the_suite_is_shown_again_and_why() -> None:
         assert isinstance(stage.live, SuiteScreen) and "13 errors" in stage.text(stage.live.top)
         stage.then = ScriptedFeed(suite_events())
         await stage.press("R", "g")
-        await stage.until(lambda: len(stage.started) == 2 and stage.live.at_work)
+        await stage.until(lambda: len(stage.started) == 2 and stage.live.status.at_work)
         assert stage.started[0] == stage.started[1]
         assert len(stage.app.screen_stack) == 3
 

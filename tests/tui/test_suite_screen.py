@@ -18,7 +18,7 @@ from staging import Stage, question, staged_suite
 from tui_eval import events as ev
 from tui_eval.commands import Cancel, Detach, Pause, Resume, Stop, Subscribe
 from tui_eval.tui.app import TuiEvalApp
-from tui_eval.tui.base.dialogs.leave_question import Leave
+from tui_eval.tui.base.dialogs.prompts import Leave
 from tui_eval.tui.base.dialogs.question import Question
 from tui_eval.tui.suite.opened import KEPT
 from tui_eval.tui.suite.screen import SuiteScreen

@@ -13,7 +13,7 @@ from tui_eval import events as ev
 from tui_eval.fold.columns import Note
 from tui_eval.fold.filter_fields import METRIC
 from tui_eval.tui.app import TuiEvalApp
-from tui_eval.tui.base.dialogs.leave_question import Asked, Choice
+from tui_eval.tui.base.dialogs.prompts import Choice, Prompt
 from tui_eval.tui.base.dialogs.question import Question
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.run.note import NoteDialog
@@ -121,7 +121,7 @@ async def test_modals_and_messages_show_what_they_are_told_and_no_more() -> None
         app.live_screen.keys.say(EVIL, NOW)
         await settle(pilot)
         look(pilot, whole=True)
-        asked = Asked(EVIL, [EVIL], [Choice("s", EVIL, EVIL, None)])
+        asked = Prompt(EVIL, [EVIL], [Choice("s", EVIL, EVIL, None)])
         app.push_screen(Question(lambda: asked))
         await settle(pilot)
         look(pilot, whole=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tui_eval.fold.suite_state import SuiteState
     from tui_eval.runs.layout import RunDir
     from tui_eval.tui.app import TuiEvalApp
-    from tui_eval.tui.base.dialogs.leave_question import Leave
+    from tui_eval.tui.base.dialogs.prompts import Leave
 
 
 def leave_app(

@@ -17,14 +17,14 @@ from tui_eval.feeds.recorded_feed import NullFeed, RecordedFeed
 from tui_eval.fold.run_state import RunState
 from tui_eval.shipped import shipped
 from tui_eval.tui.base.app import BaseApp
-from tui_eval.tui.base.dialogs.leave_question import Leave
+from tui_eval.tui.base.dialogs.prompts import Leave
 from tui_eval.tui.base.preferences import Preferences
 from tui_eval.tui.base.terminal.browser import in_browser
 from tui_eval.tui.base.terminal.later import after
 from tui_eval.tui.base.ticker import Ticking
 from tui_eval.tui.run.rollouts.arranged_list import ArrangedList
 from tui_eval.tui.run.rollouts.row_order import Sorting
-from tui_eval.tui.run.screen import LiveScreen
+from tui_eval.tui.run.screen import RunScreen
 from tui_eval.tui.run.session import RunSession, begin
 
 if TYPE_CHECKING:
@@ -77,9 +77,9 @@ class TuiEvalApp(BaseApp[Leave]):
         self._form, self._begin_with = form, begin
         self._open_feed = open_feed
         self._start_feed = start
-        self._shown_before: tuple[LiveScreen.RunAgain, str, Callable[[], Feed]] | None = None
+        self._shown_before: tuple[RunScreen.RunAgain, str, Callable[[], Feed]] | None = None
         """What an engine was asked, what that goes on with, and its feed if that is refused."""
-        self._to_tell: tuple[LiveScreen.RunAgain, str, list[Fault]] | None = None
+        self._to_tell: tuple[RunScreen.RunAgain, str, list[Fault]] | None = None
         """What was refused, of what, and why: to be read once the run is shown again."""
         self._now = now
         self._more_is_due = False
@@ -94,7 +94,7 @@ class TuiEvalApp(BaseApp[Leave]):
         self.state = RunState()
         self.suite: SuiteState | None = None
         self._root = RunSession(feed, self.state)
-        self.live_screen = LiveScreen(self._root, self._now, saved)
+        self.live_screen = RunScreen(self._root, self._now, saved)
         self._arrange()
 
     def _arrange(self) -> None:
@@ -154,7 +154,7 @@ class TuiEvalApp(BaseApp[Leave]):
 
     def _is_at_work(self) -> bool:
         begins = self.suite is None and self.state.end is None
-        return begins or self.live_screen.at_work
+        return begins or self.live_screen.status.at_work
 
     def _tick_once(self) -> Hashable:
         """Ticks; what it returns changes with all that may be seen."""
@@ -198,11 +198,11 @@ class TuiEvalApp(BaseApp[Leave]):
             self.tell_server(event.path)  # type: ignore[union-attr]
         leaves = False
         if type(event).__name__ == "SuiteStarted" and self.suite is None:
-            leaves = self.live_screen.is_asking
+            leaves = self.live_screen.prompts.is_open
             self._become_suite()
         self.live_screen.take(event)
         if leaves:
-            self.live_screen.ask_to_leave()
+            self.live_screen.quit_flow.ask_to_leave()
         if self._to_tell is not None and (self.state.run or self.suite) is not None:
             asked, noun, faults = self._to_tell
             title = f"The {noun} did not go on"
@@ -211,10 +211,10 @@ class TuiEvalApp(BaseApp[Leave]):
 
     def tell_refusal(
         self,
-        asked: LiveScreen.RunAgain,
+        asked: RunScreen.RunAgain,
         title: str,
         faults: list[Fault],
-        go_on: Callable[[LiveScreen.RunAgain], object],
+        go_on: Callable[[RunScreen.RunAgain], object],
     ) -> None:
         """Says why a run did not go on; changes alone can be accepted there.
 
@@ -274,11 +274,11 @@ class TuiEvalApp(BaseApp[Leave]):
             }
         )
 
-    def on_live_screen_left(self, message: LiveScreen.Left) -> None:
+    def on_run_screen_left(self, message: RunScreen.Left) -> None:
         """Somebody decided how to leave."""
         self._leave(message.leave)
 
-    def on_steering_screen_run_again(self, message: LiveScreen.RunAgain) -> None:
+    def on_run_screen_run_again(self, message: RunScreen.RunAgain) -> None:
         """Has an engine go on with the run; its screen stands in place of this one."""
         path, told = message.request["raw"]["resume"], self.suite.told if self.suite else []
         self._shown_before = (
@@ -308,7 +308,7 @@ class TuiEvalApp(BaseApp[Leave]):
 
     def _leave(self, leave: Leave) -> None:
         """Tells the engine, and goes."""
-        if self.live_screen.at_work:
+        if self.live_screen.status.at_work:
             from tui_eval.commands import Detach, Stop
 
             self.feed.send(Detach() if leave.action == "detach" else Stop())
@@ -320,7 +320,7 @@ class TuiEvalApp(BaseApp[Leave]):
 
     def leave_at_once(self) -> None:
         """Stops the run if it goes on; a tab that only joined it lets it go on."""
-        if self._joined and in_browser() and self.live_screen.at_work:
+        if self._joined and in_browser() and self.live_screen.status.at_work:
             self._leave(Leave("detach"))
         else:
             self._stop_and_leave()
@@ -328,10 +328,10 @@ class TuiEvalApp(BaseApp[Leave]):
     def lose_terminal(self) -> None:
         """Ends; a run goes on as after `disown`, which keeps the signal away that would stop it."""
         if not self._exit:
-            self._leave(Leave("detach" if self.live_screen.at_work else "closed"))
+            self._leave(Leave("detach" if self.live_screen.status.at_work else "closed"))
 
     def _stop_and_leave(self) -> None:
-        self._leave(Leave("stop" if self.live_screen.at_work else "closed"))
+        self._leave(Leave("stop" if self.live_screen.status.at_work else "closed"))
 
     def action_interrupt(self) -> None:
         """Asks as quitting does; asked a second time it stops the run. A form is just left."""
@@ -340,12 +340,12 @@ class TuiEvalApp(BaseApp[Leave]):
         if self._form is not None and self._form in self.screen_stack:
             self._leave(Leave("closed"))
             return
-        if isinstance(self.screen, Question) or self.live_screen.waits_for_end:
+        if isinstance(self.screen, Question) or self.live_screen.quit_flow.waits_for_end:
             self._stop_and_leave()
             return
         if self.screen is not self.live_screen:
             self.pop_screen()
-        self.live_screen.ask_to_leave()
+        self.live_screen.quit_flow.ask_to_leave()
 
     def screen_of_commands(self, screen: Screen[Any]) -> Any:
         """Boxes have no commands of their own: the run has."""

@@ -12,11 +12,11 @@ from tui_eval import clock
 from tui_eval.feeds.recorded_feed import NullFeed
 from tui_eval.shipped import shipped
 from tui_eval.tui.app import TuiEvalApp, load_numbers
-from tui_eval.tui.base.dialogs.leave_question import Leave
+from tui_eval.tui.base.dialogs.prompts import Leave
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.preferences import Preferences
 from tui_eval.tui.home.screen import HomeScreen
-from tui_eval.tui.run.screen import LiveScreen
+from tui_eval.tui.run.screen import RunScreen
 from tui_eval.tui.run.session import begin
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class HomeApp(TuiEvalApp):
         self.home = HomeScreen(desk, now, compare, configure)
         self.watches = False
         self._form_before: Screen[Any] | None = None
-        self._asked_before: LiveScreen.RunAgain | None = None
+        self._asked_before: RunScreen.RunAgain | None = None
         self._starting: asyncio.Task[None] | None = None
         self._let_go: set[asyncio.Task[None]] = set()
 
@@ -116,18 +116,18 @@ class HomeApp(TuiEvalApp):
         super()._become_suite()
         self.live_screen.over_home = True
 
-    def on_live_screen_left(self, message: LiveScreen.Left) -> None:
+    def on_run_screen_left(self, message: RunScreen.Left) -> None:
         """Goes back home; a run that goes on does so without this screen."""
         message.prevent_default()  # the handler of the app that ends with its run
         self._go_home(message.leave)
 
-    def on_steering_screen_run_again(self, message: LiveScreen.RunAgain) -> None:
+    def on_run_screen_run_again(self, message: RunScreen.RunAgain) -> None:
         """Opens the run anew, with an engine that goes on with it."""
         message.prevent_default()
         self._go_home(Leave("closed"))
         self._run_again(message)
 
-    def _run_again(self, asked: LiveScreen.RunAgain) -> None:
+    def _run_again(self, asked: RunScreen.RunAgain) -> None:
         self._watch(self._start_feed(asked.request))
         self._asked_before = asked
         self.live_screen.first_row = asked.row
@@ -149,7 +149,7 @@ class HomeApp(TuiEvalApp):
 
     def _go_home(self, leave: Leave) -> None:
         feed, starting, live, path = self.feed, self._starting, self.live_screen, self._path
-        at_work = live.at_work
+        at_work = live.status.at_work
         self.watches = False
         self._turn_to(NullFeed())
         while self.screen is not self.home:
@@ -171,7 +171,7 @@ class HomeApp(TuiEvalApp):
         self,
         feed: Feed,
         starting: asyncio.Task[None] | None,
-        live: LiveScreen,
+        live: RunScreen,
         leave: Leave,
         save: str,
     ) -> None:

@@ -9,8 +9,6 @@ from textual.geometry import Size
 from textual.screen import Screen
 from textual.widget import Widget
 
-from tui_eval.tui.base.keys.key_line import KeyLine
-
 WIDTHS = [(0, "-narrow"), (100, "-normal"), (170, "-wide")]
 HEIGHTS = [(0, "-short"), (34, "-tall")]
 """Classes of a screen, from so many columns or lines on."""
@@ -23,21 +21,29 @@ def size_classes(size: Size) -> list[str]:
     return [max(point for point in points if count >= point[0])[1] for count, points in cells]
 
 
-class ZoomingScreen(Screen[Any]):
-    """A screen whose `grid` lays its panes out; a narrow one shows one of them anyway."""
+class Zoom:
+    """Gives the whole screen to one pane; a narrow screen shows one of them anyway.
 
-    grid: Widget
-    keys: KeyLine
-    now: Callable[[], float]
+    Args:
+        grid: Lays the panes out.
+        changed: Called when something else is shown.
+        say: Shows a message.
+    """
 
-    def _update_keys(self) -> None:
-        """Shows the keys that work now."""
-        raise NotImplementedError
+    def __init__(
+        self,
+        screen: Screen[Any],
+        grid: Widget,
+        changed: Callable[[], None],
+        say: Callable[[str], None],
+    ) -> None:
+        self.screen, self.grid = screen, grid
+        self.changed, self.say = changed, say
 
     @property
     def can_zoom(self) -> bool:
         """Whether the pane with the focus would have more room."""
-        return not self.has_class("-narrow")
+        return not self.screen.has_class("-narrow")
 
     @property
     def is_zoomed(self) -> bool:
@@ -45,7 +51,7 @@ class ZoomingScreen(Screen[Any]):
         return self.can_zoom and self.grid.has_class("-zoomed")
 
     @property
-    def zoom_word(self) -> str:
+    def word(self) -> str:
         """What the key does, in a word; empty where it does nothing."""
         return ("unzoom" if self.is_zoomed else "zoom") if self.can_zoom else ""
 
@@ -53,6 +59,6 @@ class ZoomingScreen(Screen[Any]):
         """Gives the whole screen to the pane with the focus, or takes it back."""
         if self.can_zoom:
             self.grid.toggle_class("-zoomed")
-            self._update_keys()
+            self.changed()
         else:
-            self.keys.say(ONE_PANE, self.now())
+            self.say(ONE_PANE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -23,7 +23,7 @@ from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
-from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, ZoomingScreen
+from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, Zoom
 from tui_eval.tui.base.lines.pane_tabs import PaneTabs, Tab
 from tui_eval.tui.base.look.ink import EMPTY, Line
 from tui_eval.tui.base.preferences import drawn_every
@@ -51,7 +51,7 @@ SETTINGS = "Settings that differ"
 PAIRED_BY = "Examples are paired by what they ask: prompt, answer and info."
 
 
-class CompareRuns(ComparedScreen[None], ZoomingScreen):
+class CompareRuns(ComparedScreen[None]):
     """Reads runs in a thread and shows each beside the first; esc and q leave it.
 
     Args:
@@ -85,6 +85,11 @@ class CompareRuns(ComparedScreen[None], ZoomingScreen):
         self.keys = KeyLine(id="keys")
         self.panes: list[Widget] = [self.examples, self.numbers, self.settings]
         self.grid = Container(id="compare", classes="-in-1")
+        self.zoom = Zoom(self, self.grid, self._update_keys, self._say)
+
+    def controllers(self) -> Iterable[object]:
+        """What this screen can do, but for its panes."""
+        return (self.zoom,)
 
     def compose(self) -> ComposeResult:
         """The runs on top, the panes, the keys."""
@@ -235,7 +240,7 @@ class CompareRuns(ComparedScreen[None], ZoomingScreen):
             "open": "transcripts" if self.examples.shown else "",
             "sort": "sort" if self.examples.shown and has_list else "",
             "next_pane(1)": "pane" if self.found is not None else "",
-            "zoom": self.zoom_word if self.found is not None else "",
+            "zoom": self.zoom.word if self.found is not None else "",
             "copy": "copy" if self.found is not None else "",
             "export": "export" if self.found is not None else "",
             "read_elsewhere(False)": "pager" if self.found is not None else "",
@@ -377,8 +382,8 @@ class CompareRuns(ComparedScreen[None], ZoomingScreen):
         """Cancels the reading; out of the zoom, to all examples, to the examples, then away."""
         if not self.reading.over:
             self.reading.cancel()
-        elif self.is_zoomed:
-            self.action_zoom()
+        elif self.zoom.is_zoomed:
+            self.zoom.action_zoom()
         elif self.focused is not self.examples:
             self.action_pane(1)
         elif self.examples.only:

@@ -10,7 +10,7 @@ from typing import Any
 
 from tui_eval.config.draft import Draft
 from tui_eval.config.eval_document import Place
-from tui_eval.tui.base.dialogs.leave_question import STAY, Asked, Choice, Leave
+from tui_eval.tui.base.dialogs.prompts import STAY, Choice, Leave, Prompt
 from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
 from tui_eval.tui.form.backend import FormBackend, Offer
@@ -90,7 +90,7 @@ class DraftFilesScreen(DrawnScreen[dict[str, Any] | None]):
         going = Choice(word[0], word, "what was typed is lost", Leave("closed"))
         saving = Choice("w", f"save and {word}", "", Leave("closed", save=True))
         text = ["It has not been run, and the TOML has not been saved."]
-        asked = Asked(title, text, [STAY, saving, going])
+        asked = Prompt(title, text, [STAY, saving, going])
         self.app.push_screen(Question(lambda: asked), answered)
 
     async def _load_file(self, path: Path) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -12,26 +12,32 @@ from textual.message import Message
 from textual.widget import Widget
 
 from tui_eval.text.stages import waits_text
-from tui_eval.tui.base.dialogs.leave_question import Leave
+from tui_eval.tui.base.dialogs.prompts import Leave, Prompts
 from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
-from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, ZoomingScreen, size_classes
+from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, Zoom, size_classes
 from tui_eval.tui.base.lines.panes import Panes
+from tui_eval.tui.base.terminal.drawing import DrawnScreen
 from tui_eval.tui.base.terminal.keys_in_turn import focus_once_drawn
+from tui_eval.tui.run.annotations import Annotations
 from tui_eval.tui.run.commands import GROUPS
-from tui_eval.tui.run.finding import FindingScreen
+from tui_eval.tui.run.copy_export import CopyExport
 from tui_eval.tui.run.header import Header
-from tui_eval.tui.run.leavable import LeavableScreen
 from tui_eval.tui.run.log.log_pane import LogPane
+from tui_eval.tui.run.navigation import Navigation
 from tui_eval.tui.run.numbers.metrics_panel import MetricsPanel
 from tui_eval.tui.run.numbers.reward_panel import RewardPanel
 from tui_eval.tui.run.pane_words import told_otherwise, words_for
-from tui_eval.tui.run.passing_on import PassingOnScreen
-from tui_eval.tui.run.reading import ReadingScreen
+from tui_eval.tui.run.quit_flow import QuitFlow
+from tui_eval.tui.run.rerun import RerunFlow
 from tui_eval.tui.run.rollouts.rollout_list import RolloutList
+from tui_eval.tui.run.saving import Saving
 from tui_eval.tui.run.session import RunSession
+from tui_eval.tui.run.shown_rollout import ShownRollout
+from tui_eval.tui.run.status import RunStatus
+from tui_eval.tui.run.steering import Steering, at_most
 from tui_eval.tui.run.titles import reward_title, rollouts_title, story_title
 from tui_eval.tui.run.trajectory_pane import Trajectory
 
@@ -49,7 +55,7 @@ NO_CLOCK_S = 15
 NO_ROWS = "None of its lines can be read; {} says why."
 
 
-class LiveScreen(PassingOnScreen, ReadingScreen, FindingScreen, LeavableScreen, ZoomingScreen):
+class RunScreen(DrawnScreen[None]):
     """Five panes over one fold; `refresh_run` draws what changed since it was called last.
 
     Commands that concern all that the engine does go to `root`: the feed of the first run.
@@ -58,7 +64,8 @@ class LiveScreen(PassingOnScreen, ReadingScreen, FindingScreen, LeavableScreen, 
     scopes: ClassVar[tuple[Scope, ...]] = ("run",)
     groups: ClassVar[tuple[str, ...]] = GROUPS
     noun: ClassVar[str] = "run"
-    grid: Panes
+    listed: ClassVar[Scope] = "list"
+    """Commands of the list, which the palette has from every pane."""
     BINDINGS: ClassVar[list[BindingType]] = bindings("run")
     HORIZONTAL_BREAKPOINTS = WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
@@ -70,12 +77,24 @@ class LiveScreen(PassingOnScreen, ReadingScreen, FindingScreen, LeavableScreen, 
             super().__init__()
             self.leave = leave
 
+    class RunAgain(Message):
+        """Rollouts of a run that nobody works on are to run again, or those of a suite.
+
+        Args:
+            request: For an engine: see `config.plan.Request`.
+            row: The rollout to select; -1 for one that runs.
+        """
+
+        def __init__(self, request: dict[str, Any], row: int = -1) -> None:
+            super().__init__()
+            self.request = request
+            self.row = row
+
     def __init__(self, run: RunSession, now: Callable[[], float], saved: bool) -> None:
         super().__init__()
         self.root = run.feed
         self.now = now
         self.saved = saved
-        self.asked_pause: bool | None = None
         self.over_home = False
         """Whether leaving leads back to the list of runs, where nothing gets lost."""
         self.first_row = -1
@@ -96,7 +115,24 @@ class LiveScreen(PassingOnScreen, ReadingScreen, FindingScreen, LeavableScreen, 
         order = [*first, self.reward, self.log_pane]
         self.grid = Panes(self.panes, order, self.log_pane, id="panes")
         self.first_focus: Widget = self.rollouts
-        self.open_notebook()
+        self._drawn: tuple[int, tuple[int, int], int] | None = None
+        self.status = RunStatus(self)
+        self.prompts = Prompts(self)
+        self.annotations = Annotations(self)
+        self.shown = ShownRollout(self)
+        self.copy_export = CopyExport(self)
+        self.navigation = Navigation(self)
+        self.steering = Steering(self, self.prompts)
+        self.rerun = RerunFlow(self, self.prompts)
+        self.saving = Saving(self)
+        self.quit_flow = QuitFlow(self, self.prompts)
+        self.zoom = Zoom(self, self.grid, self.update_keys, self.say)
+        self.annotations.open()
+
+    def controllers(self) -> Iterable[object]:
+        """What this screen can do, but for its panes."""
+        yield from (self.annotations, self.copy_export, self.navigation, self.steering)
+        yield from (self.rerun, self.saving, self.quit_flow, self.zoom)
 
     def _hold(self, run: RunSession) -> None:
         self.feed, self.state = run.feed, run.state
@@ -110,9 +146,13 @@ class LiveScreen(PassingOnScreen, ReadingScreen, FindingScreen, LeavableScreen, 
         self.numbers.show_run(run.state)
         self.log_pane.show_log(run.feed)
         self.rollouts.pill = ""
-        self._reading = -1
-        self.open_notebook()
-        self._show_selected()
+        self.shown.forget()
+        self.annotations.open()
+        self.shown.show_selected()
+
+    def say(self, text: str) -> None:
+        """Shows a message in place of the keys for a while."""
+        self.keys.say(text, self.now())
 
     def compose(self) -> ComposeResult:
         """Two lines on top, the panes, the keys; the first frame has its final layout already."""
@@ -125,17 +165,29 @@ class LiveScreen(PassingOnScreen, ReadingScreen, FindingScreen, LeavableScreen, 
         """Draws the first frame: there is no run yet."""
         self.set_focus(self.first_focus)
         self.story.empty = self.reward.empty = ((("no rollout yet", "faint"),),)
-        self.screen_layout_refresh_signal.subscribe(self, lambda _: self._retitle())
-        self._retitle()
-        self._update_keys()
+        self.screen_layout_refresh_signal.subscribe(self, lambda _: self.retitle())
+        self.retitle()
+        self.update_keys()
         for view in (self.header, self.story, self.reward):
             view.update()
 
     def take(self, event: ev.Event) -> None:
         """Takes in one event of the root, which the fold has already seen."""
-        super().take(event)
-        if type(event).__name__ == "GateMoved":
-            self.asked_pause = None
+        kind, of = type(event).__name__, cast(Any, event)  # its class is loaded later than this
+        match kind:
+            case "GateMoved":
+                self.steering.asked_pause = None
+            case "CommandAnswered":
+                self.say(of.text)
+            case "LimitMoved":
+                self.header.asked_limit = None
+                self.say(at_most(of.max_concurrent))
+            case "Noticed" if not self.feed.live:
+                self.say(of.text)
+            case "RunFinished" if of.status == "failed":
+                why = f"; {key_for('run.numbers')} says why" if self.noun == "run" else ""
+                on = f"{key_for('run.rerun')} goes on with it"
+                self.say(f"The {self.noun} failed{why}. What finished is on disk, and {on}.")
 
     def fold(self, deadline: float) -> bool:
         """Folds what other feeds tell that this screen owns; returns whether all of it was."""
@@ -147,58 +199,40 @@ class LiveScreen(PassingOnScreen, ReadingScreen, FindingScreen, LeavableScreen, 
     def refresh_run(self) -> None:
         """Draws what changed; with nothing new it draws only clocks, once a second."""
         state, now = self.state, self.now()
-        clock = int(now) if self.goes_on or self.at_work else -int(now / NO_CLOCK_S)
+        clock = int(now) if self.status.is_live or self.status.at_work else -int(now / NO_CLOCK_S)
         drawn = (state.changed, self.reader.version, clock)
         if drawn == self._drawn:
             self.keys.expire(now)
             return
         self._drawn = drawn
-        self.read_notes()
-        self.follow_question()
-        self.header.asked_pause = self.asked_pause
+        self.annotations.read()
+        self.quit_flow.update()
+        self.header.asked_pause = self.steering.asked_pause
         if state.total and self.reader.row < 0:
-            self._first_rollout()
+            self.shown.show_first()
         elif state.run is not None and not state.total:
             self.story.show(None, anew=self.story.rollout is not None)
             bad = state.unreadable_lines
             why = NO_ROWS.format(key_for("run.log"))
             self.story.empty = (((why, "bad"),),) if bad else FOLLOWED
         if self.reader.row >= 0:
-            self._go_on(now)
+            self.shown.follow(now)
             is_gone = self.rollouts.row >= state.total
             now_read = self.reader.rollout
             if is_gone or (now_read is not None and now_read is not self.story.rollout):
-                self._show_selected()  # it runs again, or its file was written anew
+                self.shown.show_selected()  # it runs again, or its file was written anew
                 self._drawn = drawn
         self.story.note = waits_text(state, self.reader.row, now)
         self.story.is_over = bool(state.end)
         for view in (self.header, self.rollouts, self.story, self.numbers):
             view.update()
-        self._show_reward()
-        self._retitle()
-        self._update_keys()
+        self.shown.show_reward()
+        self.retitle()
+        self.update_keys()
 
-    @property
-    def _is_finishing(self) -> bool:
-        """Whether all is done and the engine has not said so yet."""
-        return 0 < self.state.total == self.state.finished
-
-    @property
-    def _is_paused(self) -> bool:
-        """Whether the gate is closed, or was asked to close and has not answered yet."""
-        return not self.state.gate_open if self.asked_pause is None else self.asked_pause
-
-    @property
-    def _is_saved(self) -> bool:
-        """Whether the run is kept without being asked for, as the caller or the run itself says."""
-        kept = self.copied and not self.goes_on
-        return kept or (self.saved and (self.state.run is None or self.state.run.saved))
-
-    @property
-    def _on_disk(self) -> str:
-        if not self.state.total:
-            return "It is just beginning: how much is on disk is not known yet."
-        return f"{self.state.finished:,} of {self.state.total:,} rollouts are on disk."
+    def draw_anew(self) -> None:
+        """Everything is drawn next time."""
+        self._drawn = None
 
     def on_rollout_list_selected(self, message: RolloutList.Selected) -> None:
         """Another rollout was selected."""
@@ -206,7 +240,7 @@ class LiveScreen(PassingOnScreen, ReadingScreen, FindingScreen, LeavableScreen, 
             self.follower.switch(False)
         if message.row != self.rollouts.row or message.row == self.reader.row:
             return
-        self._turn_to(message.row)
+        self.shown.turn_to(message.row)
         self.refresh_run()
 
     def on_line_view_scrolled_back(self) -> None:
@@ -217,21 +251,21 @@ class LiveScreen(PassingOnScreen, ReadingScreen, FindingScreen, LeavableScreen, 
 
     def on_rollout_list_follow_wanted(self) -> None:
         """Goes to the newest rollout and follows; to the last one where none runs."""
-        if self.goes_on:
+        if self.status.is_live:
             self._follow(True)
         else:
             self.rollouts.select_line(self.rollouts.count() - 1)
 
     def on_arranged_list_rearranged(self) -> None:
         """Other rollouts are listed, other notes are known, or a filter is typed."""
-        self._show_reward()
-        self._retitle()
-        self._update_keys()
+        self.shown.show_reward()
+        self.retitle()
+        self.update_keys()
 
-    def on_log_pane_retitled(self) -> None:
+    def on_log_paneretitled(self) -> None:
         """Another level, something is searched for, or enter does something else."""
-        self._retitle()
-        self._update_keys()
+        self.retitle()
+        self.update_keys()
 
     def on_rollout_list_opened(self) -> None:
         """Goes on reading in the trajectory."""
@@ -249,11 +283,12 @@ class LiveScreen(PassingOnScreen, ReadingScreen, FindingScreen, LeavableScreen, 
         self._drawn = None
         self.refresh_run()
 
-    def _retitle(self) -> None:
-        going = self.goes_on and self.state.run is not None
+    def retitle(self) -> None:
+        """Names the panes anew."""
+        going = self.status.is_live and self.state.run is not None
         following = self.follower.on and going
         row, rooms = self.reader.row, self.grid.rooms(self.story)
-        note = self.notebook.get(max(row, 0))
+        note = self.annotations.notebook.get(max(row, 0))
         story = story_title(self.state, row, self.reader.rollout, self.now(), rooms, note)
         titles = (
             rollouts_title(following, going, self.rollouts.listing.sorting),
@@ -273,7 +308,7 @@ class LiveScreen(PassingOnScreen, ReadingScreen, FindingScreen, LeavableScreen, 
 
     def on_trajectory_searched(self) -> None:
         """Something is looked for, or not any more, or enter does something else."""
-        self._update_keys()
+        self.update_keys()
 
     @property
     def pane_scope(self) -> Scope:
@@ -281,11 +316,12 @@ class LiveScreen(PassingOnScreen, ReadingScreen, FindingScreen, LeavableScreen, 
         pane = getattr(self.focused, "id", None) or ""
         return SCOPES.get(pane, pane)
 
-    def _update_keys(self) -> None:
-        going = self.goes_on and self.state.run is not None
-        can_pause = self.at_work and (going or self.root is not self.feed)
+    def update_keys(self) -> None:
+        """Shows the keys that work now."""
+        going = self.status.is_live and self.state.run is not None
+        can_pause = self.status.at_work and (going or self.root is not self.feed)
         self.keys.words = {
-            "pause": ("resume" if self._is_paused else "pause") if can_pause else "",
+            "pause": ("resume" if self.steering.is_paused else "pause") if can_pause else "",
             "follow": ("stay" if self.follower.on else "follow") if going else "",
             "open": "open" if self.state.total else "",
             "limit(1)": "concurrency" if can_pause else "",
@@ -293,9 +329,9 @@ class LiveScreen(PassingOnScreen, ReadingScreen, FindingScreen, LeavableScreen, 
             "enter": self.numbers.enter_word,
             "compare": "compare" if self.rollouts.lines.mark >= 0 else "",
             "error(1)": "next error" if self.state.errors else "",
-            "zoom": self.zoom_word,
-            "rerun": "rerun" if self.state.errors else "go on" if self._is_resumable else "",
-            "leave": self._leave_word,
+            "zoom": self.zoom.word,
+            "rerun": self.rerun.word,
+            "leave": self.quit_flow.word,
         } | words_for(self.state, self.focused)
         self.keys.scopes = (*self.scopes, "view", self.pane_scope)
         if self.rollouts.entry.is_open or self._is_searching:
@@ -308,7 +344,7 @@ class LiveScreen(PassingOnScreen, ReadingScreen, FindingScreen, LeavableScreen, 
         """Shows the pane that has the focus where there is room for one only."""
         if self.focused in self.panes:
             self.grid.enter(self.panes.index(self.focused) + 1)
-        self._update_keys()
+        self.update_keys()
 
     def action_pane(self, number: int) -> None:
         """Goes to a pane."""
@@ -322,44 +358,27 @@ class LiveScreen(PassingOnScreen, ReadingScreen, FindingScreen, LeavableScreen, 
 
     def action_back(self) -> None:
         """Lets go of the mark in the list; else out of the zoom, then to the list."""
-        if self.let_go_of_mark():
+        if self.annotations.let_go_of_mark():
             return
-        if self.is_zoomed:
-            self.action_zoom()
+        if self.zoom.is_zoomed:
+            self.zoom.action_zoom()
         elif self.over_home and self.focused is self.panes[0]:
-            self.action_leave()
+            self.quit_flow.action_leave()
         else:
             self.action_pane(1)
 
     def action_follow(self) -> None:
         """Follows the newest rollout, or stays where it is."""
-        if self.goes_on:
+        if self.status.is_live:
             self._follow(not self.follower.on)
         else:
-            self._say(self._why_not("follow"))
-
-    def action_pause(self) -> None:
-        """Closes the engine's gate, or opens it."""
-        if not self.at_work:
-            why = self._why_not("pause") if self.noun == "run" else ""
-            ended = f"The {self.noun} has ended: there is nothing to pause."
-            self.keys.say(why or ended, self.now())
-            return
-        from tui_eval.commands import Pause, Resume
-
-        paused = self._is_paused
-        self.asked_pause = not paused
-        self.root.send(Resume() if paused else Pause())
-        self._drawn = None
-        self.refresh_run()
+            self.say(self.status.why_not("follow"))
 
     def action_help(self) -> None:
         """Shows the keys."""
         from tui_eval.tui.base.keys.help import Help
 
-        others = told_otherwise(self.keys.words, self.leaving, self.goes_on, self.at_work)
+        others = told_otherwise(
+            self.keys.words, self.quit_flow.help_text, self.status.is_live, self.status.at_work
+        )
         self.app.push_screen(Help(self.groups, here=self.pane_scope, others=others))
-
-    def leave_with(self, leave: Leave) -> None:
-        """Tells the app how to leave."""
-        self.post_message(self.Left(leave))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.events import OUT_OF_BUDGET
 from tui_eval.text.figures import plural
-from tui_eval.tui.base.dialogs.leave_question import STAY, Asked, Choice
+from tui_eval.tui.base.dialogs.prompts import STAY, Choice, Prompt
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.run.titles import STILL_LOADING
 
@@ -50,11 +50,11 @@ def why_not(suite: SuiteState) -> str:
     return ""
 
 
-def asked(suite: SuiteState) -> Asked:
+def prompt_of(suite: SuiteState) -> Prompt:
     """The question whether it is to go on."""
     title = "Run again?" if errored(suite) else "Go on with the suite?"
     if why := why_not(suite):
-        return Asked(title, [why], [STAY._replace(label="back")])
+        return Prompt(title, [why], [STAY._replace(label="back")])
     missing = max(suite.rollouts - sum(one.last.finished for one in suite.evaluations), 0)
     refused = sum(one.last.status == "refused" for one in suite.evaluations)
     counts = {"errored": errored(suite), "missing": missing, "refused": refused}
@@ -70,7 +70,7 @@ def asked(suite: SuiteState) -> Asked:
     copies = f"{key_for('run.copy')} copies its path"
     text.append(f"One of them alone: tui-eval open PATH; {copies}.")
     all_of_it = Choice("g", "go on with all", note or "what has not finished", ALL)
-    return Asked(title, text, [all_of_it, STAY._replace(label="back")])
+    return Prompt(title, text, [all_of_it, STAY._replace(label="back")])
 
 
 def request_of(suite: SuiteState) -> dict[str, Any] | None:

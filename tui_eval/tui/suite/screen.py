@@ -15,27 +15,24 @@ from textual.widget import Widget
 from tui_eval.feeds.recorded_feed import NullFeed
 from tui_eval.fold.rollout_columns import HELD
 from tui_eval.shipped import shipped
-from tui_eval.text.evaluation_words import rollouts_on_disk
-from tui_eval.tui.base.dialogs.leave_question import Asked
 from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
 from tui_eval.tui.base.terminal.keys_in_turn import focus_once_drawn
 from tui_eval.tui.run.rollouts.following import DWELL_S
 from tui_eval.tui.run.rollouts.rollout_list import RolloutList
-from tui_eval.tui.run.screen import NO_CLOCK_S, LiveScreen
+from tui_eval.tui.run.screen import NO_CLOCK_S, RunScreen
 from tui_eval.tui.run.session import RunSession
 from tui_eval.tui.run.titles import following_title
 from tui_eval.tui.suite.blank import Blank
 from tui_eval.tui.suite.commands import GROUPS
+from tui_eval.tui.suite.controllers import SuiteRerun, SuiteStatus, SuiteZoom
 from tui_eval.tui.suite.evaluation_list import EvaluationList
 from tui_eval.tui.suite.header import SuiteHeader
 from tui_eval.tui.suite.opened import Opened, place_of
-from tui_eval.tui.suite.resume_request import ALL, NOT_YET, asked, errored, request_of, why_not
 
 if TYPE_CHECKING:
     from tui_eval import events as ev
-    from tui_eval.commands import Rerun
     from tui_eval.feeds.feed import OpenFeed
     from tui_eval.fold.suite_state import SuiteState
 
@@ -45,7 +42,7 @@ AGAIN_S = 1.0
 """How long after a run could not be joined it is tried again."""
 
 
-class SuiteScreen(LiveScreen):
+class SuiteScreen(RunScreen):
     """A live screen under a list. Each evaluation has a feed of its own, which this screen owns.
 
     Textual calls handlers of messages of both classes; those here only add to the other's.
@@ -70,9 +67,12 @@ class SuiteScreen(LiveScreen):
         saved: bool,
     ) -> None:
         self._no_run = RunSession(NullFeed())
+        self.suite = suite
         super().__init__(self._no_run, now, saved)
         self.root = root.feed
-        self.suite = suite
+        self.status = SuiteStatus(self)
+        self.rerun = SuiteRerun(self, self.prompts)
+        self.zoom = SuiteZoom(self)
         self.opened = Opened(open_feed)
         self.follows = True
         self.top = SuiteHeader(suite, now, id="top")
@@ -84,7 +84,7 @@ class SuiteScreen(LiveScreen):
         self._drawn_suite: tuple[object, ...] = ()
         self._rests_at = 0.0
         self._over_at = self._covered_at = -math.inf
-        self._is_blank: bool | None = None
+        self.is_blank: bool | None = None
         self._left_pane: tuple[int, Widget] | None = None
 
     def compose(self) -> ComposeResult:
@@ -102,7 +102,7 @@ class SuiteScreen(LiveScreen):
         if type(event).__name__ == "SuiteStarted":
             self.evaluations.styles.max_height = self.evaluations.count() + 2
         elif type(event).__name__ == "Noticed":
-            self.keys.say(self.suite.notices[-1][1], self.now())
+            self.say(self.suite.notices[-1][1])
 
     def _take_of_run(self, event: ev.Event) -> None:
         """What an evaluation tells that concerns all of them."""
@@ -117,32 +117,6 @@ class SuiteScreen(LiveScreen):
         """Leaves every evaluation."""
         await self.opened.close()
 
-    @property
-    def at_work(self) -> bool:
-        """Whether an engine is at work on the suite."""
-        return self.root.live and self.suite.end is None
-
-    @property
-    def limit(self) -> int | None:
-        """Rollouts in flight at most, of all evaluations; 0 for no limit, None for not known."""
-        return self.suite.started.max_concurrent if self.suite.started is not None else None
-
-    @property
-    def _is_finishing(self) -> bool:
-        return self.suite.over == len(self.suite.evaluations)
-
-    @property
-    def _is_paused(self) -> bool:
-        return not self.suite.gate_open if self.asked_pause is None else self.asked_pause
-
-    @property
-    def _is_saved(self) -> bool:
-        return self.saved and all(one.last.saved for one in self.suite.evaluations)
-
-    @property
-    def _on_disk(self) -> str:
-        return rollouts_on_disk(self.suite)
-
     def refresh_run(self) -> None:
         """Draws what changed of the suite, then of the evaluation that is shown."""
         now = self.now()
@@ -151,25 +125,25 @@ class SuiteScreen(LiveScreen):
         self._turn_blank()
         self.header.skipped = int(self.header.size.height == 1)
         fault = self.state.end.text if self.state.end is not None else ""
-        self.top.live, self.top.asked_pause = self.root.live, self.asked_pause
+        self.top.live, self.top.asked_pause = self.root.live, self.steering.asked_pause
         shut = [run.state for run in self.opened if not run.state.gate_open]
         self.top.held = sum(state.by_stage[HELD] for state in shut)
         self.top.in_flight = sum(state.in_flight for state in shut)
         self.blank.place, self.blank.fault = self.evaluations.place, fault
-        how = (self._told, self.follows, self.root.live, self.asked_pause)
+        how = (self._told, self.follows, self.root.live, self.steering.asked_pause)
         gate = (self.top.held, self.top.in_flight)
-        clock = int(now) if self.at_work else -int(now / NO_CLOCK_S)
+        clock = int(now) if self.status.at_work else -int(now / NO_CLOCK_S)
         drawn = (how, gate, self.blank.place, fault, clock)
         if drawn != self._drawn_suite:
             self._drawn_suite = drawn
             self.grid.entitle(self.evaluations, self._list_title())
             for view in (self.top, self.evaluations, self.blank):
                 view.update()
-            self._drawn = None
+            self.draw_anew()
         super().refresh_run()
 
     def _list_title(self) -> Content:
-        how = following_title(self.follows) if self.at_work else ""
+        how = following_title(self.follows) if self.status.at_work else ""
         return Content.assemble(f" {key_for('suite.evaluations')} Evaluations", how, " ")
 
     def _follow_on(self, now: float) -> None:
@@ -216,9 +190,9 @@ class SuiteScreen(LiveScreen):
     def _turn_blank(self) -> None:
         """Says how the evaluation stands where it has no run to show; focus comes back later."""
         is_blank = self.state.run is None
-        if is_blank == self._is_blank:
+        if is_blank == self.is_blank:
             return
-        self._is_blank = is_blank
+        self.is_blank = is_blank
         place, focused = self.evaluations.place, self.focused
         if is_blank and focused in self.panes:
             self._left_pane = (place, focused)
@@ -253,7 +227,7 @@ class SuiteScreen(LiveScreen):
 
     def on_evaluation_list_follow_wanted(self) -> None:
         """Goes to the running evaluation and follows; to the last one where none runs."""
-        if self.at_work:
+        if self.status.at_work:
             self._follow_evaluations(True)
         else:
             self.evaluations.select(len(self.suite.evaluations) - 1)
@@ -273,17 +247,14 @@ class SuiteScreen(LiveScreen):
             self._over_at = -math.inf  # at once, not after a moment
         self.refresh_run()
 
-    def _update_keys(self) -> None:
-        super()._update_keys()
-        if self._is_blank:
+    def update_keys(self) -> None:
+        super().update_keys()
+        if self.is_blank:
             self.keys.words["next_pane(1)"] = ""
-        if not self.goes_on:
-            again = "" if self.at_work or why_not(self.suite) else "rerun"
-            self.keys.words["rerun"] = again if errored(self.suite) else again and "go on"
         self.keys.words["switch_list"] = "list" if self.has_class("-no-list") else "hide list"
         if self.focused is self.evaluations:
-            follow = ("stay" if self.follows else "follow") if self.at_work else ""
-            enter = "" if self._is_blank else "rollouts"
+            follow = ("stay" if self.follows else "follow") if self.status.at_work else ""
+            enter = "" if self.is_blank else "rollouts"
             self.keys.words |= {"follow": follow, "error(1)": "", "enter": enter}
         self.keys.tick(self.now())
 
@@ -297,10 +268,10 @@ class SuiteScreen(LiveScreen):
         if number == 0:
             self.remove_class("-no-list")
             if self.grid.has_class("-zoomed"):
-                self.action_zoom()
+                self.zoom.action_zoom()
             focus_once_drawn(self, self.evaluations)
-        elif self._is_blank:
-            self.keys.say("This evaluation has nothing to show yet.", self.now())
+        elif self.is_blank:
+            self.say("This evaluation has nothing to show yet.")
         else:
             self.remove_class("-list")
             super().action_pane(number)
@@ -318,29 +289,6 @@ class SuiteScreen(LiveScreen):
         if self._left_pane is not None:
             self._left_pane = (self.evaluations.place, self._left_pane[1])
 
-    def _why_no_rerun(self) -> str:
-        if self.goes_on:
-            return super()._why_no_rerun()
-        if self.at_work:
-            one = self.suite.evaluations[self.evaluations.place]
-            has_rows = one.is_over or self.state.run is not None
-            return NOT_YET if has_rows else "Nothing of this evaluation has begun."
-        return why_not(self.suite)
-
-    def _rerun_asked(self, row: int) -> Asked:
-        if self.goes_on or self.at_work:
-            return super()._rerun_asked(row)
-        return asked(self.suite)
-
-    def _rerun(self, command: Rerun | str | None) -> None:
-        if command == ALL:
-            if (request := request_of(self.suite)) is not None:
-                self.post_message(self.RunAgain(request))
-        elif command is not None and not self.goes_on:  # it ended while that was answered
-            self._say(self._why_no_rerun())
-        else:
-            super()._rerun(command)
-
     def action_switch_list(self) -> None:
         """Hides the list, or shows it again."""
         if self.has_class("-no-list"):
@@ -349,46 +297,25 @@ class SuiteScreen(LiveScreen):
         was_there = self.focused is self.evaluations
         self.remove_class("-list")
         self.add_class("-no-list")
-        if was_there and not self._is_blank:
+        if was_there and not self.is_blank:
             self.action_pane(1)
-
-    @property
-    def can_zoom(self) -> bool:
-        """Whether there is a pane that would have the place of the list, or the list all of it."""
-        return self.focused is self.evaluations or not self._is_blank
-
-    @property
-    def is_zoomed(self) -> bool:
-        """Whether the list or a pane has the whole screen."""
-        if self.focused is self.evaluations:
-            return self.has_class("-list")
-        return self.grid.has_class("-zoomed")
-
-    def action_zoom(self) -> None:
-        """Gives the whole screen to the list or the pane with the focus, or takes it back."""
-        if self.focused is self.evaluations:
-            self.toggle_class("-list")
-            self._update_keys()
-        elif not self._is_blank:
-            self.set_class(not self.grid.has_class("-zoomed"), "-pane")
-            super().action_zoom()
 
     def action_back(self) -> None:
         """Lets go of the mark in the rollouts; else out of the zoom, to them, then to the list."""
-        if self.let_go_of_mark():
+        if self.annotations.let_go_of_mark():
             return
         if self.focused is self.evaluations:
             self.remove_class("-list")
         elif self.grid.has_class("-zoomed"):
-            self.action_zoom()
+            self.zoom.action_zoom()
         else:
-            self.action_pane(0 if self.focused is self.rollouts or self._is_blank else 1)
+            self.action_pane(0 if self.focused is self.rollouts or self.is_blank else 1)
 
     def action_follow(self) -> None:
         """Follows the newest rollout from the panes, the running evaluation from the list."""
-        if self.focused is not self.evaluations and self.goes_on:
+        if self.focused is not self.evaluations and self.status.is_live:
             super().action_follow()
-        elif self.at_work:
+        elif self.status.at_work:
             self._follow_evaluations(not self.follows)
         else:
-            self.keys.say("The suite has ended: there is nothing to follow.", self.now())
+            self.say("The suite has ended: there is nothing to follow.")

@@ -14,7 +14,7 @@ from textual.message import Message
 from tui_eval.errors import Fault
 from tui_eval.printable import printable
 from tui_eval.tui.base.dialogs.dialog import Dialog
-from tui_eval.tui.base.dialogs.leave_question import Asked, Choice
+from tui_eval.tui.base.dialogs.prompts import Choice, Prompt
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.look.ink import EMPTY, Line, left
 from tui_eval.tui.base.look.wrap import shown_lines
@@ -36,17 +36,17 @@ class Choices(LineView):
             super().__init__()
             self.choice = choice
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: Prompt) -> None:
         super().__init__()
         self.cursor = 0
         self._put(asked)
 
-    def _put(self, asked: Asked) -> None:
+    def _put(self, asked: Prompt) -> None:
         self._asked = asked
         self._text, self.choices = asked.text, asked.choices
         self.border_title = Content(printable(asked.title))
 
-    def show(self, asked: Asked) -> None:
+    def show(self, asked: Prompt) -> None:
         """Shows what is asked now; the cursor stays on its answer, else goes to the last one."""
         if asked == self._asked:
             return
@@ -115,7 +115,7 @@ class Choices(LineView):
 def closing_question(title: str, text: str) -> Question:
     """A text that has to be read, with nothing to choose."""
     closes = Choice("escape", "close", "", None)
-    return Question(lambda: Asked(title, [text], [closes]))
+    return Question(lambda: Prompt(title, [text], [closes]))
 
 
 ACCEPTS = "--accept-changes"
@@ -129,7 +129,7 @@ def refusal_question(title: str, faults: Sequence[Fault]) -> Question:
     text = "\n".join(fault.what for fault in faults)
     accepts = Choice("a", "accept it", "the run goes on all the same", True)
     closes = Choice("escape", "close", "", None)
-    return Question(lambda: Asked(title, ["What is not as it was:", text], [accepts, closes]))
+    return Question(lambda: Prompt(title, ["What is not as it was:", text], [accepts, closes]))
 
 
 class Question(Dialog[Any]):
@@ -139,7 +139,7 @@ class Question(Dialog[Any]):
         ask: What is asked, as things are now.
     """
 
-    def __init__(self, ask: Callable[[], Asked]) -> None:
+    def __init__(self, ask: Callable[[], Prompt]) -> None:
         super().__init__()
         self._ask = ask
         self._box = Choices(ask())

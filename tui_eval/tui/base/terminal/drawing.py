@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from textual._compositor import ChopsUpdate, Compositor
 from textual.geometry import Region
@@ -61,7 +61,25 @@ class ChangedRowsCompositor(Compositor):
 
 
 class DrawnScreen(Screen[ScreenResultType]):
-    """The base of the screens that are looked at for long."""
+    """The base of the screens that are looked at for long.
+
+    What such a screen can do is spread over the controllers that it holds, each with the state of
+    its own: their `action_` methods are those of the screen.
+    """
+
+    def controllers(self) -> Iterable[object]:
+        """The controllers that it holds; of two with the same action the first has it."""
+        return ()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """An action of a controller, by name, as the commands have it."""
+            if name.startswith("action_"):
+                for one in self.controllers():
+                    if (found := getattr(one, name, None)) is not None:
+                        return found
+            raise AttributeError(f"{type(self).__name__} has no {name}")
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)

@@ -7,37 +7,37 @@ from typing import TYPE_CHECKING
 
 from tui_eval.fold.rollout_columns import DONE
 from tui_eval.text.stages import rollout_name
-from tui_eval.tui.run.annotating import AnnotatingScreen
-from tui_eval.tui.run.log.log_pane import LogPane
-from tui_eval.tui.run.reader import Reader
 from tui_eval.tui.run.titles import STILL_LOADING
-from tui_eval.tui.run.trajectory_pane import Trajectory
 
 if TYPE_CHECKING:
     from tui_eval.tui.copying.copyable import Copyable
     from tui_eval.tui.copying.exporting import Part
     from tui_eval.tui.copying.readable import Readable
+    from tui_eval.tui.run.screen import RunScreen
 
 
-class PassingOnScreen(AnnotatingScreen):
-    """A screen on which one rollout of a run is read."""
+class CopyExport:
+    """Copies, exports and reads elsewhere what the screen of a run shows."""
 
-    reader: Reader
-    story: Trajectory
-    log_pane: LogPane
+    def __init__(self, screen: RunScreen) -> None:
+        self._screen = screen
 
     def copyable(self) -> list[Copyable]:
         """What can be copied now: the piece under the cursor first."""
         from tui_eval.tui.copying.copyable import of_example, of_part, of_rollout, of_run
 
-        state, row, run = self.state, self.reader.row, self.state.run
+        state, row, run = self._screen.state, self._screen.reader.row, self._screen.state.run
         if run is None:
             return []
         found: list[Copyable] = []
         if 0 <= row < state.total:
-            part = self.story.selected_part
+            part = self._screen.story.selected_part
             found += of_part(part) if part is not None else ()
-            found.append(of_rollout(state, row, self.reader.rollout, self.notebook.notes))
+            found.append(
+                of_rollout(
+                    state, row, self._screen.reader.rollout, self._screen.annotations.notebook.notes
+                )
+            )
             found += of_example(state, row)
         return [*found, *of_run(run.path)]
 
@@ -45,8 +45,12 @@ class PassingOnScreen(AnnotatingScreen):
         """The rollouts that can be exported: those that are listed, the selected one, all."""
         from tui_eval.tui.copying.exporting import Part, part_of
 
-        state, row, listing = self.state, self.reader.row, self.rollouts.listing
-        mark, finished = self.rollouts.lines.mark, state.finished
+        state, row, listing = (
+            self._screen.state,
+            self._screen.reader.row,
+            self._screen.rollouts.listing,
+        )
+        mark, finished = self._screen.rollouts.lines.mark, state.finished
         found: list[Part] = []
         if listing.order is not None:
             rows = listing.order.rows.tolist()
@@ -67,13 +71,13 @@ class PassingOnScreen(AnnotatingScreen):
         """Asks what to export, and where to."""
         from tui_eval.tui.copying.export_form import offer_export
 
-        run = self.state.run
-        if run is None or not self.state.finished:
+        run = self._screen.state.run
+        if run is None or not self._screen.state.finished:
             nothing = "Nothing has finished yet that could be exported."
-            self._say(STILL_LOADING if self.state.is_loading else nothing)
+            self._screen.say(STILL_LOADING if self._screen.state.is_loading else nothing)
         else:
             name = f"{run.env_id} with {run.model}"
-            offer_export(self, run.path, name, self.exportable(), self._say)
+            offer_export(self._screen, run.path, name, self.exportable(), self._screen.say)
 
     def action_read_elsewhere(self, editor: bool) -> None:
         """Opens the selected piece, rollout or log in the pager or the editor."""
@@ -82,9 +86,11 @@ class PassingOnScreen(AnnotatingScreen):
         try:
             words = program(editor)
         except NoProgramError as error:
-            self._say(f"{error}.")
+            self._screen.say(f"{error}.")
             return
-        self.run_worker(self._read_elsewhere(words, editor), group="elsewhere", exclusive=True)
+        self._screen.run_worker(
+            self._read_elsewhere(words, editor), group="elsewhere", exclusive=True
+        )
 
     async def _read_elsewhere(self, words: list[str], editor: bool) -> None:
         from tui_eval.errors import RefusedError
@@ -93,30 +99,30 @@ class PassingOnScreen(AnnotatingScreen):
         try:
             found = await self._readable(editor)
         except (RefusedError, OSError, ValueError) as error:
-            self._say(f"It cannot be opened: {error}")
+            self._screen.say(f"It cannot be opened: {error}")
             return
         if found is None:
-            self._say("There is nothing to read here yet.")
-        elif fault := read_elsewhere(self.app, words, found.data, found.suffix):
-            self._say(f"{fault}.")
+            self._screen.say("There is nothing to read here yet.")
+        elif fault := read_elsewhere(self._screen.app, words, found.data, found.suffix):
+            self._screen.say(f"{fault}.")
 
     async def _readable(self, editor: bool) -> Readable | None:
         """The log or the piece that has the focus, else the rollout."""
         from tui_eval.tui.copying.readable import log_text, piece_text, rollout_text
 
-        state, row, rollout = self.state, self.reader.row, self.reader.rollout
-        part = self.story.selected_part
-        if self.focused is self.log_pane:
-            return await asyncio.to_thread(log_text, self.feed)
+        screen, state = self._screen, self._screen.state
+        row, rollout, part = screen.reader.row, screen.reader.rollout, screen.story.selected_part
+        if screen.focused is screen.log_pane:
+            return await asyncio.to_thread(log_text, screen.feed)
         if not 0 <= row < state.total:
             return None
-        if self.focused is self.story and part is not None:
+        if screen.focused is screen.story and part is not None:
             return await asyncio.to_thread(piece_text, part, editor)
-        notes = self.notebook.notes
+        notes = screen.annotations.notebook.notes
         return await asyncio.to_thread(rollout_text, state, row, rollout, notes, editor)
 
     def action_copy(self) -> None:
         """Asks what to copy."""
         from tui_eval.tui.copying.copy_menu import offer_copies
 
-        offer_copies(self, self.copyable(), self._say, "run.copy")
+        offer_copies(self._screen, self.copyable(), self._screen.say, "run.copy")

@@ -1,9 +1,14 @@
-"""What leaving the screen means, and what is asked before it."""
+"""Prompts: a question with a few answers, that of leaving above all."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+
+    from tui_eval.tui.base.dialogs.question import Question
 
 
 class Leave(NamedTuple):
@@ -28,7 +33,7 @@ class Choice(NamedTuple):
     answer: Any
 
 
-class Asked(NamedTuple):
+class Prompt(NamedTuple):
     """A question: its title, lines of text, and the answers to choose from."""
 
     title: str
@@ -39,7 +44,7 @@ class Asked(NamedTuple):
 STAY = Choice("escape", "stay", "", None)
 
 
-def leave_question(goes_on: bool, saved: bool, on_disk: str, noun: str) -> Asked:
+def leave_question(goes_on: bool, saved: bool, on_disk: str, noun: str) -> Prompt:
     """What is asked before something is left.
 
     Args:
@@ -50,12 +55,12 @@ def leave_question(goes_on: bool, saved: bool, on_disk: str, noun: str) -> Asked
     """
     choices = leave_choices(goes_on, saved)
     if goes_on:
-        return Asked("Leave while it runs?", [on_disk], choices)
+        return Prompt("Leave while it runs?", [on_disk], choices)
     if saved:
-        return Asked(f"The {noun} has ended", [on_disk], choices)
+        return Prompt(f"The {noun} has ended", [on_disk], choices)
     whose, runs = ("Their", "these runs") if noun == "suite" else ("Its", "this run")
     why = f"{whose} rollouts are on disk, but not among your outputs."
-    return Asked(f"Save {runs}?", [why], choices)
+    return Prompt(f"Save {runs}?", [why], choices)
 
 
 def leave_choices(goes_on: bool, saved: bool) -> list[Choice]:
@@ -80,3 +85,37 @@ def leave_choices(goes_on: bool, saved: bool) -> list[Choice]:
         Choice("n", "no", "deleted after 14 days", Leave("closed")),
         STAY,
     ]
+
+
+class Prompts:
+    """The prompts of a screen; one that is open follows what it is about.
+
+    A prompt closes by an answer alone: one that closed by itself would leave the key of its
+    answer to the screen below.
+    """
+
+    def __init__(self, screen: Screen[Any]) -> None:
+        self._screen = screen
+        self._question: Question | None = None
+
+    def open(self, prompt: Callable[[], Prompt], answered: Callable[[Any], None]) -> None:
+        """Shows a prompt.
+
+        Args:
+            prompt: Makes it, as things are now.
+            answered: Gets the answer.
+        """
+        from tui_eval.tui.base.dialogs.question import Question
+
+        self._question = Question(prompt)
+        self._screen.app.push_screen(self._question, answered)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a prompt waits for its answer."""
+        return self._question is not None and self._question.is_active
+
+    def update(self) -> None:
+        """Shows the open prompt as things are now."""
+        if self._question is not None and self._question.is_active:
+            self._question.follow()

@@ -1,0 +1,70 @@
+"""Saves a run from its screen: flushes it, or copies it somewhere else."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui_eval.tui.base.look.paths import typed_path
+from tui_eval.tui.base.terminal.browser import in_browser, lies_in
+
+if TYPE_CHECKING:
+    from tui_eval.tui.run.screen import RunScreen
+
+
+class Saving:
+    """Has the run saved."""
+
+    def __init__(self, screen: RunScreen) -> None:
+        self._screen = screen
+        self.copied = False
+        """Whether somebody has copied the run as it ended: then leaving it does not ask."""
+
+    def action_save_now(self) -> None:
+        """Has everything flushed to the disk."""
+        if not self._screen.status.at_work:
+            self._screen.say("All that there is of this run is on the disk already.")
+            return
+        from tui_eval.commands import SaveNow
+
+        self._screen.root.send(SaveNow())
+
+    def action_save_as(self) -> None:
+        """Asks where to copy the run to."""
+        from tui_eval.tui.base.dialogs.path_prompt import PathPrompt
+
+        run = self._screen.state.run
+        if run is None:
+            self._screen.say("There is no run yet: there is nothing to save.")
+            return
+        source = Path(run.path)
+        name = source.stem if source.suffix else source.name
+        now, on = (" as it is now", "goes on") if self._screen.status.is_live else ("", "stays")
+        where = ", on the server" if in_browser() else ""
+        about = f"Copies the run{now}{where}; the original {on}."
+        offered = str(Path("outputs") / "evals" / source.parent.name / name)
+        if run.saved and not source.suffix:
+            offered = f"{run.path}-copy"
+
+        def answered(path: str | None) -> None:
+            if path is not None:
+                self._screen.run_worker(self._copy(source, typed_path(path)), group="copy")
+
+        title = "Save the run as" if run.saved else "Keep the run for good as"
+        self._screen.app.push_screen(PathPrompt(title, offered, about, "copies it there"), answered)
+
+    async def _copy(self, source: Path, target: Path) -> None:
+        from tui_eval.errors import RefusedError
+        from tui_eval.runs.copying import copy_run
+        from tui_eval.runs.opening import find_run
+
+        is_over = not self._screen.status.is_live
+        try:
+            await asyncio.to_thread(lambda: copy_run(find_run(source), target))
+        except RefusedError as error:
+            self._screen.say(" · ".join(f"{fault.where}: {fault.what}" for fault in error.faults))
+        else:
+            self.copied = is_over
+            now = "now" if is_over else "now, as far as it is"
+            self._screen.say(f"The run is {lies_in(str(target))} {now}.")
