@@ -362,7 +362,9 @@ def _has_all(app: Any) -> bool:
         return not any(one.is_running for one in app.workers if one.node is app.screen)
     if isinstance(app, HomeApp) and not app.watches:
         home = app.home
-        return home.looked and home.runs.told and ASKING not in home.endpoints.answers.values()
+        return (
+            home.polling.looked and home.runs.told and ASKING not in home.endpoints.answers.values()
+        )
     if isinstance(app, ScreenApp):
         if isinstance(getattr(app.first, "reading", None), Stuck):
             return True

@@ -166,7 +166,7 @@ from tui_eval.tui.home_app import HomeApp
 async def main():
     app = HomeApp(LocalHomeBackend())
     async with app.run_test() as pilot:
-        while not (app.home.looked and app.home.runs.told):
+        while not (app.home.polling.looked and app.home.runs.told):
             await pilot.pause(0.02)
 
 asyncio.run(main())

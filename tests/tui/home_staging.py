@@ -99,6 +99,6 @@ async def at_home(
     stage = HomeStage(desk or FormBackend(several_runs()))
     async with stage.app.run_test(size=size) as stage.pilot:
         await stage.until(
-            lambda: stage.home.looked and stage.home.runs.told and is_drawn(stage.app)
+            lambda: stage.home.polling.looked and stage.home.runs.told and is_drawn(stage.app)
         )
         yield stage

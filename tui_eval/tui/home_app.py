@@ -83,7 +83,7 @@ class HomeApp(TuiEvalApp):
 
     async def _begin(self) -> None:
         self.ticking.start()
-        self.home.begin()
+        self.home.polling.begin()
         await asyncio.to_thread(load_numbers)
         await asyncio.to_thread(load_screens)
         await self._load_highlighting()
@@ -185,7 +185,7 @@ class HomeApp(TuiEvalApp):
         await feed.close()
         if leave.action != "detach" and (why := await asyncio.to_thread(self._end, feed, save)):
             self.home.say(why)
-        self.home.look_soon()
+        self.home.polling.look_soon()
 
     def _end(self, feed: Feed, save: str) -> str:
         return self._desk.end(feed, save=save)

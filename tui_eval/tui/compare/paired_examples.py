@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.cells import cell_len
@@ -12,17 +12,21 @@ from textual.message import Message
 
 from tui_eval.fold.comparison import Change
 from tui_eval.printable import one_line
-from tui_eval.text.changes import LOOKS, WIDTH, judged_texts
-from tui_eval.text.figures import signed_text
+from tui_eval.text.changes import LOOKS, WIDTH, judged_texts, lettered
+from tui_eval.text.figures import plural, signed_text
+from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut, left, line_width, right
 from tui_eval.tui.base.look.wrap import wrap
+from tui_eval.tui.compare.paired_numbers import wrapped
 
 if TYPE_CHECKING:
     from tui_eval.fold.comparison import Comparison, PairedExample
+    from tui_eval.tui.compare.comparing import Reading
 
 ID_MOST, NUMBER, DIFFERENCE = 12, 7, 8
+PAIRED_BY = "Examples are paired by what they ask: prompt, answer and info."
 FOOT_MOST = 3
 """Lines that the question of the selected example takes at most."""
 SORTS: dict[str, Callable[[float], float]] = {
@@ -239,3 +243,30 @@ class PairedExamples(LineView):
             if x < end:
                 self.post_message(self.OnlyWanted(only))
                 return
+
+
+def why_empty(
+    reading: Reading, comparison: Comparison | None, letter: str, only: str, width: int
+) -> Iterator[Line]:
+    """What stands in place of the examples where there are none.
+
+    Args:
+        letter: Of the run beside the first.
+        only: Which examples are shown; all for the empty text.
+    """
+    if comparison is None and not reading.over:
+        cancels = (f"   {key_for('compared.back')}", "key"), (" cancels", "faint")
+        yield ((reading.text, "busy"), *cancels)
+    elif comparison is None:
+        for fault in reading.faults:
+            yield from wrapped("✗ ", fault, "fault", width)
+    elif not comparison.comparable:
+        for doubt in comparison.doubts[1:]:  # the first one stands above
+            yield from wrapped("! ", one_line(lettered(doubt, letter), 400), "warn", width)
+        for why, count in comparison.unpaired.items():
+            yield ((f"  {plural(count, 'example')} {lettered(why, letter)}", "muted"),)
+        yield EMPTY
+        yield ((f"  {PAIRED_BY}", "faint"),)
+    elif only:
+        shows_all = (f"   {key_for('compare.all')}", "key"), (" shows all", "faint")
+        yield ((f"no example is {LOOKS[Change(only)].word}", "muted"), *shows_all)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
@@ -19,8 +19,9 @@ from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.registry import bindings
 from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.terminal.drawing import DrawnScreen
+from tui_eval.tui.compare.export_flow import ExportFlow
 from tui_eval.tui.compare.pairs import Pair, Source
-from tui_eval.tui.compare.passing_on import ComparedScreen
 from tui_eval.tui.compare.rollouts_commands import GROUPS
 from tui_eval.tui.compare.trajectories import Transcripts
 from tui_eval.tui.compare.trajectory_heads import TranscriptHeads
@@ -37,7 +38,7 @@ BESIDE_LEAST = 100
 """Cells from which on two transcripts stand beside each other."""
 
 
-class TranscriptsScreen(ComparedScreen[int]):
+class TranscriptsScreen(DrawnScreen[int]):
     """Two rollouts, and those of other examples after them; left with the place last read.
 
     Args:
@@ -74,6 +75,14 @@ class TranscriptsScreen(ComparedScreen[int]):
         self.keys = KeyLine(id="keys")
         self._beside: bool | None = None
         self._shown: tuple[int, ...] | None = None
+
+    def controllers(self) -> Iterable[object]:
+        """What this screen can do, but for its panes."""
+        return (ExportFlow(self, self.whole_text, self.say),)
+
+    def say(self, text: str) -> None:
+        """Shows a message in place of the keys for a while."""
+        self.keys.say(text, self.now())
 
     def compose(self) -> ComposeResult:
         """Which rollouts, the transcripts, the keys."""
@@ -124,7 +133,7 @@ class TranscriptsScreen(ComparedScreen[int]):
             sides = zip(found.letters, (found.first, found.second), strict=True)
             doubts = [f"{letter}: {side.doubt}" for letter, side in sides if side.doubt]
             if doubts:
-                self.keys.say("; ".join(doubts), self.now())
+                self.say("; ".join(doubts))
         self._shown = wanted
         self._draw()
 
@@ -182,7 +191,7 @@ class TranscriptsScreen(ComparedScreen[int]):
 
     def on_line_view_missed(self, message: LineView.Missed) -> None:
         """A key had nothing to do."""
-        self.keys.say(message.text, self.now())
+        self.say(message.text)
 
     def on_resize(self) -> None:
         """Beside each other where there is room, unless somebody chose."""
@@ -201,7 +210,7 @@ class TranscriptsScreen(ComparedScreen[int]):
             self.at = list(self.pair.at)
             self._open()
         else:
-            self.keys.say("There is no other example this way.", self.now())
+            self.say("There is no other example this way.")
 
     def action_rollout(self, side: int) -> None:
         """Goes to the example's next rollout on one side."""
@@ -211,7 +220,7 @@ class TranscriptsScreen(ComparedScreen[int]):
             self._open()
         else:
             letter = self.sides[side].letter
-            self.keys.say(f"{letter} has no other finished rollout of this example.", self.now())
+            self.say(f"{letter} has no other finished rollout of this example.")
 
     def action_copy(self) -> None:
         """Asks what to copy of the two rollouts: what is selected of each, or all of it."""
@@ -227,7 +236,7 @@ class TranscriptsScreen(ComparedScreen[int]):
             of_side = [*of_entry(entry)] if entry is not None else []
             of_side += [of_rollout(side.state, row, None, {}), *of_example(side.state, row)]
             found += (one.of(side.letter, capital=bool(at)) for one in of_side)
-        offer_copies(self, found, self._say, "compared.copy")
+        offer_copies(self, found, self.say, "compared.copy")
 
     def whole_text(self) -> WholeText | None:
         """The two rollouts that are shown."""

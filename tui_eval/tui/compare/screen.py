@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -15,26 +15,24 @@ from textual.content import Content
 from textual.widget import Widget
 
 from tui_eval.fold.comparison import Change
-from tui_eval.printable import one_line
 from tui_eval.shipped import shipped
-from tui_eval.text.changes import LOOKS, lettered
-from tui_eval.text.figures import plural
+from tui_eval.text.changes import LOOKS
 from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
 from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, Zoom
 from tui_eval.tui.base.lines.pane_tabs import PaneTabs, Tab
-from tui_eval.tui.base.look.ink import EMPTY, Line
 from tui_eval.tui.base.preferences import drawn_every
+from tui_eval.tui.base.terminal.drawing import DrawnScreen
 from tui_eval.tui.base.terminal.keys_in_turn import focus_once_drawn
 from tui_eval.tui.compare.commands import GROUPS
 from tui_eval.tui.compare.comparing import Reading
 from tui_eval.tui.compare.differing_settings import DifferingSettings
+from tui_eval.tui.compare.export_flow import ExportFlow
 from tui_eval.tui.compare.header import ComparedHeader
-from tui_eval.tui.compare.paired_examples import SORTS, PairedExamples
-from tui_eval.tui.compare.paired_numbers import PairedNumbers, wrapped
-from tui_eval.tui.compare.passing_on import ComparedScreen
+from tui_eval.tui.compare.paired_examples import SORTS, PairedExamples, why_empty
+from tui_eval.tui.compare.paired_numbers import PairedNumbers
 
 if TYPE_CHECKING:
     from tui_eval.fold.comparison import Comparison
@@ -48,10 +46,9 @@ FOLLOWS_EVERY_S = 1.0
 RESTS = 10
 """How many times as long as the last reading took there is none."""
 SETTINGS = "Settings that differ"
-PAIRED_BY = "Examples are paired by what they ask: prompt, answer and info."
 
 
-class CompareRuns(ComparedScreen[None]):
+class CompareRuns(DrawnScreen[None]):
     """Reads runs in a thread and shows each beside the first; esc and q leave it.
 
     Args:
@@ -85,11 +82,15 @@ class CompareRuns(ComparedScreen[None]):
         self.keys = KeyLine(id="keys")
         self.panes: list[Widget] = [self.examples, self.numbers, self.settings]
         self.grid = Container(id="compare", classes="-in-1")
-        self.zoom = Zoom(self, self.grid, self._update_keys, self._say)
+        self.zoom = Zoom(self, self.grid, self._update_keys, self.say)
 
     def controllers(self) -> Iterable[object]:
         """What this screen can do, but for its panes."""
-        return (self.zoom,)
+        return self.zoom, ExportFlow(self, self.whole_text, self.say)
+
+    def say(self, text: str) -> None:
+        """Shows a message in place of the keys for a while."""
+        self.keys.say(text, self.now())
 
     def compose(self) -> ComposeResult:
         """The runs on top, the panes, the keys."""
@@ -149,14 +150,6 @@ class CompareRuns(ComparedScreen[None]):
                 self.examples.question = again.found.question
                 self._show(self.place)
 
-    def _waiting(self) -> Iterator[Line]:
-        if not self.reading.over:
-            cancels = (f"   {key_for('compared.back')}", "key"), (" cancels", "faint")
-            yield ((self.reading.text, "busy"), *cancels)
-            return
-        for fault in self.reading.faults:
-            yield from wrapped("✗ ", fault, "fault", self.examples.line_width)
-
     @property
     def comparison(self) -> Comparison | None:
         """The run that is shown, beside the first one."""
@@ -174,23 +167,9 @@ class CompareRuns(ComparedScreen[None]):
         self._draw()
 
     def _say_why_empty(self) -> None:
-        comparison = self.comparison
-        lines: list[Line] = []
-        if comparison is None:
-            lines += self._waiting()
-        elif not comparison.comparable:
-            for doubt in comparison.doubts[1:]:  # the first one stands above
-                doubt = one_line(lettered(doubt, self.numbers.letter), 400)
-                lines += wrapped("! ", doubt, "warn", self.examples.line_width)
-            for why, count in comparison.unpaired.items():
-                why = lettered(why, self.numbers.letter)
-                lines.append(((f"  {plural(count, 'example')} {why}", "muted"),))
-            lines += [EMPTY, ((f"  {PAIRED_BY}", "faint"),)]
-        elif self.examples.only:
-            look = LOOKS[Change(self.examples.only)]
-            shows_all = (f"   {key_for('compare.all')}", "key"), (" shows all", "faint")
-            lines = [((f"no example is {look.word}", "muted"), *shows_all)]
-        self.examples.empty = tuple(lines)
+        view = self.examples
+        about = (self.reading, self.comparison, self.numbers.letter)
+        view.empty = tuple(why_empty(*about, view.only, view.line_width))
 
     def _draw(self) -> None:
         for view in (self.header, self.examples, self.numbers, self.settings):
@@ -331,7 +310,7 @@ class CompareRuns(ComparedScreen[None]):
         """Opens the transcripts of the selected example, and those of the others after it."""
         if self.found is None or self.comparison is None:
             if not self.reading.over:
-                self._say("Not yet: the runs are still being read.")
+                self.say("Not yet: the runs are still being read.")
             return
         from tui_eval.tui.compare.pairs import Pair, Source
         from tui_eval.tui.compare.rollouts_screen import TranscriptsScreen
@@ -363,7 +342,7 @@ class CompareRuns(ComparedScreen[None]):
             for run, keys in zip(runs, ("pr", "PR"), strict=False)
             if run.state.run is not None
         )
-        offer_copies(self, [*chain(*of_runs)], self._say, "compared.copy")
+        offer_copies(self, [*chain(*of_runs)], self.say, "compared.copy")
 
     def whole_text(self) -> WholeText | None:
         """The comparison, with the examples that are listed."""

@@ -1,4 +1,4 @@
-"""What a form of an evaluation has to do with files, and what can be copied from it."""
+"""Loads, saves and copies the evaluation of a form."""
 
 from __future__ import annotations
 
@@ -6,69 +6,54 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tui_eval.config.draft import Draft
 from tui_eval.config.eval_document import Place
 from tui_eval.tui.base.dialogs.prompts import STAY, Choice, Leave, Prompt
-from tui_eval.tui.base.keys.key_line import KeyLine
-from tui_eval.tui.base.terminal.drawing import DrawnScreen
-from tui_eval.tui.form.backend import FormBackend, Offer
-from tui_eval.tui.form.looking import Looked
+from tui_eval.tui.form.backend import Offer
 from tui_eval.tui.form.pickers import load_picker, save_picker, table_picker
 from tui_eval.tui.form.texts import not_taken_text
 
+if TYPE_CHECKING:
+    from tui_eval.tui.form.screen import ConfigureScreen
 
-class DraftFilesScreen(DrawnScreen[dict[str, Any] | None]):
-    """A screen over a draft that is loaded from a file, saved as one, and copied."""
 
-    desk: FormBackend
-    draft: Draft
-    looked: Looked
-    keys: KeyLine
-    now: Callable[[], float]
+class DraftFiles:
+    """The files of a screen's draft, and copies of it."""
 
-    def follow(self) -> None:
-        """Looks at what is typed, soon."""
-        raise NotImplementedError
-
-    def show_draft(self, draft: Draft) -> None:
-        """Shows another draft."""
-        raise NotImplementedError
-
-    def work(self, group: str, work: Any) -> None:
-        """Awaits a function in the background, in place of what the group worked on."""
-        self.run_worker(work, group=group, exclusive=True)
+    def __init__(self, screen: ConfigureScreen) -> None:
+        self._screen = screen
 
     def action_table(self) -> None:
         """Goes to another evaluation of the file."""
-        draft = self.draft
+        draft = self._screen.draft
         if len(draft.places) < 2:
-            self.keys.say("There is one evaluation only.", self.now())
+            self._screen.say("There is one evaluation only.")
             return
-        self.app.push_screen(table_picker(draft), self._select)
+        self._screen.app.push_screen(table_picker(draft), self._select)
 
     def _select(self, offer: Offer | None) -> None:
         if offer is not None:
-            place = self.draft.places[self.draft.titles.index(offer.name)]
-            self.work("file", partial(self._turn_to, self.draft.copy(), place))
+            place = self._screen.draft.places[self._screen.draft.titles.index(offer.name)]
+            self._screen.work("file", partial(self._turn_to, self._screen.draft.copy(), place))
 
     async def _turn_to(self, draft: Draft, place: Place) -> None:
         try:
             await asyncio.to_thread(draft.select, place)
         except ValueError as error:
-            self.keys.say(f"{error}.", self.now())
+            self._screen.say(f"{error}.")
         else:
-            self.show_draft(draft)
+            self._screen.show_draft(draft)
 
     def action_load(self) -> None:
         """Loads a TOML file."""
-        self.app.push_screen(load_picker(self.desk), self._load)
+        self._screen.app.push_screen(load_picker(self._screen.desk), self._load)
 
     def _load(self, offer: Offer | None) -> None:
         if offer is not None:
             load = partial(self._load_file, Path(offer.name))
-            self.unless_lost("Load another one?", "load", lambda: self.work("file", load))
+            self.unless_lost("Load another one?", "load", lambda: self._screen.work("file", load))
 
     def unless_lost(self, title: str, word: str, go_on: Callable[[], object]) -> None:
         """Goes on; asks before where something that was typed would be lost.
@@ -76,7 +61,7 @@ class DraftFilesScreen(DrawnScreen[dict[str, Any] | None]):
         Args:
             word: For going on; its first letter is the key.
         """
-        if not self.draft.is_changed():
+        if not self._screen.draft.is_changed():
             go_on()
             return
         from tui_eval.tui.base.dialogs.question import Question
@@ -91,15 +76,15 @@ class DraftFilesScreen(DrawnScreen[dict[str, Any] | None]):
         saving = Choice("w", f"save and {word}", "", Leave("closed", save=True))
         text = ["It has not been run, and the TOML has not been saved."]
         asked = Prompt(title, text, [STAY, saving, going])
-        self.app.push_screen(Question(lambda: asked), answered)
+        self._screen.app.push_screen(Question(lambda: asked), answered)
 
     async def _load_file(self, path: Path) -> None:
         try:
             draft = await asyncio.to_thread(Draft.load, path)
         except ValueError as error:
-            self.keys.say(str(error), self.now())
+            self._screen.say(str(error))
         else:
-            self.show_draft(draft)
+            self._screen.show_draft(draft)
 
     def action_save(self, then: Callable[[], object] | None = None) -> None:
         """Saves the TOML.
@@ -107,43 +92,40 @@ class DraftFilesScreen(DrawnScreen[dict[str, Any] | None]):
         Args:
             then: What is done once it is saved.
         """
-        self.app.push_screen(save_picker(self.draft), partial(self._save, then))
+        self._screen.app.push_screen(save_picker(self._screen.draft), partial(self._save, then))
 
     def _save(self, then: Callable[[], object] | None, offer: Offer | None) -> None:
         if offer is not None:
-            self.work("file", partial(self._save_file, Path(offer.name), then))
+            self._screen.work("file", partial(self._save_file, Path(offer.name), then))
 
     async def _save_file(self, path: Path, then: Callable[[], object] | None) -> None:
         try:
-            draft = self.draft.copy()
+            draft = self._screen.draft.copy()
             text = await asyncio.to_thread(draft.save, path)
         except (ValueError, OSError) as error:
-            self.keys.say(f"Not saved: {error}", self.now())
+            self._screen.say(f"Not saved: {error}")
         else:
-            self.draft.saved_at(path, text)
-            self.follow()
+            self._screen.draft.saved_at(path, text)
+            self._screen.follow()
             not_taken = not_taken_text(draft.not_taken())
-            self.keys.say(f"{f'Saved {path} {not_taken}'.rstrip()}.", self.now())
+            self._screen.say(f"{f'Saved {path} {not_taken}'.rstrip()}.")
             if then is not None:
                 then()
 
     def action_copy_command(self) -> None:
         """Copies the command line."""
-        self._copy(self.looked.command, "command line")
+        self._copy(self._screen.looked.command, "command line")
 
     def action_copy_toml(self) -> None:
         """Copies the TOML."""
-        self._copy(self.looked.toml, "TOML")
+        self._copy(self._screen.looked.toml, "TOML")
 
     def _copy(self, text: str, what: str) -> None:
         from tui_eval.tui.copying.copy_menu import copy_at_once
         from tui_eval.tui.copying.copyable import given
 
         if text:
-            without = not_taken_text(self.looked.not_taken)
-            copy_at_once(self, given("", what, text, without), self._say)
+            without = not_taken_text(self._screen.looked.not_taken)
+            copy_at_once(self._screen, given("", what, text, without), self._screen.say)
         else:
-            self._say(f"There is nothing to copy: {self.looked.no_toml}")
-
-    def _say(self, text: str) -> None:
-        self.keys.say(text, self.now())
+            self._screen.say(f"There is nothing to copy: {self._screen.looked.no_toml}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -20,13 +20,16 @@ from tui_eval.text.figures import plural
 from tui_eval.tui.base.keys.command import PANES, Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.layout import WIDTHS, size_classes
 from tui_eval.tui.base.lines.pane_tabs import PaneTabs, Tab
 from tui_eval.tui.base.lines.text_panel import TextPanel
 from tui_eval.tui.base.look.ink import Line, Span, spread
+from tui_eval.tui.base.terminal.drawing import DrawnScreen
 from tui_eval.tui.form.backend import FormBackend, Offer
 from tui_eval.tui.form.commands import FORM, GROUPS
+from tui_eval.tui.form.draft_files import DraftFiles
 from tui_eval.tui.form.looking import Looked, look
-from tui_eval.tui.form.panes import TITLES, FormPanesScreen
+from tui_eval.tui.form.panes import TITLES, FormPanes
 from tui_eval.tui.form.pickers import field_picker
 from tui_eval.tui.form.plan_lines import wrapped
 from tui_eval.tui.form.texts import (
@@ -47,7 +50,7 @@ ASKS_AFTER_S = 0.4
 """And before an engine is asked."""
 
 
-class ConfigureScreen(FormPanesScreen):
+class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
     """A form, and beside it what it amounts to; dismissed with the request to run, or None.
 
     Args:
@@ -58,11 +61,7 @@ class ConfigureScreen(FormPanesScreen):
     scopes: ClassVar[tuple[Scope, ...]] = ("form",)
     CSS_PATH = str(shipped("styles", "configure.tcss"))
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("form"), *bindings("panels")]
-    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
-        (0, "-narrow"),
-        (100, "-normal"),
-        (170, "-wide"),
-    ]
+    HORIZONTAL_BREAKPOINTS = WIDTHS
 
     def __init__(
         self,
@@ -95,11 +94,24 @@ class ConfigureScreen(FormPanesScreen):
         tabs = [Tab(title, -1) for title in TITLES]
         self.tabs = PaneTabs(tabs, gap=2, key="faint", ruled=True, id="pane-tabs")
         self.room = Container(id="room", classes="-in-1")
+        self.form_panes = FormPanes(self)
+        self.files = DraftFiles(self)
+
+    def controllers(self) -> Iterable[object]:
+        """What this screen can do, but for its panes."""
+        return self.form_panes, self.files
+
+    def work(self, group: str, work: Callable[[], Awaitable[object]]) -> None:
+        """Awaits a function in the background, in place of what the group worked on."""
+        self.run_worker(work, group=group, exclusive=True)
+
+    def say(self, text: str) -> None:
+        """Shows a message in place of the keys for a while."""
+        self.keys.say(text, self.now())
 
     def compose(self) -> ComposeResult:
         """Title and figures, the form and what it amounts to, the help of a field, the keys."""
-        cells = self.app.size.width
-        self.add_class(max(point for point in self.HORIZONTAL_BREAKPOINTS if cells >= point[0])[1])
+        self.add_class(size_classes(self.app.size)[0])
         for pane in self.panes:
             pane.add_class("pane")
         yield self.top
@@ -130,6 +142,10 @@ class ConfigureScreen(FormPanesScreen):
         """Whether nothing is being looked at."""
         return not self._waiting
 
+    def on_pane_tabs_chosen(self, message: PaneTabs.Chosen) -> None:
+        """A tab was clicked."""
+        self.form_panes.action_pane(message.number)
+
     def on_form_view_changed(self, message: FormView.Changed) -> None:
         """What was typed is looked at soon."""
         self._refused = []
@@ -148,7 +164,7 @@ class ConfigureScreen(FormPanesScreen):
     def on_descendant_focus(self) -> None:
         """Shows the pane that has the focus where there is room for one only."""
         if self.focused in self.panes:
-            self._show_pane(self.focused)
+            self.form_panes.show(self.focused)
             self.keys.scopes = ("form", "fields" if self.focused is self.fields else "view")
             self._update_keys()
 
@@ -340,8 +356,8 @@ class ConfigureScreen(FormPanesScreen):
             self.fields.go_to(first)
             self.about.lay_out()
         elif self.looked.others:
-            self._go_to(self.does)
-        self.keys.say(f"It cannot run yet: {plural(self._problems, 'problem')}.", self.now())
+            self.form_panes.go_to(self.does)
+        self.say(f"It cannot run yet: {plural(self._problems, 'problem')}.")
 
     def action_help(self) -> None:
         """Shows the keys."""
@@ -356,6 +372,6 @@ class ConfigureScreen(FormPanesScreen):
     def action_leave(self) -> None:
         """Back to the form, then out of it; asks where something would be lost."""
         if self.focused is not self.fields:
-            self._go_to(self.fields)
+            self.form_panes.go_to(self.fields)
             return
-        self.unless_lost("Leave this evaluation?", "leave", lambda: self.dismiss(None))
+        self.files.unless_lost("Leave this evaluation?", "leave", lambda: self.dismiss(None))

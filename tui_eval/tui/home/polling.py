@@ -1,23 +1,20 @@
-"""Looking around for what home shows: runs and registry every few seconds, the rest when asked."""
+"""Polls for what home shows: runs and registry every few seconds, the rest when asked."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.printable import one_line
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.look.ink import EMPTY, Line
-from tui_eval.tui.base.terminal.drawing import DrawnScreen
-from tui_eval.tui.home.found_runs import FoundRuns
-from tui_eval.tui.home.pick_lists import ASKING, EndpointList, EnvironmentList, host_of
-from tui_eval.tui.home.run_list import RunList
+from tui_eval.tui.home.pick_lists import ASKING, host_of
 
 if TYPE_CHECKING:
-    from tui_eval.tui.home.backend import ConfigureScreen, HomeBackend
+    from tui_eval.tui.home.screen import HomeScreen
 
 LOOKS_EVERY_S = 3.0
 RESTS = 10
@@ -48,44 +45,37 @@ ELSEWHERE: Line = (
 )
 
 
-class LookingScreen(DrawnScreen[None]):
-    """A screen with the runs, environments and endpoints that there are."""
+class HomePolling:
+    """Keeps the runs, environments and endpoints of a screen up to date.
 
-    desk: HomeBackend
-    runs: FoundRuns
-    list: RunList
-    environments: EnvironmentList
-    endpoints: EndpointList
-    looked: bool
-    opens_soon = False
-    """Whether somebody asked for a run before any was listed."""
-    _configure: ConfigureScreen | None
-    _look_now: asyncio.Event
-    now: Callable[[], float]
-    _found: tuple[Sequence[Any], int] = ((), -1)
+    Args:
+        can_configure: Whether there is a form to put an evaluation together.
+    """
 
-    def say(self, message: str) -> None:
-        """Shows a message in place of the keys for a while."""
-        raise NotImplementedError
-
-    def draw(self) -> None:
-        """Draws what changed."""
-        raise NotImplementedError
+    def __init__(self, screen: HomeScreen, can_configure: bool) -> None:
+        self._screen, self._desk, self._endpoints = screen, screen.desk, screen.endpoints
+        self._can_configure = can_configure
+        self.looked = False
+        """Whether everything has been looked for once."""
+        self.opens_soon = False
+        """Whether somebody asked for a run before any was listed."""
+        self._found: tuple[Sequence[Any], int] = ((), -1)
+        self._look_now = asyncio.Event()
 
     def begin(self) -> None:
         """Begins to look around."""
-        self.run_worker(self._keep_looking(), group="runs")
+        self._screen.run_worker(self._keep_looking(), group="runs")
         self._look_again()
 
     async def _keep_looking(self) -> None:
-        seen = await asyncio.to_thread(self.desk.last_seen)
+        seen = await asyncio.to_thread(self._desk.last_seen)
         while True:
             began, is_new = time.monotonic(), False
             self._look_now.clear()
             try:
-                found = await asyncio.to_thread(self.desk.runs)
+                found = await asyncio.to_thread(self._desk.runs)
             except OSError as error:
-                self.say(f"The runs cannot be listed: {error}")
+                self._screen.say(f"The runs cannot be listed: {error}")
             else:
                 is_new = self._is_new(found)
                 if is_new:
@@ -97,7 +87,7 @@ class LookingScreen(DrawnScreen[None]):
 
     def _is_new(self, found: Sequence[Any]) -> bool:
         """Whether the list would show anything else than what it shows: dates go by the hour."""
-        before, self._found = self._found, (found, int(self.now() // 3600))
+        before, self._found = self._found, (found, int(self._screen.now() // 3600))
         return self._found != before
 
     async def _rest(self, seconds: float) -> None:
@@ -107,51 +97,57 @@ class LookingScreen(DrawnScreen[None]):
                 await asyncio.wait_for(self._look_now.wait(), seconds)
                 return
             except TimeoutError:
-                if self.is_current:
+                if self._screen.is_current:
                     return
 
     def _take(self, found: Sequence[Any], seen: tuple[Path, float] | None) -> None:
-        self.list.empty = self._no_runs()
-        is_first = not self.runs.told
-        self.list.refill(lambda: self.runs.take(found, seen))
+        screen = self._screen
+        screen.list.empty = self._no_runs()
+        is_first = not screen.runs.told
+        screen.list.refill(lambda: screen.runs.take(found, seen))
         if is_first:
-            self.call_after_refresh(lambda: self.list.show_line(self.runs.line))
-        self.draw()
+            screen.call_after_refresh(lambda: screen.list.show_line(screen.runs.line))
+        screen.draw()
         if is_first and self.opens_soon:
-            self.say("")
-            if self.app.screen is self and self.list.has_focus and not self.list.typing:
-                self.list.action_open()
+            screen.say("")
+            if screen.app.screen is screen and screen.list.has_focus and not screen.list.typing:
+                screen.list.action_open()
 
     def _no_runs(self) -> tuple[Line, ...]:
         """What there is to do where there is no run yet."""
-        can_configure = self._configure is not None
         demo: Line = (
             (f"  {key_for('home.demo')}", "key"),
             ("  watch the demo: no key and no network needed", ""),
         )
         new: Line = ((f"  {key_for('home.new')}", "key"), ("  put an evaluation together", ""))
-        return (*NO_RUNS, demo, new if can_configure else BY_COMMAND, NEW_ENVIRONMENT, ELSEWHERE)
+        return (
+            *NO_RUNS,
+            demo,
+            new if self._can_configure else BY_COMMAND,
+            NEW_ENVIRONMENT,
+            ELSEWHERE,
+        )
 
     async def _look_around(self) -> None:
         """Environments and endpoints; then asks those that could be used whether they answer."""
-        environments, _ = await asyncio.gather(self.desk.environments(), self._read_endpoints())
-        self.environments.show(environments)
+        environments, _ = await asyncio.gather(self._desk.environments(), self._read_endpoints())
+        self._screen.environments.show(environments)
         self.looked = True
-        self.draw()
+        self._screen.draw()
         await self._ask_usable()
 
     async def _follow_endpoints(self) -> None:
-        if self.looked and await asyncio.to_thread(self.desk.have_endpoints_changed):
+        if self.looked and await asyncio.to_thread(self._desk.have_endpoints_changed):
             await self._read_endpoints()
-            self.draw()
-            self.run_worker(self._ask_usable(), group="answers", exclusive=True)
+            self._screen.draw()
+            self._screen.run_worker(self._ask_usable(), group="answers", exclusive=True)
 
     async def _read_endpoints(self) -> None:
-        self.endpoints.show(await asyncio.to_thread(self.desk.endpoints))
+        self._screen.endpoints.show(await asyncio.to_thread(self._desk.endpoints))
 
     async def _ask_usable(self) -> None:
-        usable = {one.url for one in self.endpoints.listed if one.url and one.has_key}
-        await self._ask(*(url for url in sorted(usable) if self.endpoints.answers.get(url) != ""))
+        usable = {one.url for one in self._endpoints.listed if one.url and one.has_key}
+        await self._ask(*(url for url in sorted(usable) if self._endpoints.answers.get(url) != ""))
 
     async def _ask(self, *urls: str) -> None:
         """Asks whether anything answers, a few at a time."""
@@ -159,28 +155,27 @@ class LookingScreen(DrawnScreen[None]):
 
         async def ask(url: str) -> None:
             async with limit:
-                self.endpoints.tell(url, ASKING)
-                self.endpoints.tell(url, await asyncio.to_thread(self.desk.unreachable, url))
+                self._endpoints.tell(url, ASKING)
+                self._endpoints.tell(url, await asyncio.to_thread(self._desk.unreachable, url))
 
         await asyncio.gather(*map(ask, urls))
 
-    async def _ask_and_tell(self, url: str) -> None:
+    async def check(self, url: str) -> None:
+        """Says whether an endpoint answers."""
         await self._ask(url)
-        why = self.endpoints.answers.get(url)
-        self.say(one_line(f"{host_of(url)}: {why}" if why else f"{host_of(url)} answers.", 200))
+        why = self._endpoints.answers.get(url)
+        self._screen.say(
+            one_line(f"{host_of(url)}: {why}" if why else f"{host_of(url)} answers.", 200)
+        )
 
     def action_look_again(self) -> None:
         """Looks at everything anew."""
-        self.say("Looking for runs, environments and endpoints again…")
+        self._screen.say("Looking for runs, environments and endpoints again…")
         self._look_again()
 
     def _look_again(self) -> None:
         self._look_now.set()
-        self.run_worker(self._look_around(), group="around", exclusive=True)
-
-    def on_screen_resume(self) -> None:
-        """Whoever comes back sees how things are now."""
-        self.look_soon()
+        self._screen.run_worker(self._look_around(), group="around", exclusive=True)
 
     def look_soon(self) -> None:
         """Looks for runs before it is time."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,13 +24,14 @@ from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, size_classes
 from tui_eval.tui.base.lines.pane_tabs import Tab
 from tui_eval.tui.base.look.ink import EMPTY, Line
 from tui_eval.tui.base.look.paths import shown_path
+from tui_eval.tui.base.terminal.drawing import DrawnScreen
 from tui_eval.tui.base.terminal.keys_in_turn import focus_once_drawn
 from tui_eval.tui.home.about import About, about_endpoint, about_environment, about_run
 from tui_eval.tui.home.commands import GROUPS, QUIT
 from tui_eval.tui.home.found_runs import FoundRuns, can_resume, name_of
 from tui_eval.tui.home.header import HomeHeader
 from tui_eval.tui.home.pick_lists import EndpointList, EnvironmentList, PickList
-from tui_eval.tui.home.polling import LookingScreen
+from tui_eval.tui.home.polling import HomePolling
 from tui_eval.tui.home.run_list import RunList
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ SCOPES = {"runs": "runs", "environments": "near", "endpoints": "near"}
 TYPING: Line = (("words of environment, model, arguments, state, path; !word leaves out", "muted"),)
 
 
-class HomeScreen(LookingScreen):
+class HomeScreen(DrawnScreen[None]):
     """Looks around every few seconds while it is shown; opens what somebody chooses.
 
     Args:
@@ -96,9 +97,11 @@ class HomeScreen(LookingScreen):
         self.keys = KeyLine(id="keys")
         self.panes: list[Widget] = [self.list, self.environments, self.endpoints]
         self.grid = Container(id="home", classes="-in-1")
-        self.looked = False
-        """Whether everything has been looked for once."""
-        self._look_now = asyncio.Event()
+        self.polling = HomePolling(self, configure is not None)
+
+    def controllers(self) -> Iterable[object]:
+        """What this screen can do, but for its panes."""
+        return (self.polling,)
 
     def compose(self) -> ComposeResult:
         """The header, the panes, what is selected, the keys."""
@@ -117,6 +120,10 @@ class HomeScreen(LookingScreen):
         self.screen_layout_refresh_signal.subscribe(self, lambda _: self._entitle())
         self.draw()
         self.set_interval(1.0, lambda: self.keys.expire(self.now()))
+
+    def on_screen_resume(self) -> None:
+        """Whoever comes back sees how things are now."""
+        self.polling.look_soon()
 
     def show_seen(self, path: str) -> None:
         """Selects the run that somebody comes back from."""
@@ -147,7 +154,7 @@ class HomeScreen(LookingScreen):
         self._entitle()
         known = len(self.runs.all) if self.runs.told else -1
         around = (self.environments, self.endpoints)
-        near = [len(one.listed) if self.looked else -1 for one in around]
+        near = [len(one.listed) if self.polling.looked else -1 for one in around]
         names = ("Runs", "Environments", "Endpoints")
         self.header.tabs = [Tab(*one) for one in zip(names, (known, *near), strict=True)]
         for view in (self.header, self.list, self.environments, self.endpoints):
@@ -225,8 +232,8 @@ class HomeScreen(LookingScreen):
 
     def action_back(self) -> None:
         """Back to the runs; takes the marks away there."""
-        if self.opens_soon:
-            self.opens_soon = False
+        if self.polling.opens_soon:
+            self.polling.opens_soon = False
             self.say("")
         if self.focused is self.list:
             self.runs.marked.clear()
@@ -251,7 +258,7 @@ class HomeScreen(LookingScreen):
         one = self.runs.selected
         if one is None:
             if not self.runs.told:
-                self.opens_soon = True
+                self.polling.opens_soon = True
                 enter = key_for("runs.open")
                 self.say(f"Still looking for runs; {enter} counts once they are found.")
             return
@@ -264,7 +271,7 @@ class HomeScreen(LookingScreen):
         if message.view is self.endpoints:
             one = self.endpoints.selected
             if one is not None and one.url:
-                self.run_worker(self._ask_and_tell(one.url), group="asked")
+                self.run_worker(self.polling.check(one.url), group="asked")
             elif one is not None:
                 self.say("It is built in: there is nothing to check.")
         elif self.environments.selected is not None:
@@ -340,7 +347,7 @@ class HomeScreen(LookingScreen):
         async def keep() -> None:
             why = await asyncio.to_thread(self.desk.save, str(one.run.place))
             self.say(why or f"{name_of(one)} is kept for good.")
-            self._look_now.set()
+            self.polling.look_soon()
 
         self.run_worker(keep(), group="keep")
 

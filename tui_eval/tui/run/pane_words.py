@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
-from tui_eval.fold.run_state import RunState
 from tui_eval.tui.base.keys.command import RUN
 from tui_eval.tui.run.commands import COMMANDS
 from tui_eval.tui.run.log.log_pane import LogPane
 from tui_eval.tui.run.rollouts.rollout_list import RolloutList
 from tui_eval.tui.run.trajectory_pane import Trajectory
+
+if TYPE_CHECKING:
+    from tui_eval.tui.run.screen import RunScreen
 
 NO_LOG = {"search": "", "level": ""}
 ENDED = {
@@ -22,22 +25,35 @@ ENDED = {
 """What the help says of commands where no engine is at work."""
 
 
-def words_for(state: RunState, pane: Widget | None) -> dict[str, str]:
-    """Words by the actions of their commands, empty ones where nothing would happen.
-
-    Args:
-        pane: The one with the focus.
-    """
-    begun, listed = state.run is not None, state.total > 0
-    words = {
-        "filter": "filter" if listed else "",
-        "sort": "sort" if listed else "",
-        "copy": "copy" if begun else "",
+def footer_words(screen: RunScreen) -> dict[str, str]:
+    """Words by the actions of their commands, empty ones where nothing would happen."""
+    state, status = screen.state, screen.status
+    is_live = status.is_live and state.run is not None
+    can_pause = status.at_work and (is_live or screen.root is not screen.feed)
+    return {
+        "pause": ("resume" if screen.steering.is_paused else "pause") if can_pause else "",
+        "follow": ("stay" if screen.follower.on else "follow") if is_live else "",
+        "open": "open" if state.total else "",
+        "limit(1)": "concurrency" if can_pause else "",
+        "failure(1)": "failed step" if screen.story.has_failure else "",
+        "enter": screen.numbers.enter_word,
+        "compare": "compare" if screen.rollouts.lines.mark >= 0 else "",
+        "error(1)": "next error" if state.errors else "",
+        "zoom": screen.zoom.word,
+        "rerun": screen.rerun.word,
+        "leave": screen.quit_flow.word,
+        "filter": "filter" if state.total else "",
+        "sort": "sort" if state.total else "",
+        "copy": "copy" if state.run is not None else "",
         "export": "export" if state.finished else "",
-        "read_elsewhere(False)": "pager" if begun else "",
-    }
+        "read_elsewhere(False)": "pager" if state.run is not None else "",
+    } | _pane_words(screen.focused)
+
+
+def _pane_words(pane: Widget | None) -> dict[str, str]:
+    """Those of the pane with the focus."""
     marks = isinstance(pane, RolloutList) and pane.lines.mark >= 0 and not pane.listing.text
-    words["back"] = "unmark" if marks else ""
+    words = {"back": "unmark" if marks else ""}
     if isinstance(pane, Trajectory):
         words |= {"switch_fold": pane.fold_word, "search": "find" if pane.rollout else ""}
     elif isinstance(pane, LogPane):
@@ -46,7 +62,7 @@ def words_for(state: RunState, pane: Widget | None) -> dict[str, str]:
     return words
 
 
-def told_otherwise(
+def help_texts(
     words: Mapping[str, str], leaving: str, goes_on: bool, at_work: bool
 ) -> dict[str, str]:
     """What the help says of commands, by their ids, in place of what the tables say.
@@ -57,8 +73,8 @@ def told_otherwise(
         goes_on: Whether an engine is at work on the run that is shown.
         at_work: Whether one is at work at all.
     """
-    told = {"run.leave": leaving}
+    texts = {"run.leave": leaving}
     if not goes_on:
         silent = (one.id for one in COMMANDS if one.group == RUN and words.get(one.action) == "")
-        told |= {"run.cancel-rollout": "", **dict.fromkeys(silent, "")}
-    return told if at_work else told | ENDED | {"app.interrupt": leaving}
+        texts |= {"run.cancel-rollout": "", **dict.fromkeys(silent, "")}
+    return texts if at_work else texts | ENDED | {"app.interrupt": leaving}

@@ -18,6 +18,7 @@ from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
 from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, Zoom, size_classes
+from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.lines.panes import Panes
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
 from tui_eval.tui.base.terminal.keys_in_turn import focus_once_drawn
@@ -29,7 +30,7 @@ from tui_eval.tui.run.log.log_pane import LogPane
 from tui_eval.tui.run.navigation import Navigation
 from tui_eval.tui.run.numbers.metrics_panel import MetricsPanel
 from tui_eval.tui.run.numbers.reward_panel import RewardPanel
-from tui_eval.tui.run.pane_words import told_otherwise, words_for
+from tui_eval.tui.run.pane_words import footer_words, help_texts
 from tui_eval.tui.run.quit_flow import QuitFlow
 from tui_eval.tui.run.rerun import RerunFlow
 from tui_eval.tui.run.rollouts.rollout_list import RolloutList
@@ -262,7 +263,23 @@ class RunScreen(DrawnScreen[None]):
         self.retitle()
         self.update_keys()
 
-    def on_log_paneretitled(self) -> None:
+    def on_metrics_panel_wanted(self, message: MetricsPanel.Wanted) -> None:
+        """The rollouts behind a number are wanted."""
+        self.navigation.go_to(message.target)
+
+    def on_metrics_panel_moved(self) -> None:
+        """What enter does depends on what is under the cursor."""
+        self.update_keys()
+
+    def on_log_pane_opened(self, message: LogPane.Opened) -> None:
+        """The rollout of a line of the log is wanted."""
+        self.navigation.show_row(message.row)
+
+    def on_line_view_missed(self, message: LineView.Missed) -> None:
+        """A key had nothing to do."""
+        self.say(message.text)
+
+    def on_log_pane_retitled(self) -> None:
         """Another level, something is searched for, or enter does something else."""
         self.retitle()
         self.update_keys()
@@ -318,21 +335,7 @@ class RunScreen(DrawnScreen[None]):
 
     def update_keys(self) -> None:
         """Shows the keys that work now."""
-        going = self.status.is_live and self.state.run is not None
-        can_pause = self.status.at_work and (going or self.root is not self.feed)
-        self.keys.words = {
-            "pause": ("resume" if self.steering.is_paused else "pause") if can_pause else "",
-            "follow": ("stay" if self.follower.on else "follow") if going else "",
-            "open": "open" if self.state.total else "",
-            "limit(1)": "concurrency" if can_pause else "",
-            "failure(1)": "failed step" if self.story.has_failure else "",
-            "enter": self.numbers.enter_word,
-            "compare": "compare" if self.rollouts.lines.mark >= 0 else "",
-            "error(1)": "next error" if self.state.errors else "",
-            "zoom": self.zoom.word,
-            "rerun": self.rerun.word,
-            "leave": self.quit_flow.word,
-        } | words_for(self.state, self.focused)
+        self.keys.words = footer_words(self)
         self.keys.scopes = (*self.scopes, "view", self.pane_scope)
         if self.rollouts.entry.is_open or self._is_searching:
             self.keys.scopes = ("typing",)
@@ -378,7 +381,7 @@ class RunScreen(DrawnScreen[None]):
         """Shows the keys."""
         from tui_eval.tui.base.keys.help import Help
 
-        others = told_otherwise(
+        others = help_texts(
             self.keys.words, self.quit_flow.help_text, self.status.is_live, self.status.at_work
         )
         self.app.push_screen(Help(self.groups, here=self.pane_scope, others=others))
