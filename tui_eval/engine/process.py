@@ -19,7 +19,8 @@ from tui_eval.config.plan import Request
 from tui_eval.engine.execution.job import Job, let_listeners_read
 from tui_eval.engine.execution.one_run import OneRun
 from tui_eval.engine.logging.run_log import early_output, set_up_logging
-from tui_eval.engine.setup.prepare import check, prepare
+from tui_eval.engine.setup.examine import check
+from tui_eval.engine.setup.prepare import prepare
 from tui_eval.engine.stopping import TimelyEnd
 from tui_eval.engine.suite.suite import Suite
 from tui_eval.engine.suite.suite_preflight import expand_suite, survey

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from tui_eval.config.adopted_plan import plan_to_resume
-from tui_eval.config.changes import change_faults, changes, misfits
 from tui_eval.config.plan import RunPlan, read_plan
 from tui_eval.config.secret_values import hidden_names
 from tui_eval.engine.limits.open_file_room import open_file_notices
 from tui_eval.engine.setup.code_parts import code_now
+from tui_eval.engine.setup.compatibility import ARGUMENT, call_faults
 from tui_eval.engine.setup.digests import keep_examples
 from tui_eval.engine.setup.examples import Examples, GivenExamples, read_table
-from tui_eval.engine.setup.prepare import make_directory, run_started, write_plan_and_todo
+from tui_eval.engine.setup.prepare import initialize_run, make_directory, run_started
 from tui_eval.engine.setup.prepared import Prepared
-from tui_eval.engine.setup.resume import content_changes
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.layout import RunDir, is_unsaved
 from tui_eval.runs.plain_json import Cleaner
-from tui_eval.runs.versions import CodeVersion
 from tui_eval.types import ClientConfig, RolloutInput
 
 if TYPE_CHECKING:
@@ -33,13 +30,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("tui_eval.engine")
 
-WHERE = "results_path"
 _COMPARED = {"model", "base_url", "env_args", "sampling_args", "num_examples",
              "rollouts_per_example"}  # fmt: skip
-_RECORDED = ("base_url", "env_version", "code", "rubric", "judge")
-"""Changes that a program need not accept: rows of the same model and environment fit together.
-
-Those of code with another version say so."""
 ELSEWHERE = "Name another folder as results_path, or set TUI_EVAL_STATE_DIR"
 
 
@@ -62,7 +54,12 @@ def prepare_call(env: Environment, request: GenerateRequest, base_url: str) -> P
     code = code_now(plan, env)
     if run is not None and before is not None:
         plan.changes = list(before.changes)
-        _check_it_is_the_same(plan, request, run, before, examples, code)
+        wanted = plan.model_dump(include=_COMPARED)
+        if request.sampling_args is None:
+            del wanted["sampling_args"]
+        inputs = _inputs(plan, examples)
+        if faults := call_faults(plan, wanted, run, before, examples, inputs, code):
+            raise RefusedError(faults)
     run, lock = make_directory(plan, run, "", ELSEWHERE)
     try:
         prepared = Prepared(plan, env, run, lock, examples, run_started(plan, env, run, examples))
@@ -72,7 +69,7 @@ def prepare_call(env: Environment, request: GenerateRequest, base_url: str) -> P
         prepared.code = code
         for one in open_file_notices(plan.max_concurrent, examples.total, "max_concurrent"):
             log.warning("%s", one.text)
-        write_plan_and_todo(prepared, is_resumed=before is not None, keep_errors=False)
+        initialize_run(prepared, is_resumed=before is not None, keep_errors=False)
     except OSError as error:
         lock.release()
         what = f"the run cannot be written here: {error.strerror or error}"
@@ -140,7 +137,7 @@ def _kept_sampling_args(before: RunPlan) -> dict[str, Any]:
     """
     hint = "Give sampling_args again, with all that was given then"
     faults = [
-        Fault(WHERE, f"the value of {name} is not kept with the run", hint)
+        Fault(ARGUMENT, f"the value of {name} is not kept with the run", hint)
         for name in hidden_names(before.sampling_args, "sampling_args")
     ]
     if faults:
@@ -159,38 +156,3 @@ def _inputs(plan: RunPlan, examples: Examples) -> Iterator[RolloutInput]:
     """One input of each example; where a program gave them, all."""
     step = 1 if plan.given_inputs else examples.per_example
     return (examples.input(row) for row in range(0, examples.total, step))
-
-
-def _check_it_is_the_same(
-    plan: RunPlan,
-    request: GenerateRequest,
-    run: RunDir,
-    before: RunPlan,
-    examples: Examples,
-    code: CodeVersion,
-) -> None:
-    """Refuses to resume a run whose rows would not fit together with new ones."""
-    now = plan.model_dump(include=_COMPARED)
-    if request.sampling_args is None:
-        del now["sampling_args"]
-    then = before.model_dump()
-    faults = misfits(plan.env_id, now, then, WHERE)
-    changed = changes(now, then)
-    hint = "Start a new run for other inputs"
-    if plan.given_inputs != before.given_inputs:
-        whose = "given by a program" if before.given_inputs else "the environment's examples"
-        faults.append(Fault(WHERE, f"the inputs of the run in {run.path} are {whose}", hint))
-    elif examples.groups != before.groups or (
-        plan.given_inputs and plan.rollouts_per_example != before.rollouts_per_example
-    ):
-        what = f"the run in {run.path} has other inputs, or groups of other sizes"
-        faults.append(Fault(WHERE, what, hint))
-    if not faults:
-        changed += content_changes(run, before, plan, _inputs(plan, examples), code)
-    plan.changes += [one for one in changed if one.name.partition(".")[0] in _RECORDED]
-    refused = [one for one in changed if one.name.partition(".")[0] not in _RECORDED]
-    faults += change_faults(refused, WHERE, "Start a new run for other settings")
-    if faults and not run.plan.exists():
-        faults = [replace(one, what=f"metadata mismatch: {one.what}") for one in faults]
-    if faults:
-        raise RefusedError(faults)

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tui_eval.config.adopted_plan import option_values, plan_to_resume
-from tui_eval.config.changes import changes, misfits, same_size
+from tui_eval.config.changes import changes, same_size
 from tui_eval.config.env_file import load_env_file
 from tui_eval.config.expansion import Expander
 from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import Request, RunPlan
 from tui_eval.config.values import parse_values
+from tui_eval.engine.setup.compatibility import misfit
 from tui_eval.engine.setup.resume_match import plan_of, roots_of, rows_key
 from tui_eval.errors import Notice, RefusedError
 from tui_eval.runs.layout import RunDir
@@ -164,14 +165,7 @@ class Search:
         return f"it was begun in {before.folder}"
 
     def _misfit(self, before: RunPlan) -> str:
-        """Why a run cannot have what is requested; empty where it can."""
-        then = before.model_dump()
-        for fault in misfits(None, self._sizes, then, "--resume"):
-            return fault.what
-        wanted = self._sizes.get("rollouts_per_example", before.rollouts_per_example)
-        if wanted != before.rollouts_per_example:
-            return f"-r is {wanted}, the run has {before.rollouts_per_example} rollouts of each"
-        return ""
+        return misfit(None, self._sizes, before)
 
     def _is_more(self, before: RunPlan) -> bool:
         """Whether a run that fits would be extended."""

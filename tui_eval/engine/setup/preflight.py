@@ -16,8 +16,6 @@ from tui_eval.config.settings import place_of
 from tui_eval.config.values import is_url
 from tui_eval.engine.setup.column_faults import FLAG as COLUMNS
 from tui_eval.engine.setup.column_faults import column_faults
-from tui_eval.engine.setup.hub_faults import hub_faults
-from tui_eval.engine.setup.missing_modules import missing_modules
 from tui_eval.engine.setup.offered_models import unknown_model
 from tui_eval.engine.setup.reachability import unreachable
 from tui_eval.engine.setup.scoring_faults import (
@@ -39,33 +37,18 @@ FIRST_FILES = 4096
 """Bytes for which there has to be room where a run begins."""
 
 
-def preflight(
-    plan: RunPlan, env: Environment | None, notices: list[Notice], *, is_new: bool
-) -> list[Fault]:
-    """Everything that would make a run fail although its plan is right.
+def environment_faults(plan: RunPlan, env: Environment | None) -> list[Fault]:
+    """Reward functions that would fail for every rollout, and columns that no state has.
 
     Args:
-        plan: As far as it is known, where it is not right.
         env: None where it could not be loaded.
-        notices: What may make it fail is added to these.
-        is_new: Whether the run's directory is yet to be made.
     """
-    faults = ask_endpoints([plan], notices) + hub_faults([plan], notices)
-    if is_new:
-        faults += outputs_fault(plan)
-    if env is not None:
-        faults += scoring_faults(env) + alone_faults(plan, env)
-        notices += missing_modules(env)
+    faults = [] if env is None else scoring_faults(env)
+    if env is not None and plan.independent_scoring:
+        where = place_of(plan.sources, "independent_scoring", INDEPENDENT)
+        faults += independent_faults(env, where)
     where = place_of(plan.sources, "state_columns", COLUMNS)
     return faults + column_faults(plan.state_columns, env, where)
-
-
-def alone_faults(plan: RunPlan, env: Environment) -> list[Fault]:
-    """Reward functions that fail for every rollout because each is to be scored by itself."""
-    if not plan.independent_scoring:
-        return []
-    where = place_of(plan.sources, "independent_scoring", INDEPENDENT)
-    return independent_faults(env, where)
 
 
 def ask_endpoints(plans: Iterable[RunPlan], notices: list[Notice]) -> list[Fault]:

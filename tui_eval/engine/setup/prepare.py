@@ -1,41 +1,24 @@
-"""Everything that must hold before the first request: checked at once, then laid out on disk."""
+"""Prepares a run that was checked: its directory, lock and plan, and what is left to do."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tui_eval import clock
 from tui_eval.clients.credentials import credentials_of
-from tui_eval.config.changes import change_faults
-from tui_eval.config.env_file import load_env_file
-from tui_eval.config.expansion import Expander
-from tui_eval.config.list_prices import take_list_prices
-from tui_eval.config.litellm_names import name_model
-from tui_eval.config.plan import Request, RunPlan, plan_to_toml
-from tui_eval.config.plan_builder import ACCEPT
+from tui_eval.config.plan import RunPlan, plan_to_toml
 from tui_eval.config.secret_values import masked, secret_texts, secrets_of_url
-from tui_eval.config.settings import place_of
-from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
+from tui_eval.engine.limits.open_file_room import within_open_files
 from tui_eval.engine.limits.spending import budget_reached
-from tui_eval.engine.setup.choosing_run import go_to_its_folder, plan_before, run_to_resume
-from tui_eval.engine.setup.code_parts import code_now, keep_versions
-from tui_eval.engine.setup.column_faults import column_notices
-from tui_eval.engine.setup.digests import keep_examples
+from tui_eval.engine.setup.code_parts import keep_versions
+from tui_eval.engine.setup.examine import Checked
 from tui_eval.engine.setup.examples import Examples, pass_threshold
-from tui_eval.engine.setup.opening import environment_of
-from tui_eval.engine.setup.overriding import FLAG as REPLACED
-from tui_eval.engine.setup.overriding import override_notices
-from tui_eval.engine.setup.preflight import elsewhere, preflight
+from tui_eval.engine.setup.preflight import elsewhere
 from tui_eval.engine.setup.prepared import Prepared
-from tui_eval.engine.setup.resume import content_changes, restore_progress
-from tui_eval.engine.setup.row_prompts import misplaced_rows
-from tui_eval.engine.setup.scoring_faults import until_faults
-from tui_eval.errors import Fault, Notice, RefusedError, warning
+from tui_eval.engine.setup.resume import restore_progress
+from tui_eval.errors import Fault, RefusedError, warning
 from tui_eval.events import RunStarted
 from tui_eval.runs.layout import (
     RunDir,
@@ -48,102 +31,11 @@ from tui_eval.runs.lock import LockHeldError, RunLock
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.run_info import limits_reached, read_metadata, refused_count
 from tui_eval.runs.unsaved import save_run
-from tui_eval.runs.versions import CodeVersion
 from tui_eval.runs.writer import write_atomically
 from tui_eval.types import ClientConfig, EndpointClientConfig
 
 if TYPE_CHECKING:
-    from tui_eval.environments.datasets.example_table import ExampleTable
     from tui_eval.environments.environment import Environment
-
-
-class Checked(NamedTuple):
-    """A request that nothing is wrong with.
-
-    Args:
-        run: The run that it resumes, and `before` the plan of that one; None for a new one.
-        notices: Sentences for people.
-        code: What the environment's code is.
-    """
-
-    plan: RunPlan
-    env: Environment
-    table: ExampleTable
-    run: RunDir | None
-    before: RunPlan | None
-    notices: list[Notice]
-    code: CodeVersion
-
-
-def check(expander: Expander) -> Checked:
-    """Looks at everything that a run needs; writes nothing.
-
-    Raises:
-        RefusedError: With everything that is wrong.
-    """
-    request, notices = expander.request, load_env_file()
-    misnamed = name_model(request) if request.litellm_names else []
-    run = run_to_resume(expander, notices)
-    before = plan_before(run, expander) if run else None
-    if run and before and request.env_id is None:
-        run = RunDir(run.path.resolve(), run.name)
-        notices += go_to_its_folder(request, before)
-        expander.read_again()
-    plan, expansion = expander.draft(before), expander.expansion(before)
-    faults = expansion.faults
-    notices += expansion.notices
-    is_right = all(fault.hint == ACCEPT for fault in faults)
-    env, table, wrong = environment_of(plan)
-    faults = [*(Fault(*fault) for fault in request.faults), *misnamed, *faults, *wrong]
-    with ThreadPoolExecutor(1) as pool:
-        looking = pool.submit(code_now, plan, env) if plan is not None and env is not None else None
-        if is_right and before and run and plan and looking is not None and table is not None:
-            faults += changed_content(request, plan, run, before, table, looking.result())
-        if plan is not None and not plan.no_preflight:
-            faults += preflight(plan, env, notices, is_new=run is None)
-        if plan is not None and env is not None:
-            faults += until_faults(plan, env, run, notices)
-        if run and not run.plan.exists() and plan is not None and table is not None:
-            faults += misplaced_rows(run, table, plan.rollouts_per_example)
-        if faults or plan is None or env is None or table is None or looking is None:
-            raise RefusedError(naming(run, faults))
-        notices += take_list_prices(plan)
-        keep_examples(plan, len(table), table)
-        code = looking.result()
-    plan.scores_path = request.scores_path or plan.scores_path
-    new = plan.changes[len(before.changes) :] if before else []
-    notices += [Notice(f"Accepted: {one}") for one in new]
-    notices += override_notices(
-        env, plan.extra_env_kwargs, place_of(plan.sources, "extra_env_kwargs", REPLACED)
-    )
-    notices += open_file_notices(plan.max_concurrent, len(table) * plan.rollouts_per_example)
-    if not request.raw.get("no_preflight"):
-        notices += column_notices(plan.state_columns, env)
-    return Checked(plan, env, table, run, before, notices, code)
-
-
-def naming(run: RunDir | None, faults: Iterable[Fault]) -> list[Fault]:
-    """Faults, those of resuming the run that they are about: nobody may have named it."""
-    return [
-        replace(one, where=f"--resume {run.path}") if run and one.where == "--resume" else one
-        for one in faults
-    ]
-
-
-def changed_content(
-    request: Request,
-    plan: RunPlan,
-    run: RunDir,
-    before: RunPlan,
-    table: ExampleTable,
-    code: CodeVersion,
-) -> list[Fault]:
-    """How dataset and code differ from those of the run; what is accepted goes to the plan."""
-    changed = content_changes(run, before, plan, table, code)
-    if not request.raw.get("accept_changes"):
-        return change_faults(changed, "--resume", ACCEPT)
-    plan.changes += changed
-    return []
 
 
 def prepare(
@@ -170,9 +62,7 @@ def prepare(
         prepared.notices = [*notices, *lock.notices]
         prepared.code = code
         prepared.again = again
-        write_plan_and_todo(
-            prepared, is_resumed=before is not None, keep_errors=keep_errors or is_spent
-        )
+        initialize_run(prepared, is_resumed=before is not None, keep_errors=keep_errors or is_spent)
         if is_spent and any(event.error for event in prepared.done):
             prepared.notices.append(
                 warning("The budget is spent, so errored rollouts stay as they are")
@@ -185,7 +75,7 @@ def prepare(
     return prepared
 
 
-def write_plan_and_todo(prepared: Prepared, *, is_resumed: bool, keep_errors: bool) -> None:
+def initialize_run(prepared: Prepared, *, is_resumed: bool, keep_errors: bool) -> None:
     """Writes the plan, takes in what there is of a resumed run, and finds what is to do.
 
     Args:

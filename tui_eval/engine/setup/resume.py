@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
-from pathlib import Path
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from tui_eval.config.changes import Change, change, text_change
-from tui_eval.config.plan import RunPlan
 from tui_eval.engine.limits.spending import spent_on_superseded
-from tui_eval.engine.setup.code_parts import code_changes
-from tui_eval.engine.setup.digests import digest_now, version_of
 from tui_eval.engine.setup.examples import Examples
 from tui_eval.engine.setup.prepared import Prepared
-from tui_eval.engine.setup.row_prompts import other_prompts
 from tui_eval.errors import warning
 from tui_eval.messages import to_messages
 from tui_eval.runs.journal import read_journal, tokens_in_journal
@@ -25,60 +19,9 @@ from tui_eval.runs.row_places import RowPlaces
 from tui_eval.runs.run_info import read_metadata
 from tui_eval.runs.scan import scan
 from tui_eval.runs.unfinished import unfinished_tokens
-from tui_eval.runs.versions import DATASET, CodeVersion, read_versions
 from tui_eval.runs.writer import write_atomically
 from tui_eval.state import State
 from tui_eval.token_kinds import Tokens, minus
-
-
-def content_changes(
-    run: RunDir,
-    before: RunPlan,
-    plan: RunPlan,
-    examples: Iterable[Mapping[str, Any]],
-    code: CodeVersion,
-) -> list[Change]:
-    """How dataset, package, code and prices of a resumed run differ from what they were.
-
-    Args:
-        plan: As it is resumed.
-        examples: Those of the environment as it is now, in order.
-        code: Of the environment as it is now; it gets the dataset as a part.
-    """
-    versions = read_versions(run)
-    found = []
-    digest = digest_now(before.examples_digest, examples)
-    if not before.examples_digest and (other := other_prompts(run, examples)):
-        found.append(text_change("dataset", "the prompts of its rows", other))
-    if digest != before.examples_digest:
-        found.append(change("dataset", _digest(before.examples_digest), _digest(digest)))
-    else:
-        digest = versions.parts.get(DATASET, digest)
-    code.parts[DATASET] = digest
-    told = read_metadata(run).get("version_info")
-    if isinstance(told, dict) and "env_version" in told:
-        then, now = told["env_version"], version_of(before.env_id, Path(before.env_dir_path))
-        if then != now:
-            found.append(change("env_version", then, now))
-    if versions.parts and not versions.knows(code):
-        found += code_changes(versions.parts, code.parts)
-    return found + _price_changes(before, plan)
-
-
-def _price_changes(before: RunPlan, plan: RunPlan) -> list[Change]:
-    """Prices that were known and are others now: the cost is that of all rows together."""
-    names = [name for name in RunPlan.model_fields if name.endswith("_price")]
-    pairs = {name: (getattr(before, name), getattr(plan, name)) for name in names}
-    return [
-        change(name, then, now)
-        for name, (then, now) in pairs.items()
-        if None not in (then, now) and then != now
-    ]
-
-
-def _digest(digest: str) -> str:
-    count, _, content = digest.partition(":")
-    return f"{count} examples with the hash {content}"
 
 
 def restore_progress(prepared: Prepared, keep_errors: bool) -> None:

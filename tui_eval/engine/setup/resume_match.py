@@ -13,6 +13,7 @@ from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import RunPlan, read_plan
 from tui_eval.config.plan_builder import ACCEPT
 from tui_eval.config.secret_values import masked
+from tui_eval.engine.setup.compatibility import misfit
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.layout import RunDir, saved_roots
 from tui_eval.runs.lock import holder
@@ -195,6 +196,4 @@ def _same_size(now: RunPlan, before: RunPlan) -> bool:
 
 def _fits(now: RunPlan, before: RunPlan) -> bool:
     """Whether a run has what is requested, or lacks examples of it alone."""
-    if now.rollouts_per_example != before.rollouts_per_example:
-        return False
-    return not misfits(now.env_id, now.model_dump(), before.model_dump(), "--resume")
+    return not misfit(now.env_id, now.model_dump(), before)

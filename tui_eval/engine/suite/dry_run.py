@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.config.expansion import Expander, Expansion
 from tui_eval.config.explaining import plain_settings
-from tui_eval.engine.setup.prepare import Checked, check
+from tui_eval.engine.setup.examine import Checked, check
 from tui_eval.engine.setup.scoring_faults import rubrics_of
-from tui_eval.engine.suite.suite_preflight import examine, expand_suite, survey
+from tui_eval.engine.suite.suite_preflight import examine_one, expand_suite, survey
 from tui_eval.environments.env_group import EnvGroup
 from tui_eval.errors import RefusedError
 from tui_eval.messages import to_messages
@@ -68,7 +68,7 @@ def _several(request: Request, several: Expansion) -> dict[str, Any]:
     plans, faults = [], []
     for place, one in enumerate(found.evaluations):
         try:
-            checked = found.checked.pop(place, None) or examine(request, one)
+            checked = found.checked.pop(place, None) or examine_one(request, one)
         except RefusedError as error:
             faults += error.faults
             continue

@@ -42,7 +42,7 @@ from tui_eval.engine.logging.run_log import (
 from tui_eval.engine.setup.prepare import client_config, key_of, prepare
 from tui_eval.engine.suite.evaluation_status import EvaluationStatus, SuiteBudget
 from tui_eval.engine.suite.suite_lock import lock_suite
-from tui_eval.engine.suite.suite_preflight import Survey, examine
+from tui_eval.engine.suite.suite_preflight import Survey, examine_one
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.transport.server import listen
 from tui_eval.engine.transport.sockets import bind_socket, loopback_of, socket_folder
@@ -300,7 +300,7 @@ class Suite:
         self, one: EvaluationStatus, replicas: Replicas, run_log: RunLog
     ) -> None:
         planned = self._found.evaluations[one.place]
-        checked = self._found.checked.pop(one.place, None) or examine(self._request, planned)
+        checked = self._found.checked.pop(one.place, None) or examine_one(self._request, planned)
         path = str(socket_folder() / f"{uuid.uuid4().hex[:12]}.sock")
         sock = bind_socket(path)
         try:

@@ -16,22 +16,15 @@ from tui_eval.config.plan import Request
 from tui_eval.config.settings import place_of
 from tui_eval.engine.limits.limits import Phases
 from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
-from tui_eval.engine.setup.code_parts import code_now
 from tui_eval.engine.setup.column_faults import FLAG as COLUMNS
 from tui_eval.engine.setup.column_faults import column_faults, column_notices
-from tui_eval.engine.setup.digests import keep_examples
+from tui_eval.engine.setup.examine import Checked, examine
 from tui_eval.engine.setup.hub_faults import hub_faults
-from tui_eval.engine.setup.missing_modules import missing_modules
 from tui_eval.engine.setup.opening import open_environment
-from tui_eval.engine.setup.overriding import FLAG as REPLACED
-from tui_eval.engine.setup.overriding import override_notices
-from tui_eval.engine.setup.preflight import alone_faults, ask_endpoints, outputs_fault
-from tui_eval.engine.setup.prepare import Checked, changed_content, naming
+from tui_eval.engine.setup.preflight import ask_endpoints, outputs_fault
 from tui_eval.engine.setup.resume_match import Planned, choose_runs
-from tui_eval.engine.setup.scoring_faults import scoring_faults
 from tui_eval.engine.suite.suite_lock import at_work_on
 from tui_eval.errors import Fault, Notice, RefusedError, warning
-from tui_eval.runs.versions import CodeVersion
 
 if TYPE_CHECKING:
     from tui_eval.config.plan import RunPlan
@@ -147,8 +140,8 @@ def _engine_faults(file: str) -> list[Fault]:
     return [Fault(file, f"{held} is working on these evaluations", hint)]
 
 
-def examine(request: Request, one: Planned, others: Sequence[dict[str, Any]] = ()) -> Checked:
-    """Looks at everything that one evaluation needs but its endpoint; writes nothing.
+def examine_one(request: Request, one: Planned, others: Sequence[dict[str, Any]] = ()) -> Checked:
+    """Examines one of several evaluations: all but what they have in common.
 
     Args:
         others: Settings of further evaluations of its environment: see `open_environment`.
@@ -156,26 +149,7 @@ def examine(request: Request, one: Planned, others: Sequence[dict[str, Any]] = (
     Raises:
         RefusedError: With everything that is wrong.
     """
-    plan, run, before = one.plan, one.run, one.before
-    env, table, faults = _open(plan.model_dump(), others)
-    code = CodeVersion() if env is None else code_now(plan, env)
-    if before is not None and run is not None and table is not None:
-        faults += changed_content(request, plan, run, before, table, code)
-    if not request.raw.get("no_preflight"):
-        faults += [] if run is not None else outputs_fault(plan)
-        if env is not None:
-            where = place_of(plan.sources, "state_columns", COLUMNS)
-            faults += scoring_faults(env) + alone_faults(plan, env)
-            faults += column_faults(plan.state_columns, env, where)
-    if faults or env is None or table is None:
-        raise RefusedError(naming(run, faults))
-    keep_examples(plan, len(table), table)
-    new = plan.changes[len(before.changes) :] if before else []
-    notices = [Notice(f"Accepted: {change}") for change in new]
-    replaced_at = place_of(plan.sources, "extra_env_kwargs", REPLACED)
-    notices += override_notices(env, plan.extra_env_kwargs, replaced_at)
-    notices += missing_modules(env)
-    return Checked(plan, env, table, run, before, notices, code)
+    return examine(request, one, _open(one.plan.model_dump(), others), [], [])
 
 
 def _look_at_environments(
@@ -224,7 +198,7 @@ def _examined(
     request: Request, place: int, found: Survey, others: Sequence[dict[str, Any]]
 ) -> tuple[Environment | None, list[Fault]]:
     try:
-        found.checked[place] = examine(request, found.evaluations[place], others)
+        found.checked[place] = examine_one(request, found.evaluations[place], others)
     except RefusedError as error:
         return None, error.faults
     return found.checked[place].env, []

@@ -1,0 +1,156 @@
+"""Whether a run can be resumed with what is requested now: one place for all that may differ.
+
+Settings are compared by `config.changes`. Here is what only the environment knows (its examples,
+its code, its version) and what a program's call says. Rows of one run are compared and averaged
+together, so a difference is refused, or accepted by name and kept with the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tui_eval.config.changes import Change, change, change_faults, changes, misfits, text_change
+from tui_eval.config.plan import RunPlan
+from tui_eval.config.plan_builder import ACCEPT
+from tui_eval.engine.setup.code_parts import code_changes
+from tui_eval.engine.setup.digests import digest_now, version_of
+from tui_eval.engine.setup.examples import Examples
+from tui_eval.engine.setup.row_prompts import other_prompts
+from tui_eval.errors import Fault
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.run_info import read_metadata
+from tui_eval.runs.versions import DATASET, CodeVersion, read_versions
+
+ARGUMENT = "results_path"
+"""What names the run in a program's call."""
+_RECORDED = ("base_url", "env_version", "code", "rubric", "judge")
+"""Changes that a program need not accept: rows of the same model and environment fit together.
+
+Those of code with another version say so."""
+
+
+def content_faults(
+    plan: RunPlan,
+    run: RunDir,
+    before: RunPlan,
+    examples: Iterable[Mapping[str, Any]],
+    code: CodeVersion,
+    *,
+    accepts: bool,
+) -> list[Fault]:
+    """How dataset and code differ from those of the run; what is accepted goes to the plan."""
+    changed = content_changes(run, before, plan, examples, code)
+    if not accepts:
+        return change_faults(changed, "--resume", ACCEPT)
+    plan.changes += changed
+    return []
+
+
+def content_changes(
+    run: RunDir,
+    before: RunPlan,
+    plan: RunPlan,
+    examples: Iterable[Mapping[str, Any]],
+    code: CodeVersion,
+) -> list[Change]:
+    """How dataset, package, code and prices of a resumed run differ from what they were.
+
+    Args:
+        plan: As it is resumed.
+        examples: Those of the environment as it is now, in order.
+        code: Of the environment as it is now; it gets the dataset as a part.
+    """
+    versions = read_versions(run)
+    found = []
+    digest = digest_now(before.examples_digest, examples)
+    if not before.examples_digest and (other := other_prompts(run, examples)):
+        found.append(text_change("dataset", "the prompts of its rows", other))
+    if digest != before.examples_digest:
+        found.append(change("dataset", _digest(before.examples_digest), _digest(digest)))
+    else:
+        digest = versions.parts.get(DATASET, digest)
+    code.parts[DATASET] = digest
+    told = read_metadata(run).get("version_info")
+    if isinstance(told, dict) and "env_version" in told:
+        then, now = told["env_version"], version_of(before.env_id, Path(before.env_dir_path))
+        if then != now:
+            found.append(change("env_version", then, now))
+    if versions.parts and not versions.knows(code):
+        found += code_changes(versions.parts, code.parts)
+    return found + _price_changes(before, plan)
+
+
+def _price_changes(before: RunPlan, plan: RunPlan) -> list[Change]:
+    """Prices that were known and are others now: the cost is that of all rows together."""
+    names = [name for name in RunPlan.model_fields if name.endswith("_price")]
+    pairs = {name: (getattr(before, name), getattr(plan, name)) for name in names}
+    return [
+        change(name, then, now)
+        for name, (then, now) in pairs.items()
+        if None not in (then, now) and then != now
+    ]
+
+
+def _digest(digest: str) -> str:
+    count, _, content = digest.partition(":")
+    return f"{count} examples with the hash {content}"
+
+
+def call_faults(
+    plan: RunPlan,
+    wanted: Mapping[str, Any],
+    run: RunDir,
+    before: RunPlan,
+    examples: Examples,
+    inputs: Iterable[Mapping[str, Any]],
+    code: CodeVersion,
+) -> list[Fault]:
+    """Why the rows of a run would not fit together with those of a program's call.
+
+    Args:
+        plan: Of the call; gets the changes that are recorded.
+        wanted: Settings that the call gives, by name.
+        inputs: One input of each example; where a program gave them, all.
+    """
+    then = before.model_dump()
+    faults = misfits(plan.env_id, wanted, then, ARGUMENT)
+    changed = changes(wanted, then)
+    faults += _input_faults(plan, run, before, examples)
+    if not faults:
+        changed += content_changes(run, before, plan, inputs, code)
+    plan.changes += [one for one in changed if one.name.partition(".")[0] in _RECORDED]
+    refused = [one for one in changed if one.name.partition(".")[0] not in _RECORDED]
+    faults += change_faults(refused, ARGUMENT, "Start a new run for other settings")
+    if faults and not run.plan.exists():
+        faults = [replace(one, what=f"metadata mismatch: {one.what}") for one in faults]
+    return faults
+
+
+def _input_faults(plan: RunPlan, run: RunDir, before: RunPlan, examples: Examples) -> list[Fault]:
+    what = ""
+    if plan.given_inputs != before.given_inputs:
+        whose = "given by a program" if before.given_inputs else "the environment's examples"
+        what = f"the inputs of the run in {run.path} are {whose}"
+    elif examples.groups != before.groups or (
+        plan.given_inputs and plan.rollouts_per_example != before.rollouts_per_example
+    ):
+        what = f"the run in {run.path} has other inputs, or groups of other sizes"
+    return [Fault(ARGUMENT, what, "Start a new run for other inputs")] if what else []
+
+
+def misfit(env_id: str | None, wanted: Mapping[str, Any], before: RunPlan) -> str:
+    """Why a run cannot have what is requested, or be extended to it; empty where it can.
+
+    Args:
+        env_id: None for that of the run.
+        wanted: Settings by name; what is missing or None was not requested.
+    """
+    for fault in misfits(env_id, wanted, before.model_dump(), "--resume"):
+        return fault.what
+    each = wanted.get("rollouts_per_example", before.rollouts_per_example)
+    if each != before.rollouts_per_example:
+        return f"-r is {each}, the run has {before.rollouts_per_example} rollouts of each"
+    return ""
