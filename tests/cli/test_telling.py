@@ -14,8 +14,8 @@ from program import Program
 from scripted_suite import moved, suite_started
 from servers import FaultServer, Reply
 
+from tui_eval.cli.progress_lines import FIRST_WAIT_AFTER_S, ProgressLines
 from tui_eval.cli.suite_console import SuiteConsole
-from tui_eval.cli.waiting_lines import FIRST_AFTER_S, WaitingLines
 from tui_eval.events import RunFinished
 
 CHAT = "/v1/chat/completions"
@@ -63,19 +63,19 @@ def test_a_server_that_always_fails_is_named_while_it_is_waited_for_and_at_the_e
 def test_nothing_is_said_where_nothing_new_happened_and_less_often_the_longer_it_takes(
     clock: Clock,
 ) -> None:
-    lines = WaitingLines()
-    assert lines.line(4, "status 500", clock.now + 9) is None, "a blip is not worth a line"
-    clock.now += FIRST_AFTER_S
-    told = lines.line(4, "status 500", clock.now + 5.4)
+    lines = ProgressLines()
+    assert lines.waiting_line(4, "status 500", clock.now + 9) is None, "a blip is not worth a line"
+    clock.now += FIRST_WAIT_AFTER_S
+    told = lines.waiting_line(4, "status 500", clock.now + 5.4)
     assert told == "Waiting to try again: 4 rollouts; last cause: status 500; next try in 5s"
     until = clock.now + 5.4
     clock.now += 100
-    assert lines.line(4, "status 500", until) is None
-    assert lines.line(0, "status 500", 0.0) is None
+    assert lines.waiting_line(4, "status 500", until) is None
+    assert lines.waiting_line(0, "status 500", 0.0) is None
     said = []
     for _ in range(600):
         clock.now += 1
-        said += [clock.now] if lines.line(1, "no connection", clock.now - 0.1) else []
+        said += [clock.now] if lines.waiting_line(1, "no connection", clock.now - 0.1) else []
     gaps = [b - a for a, b in pairwise(said)]
     assert gaps == sorted(gaps)
     assert gaps[-1] == 30
@@ -101,7 +101,7 @@ def test_a_suite_says_why_its_rollouts_wait(
         first = moved(0, "running", sleeping=3, cause="status 503", again_at=1004.0, **waits)
         second = moved(1, "running", sleeping=2, cause="status 500", again_at=1003.0, **waits)
         told(telling, capsys, suite_started(), first, second)
-        clock.now += FIRST_AFTER_S
+        clock.now += FIRST_WAIT_AFTER_S
         second.again_at, second.at, first.at = clock.now + 4, clock.now, clock.now - 1
         out, err = told(telling, capsys, second)
         line = "Waiting to try again: 5 rollouts; last cause: status 500; next try in 1s"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from tui_eval.cli.error_lines import ErrorLines
 from tui_eval.cli.log_tail import RunLogs
+from tui_eval.cli.progress_lines import ProgressLines
 from tui_eval.cli.pushing import code_with_pushes, push_requested
 from tui_eval.cli.report import (
     ending_lines,
@@ -24,9 +24,8 @@ from tui_eval.cli.report import (
     warn,
 )
 from tui_eval.cli.signals import ending_signals, interrupt_on_signals
-from tui_eval.cli.suite_console import QUIET_AT_MOST_S, STEPS, SuiteConsole
+from tui_eval.cli.suite_console import SuiteConsole
 from tui_eval.cli.summary_lines import result_lines
-from tui_eval.cli.waiting_lines import WaitingLines
 from tui_eval.errors import Fault
 from tui_eval.events import Event, Noticed, RolloutFinished, RunStarted
 from tui_eval.feeds.live_feed import LiveFeed
@@ -105,10 +104,8 @@ class Console:
         self._say = _keep_quiet if quiet else print_stderr if as_json else print_stdout
         self._env_id = request.get("env_id")
         self._logs = RunLogs(verbose=bool((request.get("raw") or {}).get("verbose")))
-        self._step = 0
-        self._said_at = time.monotonic()
         self._errors = ErrorLines()
-        self._waiting = WaitingLines()
+        self._progress = ProgressLines()
         self._signals = 0
 
     async def main(self) -> None:
@@ -173,18 +170,13 @@ class Console:
             )
 
     def _print_progress(self) -> None:
-        finished, total = self.state.finished, self.state.total
-        step = finished * STEPS // total if total else 0
-        now = time.monotonic()
-        if step > self._step or (finished and now - self._said_at > QUIET_AT_MOST_S):
-            self._step, self._said_at = step, now
-            self._waiting.something_said()
-            self._say([progress_line(finished, total) + gives_way(self.state)])
-            return
         state = self.state
-        waits = self._waiting.line(state.sleeping, state.last_cause, state.next_try_at)
-        if waits:
-            self._say([waits + gives_way(state)])
+        if self._progress.is_due(state.finished, state.total):
+            self._say([progress_line(state.finished, state.total) + gives_way(state)])
+            return
+        waiting = state.sleeping, state.last_cause, state.next_try_at
+        if line := self._progress.waiting_line(*waiting):
+            self._say([line + gives_way(state)])
 
     def sum_up(self, *, abbreviated: bool, beside: Mapping[str, Any]) -> int:
         """Prints what the run came to; returns its exit code.

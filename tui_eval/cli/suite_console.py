@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import os
 import shlex
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from tui_eval.cli.error_lines import ErrorLines
+from tui_eval.cli.progress_lines import ProgressLines
 from tui_eval.cli.pushing import code_with_pushes, dataset_of, push_requested
 from tui_eval.cli.report import (
     print_json,
@@ -23,7 +23,6 @@ from tui_eval.cli.report import (
 from tui_eval.cli.resume_command import short_path, suite_resume_lines
 from tui_eval.cli.summary_lines import met, missing_column_lines
 from tui_eval.cli.table_lines import metric_lines, table_lines, table_width
-from tui_eval.cli.waiting_lines import WaitingLines
 from tui_eval.events import STOPPED_EARLY, EvaluationMoved, Event, ListedEvaluation, SuiteStarted
 from tui_eval.fold.columns import number_of_row
 from tui_eval.fold.outcome_words import errors_as_0, has_many_errors
@@ -36,8 +35,6 @@ from tui_eval.runs.summary_json import several_object, summary_object, unstarted
 from tui_eval.text.evaluation_words import rollouts_on_disk
 from tui_eval.text.figures import plural, reward_text
 
-STEPS = 10
-QUIET_AT_MOST_S = 30.0
 MOST_PATHS = 20
 WAITING = "waiting"
 
@@ -54,12 +51,10 @@ class SuiteConsole:
         self.state = SuiteState() if state is None else state
         self._as_json = as_json
         self._say = print_stderr if as_json else print_stdout
-        self._step = 0
-        self._said_at = time.monotonic()
         self._begun: set[int] = set()
         self._complete: set[int] = set()
         self._ended: set[int] = set()
-        self._waiting = WaitingLines()
+        self._progress = ProgressLines()
         self._errors = ErrorLines()
 
     def handle(self, event: Event) -> None:
@@ -138,12 +133,8 @@ class SuiteConsole:
         """Says how far all of it is, now and then."""
         every = self.state.evaluations
         finished, total = sum(one.last.finished for one in every), self.state.rollouts
-        step = finished * STEPS // total if total else 0
-        now = time.monotonic()
-        if step > self._step or (finished and now - self._said_at > QUIET_AT_MOST_S):
-            self._step, self._said_at = step, now
+        if self._progress.is_due(finished, total):
             over = f"{self.state.over} of {plural(len(every), 'evaluation')} over"
-            self._waiting.something_said()
             self._say([f"{progress_line(finished, total)}, {over}"])
         elif waits := self._waiting_line():
             self._say([waits])
@@ -154,7 +145,7 @@ class SuiteConsole:
         ]
         if not waiting:
             return None
-        return self._waiting.line(
+        return self._progress.waiting_line(
             sum(one.sleeping for one in waiting),
             max(waiting, key=lambda one: one.at).cause,
             min(one.again_at for one in waiting),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import os
 import uuid
 from contextlib import suppress
@@ -27,10 +26,7 @@ from tui_eval.engine.execution.job import (
 )
 from tui_eval.engine.execution.replicas import Replicas, SharedClients
 from tui_eval.engine.execution.session import Session
-from tui_eval.engine.limits.adaptive import Concurrency
 from tui_eval.engine.limits.gate import Gate
-from tui_eval.engine.limits.limits import Phases, ScoringSlots, Shared
-from tui_eval.engine.limits.slots import Slots
 from tui_eval.engine.limits.spending import spent_on_disk
 from tui_eval.engine.logging.run_log import (
     CURRENT_LOG,
@@ -40,7 +36,9 @@ from tui_eval.engine.logging.run_log import (
     take_output,
 )
 from tui_eval.engine.setup.prepare import client_config, key_of, prepare
+from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.suite.evaluation_status import EvaluationStatus, SuiteBudget
+from tui_eval.engine.suite.suite_limits import SuiteLimits
 from tui_eval.engine.suite.suite_lock import lock_suite
 from tui_eval.engine.suite.suite_preflight import Survey, examine_one
 from tui_eval.engine.transport.hub import Hub
@@ -52,6 +50,7 @@ from tui_eval.events import (
     Event,
     GateMoved,
     LimitMoved,
+    ListedEvaluation,
     Noticed,
     RunFinished,
     SuiteStarted,
@@ -93,13 +92,7 @@ class Suite:
         self._working: dict[int, Session] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._clients = SharedClients()
-        self._phases = Phases(*found.limits)
-        in_flight, generation, scoring = self._phases.bounds()
-        self._ceilings = (in_flight, generation)
-        self._in_flight = Slots(in_flight, math.inf)
-        self._generation = Slots(generation, math.inf)
-        self._scoring = ScoringSlots(scoring)
-        self._endpoints: dict[tuple[str, str], Concurrency] = {}
+        self._limits = SuiteLimits(*found.limits)
         self._rooms = asyncio.Semaphore(AT_A_TIME)
         self._gate = Gate()
         self._job: asyncio.Task[None] | None = None
@@ -115,11 +108,7 @@ class Suite:
         path = str(Path(str(request.env_id)).resolve())
         self._lock = lock_suite(Path(path), socket)
         listed = [one.listed for one in self._evaluations]
-        words, is_edited = resume_words(request.raw), request.text is not None
-        budgets = [BY_NAME[name].flags[0] for name in BUDGETS if request.raw.get(name)]
-        self._started = SuiteStarted(
-            0, clock.now(), path, listed, self._phases.each, words, budgets, is_edited
-        )
+        self._started = _started(request, path, listed, self._limits.max_concurrent)
         hub.redact, hub.path, hub.extra_events = self._redact, path, self._extra_events
         print_to_logs(self._redact)
         set_up_logging(any(one.verbose for one in plans), {one.env_id for one in plans})
@@ -182,7 +171,10 @@ class Suite:
         if isinstance(command, (Pause, Resume)):
             self.handle(command)
             return
-        if isinstance(command, MoveLimit) and command.max_concurrent > self._phases.each > 0:
+        if (
+            isinstance(command, MoveLimit)
+            and command.max_concurrent > self._limits.max_concurrent > 0
+        ):
             self.handle(command)
         session.handle(command)
 
@@ -191,17 +183,10 @@ class Suite:
 
         An evaluation that may have fewer rollouts in flight than all together keeps its own limit.
         """
-        before = self._phases.each
+        before = self._limits.max_concurrent
         if limit == before:
             return
-        self._phases = self._phases.moved(limit)
-        in_flight, generation, scoring = self._phases.bounds()
-        self._ceilings = (in_flight, generation)
-        self._in_flight.move(in_flight or math.inf)
-        self._generation.move(generation or math.inf)
-        self._scoring.move(scoring)
-        for endpoint in self._endpoints.values():
-            endpoint.move_ceilings(self._ceilings)
+        self._limits.move(limit)
         for one in self._evaluations:
             if 0 < one.plan.max_concurrent < self._found.limits[0]:
                 continue
@@ -260,8 +245,7 @@ class Suite:
         """Waits until a rollout of a further evaluation could begin."""
         await self._gate.wait()
         await self._rooms.acquire()
-        await self._in_flight.acquire()
-        self._in_flight.release()
+        await self._limits.one_is_free()
 
     async def _begun_or_held_up(self, one: EvaluationStatus) -> None:
         """Waits until no rollout waits to begin, or those that do leave the shared limit unused.
@@ -273,7 +257,7 @@ class Suite:
             with suppress(TimeoutError):
                 await asyncio.wait_for(one.all_begun.wait(), IDLE_S)
                 return
-            is_idle = one.place in self._working and self._in_flight.has_room
+            is_idle = one.place in self._working and self._limits.has_room
             idle = idle + 1 if is_idle else 0
 
     async def _work(self, one: EvaluationStatus) -> None:
@@ -307,24 +291,9 @@ class Suite:
             keep_errors = bool(self._request.raw.get("keep_errors") or self._budget.spent)
             prepared = prepare(checked, path, keep_errors=keep_errors)
             hub = one.begin(prepared.started, len(prepared.done), path)
-            hub.redact, hub.pid = self._redact, os.getpid()
-            try:
-                if not self._has_output:
-                    self._has_output = True
-                    take_output(prepared.run.log, self._redact)
-                run_log.open(prepared.run.log)
-                session = Session(hub, prepared, self._redact, replicas, self._host(one))
-            except OSError:
-                prepared.lock.release()
-                raise
-            self._working[one.place] = session
-            server = await listen(
-                sock,
-                hub,
-                partial(self._handle_at, session),
-                lambda: None,
-                loopback_of(sock, path),
-            )
+            session = self._working[one.place] = self._open(one, prepared, hub, replicas, run_log)
+            handle, loopback = partial(self._handle_at, session), loopback_of(sock, path)
+            server = await listen(sock, hub, handle, lambda: None, loopback)
             if self._stopped:
                 session.stop()
             if not self._gate.is_open:
@@ -343,20 +312,32 @@ class Suite:
             sock.close()
             Path(path).unlink(missing_ok=True)
 
+    def _open(
+        self,
+        one: EvaluationStatus,
+        prepared: Prepared,
+        hub: Hub,
+        replicas: Replicas,
+        run_log: RunLog,
+    ) -> Session:
+        """Opens the files of an evaluation; its lock is free again where they cannot be written."""
+        hub.redact, hub.pid = self._redact, os.getpid()
+        try:
+            if not self._has_output:
+                self._has_output = True
+                take_output(prepared.run.log, self._redact)
+            run_log.open(prepared.run.log)
+            return Session(hub, prepared, self._redact, replicas, self._host(one))
+        except OSError:
+            prepared.lock.release()
+            raise
+
     def _host(self, one: EvaluationStatus) -> Host:
-        endpoints = []
-        for endpoint in one.plan.served_at:
-            key = (one.plan.alias, endpoint.url)
-            if key not in self._endpoints:
-                self._endpoints[key] = Concurrency(
-                    endpoint.max_concurrent, self._ceilings, adapts=one.plan.adaptive
-                )
-            endpoints.append(self._endpoints[key])
         return Host(
             True,
             CANCELS_WITHIN_S,
             loaded=spare_collector,
-            shared=Shared(self._in_flight, self._generation, self._scoring, endpoints),
+            shared=self._limits.shared(one.plan),
             spent=self._budget.look,
             budget=self._budget.shared,
             all_begun=one.all_begun.set,
@@ -390,3 +371,12 @@ class Suite:
             spent=self._budget.spent,
             was_stopped=self._stopped,
         )
+
+
+def _started(
+    request: Request, path: str, listed: list[ListedEvaluation], max_concurrent: int
+) -> SuiteStarted:
+    """What the suite is, for its listeners."""
+    words, is_edited = resume_words(request.raw), request.text is not None
+    budgets = [BY_NAME[name].flags[0] for name in BUDGETS if request.raw.get(name)]
+    return SuiteStarted(0, clock.now(), path, listed, max_concurrent, words, budgets, is_edited)

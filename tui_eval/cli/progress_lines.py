@@ -1,4 +1,4 @@
-"""Why rollouts wait to be tried again, now and then as a plain line."""
+"""When a plain line on progress is due, and why rollouts wait to be tried again."""
 
 from __future__ import annotations
 
@@ -8,26 +8,35 @@ from tui_eval import clock
 from tui_eval.printable import one_line
 from tui_eval.text.figures import again_text, plural
 
-FIRST_AFTER_S = 3.0
+FIRST_WAIT_AFTER_S = 3.0
 """Seconds without a word after which the first line may come: a blip is not worth one."""
 
 EVERY_AT_MOST_S = 30.0
+STEPS = 10
+"""Lines on progress from the first rollout to the last."""
 CAUSE_WIDTH = 120
 
 
-class WaitingLines:
-    """Makes a line where something new happened; less often the more there were."""
+class ProgressLines:
+    """Says when a line is worth it; where rollouts wait, less often the more there were."""
 
     def __init__(self) -> None:
-        self._pause = FIRST_AFTER_S
+        self._step = 0
+        self._progress_at = time.monotonic()
+        self._pause = FIRST_WAIT_AFTER_S
         self._said_at = time.monotonic()
         self._said = (0, 0.0)
 
-    def something_said(self) -> None:
-        """Another line reported how far the run is: there is no hurry for one more."""
-        self._said_at = time.monotonic()
+    def is_due(self, finished: int, total: int) -> bool:
+        """Whether it is time to print how far the run is: each tenth, and every half minute."""
+        step = finished * STEPS // total if total else 0
+        now = time.monotonic()
+        if step <= self._step and not (finished and now - self._progress_at > EVERY_AT_MOST_S):
+            return False
+        self._step, self._progress_at, self._said_at = step, now, now
+        return True
 
-    def line(self, sleeping: int, cause: str, again_at: float) -> str | None:
+    def waiting_line(self, sleeping: int, cause: str, again_at: float) -> str | None:
         """What there is to say now.
 
         Args:
