@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui_eval.tui.base.dialogs.prompts import Leave, Prompt, Prompts, leave_question
+from tui_eval.tui.base.dialogs.open_prompts import Prompts
+from tui_eval.tui.base.dialogs.prompts import Leave, Prompt, leave_question
 
 if TYPE_CHECKING:
     from tui_eval.tui.run.screen import RunScreen

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from tui_eval.text.figures import plural
 from tui_eval.text.stages import rollout_name
-from tui_eval.tui.base.dialogs.prompts import Choice, Prompt, Prompts
+from tui_eval.tui.base.dialogs.open_prompts import Prompts
+from tui_eval.tui.base.dialogs.prompts import Choice, Prompt
 from tui_eval.tui.run.steering import BACK
 from tui_eval.tui.run.titles import STILL_LOADING
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from tui_eval.fold.rollout_columns import DONE
 from tui_eval.text.figures import plural
 from tui_eval.text.stages import rollout_name
-from tui_eval.tui.base.dialogs.prompts import STAY, Choice, Prompt, Prompts
+from tui_eval.tui.base.dialogs.open_prompts import Prompts
+from tui_eval.tui.base.dialogs.prompts import STAY, Choice, Prompt
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.run.titles import STILL_LOADING
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui_eval.text.evaluation_words import rollouts_on_disk
-from tui_eval.tui.base.dialogs.prompts import Prompt, Prompts
+from tui_eval.tui.base.dialogs.open_prompts import Prompts
+from tui_eval.tui.base.dialogs.prompts import Prompt
 from tui_eval.tui.base.layout import Zoom
 from tui_eval.tui.run.rerun import RerunFlow
 from tui_eval.tui.run.status import RunStatus
