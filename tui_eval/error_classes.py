@@ -77,8 +77,8 @@ def class_of(error: BaseException, stage: Stage | None = None) -> str:
     if is_full or is_out_of_files(error):
         return "engine"
     if isinstance(error, ScoringError) or stage == _SCORING:
-        asked = any(isinstance(link, (JudgeError, ModelError)) for link in links)
-        return "judge" if asked else "scoring"
+        requested = any(isinstance(link, (JudgeError, ModelError)) for link in links)
+        return "judge" if requested else "scoring"
     own = getattr(error, "error_class", None)
     if isinstance(own, str) and own in ERROR_CLASSES:
         return own
@@ -92,8 +92,8 @@ def class_at(stage: Stage | None) -> str:
 
 def reported_class(error: Any) -> str | None:
     """What failed, as the error of a saved row says it; None where it does not."""
-    told = error.get("class") if isinstance(error, Mapping) else None
-    return told if isinstance(told, str) and told in ERROR_CLASSES else None
+    reported = error.get("class") if isinstance(error, Mapping) else None
+    return reported if isinstance(reported, str) and reported in ERROR_CLASSES else None
 
 
 @lru_cache(1024)

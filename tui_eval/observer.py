@@ -78,7 +78,7 @@ class Observer(Protocol):
         """The same for one that was not sent yet, as its endpoint refuses others for a reason."""
 
 
-def _unheard(kind: str, text: str) -> None:
+def _ignore_text(kind: str, text: str) -> None:
     pass
 
 
@@ -102,7 +102,7 @@ class SilentObserver:
     def answer_refused(self, input_tokens: int, output_tokens: int, kinds: Kinds = ()) -> None: ...
 
     def answer_begins(self) -> Callable[[str, str], None]:
-        return _unheard
+        return _ignore_text
 
     def messages_added(self, messages: Sequence[Any]) -> None: ...
 

@@ -32,11 +32,11 @@ def unwrapped(text: str, what: str) -> str:
 def tell(what: str) -> None:
     """Says that something came along: to who collects it, or else to the log."""
     said = f"White space, quotes or invisible characters around {what} were left out"
-    told = _TOLD.get()
-    if told is None:
+    reported = _TOLD.get()
+    if reported is None:
         log.warning("%s", said)
-    elif said not in told:
-        told.append(said)
+    elif said not in reported:
+        reported.append(said)
 
 
 def clean_variable(name: str) -> str:
@@ -63,9 +63,9 @@ def clean_variable(name: str) -> str:
 @contextmanager
 def collected() -> Iterator[list[str]]:
     """Collects what is reported inside."""
-    told: list[str] = []
-    token = _TOLD.set(told)
+    reported: list[str] = []
+    token = _TOLD.set(reported)
     try:
-        yield told
+        yield reported
     finally:
         _TOLD.reset(token)

@@ -75,10 +75,10 @@ def _started(pid: int) -> str:
     ps = ["ps", "-o", "stat=,lstart=", "-p", str(pid)]
     try:
         env = {**os.environ, "LC_ALL": "C", "TZ": "UTC"}  # the answer is the same for everybody
-        told = subprocess.run(ps, env=env, capture_output=True, text=True, check=False).stdout
+        reported = subprocess.run(ps, env=env, capture_output=True, text=True, check=False).stdout
     except OSError:
         return ""
-    state, _, began = told.strip().partition(" ")
+    state, _, began = reported.strip().partition(" ")
     return _ENDED if state.startswith("Z") else began.strip()
 
 

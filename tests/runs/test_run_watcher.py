@@ -12,7 +12,7 @@ from tui_eval.runs import run_watcher
 from tui_eval.runs.discovery import FoundRun
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import RunLock
-from tui_eval.runs.run_watcher import Lookout
+from tui_eval.runs.run_watcher import RunWatcher
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +45,7 @@ def names(found: list[FoundRun]) -> set[str]:
 def test_only_what_has_changed_is_read_again(here: Path, read: list[str]) -> None:
     one = write_run(here / "outputs/evals/e--m/one", [line(0, 0)])
     write_run(here / "outputs/evals/e--m/two", [line(0, 0)])
-    look = Lookout()
+    look = RunWatcher()
     assert names(look.look()) == {"one", "two"}
     assert names(look.look()) == {"one", "two"} and sorted(read) == ["one", "two"]
     with one.results.open("ab") as file:
@@ -55,7 +55,7 @@ def test_only_what_has_changed_is_read_again(here: Path, read: list[str]) -> Non
 
 
 def test_runs_come_and_go(here: Path) -> None:
-    look = Lookout([here / "elsewhere"])
+    look = RunWatcher([here / "elsewhere"])
     assert look.look() == []
     run = write_run(here / "elsewhere/one", [line(0, 0)])
     assert names(look.look()) == {"one"}
@@ -66,7 +66,7 @@ def test_runs_come_and_go(here: Path) -> None:
 
 def test_an_engine_that_begins_or_ends_is_seen_though_no_file_changes(here: Path) -> None:
     run = write_run(here / "outputs/evals/e--m/one", [line(0, 0)])
-    look = Lookout()
+    look = RunWatcher()
     assert not look.look()[0].running
     lock = RunLock(run.lock, "/run/some.sock")
     try:
@@ -78,7 +78,7 @@ def test_an_engine_that_begins_or_ends_is_seen_though_no_file_changes(here: Path
 
 def test_a_run_without_numbers_yet_is_measured_from_its_rows(here: Path) -> None:
     write_run(here / "outputs/evals/e--m/one", [line(0, 0, reward=1.0), line(0, 1, reward=0.0)])
-    (found,) = Lookout().look()
+    (found,) = RunWatcher().look()
     assert (found.reward, found.n, found.done, found.total) == (0.5, 2, 2, 4)
 
 
@@ -90,7 +90,7 @@ def test_a_file_of_another_program_is_not_read_anew_to_know_whose_it_is(here: Pa
     other = here / "outputs/evals/other/results.json"
     other.parent.mkdir(parents=True)
     other.write_text(json.dumps({"config": {}, "text": "x" * 1_000_000}))
-    look = Lookout()
+    look = RunWatcher()
     before = bytes_read()
     assert look.look() == []
     first = bytes_read() - before

@@ -145,9 +145,9 @@ def _before(path: str | None) -> tuple[Mapping[str, Any], list[Fault]]:
         run = find_run(Path(path))
     except RefusedError:
         return {}, []  # the engine says so
-    asked = read_requested(run)
-    if not asked or is_of_agent(asked.get("env_id", "")):
-        return asked, []
+    requested = read_requested(run)
+    if not requested or is_of_agent(requested.get("env_id", "")):
+        return requested, []
     hint = f"Go on: tui-eval run --resume {shlex.quote(path)}"
     return {}, [Fault(path, "this is no run of tui-eval agent", hint)]
 
@@ -161,11 +161,13 @@ def _env_args(
         "dataset": _dataset(typed, before),
         "eval_fns": list(typed.get("eval_fn") or ()),
     }
-    asked = {name: value for name, value in named.items() if value}
+    requested = {name: value for name, value in named.items() if value}
     numbers = ("offset", "max_turns", "pass_threshold")
-    asked |= {name: values[name] for name in numbers if name in values}
+    requested |= {name: values[name] for name in numbers if name in values}
     kept = before.get("env_args") or {}
-    return {**(json.loads(kept) if isinstance(kept, str) else kept), **asked} if asked else {}
+    return (
+        {**(json.loads(kept) if isinstance(kept, str) else kept), **requested} if requested else {}
+    )
 
 
 def _dataset(typed: Mapping[str, Any], before: Mapping[str, Any]) -> str | None:

@@ -167,8 +167,8 @@ def _run_of(row: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
     ours = row.get("tui_eval") or {}
     usage, timing = row.get("token_usage") or {}, row.get("timing") or {}
     failures = {one["name"]: one["error"] for one in ours.get("scores") or () if one.get("error")}
-    told = {name: number_of(value) for name, value in metrics_of(row).items()}
-    metrics = {name: n for name, n in told.items() if n is not None and is_number(n)}
+    reported = {name: number_of(value) for name, value in metrics_of(row).items()}
+    metrics = {name: n for name, n in reported.items() if n is not None and is_number(n)}
     scoring_errors = {name: failures[name] for name in names if name in failures}
     error = None
     if row.get("error") and not scoring_errors:

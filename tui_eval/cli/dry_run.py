@@ -107,7 +107,7 @@ def _estimate(estimate: Mapping[str, Any]) -> Iterator[str]:
     put, got, usd = (estimate[name] for name in ("input_tokens", "output_tokens", "usd"))
     answers = "answers unknown without max_tokens" if got is None else f"about {got:,} of answers"
     yield f"Tokens: about {put:,} of prompts, {answers}"
-    listed = f" (list price of {told})" if (told := estimate.get("list_price")) else ""
+    listed = f" (list price of {reported})" if (reported := estimate.get("list_price")) else ""
     cost = "unknown" if usd is None else f"about {money_text(usd)} for one turn each{listed}"
     yield f"Cost: {cost}"
     yield f"{estimate['how']}."

@@ -51,9 +51,9 @@ def command(env_id: str, env_args: str | None, folder: Path, as_json: bool) -> i
         checked.append(Checked("loading", env_id, str(found.path or ""), why))
     if as_json:
         needs = [one.object() for one in checked]
-        told = refused_object(lacking)["faults"]
+        reported = refused_object(lacking)["faults"]
         print_json({"version": 1, "env_id": env_id, "ok": not lacking, "needs": needs,
-                   "faults": told})  # fmt: skip
+                   "faults": reported})  # fmt: skip
         return 2 if lacking else 0
     if lacking:
         return print_faults(dict.fromkeys(lacking))
@@ -73,10 +73,12 @@ def _loading_faults(env_id: str, env_args: str | None, folder: Path) -> list[Any
         done = subprocess.run(
             words, capture_output=True, encoding="utf-8", errors="replace", timeout=LOADS_WITHIN_S
         )
-        told = json.loads(done.stdout)
+        reported = json.loads(done.stdout)
     except subprocess.TimeoutExpired:
         return [Fault(where, f"it did not load within {LOADS_WITHIN_S:.0f} s")]
     except ValueError:
         lines = done.stderr.strip().splitlines() or [f"its process ended with {done.returncode}"]
         return [Fault(where, f"it does not load: {lines[-1]}")]
-    return [Fault(one["where"], one["what"], one["hint"] or "") for one in told.get("faults", ())]
+    return [
+        Fault(one["where"], one["what"], one["hint"] or "") for one in reported.get("faults", ())
+    ]

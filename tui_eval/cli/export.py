@@ -88,8 +88,8 @@ def _print_doubts(source: ExportSource) -> None:
     from tui_eval.text.figures import plural
 
     known = {text for _, text in source.state.notices}
-    told = [text for text in source.doubts.values() if text not in known]
-    for text in told[:LINES_SHOWN]:
+    reported = [text for text in source.doubts.values() if text not in known]
+    for text in reported[:LINES_SHOWN]:
         warn(f"warning: {text}")
-    if more := len(told[LINES_SHOWN:]):
+    if more := len(reported[LINES_SHOWN:]):
         warn(f"warning: {plural(more, 'more line')} like that")

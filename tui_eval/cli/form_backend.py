@@ -52,8 +52,8 @@ class EngineFormBackend:
         load_env_file()
         path = registry_path(registry)
         known, faults = read_registry(path)
-        told = "".join(f"\n{fault}" for fault in faults)
-        found = [_endpoint(alias, replicas, told) for alias, replicas in known.items()]
+        reported = "".join(f"\n{fault}" for fault in faults)
+        found = [_endpoint(alias, replicas, reported) for alias, replicas in known.items()]
         for server in find_servers():
             url = f"http://localhost:{server.port}/v1"
             for model in server.models:
@@ -110,8 +110,8 @@ class EngineFormBackend:
         from tui_eval.engine.transport.engine_query import ask_engine
 
         raw = {**request["raw"], "no_preflight": True}
-        asked = {**request, "raw": raw}
-        return await ask_engine("-", "--dry-run", request=asked, within=PLANS_WITHIN_S)
+        requested = {**request, "raw": raw}
+        return await ask_engine("-", "--dry-run", request=requested, within=PLANS_WITHIN_S)
 
 
 def _resumed_plan(path: str | None) -> RunPlan | None:

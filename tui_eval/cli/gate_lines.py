@@ -49,8 +49,8 @@ class GateReport:
     def lines(self) -> Iterator[str]:
         """The power and then the verdict of each number, and what speaks against the comparison."""
         for one in self.gated:
-            if told := self.power_line(one):
-                yield f"{told[0].upper()}{told[1:]}"
+            if reported := self.power_line(one):
+                yield f"{reported[0].upper()}{reported[1:]}"
             yield self.verdict_line(one)
         yield from (f"  ! {doubt}" for doubt in self.doubts())
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tui_eval.errors import Fault
     from tui_eval.feeds.feed import Feed
     from tui_eval.runs.discovery import FoundRun
-    from tui_eval.runs.run_watcher import Lookout
+    from tui_eval.runs.run_watcher import RunWatcher
 
 LISTS_WITHIN_S = 30.0
 PRIME_KEY_VAR = "PRIME_API_KEY"
@@ -38,16 +38,16 @@ class LocalHomeBackend:
 
     def __init__(self, paths: Sequence[Path] = ()) -> None:
         self._paths = paths
-        self._lookout: Lookout | None = None
+        self._lookout: RunWatcher | None = None
         self._registry: tuple[Path, int] | None = None
 
     def runs(self) -> list[FoundRun]:
         """See `HomeBackend.runs`."""
         if self._lookout is None:
             from tui_eval.feeds import joined_feed  # noqa: F401  so that opening a run is quick
-            from tui_eval.runs.run_watcher import Lookout
+            from tui_eval.runs.run_watcher import RunWatcher
 
-            self._lookout = Lookout(self._paths)
+            self._lookout = RunWatcher(self._paths)
         return self._lookout.look()
 
     def last_seen(self) -> tuple[Path, float] | None:

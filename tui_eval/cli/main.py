@@ -150,22 +150,22 @@ def cli(args: list[str] | None = None) -> int:
         error.show()
         return error.exit_code
     except Exception as error:
-        told = ("interrupted", 130, "stopped before the run began")
+        reported = ("interrupted", 130, "stopped before the run began")
         if not (isinstance(error, click.Abort) or was_interrupted(error)):
             if not (isinstance(error, OSError) and error.filename):
                 raise
-            told = ("failed", 1, f"{error.filename}: {error.strerror}")
+            reported = ("failed", 1, f"{error.filename}: {error.strerror}")
             from tui_eval.cli.report import warn
 
-            warn(f"error: {told[2]}")
+            warn(f"error: {reported[2]}")
         else:
             _say_nothing_of_what_is_half_made()
         if _wants_json(args):
             from tui_eval.cli.report import print_json
             from tui_eval.runs.summary_json import unstarted_object
 
-            print_json(unstarted_object(*told))
-        return told[1]
+            print_json(unstarted_object(*reported))
+        return reported[1]
     return code if isinstance(code, int) else 0
 
 

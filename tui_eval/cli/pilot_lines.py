@@ -35,10 +35,10 @@ def plan_lines(runs: Sequence[ComparedRun], plan: Plan) -> Iterator[str]:
     for need in plan.needs:
         mark = "  <- fewest rollouts" if need is plan.cheapest and len(plan.needs) > 1 else ""
         tokens, cost = _spent(summary, need)
-        told = NOT_KNOWN if tokens is None else count_text(tokens)
+        reported = NOT_KNOWN if tokens is None else count_text(tokens)
         dollars = NOT_KNOWN if cost is None else dollars_text(cost)
         numbers = f"{need.each:>15,}{need.examples:>11,}{need.rollouts:>11,}"
-        yield f"{numbers}{told:>9}{dollars:>11}{mark}"
+        yield f"{numbers}{reported:>9}{dollars:>11}{mark}"
     if not plan.needs:
         yield f"{'more than':>15} {MOST_EXAMPLES:,} examples: plan for a greater one"
     if plan.detectable is not None:

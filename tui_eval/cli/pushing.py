@@ -49,12 +49,12 @@ def code_with_pushes(code: int, pushes: Iterable[Mapping[str, Any]]) -> int:
 
 def dataset_of(run: RunDir) -> str | None:
     """The name of the dataset that a run's rollouts are to go to; None where they go nowhere."""
-    asked = read_requested(run)
-    if asked.get("save_to_hf_hub") is not True:
+    requested = read_requested(run)
+    if requested.get("save_to_hf_hub") is not True:
         return None
     shape = run_started(run)
     sizes = (shape.num_examples, shape.rollouts_per_example)
-    return asked.get("hf_hub_dataset_name") or dataset_name(shape.env_id, shape.model, *sizes)
+    return requested.get("hf_hub_dataset_name") or dataset_name(shape.env_id, shape.model, *sizes)
 
 
 def _push(run: RunDir, status: str, name: str) -> dict[str, Any]:

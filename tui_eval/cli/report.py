@@ -150,11 +150,11 @@ def print_damage(state: RunState) -> None:
 def print_unreadable(state: RunState) -> None:
     """Says on stderr which lines of a run are no rows."""
     against = state.end.contradictions if state.end is not None else []
-    told = [text for level, text in state.notices if level == "warning" and text not in against]
-    for text in told[:LINES_SHOWN]:
+    reported = [text for level, text in state.notices if level == "warning" and text not in against]
+    for text in reported[:LINES_SHOWN]:
         warn(f"warning: {text}")
     unseen = max(state.unreadable_lines - len(state.unreadable), 0)
-    more = len(told[LINES_SHOWN:]) + unseen
+    more = len(reported[LINES_SHOWN:]) + unseen
     if more > 0 and state.run is not None:
         where = f"see the log (4) of tui-eval open {shlex.quote(state.run.path)}"
         warn(f"warning: {plural(more, 'more line')} like that: {where}")

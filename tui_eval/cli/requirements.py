@@ -143,11 +143,11 @@ def _dataset(need: Need, wanted: dict[str, str]) -> Checked:
     if _is_cached(need.name):
         return Checked(*need[:3])
     endpoint = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
-    asked = urllib.request.Request(
+    requested = urllib.request.Request(
         f"{endpoint.rstrip('/')}/api/datasets/{need.name}", headers=_token()
     )
     try:
-        urllib.request.urlopen(asked, timeout=WITHIN_S).close()
+        urllib.request.urlopen(requested, timeout=WITHIN_S).close()
     except urllib.error.HTTPError as error:
         why, how = "it is not there, or not open to you", LOG_IN
         if error.code not in (401, 403, 404):

@@ -43,11 +43,11 @@ def newest_here(is_sought: Callable[[str], bool]) -> tuple[Incomplete | None, st
 
     another = ""
     for one in incomplete_runs(all_of_them=True):
-        asked = read_requested(one.run)
-        unfit = not asked or asked.get("given_inputs") or one.is_complete
+        requested = read_requested(one.run)
+        unfit = not requested or requested.get("given_inputs") or one.is_complete
         if unfit or not is_sought(one.env_id):
             continue
-        folder = asked.get("folder")
+        folder = requested.get("folder")
         if not one.at_work and (not one.unsaved or folder == str(Path.cwd())):
             return one, ""
         how = f"goes on with {_resuming(one.env_id, one.run)}"
@@ -132,9 +132,9 @@ def _own_budgets_spent(runs: Sequence[RunState | None]) -> list[str]:
     for state in runs:
         if state is None or state.run is None or state.finished == state.total:
             continue
-        asked = read_requested(RunDir(Path(state.run.path)))
+        requested = read_requested(RunDir(Path(state.run.path)))
         for name in BUDGETS:
-            limit: Any = asked.get(name)
+            limit: Any = requested.get(name)
             if limit is not None and budget_spent(state.tokens, state.cost, **{name: limit}):
                 found[name] = None
     return list(found)

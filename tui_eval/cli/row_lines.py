@@ -34,7 +34,7 @@ def _cells(state: RunState, row: int, notes: Notes) -> tuple[str, ...]:
     begun = stage > 0
     note = notes.get(note_key(state, row), Note())
     word = error_word(state.errors[row]) if stage == ERROR else look_of(state, row).word
-    told = [one_line(word, STATE_MOST), *_outcomes(state, row)]
+    reported = [one_line(word, STATE_MOST), *_outcomes(state, row)]
     marks = [f"#{tag}" for tag in note.tags] + ([f'"{note.text}"'] if note.text else [])
     counts = counts_of(state, row)
     tokens = state.input_tokens[row] + state.output_tokens[row]
@@ -46,7 +46,7 @@ def _cells(state: RunState, row: int, notes: Notes) -> tuple[str, ...]:
         *((NONE if count is None else str(count)) if begun else "" for count in counts),
         (count_text(tokens) if tokens else NONE) if begun else "",
         span_text(state.total_ms[row] / 1000),
-        "  ".join([*told, *(one_line(mark, STATE_MOST) for mark in marks)]),
+        "  ".join([*reported, *(one_line(mark, STATE_MOST) for mark in marks)]),
     )
 
 

@@ -71,12 +71,12 @@ def _watch(
     leave, first = None, app.feed
     try:
         leave = app.run()
-        asked = first.request if isinstance(first, LazyFeed) else None
-        abbreviated = bool(((asked or {}).get("raw") or {}).get("abbreviated_summary"))
+        requested = first.request if isinstance(first, LazyFeed) else None
+        abbreviated = bool(((requested or {}).get("raw") or {}).get("abbreviated_summary"))
         code = leave_app(
             app, leave, at_end, abbreviated=abbreviated, is_refusal_shown=is_refusal_shown
         )
-        if code is None and asked is not None:
+        if code is None and requested is not None:
             return report_again(app, leave, at_end, abbreviated=abbreviated)
         return code or 0
     except KeyboardInterrupt:

@@ -17,10 +17,10 @@ _taken: list[int] = []
 
 def ending_signals() -> list[signal.Signals]:
     """The signals that end the command; under `nohup` a closed terminal does not."""
-    asked = [signal.SIGINT, signal.SIGTERM]
+    requested = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        asked.append(signal.SIGHUP)
-    return asked
+        requested.append(signal.SIGHUP)
+    return requested
 
 
 def interrupt_on_signals() -> None:

@@ -188,10 +188,10 @@ class SuiteConsole:
             title = {"title": one.listed.title, "varies": one.listed.varies}
             if state is not None:
                 hub = {"hub": hubs[place]} if place in hubs else {}
-                told = {**summary_object(state), **title, **hub}
+                reported = {**summary_object(state), **title, **hub}
                 if hub:
-                    told["exit_code"] = code_with_pushes(told["exit_code"], hub.values())
-                yield told
+                    reported["exit_code"] = code_with_pushes(reported["exit_code"], hub.values())
+                yield reported
                 continue
             status, text = one.last.status, one.last.text
             codes = {"refused": 2, "failed": 1}

@@ -89,8 +89,8 @@ def _reward_lines(summary: Summary) -> Iterator[str]:
         yield from _wrapped("Other intervals", [FIXED_NUMBER])
     by_example = summary.example_mean
     if reward.mean is not None and by_example is not None and not is_equal(reward.mean, by_example):
-        told = f"Mean of the examples' means: {decimal_text(by_example, 2)}"
-        yield f"{told}; the reward above is over all rollouts"
+        reported = f"Mean of the examples' means: {decimal_text(by_example, 2)}"
+        yield f"{reported}; the reward above is over all rollouts"
     if without := left_out_text(summary.errored, summary.finished, summary.error_classes):
         as_0 = decimal_text(summary.reward_with_errors or 0.0, 2)
         yield from textwrap.wrap(
@@ -160,8 +160,8 @@ def _share(what: str, count: int, finished: int) -> str:
 
 def _models(summary: Summary) -> Iterator[str]:
     """Who answered in another model's place, and under which name the one that was asked did."""
-    asked = summary.run.model
-    others = {n: c for n, c in summary.models.items() if not is_same_model(asked, n)}
+    requested = summary.run.model
+    others = {n: c for n, c in summary.models.items() if not is_same_model(requested, n)}
     same = {n: c for n, c in summary.models.items() if n not in others}
     for what, models in (
         ("Answered by other models than was asked for", others),
@@ -180,8 +180,8 @@ def met(cause: str) -> str:
 def missing_column_lines(summary: Summary) -> Iterator[str]:
     """The columns that no rollout's state had, and what may have been meant."""
     for name, hint in _first(summary.missing_columns):
-        told = f"{one_line(name, NAME_WIDTH)}: in no rollout's state, so null in every row"
-        yield f"{told}. {one_line(hint, NAME_WIDTH)}" if hint else told
+        reported = f"{one_line(name, NAME_WIDTH)}: in no rollout's state, so null in every row"
+        yield f"{reported}. {one_line(hint, NAME_WIDTH)}" if hint else reported
 
 
 def _spent(summary: Summary) -> Iterator[str]:

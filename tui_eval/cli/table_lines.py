@@ -85,15 +85,15 @@ def metric_lines(
     """
     first = "Metrics:"
     for summary, name in zip(summaries, names, strict=True):
-        told = [f"{one_line(n, 40)} {mean_std(one)}" for n, one in summary.metrics.items()]
-        if not told:
+        reported = [f"{one_line(n, 40)} {mean_std(one)}" for n, one in summary.metrics.items()]
+        if not reported:
             continue
         if first:
             yield ""
             yield first
             first = ""
         yield f"  {one_line(name, WHOLE)}"
-        whole = ", ".join(told).replace(" ", _KEPT).replace(f",{_KEPT}", ", ")
+        whole = ", ".join(reported).replace(" ", _KEPT).replace(f",{_KEPT}", ", ")
         for line in textwrap.wrap(whole, width - 4, break_on_hyphens=False):
             yield f"    {line.replace(_KEPT, ' ')}"
 

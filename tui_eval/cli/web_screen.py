@@ -73,10 +73,10 @@ class WebScreen(AppService):
         """Passes on what the process draws until it has ended; see `AppService.run`."""
         process = self._process
         assert process is not None and process.stdout is not None and process.stderr is not None
-        heard = asyncio.gather(self._relay(process.stdout), self._listen(process.stderr))
+        received = asyncio.gather(self._relay(process.stdout), self._listen(process.stderr))
         await process.wait()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(heard, LAST_WORDS_WITHIN_S)
+            await asyncio.wait_for(received, LAST_WORDS_WITHIN_S)
         self.kill()
         with contextlib.suppress(ConnectionError, RuntimeError):
             said = "\r\n".join(self._said or ["It ended without a word."])
@@ -87,7 +87,7 @@ class WebScreen(AppService):
         while (line := await stdout.readline()) != PRELUDE:
             if not line:
                 return
-            self._hear(line)
+            self._handle_line(line)
         with contextlib.suppress(asyncio.IncompleteReadError):
             while True:
                 kind = await stdout.readexactly(1)
@@ -102,9 +102,9 @@ class WebScreen(AppService):
         if kind == DATA:
             await self.on_data(payload)
         elif kind == META:
-            told = json.loads(payload)
-            if told.get("type") == SHOWS:
-                self.shows = str(told["path"])
+            reported = json.loads(payload)
+            if reported.get("type") == SHOWS:
+                self.shows = str(reported["path"])
             else:
                 await self.on_meta(payload)
         elif kind == PACKED:
@@ -112,9 +112,9 @@ class WebScreen(AppService):
 
     async def _listen(self, stderr: asyncio.StreamReader) -> None:
         while line := await stderr.readline():
-            self._hear(line)
+            self._handle_line(line)
 
-    def _hear(self, line: bytes) -> None:
+    def _handle_line(self, line: bytes) -> None:
         """What is printed beside the screen goes to the server's terminal, and last to the tab."""
         text = printable(line.decode("utf-8", "replace").rstrip("\n"))
         self._said = [*self._said[1 - SHOWN_LINES :], text]

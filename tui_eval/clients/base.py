@@ -266,8 +266,8 @@ def key_of_client(client: Any) -> str:
         made, key = vars(client).get("_client"), client._api_key  # none is made for this
     else:
         made, key = getattr(client, "client", None), ""
-    told = getattr(made, "api_key", None) or key
-    return told if isinstance(told, str) else ""
+    reported = getattr(made, "api_key", None) or key
+    return reported if isinstance(reported, str) else ""
 
 
 def is_own(function: Callable[..., Any]) -> bool:

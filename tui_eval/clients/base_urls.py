@@ -85,6 +85,6 @@ def is_missing_route(error: Any, model: str) -> bool:
     """Whether an answer says that there is no such route; others of its status miss a model."""
     if getattr(error, "status_code", None) not in _NO_ROUTE:
         return False
-    told = f"{error} {getattr(error, 'body', '')}"
-    names_it = re.search(rf"(?<!\w){re.escape(model)}(?!\w)", told)
-    return not names_it and not _ABOUT_MODELS.search(told)
+    text = f"{error} {getattr(error, 'body', '')}"
+    names_it = re.search(rf"(?<!\w){re.escape(model)}(?!\w)", text)
+    return not names_it and not _ABOUT_MODELS.search(text)

@@ -85,8 +85,8 @@ def cause_of(error: BaseException, url: str = "") -> Cause | None:
     if status is not None:
         return _of_proxy_status(status, str(links[-1]), proxy)
     at_proxy = proxy is not None and _is_at_proxy(links)
-    asked = str(proxy.url) if proxy is not None and at_proxy else url
-    found = next((c for c in (_of_link(link, asked) for link in reversed(links)) if c), None)
+    requested = str(proxy.url) if proxy is not None and at_proxy else url
+    found = next((c for c in (_of_link(link, requested) for link in reversed(links)) if c), None)
     if proxy is None or found is None or found.kind == "TLS":
         return found
     if at_proxy:
@@ -145,8 +145,8 @@ def _of_tls(error: ssl.SSLError) -> Cause:
     if isinstance(error, ssl.SSLCertVerificationError):
         code = getattr(error, "verify_code", 0)
         what, hint = _CERTIFICATE_FAULTS.get(code, ("is not trusted", "see SSL_CERT_FILE"))
-        told = getattr(error, "verify_message", "") or str(error)
-        return Cause("TLS", f"the server's certificate {what} ({told}); {hint}", passes=False)
+        reported = getattr(error, "verify_message", "") or str(error)
+        return Cause("TLS", f"the server's certificate {what} ({reported}); {hint}", passes=False)
     reason = str(error.reason or error)
     if any(name in reason for name in _NO_TLS):
         hint = "the port speaks plain http; begin the URL with http://"

@@ -52,9 +52,9 @@ def status_error(sdk: ModuleType, response: httpx2.Response) -> Exception:
     general = "InternalServerError" if status >= 500 else "APIStatusError"
     kind = getattr(sdk, _STATUS_NAMES.get(status, general), None) or getattr(sdk, general)
     text = f"Error code: {status}"
-    told = server_message(body)
-    if told:
-        text += f" - {told}"
+    reported = server_message(body)
+    if reported:
+        text += f" - {reported}"
     if sdk.__name__ == "openai" and isinstance(body, dict):
         body = body.get("error", body)
     error: Exception = kind(text, response=response, body=body)

@@ -58,8 +58,8 @@ async def leave_loop() -> None:
 
 def retries_of(client: Any) -> int:
     """How often an SDK's client tries again by itself; 0 where it does not say."""
-    told = getattr(client, "max_retries", 0)
-    return told if isinstance(told, int) else 0
+    reported = getattr(client, "max_retries", 0)
+    return reported if isinstance(reported, int) else 0
 
 
 def paced(client: Any) -> tuple[Any, Retries]:

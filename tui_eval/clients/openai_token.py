@@ -126,8 +126,8 @@ class OpenAIChatCompletionsTokenClient(OpenAIChatCompletionsClient):
             if tools:
                 request["tools"] = tools
         url = self._base_url().removesuffix("/v1") + self.TOKENIZE_PATH
-        told = await self.send_elsewhere(url, TokenizeAnswer, request, options, state)
-        tokens: list[int] = told.tokens
+        reported = await self.send_elsewhere(url, TokenizeAnswer, request, options, state)
+        tokens: list[int] = reported.tokens
         return tokens
 
     @property

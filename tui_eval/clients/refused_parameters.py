@@ -55,10 +55,10 @@ def refused_parameter(error: Exception, body: dict[str, Any]) -> str | None:
     """
     if getattr(error, "status_code", None) not in _REFUSED:
         return None
-    told = getattr(error, "body", None)
+    reported = getattr(error, "body", None)
     known = {*body, *_in_messages(body)} - _NO_SWITCH
-    named = [_last_name(place) for place in _places(told)]
-    for text in [*_texts(told), str(error)]:
+    named = [_last_name(place) for place in _places(reported)]
+    for text in [*_texts(reported), str(error)]:
         named += _names_in(text)
         if "encrypted content" in text.lower():
             named.append("include")

@@ -122,8 +122,8 @@ def is_overlong(text: str, phrases: Iterable[str] = ()) -> bool:
     """
     if not (_says(text, OVERLONG) or _says(text, phrases)) or _says(text, _OF_A_RATE):
         return False
-    context, asked = _CONTEXT.search(text), _ASKED.search(text)
-    return not (context and asked) or int(asked[1] or asked[2]) < int(context[1])
+    context, requested = _CONTEXT.search(text), _ASKED.search(text)
+    return not (context and requested) or int(requested[1] or requested[2]) < int(context[1])
 
 
 def _says(text: str, phrases: Iterable[str]) -> bool:

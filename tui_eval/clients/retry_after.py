@@ -51,11 +51,11 @@ def requested_wait(headers: Mapping[str, str], body: Any = None) -> float | None
 
 def _told(headers: Mapping[str, str], body: Any) -> Iterator[float | None]:
     yield from _retry_after(headers)
-    told = list(_texts(body))
-    in_body = {name.lower().replace("_", "-"): text for name, text in told}
+    reported = list(_texts(body))
+    in_body = {name.lower().replace("_", "-"): text for name, text in reported}
     yield from _retry_after(in_body)
-    yield from (_delay(name, text) for name, text in told)
-    yield from (_in_words(text) for _, text in told)
+    yield from (_delay(name, text) for name, text in reported)
+    yield from (_in_words(text) for _, text in reported)
     yield _reset(headers)
     yield _reset(in_body)
 
@@ -64,9 +64,9 @@ def _retry_after(headers: Mapping[str, str]) -> Iterator[float | None]:
     milliseconds = _number(headers.get("retry-after-ms"))
     yield None if milliseconds is None else milliseconds / 1000
     for name in _RETRY_AFTER:
-        told = headers.get(name)
-        yield _until(told or "")
-        yield _until_date(told)
+        reported = headers.get(name)
+        yield _until(reported or "")
+        yield _until_date(reported)
 
 
 def _number(text: str | None) -> float | None:

@@ -133,17 +133,17 @@ class _Request(Generic[Answer]):
         if is_out_of_files(error):
             self._starve()
             return
-        asked = requested_wait(headers_of(error), getattr(error, "body", None))
+        requested = requested_wait(headers_of(error), getattr(error, "body", None))
         self._reason = self._retries.secrets.hide(reason_of(error))
-        self._is_paced = asked is not None
+        self._is_paced = requested is not None
         if is_refusal(error):
-            self._pace.refuse(self._sent_at, asked, self._reason)
-            self._wait = _backoff(self._tries) if asked is None else 0.0
+            self._pace.refuse(self._sent_at, requested, self._reason)
+            self._wait = _backoff(self._tries) if requested is None else 0.0
             if self._retries.most < 1 or self._pace.is_given_up:
                 self._give_up()
         else:
             self._faults += 1
-            self._wait = _backoff(self._tries) if asked is None else asked
+            self._wait = _backoff(self._tries) if requested is None else requested
             if self._faults > self._retries.most:
                 self._give_up()
 
@@ -209,9 +209,9 @@ def is_transient(error: BaseException) -> bool:
         return is_out_of_files(error) or _is_transient_connection_fault(error)
     if is_quota_spent(error):
         return False
-    told = headers_of(error).get("x-should-retry")
-    if told in ("true", "false"):
-        return told == "true"
+    reported = headers_of(error).get("x-should-retry")
+    if reported in ("true", "false"):
+        return reported == "true"
     return bool(status in _TRANSIENT_STATUSES or status >= 500 or _is_overload(error))
 
 

@@ -20,13 +20,13 @@ class Secrets:
     @classmethod
     def of(cls, api_key: str | None, headers: Mapping[str, str]) -> Secrets:
         """The key, and the value of every header whose name says that it is a credential."""
-        told = [
+        reported = [
             text
             for name, value in headers.items()
             if is_telling(name)
             for text in (value, value.rpartition(" ")[2])  # the second without `Bearer` or such
         ]
-        return cls([api_key, *told])
+        return cls([api_key, *reported])
 
     def __repr__(self) -> str:
         return f"Secrets({len(self._values)})"

@@ -122,8 +122,8 @@ def _served_at(facts: Mapping[str, Any], typed: Mapping[str, Any]) -> tuple[str,
         The URL is empty, and the variable None, where nobody can know it.
     """
     registry, _ = read_registry(registry_path(typed.get("endpoints_path")))
-    told = str(facts.get("base_url") or "").rstrip("/")  # a client of OpenAI's adds a slash
-    url = told or str(typed.get("api_base_url") or "")
+    reported = str(facts.get("base_url") or "").rstrip("/")  # a client of OpenAI's adds a slash
+    url = reported or str(typed.get("api_base_url") or "")
     if not url and typed.get("provider"):
         url = PROVIDER_TABLE[typed["provider"]].url
     if not url and (replicas := registry.get(typed.get("endpoint_id") or typed.get("model") or "")):

@@ -79,12 +79,12 @@ def changes(asked: Mapping[str, Any], before: Mapping[str, Any]) -> list[Change]
 
 def _by_key(name: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Change]:
     for key in dict.fromkeys([*before, *now]):
-        told = change(f"{name}.{key}", before.get(key), now.get(key))
+        reported = change(f"{name}.{key}", before.get(key), now.get(key))
         for side, values in (("before", before), ("now", now)):
             if key not in values:
-                setattr(told, side, NOTHING)
-        if told.before != told.now:
-            yield told
+                setattr(reported, side, NOTHING)
+        if reported.before != reported.now:
+            yield reported
 
 
 def change_faults(found: Iterable[Change], where: str, hint: str) -> list[Fault]:

@@ -285,21 +285,21 @@ def _without_effect(evaluations: Sequence[Evaluation]) -> list[Notice]:
         for name, needed in _NEEDS
         if one.settings[needed].value
     }
-    told: dict[str, str] = {}
+    reported: dict[str, str] = {}
     for settings in (one.settings for one in evaluations):
         server = settings["disable_env_server"]
         if server.value:
             where = server.where("disable_env_server")
-            told["server"] = f"{where} has no effect: there is no environment server"
+            reported["server"] = f"{where} has no effect: there is no environment server"
         typed = settings["num_examples"].source
         if settings["examples"].value and typed.startswith("-"):
-            told["examples"] = f"{typed} has no effect beside --examples"
+            reported["examples"] = f"{typed} has no effect beside --examples"
         for name, needed in _NEEDS:
             source = settings[name].source
             if source != BUILT_IN and not settings[needed].value and (name, source) not in acting:
                 what = f"{settings[name].where(name)} has no effect without {needed}"
-                told.setdefault(name, what)
-    return [warning(text) for text in told.values()]
+                reported.setdefault(name, what)
+    return [warning(text) for text in reported.values()]
 
 
 _TABLES = ("env_args", "extra_env_kwargs")

@@ -182,15 +182,15 @@ def _setting(option: Option, text: str) -> Any:
 
 
 def _from_json(field: Field, text: str) -> Any:
-    told = field.type if field.shape == "any" else expected(field.shape)
+    reported = field.type if field.shape == "any" else expected(field.shape)
     try:
         value = parse_text(_ANY, f'{{"":{text}}}')[""]
     except ValueError as error:
         if field.kind == "any":
             return _unquoted(text)
-        raise ValueError(f"this is not valid JSON; expected {told}") from error
+        raise ValueError(f"this is not valid JSON; expected {reported}") from error
     if not fits(value, field.shape):
-        raise ValueError(f"{one_line(text, 60)} is not {told}")
+        raise ValueError(f"{one_line(text, 60)} is not {reported}")
     return value
 
 

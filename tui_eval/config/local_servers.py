@@ -49,8 +49,8 @@ class LocalServer:
         names = ", ".join(f"{one!r}" for one in shown)
         more = "" if has_it or len(self.models) <= NAMES_AT_MOST else " and others"
         written = f'api_base_url = "{url}/v1" and model = {json.dumps(model)}'
-        told = written if in_file else f"-b {url}/v1 {flag} {shlex.quote(model)}"
-        return f"{url} ({self.name}) serves {names}{more}: {told}"
+        reported = written if in_file else f"-b {url}/v1 {flag} {shlex.quote(model)}"
+        return f"{url} ({self.name}) serves {names}{more}: {reported}"
 
 
 def find_servers(servers: Sequence[tuple[int, str]] | None = None) -> list[LocalServer]:

@@ -87,8 +87,8 @@ def compose(
             what = "a program gave the inputs of this run"
             hint = "Go on with it there: give its directory to generate() as results_path"
             faults.append(Fault("--resume", what, hint))
-    told = {name: setting.source for name, setting in {**settings, **served}.items()}
-    values["sources"] = {**values.get("sources", {}), **told}
+    reported = {name: setting.source for name, setting in {**settings, **served}.items()}
+    values["sources"] = {**values.get("sources", {}), **reported}
     if faults or chosen is None:
         unknown = {"env_id": "", "alias": "", "model": "", "base_url": ""}
         evaluation.draft = RunPlan(**{**unknown, **values})

@@ -24,8 +24,12 @@ def choose_again(
 
     Values of headers, which a plan does not keep, are read from the registry again.
     """
-    asked = settings.get("endpoints_path")
-    path = around.path(asked.value) if asked and asked.value else registry_at(before.registry)
+    requested = settings.get("endpoints_path")
+    path = (
+        around.path(requested.value)
+        if requested and requested.value
+        else registry_at(before.registry)
+    )
     known = _with_headers(before, path, around)
     unkeyed: list[Fault] = []
     if settings.get("api_base_url") and known and not settings.get("provider"):
@@ -40,7 +44,7 @@ def choose_again(
     for name in sorted(hidden):
         what = f"the value of the header {name} is not kept with the run"
         wrong.append(Fault(WHERE, what, f"Type it again: --header '{name}: ...'"))
-    kept = kept_registry(path) if asked and asked.value else before.registry
+    kept = kept_registry(path) if requested and requested.value else before.registry
     return (None, wrong) if wrong else (Chosen(endpoints, {}, kept), [])
 
 

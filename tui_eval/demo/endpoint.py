@@ -169,12 +169,12 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=0, help="0 for any free port (default)")
     parser.add_argument("--seed", type=int, default=0, help="another seed, another player")
     parser.add_argument("--speed", type=float, default=1.0, help="1 believable, 0 no waiting")
-    asked = parser.parse_args()
+    requested = parser.parse_args()
     raise_limit()
     try:
-        asyncio.run(serve(asked.port, asked.seed, asked.speed))
+        asyncio.run(serve(requested.port, requested.seed, requested.speed))
     except OSError as error:
-        sys.stderr.write(f"cannot serve on 127.0.0.1:{asked.port}: {error}\n")
+        sys.stderr.write(f"cannot serve on 127.0.0.1:{requested.port}: {error}\n")
         return 1
     return 0
 

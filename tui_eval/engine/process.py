@@ -23,7 +23,7 @@ from tui_eval.engine.setup.examine import check
 from tui_eval.engine.setup.prepare import prepare
 from tui_eval.engine.stopping import TimelyEnd
 from tui_eval.engine.suite.suite import Suite
-from tui_eval.engine.suite.suite_preflight import expand_suite, survey
+from tui_eval.engine.suite.suite_preflight import expand_suite, preflight_suite
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.transport.server import listen
 from tui_eval.engine.transport.sockets import (
@@ -94,7 +94,7 @@ class Engine:
         expander = Expander(request)
         several = expand_suite(expander)
         if several is not None:
-            found = survey(request, several)
+            found = preflight_suite(request, several)
             found.notices += self._notices
             return Suite(request, found, self._hub, self._socket_path)
         keep_errors = bool(request.raw.get("keep_errors"))

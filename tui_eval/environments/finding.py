@@ -89,10 +89,12 @@ def find_environment(
         f"{environments_dir.absolute()}, the bundled environments, installed modules named "
         f"{name}, and entry points {ENTRY_POINTS}"
     )
-    asked = (name or env_id.strip("/")).replace("_", "-")
-    hint = nearest(asked, known) or f"Known: {', '.join(known) or 'none'}."
+    requested = (name or env_id.strip("/")).replace("_", "-")
+    hint = nearest(requested, known) or f"Known: {', '.join(known) or 'none'}."
     what = "there is no such environment"
-    other = [told for path in _folders_of(name, environments_dir) if (told := framework_of(path))]
+    other = [
+        reported for path in _folders_of(name, environments_dir) if (reported := framework_of(path))
+    ]
     if other:
         raise RefusedError([Fault(f"environment {env_id}", "it is no environment", other[0])])
     if name.isidentifier():
@@ -240,10 +242,10 @@ def packaged_module(folder: Path) -> Path | None:
 def project_name(folder: Path) -> str | None:
     """The name in a folder's pyproject.toml, as a module's; None without one."""
     try:
-        told: dict[str, Any] = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))
+        reported: dict[str, Any] = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    name = told.get("project", {}).get("name")
+    name = reported.get("project", {}).get("name")
     return re.sub(r"[-_.]+", "_", name).lower() if isinstance(name, str) else None
 
 

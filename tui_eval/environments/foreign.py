@@ -26,10 +26,12 @@ _BY_FILE = {
 def framework_of(path: Path) -> str:
     """Whose a module or a folder is and what runs it, as a sentence; empty where it is unknown."""
     if path.is_dir():
-        found = next((told for name, told in _BY_FILE.items() if (path / name).is_file()), "")
+        found = next(
+            (reported for name, reported in _BY_FILE.items() if (path / name).is_file()), ""
+        )
     else:
         imported = _imported(path)
-        found = next((told for name, told in _BY_IMPORT.items() if name in imported), "")
+        found = next((reported for name, reported in _BY_IMPORT.items() if name in imported), "")
     return f"It is {found}" if found else ""
 
 

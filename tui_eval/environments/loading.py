@@ -175,6 +175,6 @@ def _import(found: FoundEnvironment, where: str) -> ModuleType:
             hint = f"Install what it needs: pip install {package}"
             if package == "verifiers":
                 hint = _ALIAS_HINT
-            elif found.path is not None and (told := framework_of(found.path)):
-                hint = f"{told}. {hint}"
+            elif found.path is not None and (reported := framework_of(found.path)):
+                hint = f"{reported}. {hint}"
         raise RefusedError([Fault(where, what, hint)]) from error

@@ -113,8 +113,8 @@ def _usage_of(state: State) -> TokenUsage | None:
     tracker = state.get("usage_tracker")
     if isinstance(tracker, StateUsageTracker):
         return tracker.snapshot() or _tokens(state.get("token_usage"))
-    if (told := _tokens(state.get("token_usage")) or _tokens(state.get("usage"))) is not None:
-        return told
+    if (reported := _tokens(state.get("token_usage")) or _tokens(state.get("usage"))) is not None:
+        return reported
     answers = [step.get("response") for step in state.get("trajectory", [])]
     counted = [extract_usage_tokens(one) for one in answers if getattr(one, "usage", None)]
     if not counted:

@@ -136,7 +136,7 @@ def kinds_of(usage: Usage) -> Kinds:
         usage.cache_write_tokens,
         usage.reasoning_tokens,
     )
-    heard, spoken = usage.audio_prompt_tokens, usage.audio_completion_tokens
-    if not (cached or written or thoughts or heard or spoken):
+    received, spoken = usage.audio_prompt_tokens, usage.audio_completion_tokens
+    if not (cached or written or thoughts or received or spoken):
         return ()
-    return cached, written, thoughts, heard, spoken
+    return cached, written, thoughts, received, spoken

@@ -59,9 +59,9 @@ class SavedFeed:
     def _read(self) -> None:
         story = Replay(self._run)
         try:
-            going = self._tell(story.begin())
-            while going and not self._stop.wait(LOOKS_EVERY_S):
-                going = self._tell(story.more())
+            goes = self._tell(story.begin())
+            while goes and not self._stop.wait(LOOKS_EVERY_S):
+                goes = self._tell(story.more())
         except OSError as error:
             text = f"the file cannot be read: {error.strerror or error}"
             self._log(text)

@@ -85,6 +85,6 @@ def _moved(one: EvaluationStatus, run: RunDir) -> EvaluationMoved:
     one.begin(state.run, state.finished, "").state = state
     end = state.end
     was_told = end.status != "interrupted" or read_metadata(run).get("status") == end.status
-    told = one.over(end.status if was_told else CUT_OFF, end.exit_code, end.text)
-    told.at = end.at
-    return told
+    reported = one.over(end.status if was_told else CUT_OFF, end.exit_code, end.text)
+    reported.at = end.at
+    return reported

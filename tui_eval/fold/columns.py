@@ -105,8 +105,8 @@ class Columns:
         if field in ("turns", "calls", "input", "output", "tokens", "attempt"):
             found[self.stages() == 0] = np.nan  # what has not begun has none
         if field in SPENT:  # 0 once it is finished: that is not known
-            told = self.numbers("input") if field == "output" else found
-            found[(self.stages() >= DONE) & ~(told > 0)] = np.nan
+            reported = self.numbers("input") if field == "output" else found
+            found[(self.stages() >= DONE) & ~(reported > 0)] = np.nan
         if field in ("turns", "calls") and state.is_foreign:
             found[(self.stages() >= DONE) & (self._array(state.turns) == 0)] = np.nan
         return found
@@ -152,7 +152,7 @@ class Columns:
             KeyError: There is no such field in the index.
         """
         facts = self.state.facts
-        told = {
+        reported = {
             "stop": facts.stop,
             "error": facts.error,
             "class": facts.error_class,
@@ -161,8 +161,8 @@ class Columns:
             "tool": facts.tools,
             "failed_tool": facts.failed_tools,
         }
-        if field in told:
-            return TextColumn(self._array(told[field].codes), told[field].texts)
+        if field in reported:
+            return TextColumn(self._array(reported[field].codes), reported[field].texts)
         if field == "example":
             return self._examples()
         if field == "question":

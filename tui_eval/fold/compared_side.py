@@ -56,9 +56,9 @@ def differing_settings(sides: Sequence[Side]) -> dict[str, list[Any]]:
 
     Then what of the code and of what was installed differs, as far as that matters.
     """
-    asked = [_settings(side) for side in sides]
-    names = dict.fromkeys(name for one in asked for name in one)
-    found = {name: [one.get(name) for one in asked] for name in names}
+    requested = [_settings(side) for side in sides]
+    names = dict.fromkeys(name for one in requested for name in one)
+    found = {name: [one.get(name) for one in requested] for name in names}
     settings = {
         name: values
         for name, values in found.items()
@@ -106,9 +106,9 @@ def _parts_that_differ(sides: Sequence[Side]) -> dict[str, list[Any]]:
         if not all(parts):
             continue
         names = dict.fromkeys(name for one in parts for name in one)
-        told = {name: [one.get(name) for one in parts] for name in names}
-        differing = [name for name, values in told.items() if len(set(values)) > 1]
-        found |= {f"{before}{name}": told[name] for name in differing[:MOST_PARTS]}
+        reported = {name: [one.get(name) for one in parts] for name in names}
+        differing = [name for name, values in reported.items() if len(set(values)) > 1]
+        found |= {f"{before}{name}": reported[name] for name in differing[:MOST_PARTS]}
         if len(differing) > MOST_PARTS:
             found[more] = [len(differing) - MOST_PARTS] * len(sides)
     return found

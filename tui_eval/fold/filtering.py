@@ -127,8 +127,8 @@ class RowFilter:
         sure = np.zeros(columns.total, bool)
         possible = columns.stages() >= DONE  # only these have a transcript on disk
         started = columns.started()
-        told = self._heard[node].copy()  # one call: a search in a thread reports more
-        for row, (version, holds) in told.items():
+        reported = self._heard[node].copy()  # one call: a search in a thread reports more
+        for row, (version, holds) in reported.items():
             if row < columns.total and version == (columns.reading, started[row]):
                 sure[row] = possible[row] = holds
         return sure, possible

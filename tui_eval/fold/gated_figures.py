@@ -137,8 +137,8 @@ def _is_measured(side: Side) -> bool:
 
 
 def _why_nothing(sides: Sequence[Side]) -> str:
-    told = [_without_reward(*each) for each in zip(LETTERS, sides, strict=True)]
-    return "; ".join(filter(None, told))
+    reported = [_without_reward(*each) for each in zip(LETTERS, sides, strict=True)]
+    return "; ".join(filter(None, reported))
 
 
 def _without_reward(letter: str, side: Side) -> str:

@@ -137,14 +137,14 @@ class Matcher:
 
     def _ask(self, texts: list[str]) -> list[bool]:
         process = self._process or self._start()
-        asked, answers = process.stdin, process.stdout
-        if asked is None or answers is None:
+        requested, answers = process.stdin, process.stdout
+        if requested is None or answers is None:
             raise ValueError("the matcher's process has no pipes")
         timer = threading.Timer(self._patience, process.kill)
         timer.start()
         try:
-            marshal.dump(texts, asked)
-            asked.flush()
+            marshal.dump(texts, requested)
+            requested.flush()
             answer = answers.read(len(texts))
         except OSError:
             answer = b""

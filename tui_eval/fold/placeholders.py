@@ -13,14 +13,14 @@ def placeholder(part: Mapping[str, Any]) -> str:
     kind = str(part.get("type") or "part")
     word = {"image_url": "image", "input_image": "image", "input_audio": "audio"}.get(kind, kind)
     media, data, address = _found(part)
-    told = [word]
+    reported = [word]
     if media:
-        told.append(media)
+        reported.append(media)
     if data:
-        told.append(_size(len(data) * 3 // 4))
+        reported.append(_size(len(data) * 3 // 4))
     if address:
-        told.append(address[:_LONGEST])
-    return f"[{' · '.join(told)}]"
+        reported.append(address[:_LONGEST])
+    return f"[{' · '.join(reported)}]"
 
 
 def _found(part: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -365,9 +365,9 @@ class RunState(RolloutColumns):
 
     def _take_back_line(self, line: int) -> None:
         """A last line that was not whole when it was reported is longer now."""
-        for told in [one for one in self.unreadable if one.line == line and not one.ends]:
-            self.unreadable.remove(told)
-            self.notices.remove(("warning", line_text(told)))
+        for reported in [one for one in self.unreadable if one.line == line and not one.ends]:
+            self.unreadable.remove(reported)
+            self.notices.remove(("warning", line_text(reported)))
 
     def _on_Noticed(self, event: ev.Noticed) -> None:
         self.notices.append((event.level, event.text))

@@ -89,8 +89,12 @@ class SuiteState:
     @property
     def told(self) -> list[Event]:
         """Events that bring another listener to this state."""
-        told: list[Event] = [one.last for one in self.evaluations]
-        return [*([self.started] if self.started else []), *told, *([self.end] if self.end else [])]
+        reported: list[Event] = [one.last for one in self.evaluations]
+        return [
+            *([self.started] if self.started else []),
+            *reported,
+            *([self.end] if self.end else []),
+        ]
 
     @property
     def rollouts(self) -> int:

@@ -221,8 +221,8 @@ def _answered(message: Mapping[str, Any], unanswered: dict[str, list[ToolUse]]) 
     Args:
         unanswered: Calls by their ids; the one that is answered is taken out.
     """
-    told = message.get("tool_call_id")
-    call_id = next(iter(unanswered), "") if told is None else str(told)
+    reported = message.get("tool_call_id")
+    call_id = next(iter(unanswered), "") if reported is None else str(reported)
     uses = unanswered.get(call_id)
     if not uses:
         return None
@@ -335,8 +335,8 @@ def _messages(value: Any, speaker: str) -> list[dict[str, Any]]:
 def _error_class(error: Any) -> str | None:
     if not error:
         return None
-    told = mapping(error)
-    names = told.get("error_chain_str") or told.get("error") or error
+    reported = mapping(error)
+    names = reported.get("error_chain_str") or reported.get("error") or error
     return reported_class(error) or class_of_names(str(names))
 
 

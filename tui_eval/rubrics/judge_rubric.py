@@ -201,8 +201,8 @@ def question_of(prompt: Messages | str | None) -> str:
     """
     if prompt is None or isinstance(prompt, str):
         return prompt or ""
-    asked = [message for message in prompt if message.get("role") in ("user", "text")]
-    said = asked or list(prompt)
+    requested = [message for message in prompt if message.get("role") in ("user", "text")]
+    said = requested or list(prompt)
     return text_of(said[-1].get("content")) if said else ""
 
 

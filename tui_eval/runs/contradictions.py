@@ -12,7 +12,7 @@ from tui_eval.events import RolloutFinished, RowsTakenBack
 from tui_eval.fold.saved_values import mapping, number_of, score_of
 from tui_eval.printable import one_line
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.row_positions import REPEATS_TOLD, Placing
+from tui_eval.runs.row_positions import REPEATS_TOLD, RowPositions
 from tui_eval.runs.run_info import count_of, read_metadata, recorded_date
 from tui_eval.runs.scan import LineNumbers
 
@@ -40,7 +40,7 @@ class RowSums:
         self.first, self.last = math.inf, -math.inf
 
     def add(self, events: Iterable[RolloutFinished | RowsTakenBack]) -> None:
-        """Takes in what `Placing.count` yields."""
+        """Takes in what `RowPositions.count` yields."""
         for event in events:
             if isinstance(event, RowsTakenBack):
                 self.rows -= len(event.rows)
@@ -72,7 +72,7 @@ def recorded_means(metadata: Mapping[str, Any]) -> dict[str, float]:
 def contradictions(
     run: RunDir,
     facts: Mapping[str, Any],
-    placing: Placing,
+    placing: RowPositions,
     repeated: Collection[int],
     sums: RowSums,
 ) -> list[str]:

@@ -161,8 +161,11 @@ def describe(run: RunDir) -> FoundRun | None:
         return None
     held = holder(run.lock) if run.is_ours else None
     figures = mapping(facts.get("numbers"))
-    numbers, told = mapping(figures.get("reward")), mapping(figures.get("counts")).get("finished")
-    is_behind = run.is_ours and held is None and isinstance(told, int) and told != done
+    numbers, reported = (
+        mapping(figures.get("reward")),
+        mapping(figures.get("counts")).get("finished"),
+    )
+    is_behind = run.is_ours and held is None and isinstance(reported, int) and reported != done
     shape = known_shape(run, facts) or requested_shape(facts)
     total = shape[0] * shape[1] or None
     if not run.is_ours and total is not None and done is not None and done > total:
@@ -249,6 +252,6 @@ def _done(run: RunDir, format: Format, facts: Mapping[str, Any], size: int) -> i
     if not size:
         return 0
     if size > COUNTED_BYTES:
-        told = mapping(mapping(facts.get("numbers")).get("counts")).get("finished")
-        return told if isinstance(told, int) else None
+        reported = mapping(mapping(facts.get("numbers")).get("counts")).get("finished")
+        return reported if isinstance(reported, int) else None
     return count_rows(run.results)

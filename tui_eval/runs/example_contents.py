@@ -62,11 +62,16 @@ def content_of(row: Mapping[str, Any]) -> ExampleContent:
         for message in story.messages
     ]
     system = "\n".join(text for role, text in said if role == "system")
-    asked = [part for part in said if part[0] != "system"] or said
-    parts: list[Any] = [asked, story.answer, _info(row.get("info")), _media(row, story.messages)]
-    says = any(text for _, text in asked) or any(parts[1:])
+    requested = [part for part in said if part[0] != "system"] or said
+    parts: list[Any] = [
+        requested,
+        story.answer,
+        _info(row.get("info")),
+        _media(row, story.messages),
+    ]
+    says = any(text for _, text in requested) or any(parts[1:])
     digest = _digest(parts) if says else b""
-    return ExampleContent(digest, system, asked[-1][1][:QUESTION_MOST] if asked else "")
+    return ExampleContent(digest, system, requested[-1][1][:QUESTION_MOST] if requested else "")
 
 
 def _info(value: Any) -> Any:

@@ -25,7 +25,7 @@ from tui_eval.runs.lock import holder
 from tui_eval.runs.outcome import saved_outcome
 from tui_eval.runs.repeated_lines import count_once
 from tui_eval.runs.row_index import MOST_FAULTS, BrokenIndexError, RowIndex
-from tui_eval.runs.row_positions import Counted, Placing, likely_shape
+from tui_eval.runs.row_positions import Counted, RowPositions, likely_shape
 from tui_eval.runs.run_info import (
     format_of_run,
     known_shape,
@@ -144,7 +144,7 @@ class Replay:
                 yield self._row_events(batch)
 
     def _start(self, shape: tuple[int, int]) -> list[Event]:
-        self._placing = Placing(shape, fixed=self._trusted)
+        self._placing = RowPositions(shape, fixed=self._trusted)
         self._sums = RowSums(recorded_means(read_metadata(self.run)))
         self._noticed: set[str] = set()
         self._started = started_event(self.run, self.format, self._facts, shape)
@@ -152,8 +152,8 @@ class Replay:
         self._started.asked = self._trusted or self._request_holds()
         self._fault_count = 0
         fault = metadata_fault(self.run)
-        told = [Noticed(0, time.time(), "warning", fault)] if fault else []
-        return [self._started, *told]
+        reported = [Noticed(0, time.time(), "warning", fault)] if fault else []
+        return [self._started, *reported]
 
     def _row_events(self, batch: list[RolloutFinished], known: bool = False) -> list[Event]:
         """The events of some rows; before them more places, where there are too few."""
@@ -244,16 +244,16 @@ class Replay:
 
     def _end(self) -> list[Event]:
         """How the run ended; nothing while somebody may still write it."""
-        placing, asked = self._placing, self._started.asked
+        placing, requested = self._placing, self._started.asked
         is_torn = self._reported_torn is not None
-        whole = placing.rows >= placing.total if asked else placing.rows > 0 and not is_torn
+        whole = placing.rows >= placing.total if requested else placing.rows > 0 and not is_torn
         if not self._exact:
             if self._is_held():
                 self._goes_on = True
                 return self._with_unfinished()
-            if not self.run.is_ours and not (whole and asked) and not self._quiet():
+            if not self.run.is_ours and not (whole and requested) and not self._quiet():
                 return []
-            if not asked and not placing.rows + self._unread:
+            if not requested and not placing.rows + self._unread:
                 return []  # an empty file may become anything
         self._ended = True
         again = self._restarted() or self._with_unfinished()
@@ -261,8 +261,8 @@ class Replay:
             self._started.complete_at, self._facts, is_whole=whole, errored=placing.errored
         )
         end.missing_columns = missing_columns(self._facts)
-        end.contradictions = told = self._contradictions()
-        new = [text for text in told if text not in self._noticed]
+        end.contradictions = reported = self._contradictions()
+        new = [text for text in reported if text not in self._noticed]
         self._noticed.update(new)
         return [*again, *(Noticed(0, time.time(), "warning", text) for text in new), end]
 

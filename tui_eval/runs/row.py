@@ -164,8 +164,8 @@ def _column(state: State, row: Mapping[str, Any], column: str) -> Any:
     if column in state or column not in COLUMN_NAMES:
         return state.get(column)
     if column == "query":
-        asked = [one["content"] for one in row["prompt"] if one["role"] == "user"]
-        return asked[-1] if asked else ""
+        requested = [one["content"] for one in row["prompt"] if one["role"] == "user"]
+        return requested[-1] if requested else ""
     return state.get("answer")
 
 

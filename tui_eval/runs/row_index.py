@@ -192,7 +192,7 @@ class RowIndex:
         self.torn = None
         found: list[RolloutFinished] = []
         due = self.covered + FIRST_BATCH_BYTES
-        asked: int | str | None = None
+        requested: int | str | None = None
         with contextlib.ExitStack() as stack:
             try:
                 file = stack.enter_context(open(self._run.results, "rb", buffering=0))
@@ -200,12 +200,12 @@ class RowIndex:
                 return
             lines = lines_of(file, self.covered) if file.seek(0, 2) > self.covered else ()
             for offset, raw in lines:
-                read = read_row(self.lines + 1, offset, raw, asked)
+                read = read_row(self.lines + 1, offset, raw, requested)
                 ends = raw[-1] == 10
                 if isinstance(read, RolloutFinished):
                     found.append(read)
                     if read.question and read.number == UNTOLD:  # so it will have a place
-                        asked = read.example_id
+                        requested = read.example_id
                 elif read is not None and read.row is not None:
                     found.append(told(read))
                     self._doubt(read)

@@ -50,7 +50,7 @@ def likely_shape(asked: tuple[int, int], counted: tuple[int, int]) -> tuple[int,
     return counted[0], max(counted[1], 1)
 
 
-class Placing:
+class RowPositions:
     """Places the rows of one run.
 
     Args:
@@ -112,7 +112,7 @@ class Placing:
 
         A later one takes the place of one with an error, as with a resume.
         """
-        told: list[RolloutFinished | RowsTakenBack] = []
+        reported: list[RolloutFinished | RowsTakenBack] = []
         for event in events:
             row = event.row
             if row >= len(self._seen):
@@ -124,14 +124,14 @@ class Placing:
                     self._leave_out(event)
                     continue
                 self._leave_out(self._errored.pop(row))
-                told.append(RowsTakenBack(0, event.at, [before]))
+                reported.append(RowsTakenBack(0, event.at, [before]))
             else:
                 self._seen[row] = 1
                 self.rows += 1
             if event.error is not None:
                 self._errored[row] = event
-            told.append(event)
-        return told
+            reported.append(event)
+        return reported
 
     def _leave_out(self, event: RolloutFinished) -> None:
         self.repeats += 1

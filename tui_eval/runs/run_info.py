@@ -80,8 +80,8 @@ def read_facts(run: RunDir, format: Format) -> dict[str, Any]:
         config = _read(run.path / episodes.CONFIG)
         found = episodes.facts_of(_first(run.results), config)
         return {**found, **metadata, "model": found.get("model") or metadata.get("model")}
-    if run.is_ours and (asked := read_requested(run)):
-        return asked | metadata | _requested_settings(asked)
+    if run.is_ours and (requested := read_requested(run)):
+        return requested | metadata | _requested_settings(requested)
     if "run" in metadata and "env_id" not in metadata:
         return prime.facts_of(metadata)
     return metadata
@@ -200,8 +200,8 @@ def _text(value: Any) -> str:
 
 def refused_count(facts: Mapping[str, Any]) -> int | None:
     """How many requests were refused in all sessions; None where nobody counted them."""
-    told = facts.get("refused_requests")
-    return told if type(told) is int and 0 <= told < 1 << 53 else None
+    reported = facts.get("refused_requests")
+    return reported if type(reported) is int and 0 <= reported < 1 << 53 else None
 
 
 def missing_columns(facts: Mapping[str, Any]) -> dict[str, str]:
@@ -224,8 +224,8 @@ def env_id_of(run: RunDir, facts: Mapping[str, Any]) -> str:
 
     The folder of runs is `env--model`; another folder's own name says more than that above it.
     """
-    if told := _recorded_env(facts):
-        return str(told)
+    if reported := _recorded_env(facts):
+        return str(reported)
     stem = Path(run.name).stem
     if stem != Path(RESULTS).stem:
         return stem

@@ -14,7 +14,7 @@ MEASURED_BYTES = 1 << 20
 """Of a run whose metadata has no numbers yet; those of a larger one are reported when it ends."""
 
 
-class Lookout:
+class RunWatcher:
     """Remembers what it saw; call it off a screen's loop, from one thread at a time.
 
     Args:

@@ -40,15 +40,15 @@ def unfinished_tokens(facts: Mapping[str, Any], places: RowPlaces) -> dict[int, 
         facts: metadata.json; what cannot be understood is left out.
     """
     found = {}
-    for told in map(mapping, listing(facts.get(KEY))):
-        number = told.get("rollout")
+    for reported in map(mapping, listing(facts.get(KEY))):
+        number = reported.get("rollout")
         if not isinstance(number, int):
             continue
-        place = places.place_of(told.get("example_id"), number, told.get("row"))
+        place = places.place_of(reported.get("example_id"), number, reported.get("row"))
         if place is not None:
             found[place[0]] = (
-                tokens_of(told.get("input_tokens")),
-                tokens_of(told.get("output_tokens")),
-                *from_names(told.get("token_kinds")),
+                tokens_of(reported.get("input_tokens")),
+                tokens_of(reported.get("output_tokens")),
+                *from_names(reported.get("token_kinds")),
             )
     return found

@@ -131,11 +131,11 @@ def differing_versions(
     Those are Python's, the environment's, ours, and those of packages that the code imports. What
     one of them knows nothing of at all is not reported.
     """
-    told = [one for one in several if one]
-    if len(told) < len(several) or len(told) < 2:
+    reported = [one for one in several if one]
+    if len(reported) < len(several) or len(reported) < 2:
         return {}
-    ordered = _by_weight({name for one in told for name in one}, imported)
-    found: dict[str, list[Any]] = {name: [one.get(name) for one in told] for name in ordered}
+    ordered = _by_weight({name for one in reported for name in one}, imported)
+    found: dict[str, list[Any]] = {name: [one.get(name) for one in reported] for name in ordered}
     return {name: values for name, values in found.items() if len(set(values)) > 1}
 
 

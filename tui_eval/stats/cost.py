@@ -63,13 +63,13 @@ def cost_of(
 
 def prices_text(prices: Prices) -> str:
     """What a million tokens of each kind costs, as far as that is known."""
-    told = {
+    reported = {
         "in": prices.input,
         "out": prices.output,
         "cached": prices.cached,
         "written to a cache": prices.cache_write,
     }
-    return ", ".join(f"${price:g} {what}" for what, price in told.items() if price is not None)
+    return ", ".join(f"${price:g} {what}" for what, price in reported.items() if price is not None)
 
 
 def dollars_text(dollars: float) -> str:

@@ -81,17 +81,17 @@ def names_that_vary(suite: SuiteState) -> list[str]:
 
 def variation_of(one: EvaluationState, suite: SuiteState, most: int) -> str:
     """What distinguishes an evaluation from the others, as text."""
-    told = (
+    reported = (
         value if name == "model" else f"{name}={value}"
         for name, value in varied(one, suite).items()
     )
-    return one_line(", ".join(told), most)
+    return one_line(", ".join(reported), most)
 
 
 def values_of(one: EvaluationState, suite: SuiteState, names: Sequence[str], most: int) -> str:
     """The same without names: a value for each of `names`, up to the last that is set."""
-    told = varied(one, suite)
-    values = [told.get(name, NONE) for name in names]
+    reported = varied(one, suite)
+    values = [reported.get(name, NONE) for name in names]
     while values and values[-1] == NONE:
         values.pop()
     return one_line(", ".join(values), most)

@@ -129,17 +129,17 @@ def verdict_text(one: PairedFigure, found: Comparison) -> str:
 
 def figure_sentence(one: PairedFigure, found: Comparison) -> str:
     """A number's verdict, then what its interval and test are; empty where that is only a word."""
-    told = figure_text(one, found)
-    return f"{one_line(one.name, NAME_MOST)} {told}" if told else ""
+    reported = figure_text(one, found)
+    return f"{one_line(one.name, NAME_MOST)} {reported}" if reported else ""
 
 
 def figure_text(one: PairedFigure, found: Comparison) -> str:
     """The same without the number's name."""
-    told = verdict_text(one, found)
+    reported = verdict_text(one, found)
     names = "; ".join(filter(None, (method_text(one.difference), tested_text(one))))
     if not names:
-        return "" if told == verdict_word(one) else told
-    return f"{told} ({names})"
+        return "" if reported == verdict_word(one) else reported
+    return f"{reported} ({names})"
 
 
 def gate_look(one: PairedFigure) -> tuple[str, str]:
@@ -156,8 +156,8 @@ def gate_sentence(one: PairedFigure, letter: str) -> str:
     """
     found = one.difference
     gate = judge_gate(found)
-    told = power_text(gate, found.n, examples_for_gate(found, MARGIN), letter)
-    return f"{gate_look(one)[0]} ({letter} may be at most {MARGIN:g} worse than A); {told}"
+    reported = power_text(gate, found.n, examples_for_gate(found, MARGIN), letter)
+    return f"{gate_look(one)[0]} ({letter} may be at most {MARGIN:g} worse than A); {reported}"
 
 
 def power_text(gate: Gate, examples: int, needed: int | None, letter: str = "B") -> str:
@@ -170,10 +170,10 @@ def power_text(gate: Gate, examples: int, needed: int | None, letter: str = "B")
     if gate.power is None:
         return "power not known: all differences are equal"
     chance = _percent(gate.power)
-    told = f"power {chance}: the chance that {examples:,} examples pass an unchanged {letter}"
+    reported = f"power {chance}: the chance that {examples:,} examples pass an unchanged {letter}"
     if examples < LEAST_EXAMPLES:
-        told = f"power 0 %: fewer than {LEAST_EXAMPLES} examples never pass"
-    return told if needed is None else f"{told}; {needed_text(needed)} examples have 80 %"
+        reported = f"power 0 %: fewer than {LEAST_EXAMPLES} examples never pass"
+    return reported if needed is None else f"{reported}; {needed_text(needed)} examples have 80 %"
 
 
 def _percent(share: float) -> str:

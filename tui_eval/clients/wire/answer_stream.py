@@ -11,7 +11,7 @@ import msgspec
 from tui_eval.clients.wire.answer_struct import AnswerStruct
 from tui_eval.clients.wire.failed_answers import error_text, raise_if_reported_elsewhere, read_part
 
-Hear: TypeAlias = Callable[[str, str], None]
+OnText: TypeAlias = Callable[[str, str], None]
 """Called with the kind (`reasoning`, `text` or `tool`) and the text of what was added."""
 
 _DONE = b"[DONE]"
@@ -29,8 +29,8 @@ class AnswerStream(ABC):
     COUNTS_WHEN_ASKED: ClassVar[bool] = False
     """Whether tokens are counted in a stream only where the request says so."""
 
-    def __init__(self, hear: Hear, url: Any = "the endpoint") -> None:
-        self._hear = hear
+    def __init__(self, on_text: OnText, url: Any = "the endpoint") -> None:
+        self._on_text = on_text
         self._url = url
         self._reader = EventReader()
         self.is_over = False
@@ -39,10 +39,13 @@ class AnswerStream(ABC):
     @classmethod
     def asked_for(cls, body: dict[str, Any]) -> dict[str, Any]:
         """A request body that asks for a stream in place of a whole answer."""
-        asked = {**body, "stream": True}
+        requested = {**body, "stream": True}
         if cls.COUNTS_WHEN_ASKED:
-            asked["stream_options"] = {"include_usage": True, **(body.get("stream_options") or {})}
-        return asked
+            requested["stream_options"] = {
+                "include_usage": True,
+                **(body.get("stream_options") or {}),
+            }
+        return requested
 
     @property
     @abstractmethod

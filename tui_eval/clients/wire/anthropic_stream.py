@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tui_eval.clients.wire.answer_stream import AnswerStream, Hear
+from tui_eval.clients.wire.answer_stream import AnswerStream, OnText
 from tui_eval.clients.wire.answer_struct import AnswerStruct, copy_known, decode_answer
 from tui_eval.clients.wire.anthropic_answer import (
     AnthropicAnswer,
@@ -49,8 +49,8 @@ class AnthropicStream(AnswerStream):
 
     EVENT = AnthropicEvent
 
-    def __init__(self, hear: Hear, url: Any = "the endpoint") -> None:
-        super().__init__(hear, url)
+    def __init__(self, on_text: OnText, url: Any = "the endpoint") -> None:
+        super().__init__(on_text, url)
         self._answer = AnthropicAnswer()
         self._blocks: list[_Block] = []
         self._at: dict[int | None, _Block] = {}
@@ -81,7 +81,7 @@ class AnthropicStream(AnswerStream):
         block = self._at[index] = _Block(given)
         if given.type == "tool_use":
             is_first = all(one.block.type != given.type for one in self._blocks)
-            self._hear("tool", f"{'' if is_first else chr(10)}{given.name or ''} ")
+            self._on_text("tool", f"{'' if is_first else chr(10)}{given.name or ''} ")
         self._blocks.append(block)
         self._tell(block, given.text or given.thinking)
 
@@ -95,7 +95,7 @@ class AnthropicStream(AnswerStream):
     def _tell(self, block: _Block, text: str | None) -> None:
         kind = _KINDS.get(block.block.type)
         if text and kind is not None:
-            self._hear(kind, text)
+            self._on_text(kind, text)
 
     def _add_to_message(self, event: AnthropicEvent) -> None:
         if event.delta is not None:

@@ -237,8 +237,8 @@ def check_anthropic_answer(answer: Any) -> None:
         return
     content = getattr(answer, "content", None)
     if not isinstance(content, list):
-        told = what_came_instead(answer, "message")
-        raise InvalidModelResponseError(told or "the answer has no content")
+        reported = what_came_instead(answer, "message")
+        raise InvalidModelResponseError(reported or "the answer has no content")
     if not any(_says_something(block) for block in content):
         raise EmptyModelResponseError(
             f"the answer has no text, thinking or tool calls (stop reason: {answer.stop_reason})"

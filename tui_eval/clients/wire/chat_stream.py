@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tui_eval.clients.wire.answer_stream import AnswerStream, Hear, more_logprobs, silence
+from tui_eval.clients.wire.answer_stream import AnswerStream, OnText, more_logprobs, silence
 from tui_eval.clients.wire.answer_struct import AnswerStruct, copy_known
 from tui_eval.clients.wire.chat_answer import (
     ChatAnswer,
@@ -88,8 +88,8 @@ class ChatStream(AnswerStream):
     EVENT = ChatChunk
     COUNTS_WHEN_ASKED = True
 
-    def __init__(self, hear: Hear, url: Any = "the endpoint") -> None:
-        super().__init__(hear, url)
+    def __init__(self, on_text: OnText, url: Any = "the endpoint") -> None:
+        super().__init__(on_text, url)
         self._answer = ChatAnswer()
         self._choices: dict[int, _Choice] = {}
 
@@ -109,8 +109,8 @@ class ChatStream(AnswerStream):
         for choice in chunk.choices or ():
             place = choice.index or 0
             if place not in self._choices:
-                hear = silence if self._choices else self._hear
-                self._choices[place] = _Choice(place, hear)
+                on_text = silence if self._choices else self._on_text
+                self._choices[place] = _Choice(place, on_text)
             self._choices[place].add(choice)
 
     def answer(self) -> ChatAnswer:
@@ -122,10 +122,10 @@ class ChatStream(AnswerStream):
 class _Choice:
     """One choice; parts of texts are joined at the end, so that long ones cost no more."""
 
-    def __init__(self, place: int, hear: Hear) -> None:
+    def __init__(self, place: int, on_text: OnText) -> None:
         self.message = ChatMessage()
         self.choice = ChatChoice(index=place, message=self.message)
-        self._hear = hear
+        self._on_text = on_text
         self._texts: dict[str, list[str]] = {}
         self._calls: list[_Call] = []
         self._blocks: dict[str, list[dict[str, Any]]] = {}
@@ -147,7 +147,7 @@ class _Choice:
     def _add_delta(self, delta: Delta) -> None:
         if delta.role:
             self.message.role = delta.role
-        heard: set[str] = set()
+        received: set[str] = set()
         for name, kind in _TEXTS.items():
             value = getattr(delta, name)
             if value is None:
@@ -157,9 +157,9 @@ class _Choice:
             text = _plain_text(value)
             self._texts.setdefault(name, []).append(text)
             # Some endpoints say the same reasoning under two names.
-            if text and kind not in heard:
-                heard.add(kind)
-                self._hear(kind, text)
+            if text and kind not in received:
+                received.add(kind)
+                self._on_text(kind, text)
         for name in _BLOCKS:
             for block in getattr(delta, name) or ():
                 if isinstance(block, dict):
@@ -171,7 +171,7 @@ class _Choice:
         thoughts = "".join(map(thought_in_part, parts))
         if thoughts:
             self._texts.setdefault("reasoning_content", []).append(thoughts)
-            self._hear("reasoning", thoughts)
+            self._on_text("reasoning", thoughts)
 
     @staticmethod
     def _add_block(blocks: list[dict[str, Any]], block: dict[str, Any]) -> None:
@@ -191,11 +191,11 @@ class _Choice:
         if call is None:
             call = _Call(delta.index, delta.id)
             if self._calls:
-                self._hear("tool", "\n")
+                self._on_text("tool", "\n")
             self._calls.append(call)
-        told = call.add(delta)
-        if told:
-            self._hear("tool", told)
+        reported = call.add(delta)
+        if reported:
+            self._on_text("tool", reported)
 
     def _call_of(self, delta: CallDelta) -> _Call | None:
         """The call that a delta continues; None where it begins one."""
@@ -237,16 +237,16 @@ class _Call:
         function = delta.function
         if function is None:
             return ""
-        told = ""
+        reported = ""
         if function.name and function.name != self._name:
             self._name = (self._name or "") + function.name
-            told = function.name + " "
+            reported = function.name + " "
         if isinstance(function.arguments, str):
             self._arguments.append(function.arguments)
-            told += function.arguments
+            reported += function.arguments
         elif function.arguments is not None:
             self._data = function.arguments
-        return told
+        return reported
 
     def whole(self) -> ChatToolCall:
         arguments: Any = "".join(self._arguments)

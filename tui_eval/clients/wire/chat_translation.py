@@ -100,11 +100,11 @@ def _tokens(answer: Any, choice: Any, logprobs: Any) -> ResponseTokens | None:
     prompt_ids = getattr(answer, "prompt_token_ids", None)
     if prompt_ids is None:
         return None
-    told = (logprobs or {}).get("content") or ()
+    reported = (logprobs or {}).get("content") or ()
     return response_tokens(
         prompt_ids,
         getattr(choice, "token_ids", None),
-        [token["logprob"] for token in told],
+        [token["logprob"] for token in reported],
         getattr(choice, "routed_experts", None),
     )
 
@@ -154,18 +154,18 @@ def thought_in_part(part: Any) -> str:
     """The reasoning in a part of a content, as Mistral's models say it; "" where it is other."""
     if not isinstance(part, dict) or part.get("type") != "thinking":
         return ""
-    told = part.get("thinking")
-    if isinstance(told, list):
-        return "".join(str(one.get("text") or "") for one in told if isinstance(one, dict))
-    return told if isinstance(told, str) else ""
+    reported = part.get("thinking")
+    if isinstance(reported, list):
+        return "".join(str(one.get("text") or "") for one in reported if isinstance(one, dict))
+    return reported if isinstance(reported, str) else ""
 
 
 def _blocks(message: Any) -> list[dict[str, Any]]:
     """OpenRouter's `reasoning_details`, or the `thinking_blocks` of LiteLLM."""
     for name in ("reasoning_details", "thinking_blocks"):
-        told = getattr(message, name, None)
-        if told and isinstance(told, list):
-            return [block for block in told if isinstance(block, dict) and _is_block(block)]
+        reported = getattr(message, name, None)
+        if reported and isinstance(reported, list):
+            return [block for block in reported if isinstance(block, dict) and _is_block(block)]
     return []
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tui_eval.clients.wire.answer_stream import AnswerStream, Hear, more_logprobs
+from tui_eval.clients.wire.answer_stream import AnswerStream, OnText, more_logprobs
 from tui_eval.clients.wire.answer_struct import AnswerStruct, copy_known
 from tui_eval.clients.wire.chat_answer import ChatUsage
 from tui_eval.clients.wire.finish_reasons import FINISH_REASONS, says_nothing
@@ -52,8 +52,8 @@ class CompletionStream(AnswerStream):
     EVENT = CompletionAnswer
     COUNTS_WHEN_ASKED = True
 
-    def __init__(self, hear: Hear, url: Any = "the endpoint") -> None:
-        super().__init__(hear, url)
+    def __init__(self, on_text: OnText, url: Any = "the endpoint") -> None:
+        super().__init__(on_text, url)
         self._answer = CompletionAnswer()
         self._choices: dict[int, CompletionChoice] = {}
         self._texts: dict[int, list[str]] = {}
@@ -84,7 +84,7 @@ class CompletionStream(AnswerStream):
             if part.text:
                 self._texts.setdefault(place, []).append(part.text)
                 if place == next(iter(self._choices)):
-                    self._hear("text", part.text)
+                    self._on_text("text", part.text)
 
     def answer(self) -> CompletionAnswer:
         """What came so far as one answer."""

@@ -117,6 +117,6 @@ def _tokens(choice: Any, logprobs: Any) -> ResponseTokens | None:
     prompt_ids = getattr(choice, "prompt_token_ids", None)
     if prompt_ids is None:
         return None
-    told = (logprobs or {}).get("token_logprobs") or ()
+    reported = (logprobs or {}).get("token_logprobs") or ()
     experts = getattr(choice, "routed_experts", None)
-    return response_tokens(prompt_ids, getattr(choice, "token_ids", None), told, experts)
+    return response_tokens(prompt_ids, getattr(choice, "token_ids", None), reported, experts)

@@ -194,9 +194,9 @@ def _raise_for_reason(reason: Any) -> None:
 
 def _raise_reported(error: Any, status: int = 0) -> None:
     dump = getattr(error, "model_dump", None)
-    told = error if dump is None else dump()
-    if isinstance(told, str | Mapping | list):  # stand-ins for clients have all attributes
-        raise error_text(told, status)
+    reported = error if dump is None else dump()
+    if isinstance(reported, str | Mapping | list):  # stand-ins for clients have all attributes
+        raise error_text(reported, status)
 
 
 def read_part(content: bytes, kind: type[msgspec.Struct], url: Any) -> Any:
@@ -245,9 +245,9 @@ def raise_if_reported_elsewhere(content: bytes) -> None:
         data = json.loads(content)
     except (ValueError, RecursionError):
         return
-    told = _reported_elsewhere(data[0] if isinstance(data, list) and data else data)
-    if told:
-        raise error_text(told)
+    reported = _reported_elsewhere(data[0] if isinstance(data, list) and data else data)
+    if reported:
+        raise error_text(reported)
 
 
 def status_of_failure(content: bytes) -> int:

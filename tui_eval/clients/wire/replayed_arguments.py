@@ -42,5 +42,5 @@ def _wrapped(arguments: str) -> dict[str, Any]:
     if not arguments.strip():
         return {}
     # Surrogates are put together where they are pairs; a half alone is no character.
-    told = arguments.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return {UNPARSED: told}
+    reported = arguments.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return {UNPARSED: reported}

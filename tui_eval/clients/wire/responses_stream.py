@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tui_eval.clients.wire.answer_stream import AnswerStream, Hear
+from tui_eval.clients.wire.answer_stream import AnswerStream, OnText
 from tui_eval.clients.wire.answer_struct import AnswerStruct
 from tui_eval.clients.wire.failed_answers import error_text
 from tui_eval.clients.wire.responses_answer import ResponsesAnswer
@@ -46,8 +46,8 @@ class ResponsesStream(AnswerStream):
 
     EVENT = ResponsesEvent
 
-    def __init__(self, hear: Hear, url: Any = "the endpoint") -> None:
-        super().__init__(hear, url)
+    def __init__(self, on_text: OnText, url: Any = "the endpoint") -> None:
+        super().__init__(on_text, url)
         self._answer: ResponsesAnswer | None = None
         self._begun: set[int] = set()
         self._done: dict[int, dict[str, Any]] = {}
@@ -86,7 +86,7 @@ class ResponsesStream(AnswerStream):
             self._places[kind] = place
             text = _BETWEEN.get(kind, "") + text
         if text:
-            self._hear(kind, text)
+            self._on_text(kind, text)
 
     def _end(self, answer: ResponsesAnswer) -> None:
         if answer.error:

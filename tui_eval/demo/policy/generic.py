@@ -21,16 +21,16 @@ _WORD = re.compile(r"[^\W_][\w'-]*")
 
 def reply(dialogue: Dialogue, dice: Dice) -> Reply:
     """A short answer, or a tool call while fewer than two turns have made one."""
-    asked = dialogue.user_texts[-1] if dialogue.user_texts else dialogue.instructions
+    requested = dialogue.user_texts[-1] if dialogue.user_texts else dialogue.instructions
     tool_turns = sum(bool(answer.get("tool_calls")) for answer in dialogue.answers)
     if dialogue.functions and _wants_a_tool(tool_turns, dice):
-        name = dice.pick(_mentioned(list(dialogue.functions), asked, dice))
+        name = dice.pick(_mentioned(list(dialogue.functions), requested, dice))
         arguments = make_value(dialogue.functions[name], dice, _words(dialogue))
         if isinstance(arguments, dict):
             call = Call(dice.call_id(), name, arguments)
             return Reply(f"Let me use {name} for that.", "", [call])
-    thought = f"The question is about {_topic(asked, dice)}. A short answer will do."
-    answer = _guess(dialogue, dice) or _short_answer(asked, dice)
+    thought = f"The question is about {_topic(requested, dice)}. A short answer will do."
+    answer = _guess(dialogue, dice) or _short_answer(requested, dice)
     reasoning = thought if dice.chance(0.25) else ""
     return Reply(_dress(answer, thought, dialogue, dice), reasoning)
 

@@ -81,7 +81,7 @@ class Heartbeat:
     async def _get(self, status: str = "") -> None:
         from yarl import URL
 
-        assert self._session is not None, "hear looks before it beats"
+        assert self._session is not None, "handle looks before it beats"
         try:
             url = URL(self._url)
             if status:

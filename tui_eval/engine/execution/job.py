@@ -47,7 +47,7 @@ class Job(Protocol):
         """The hubs of its runs, where they are not the engine's own."""
 
 
-async def attend(session: Session, hub: Hub, prepared: Prepared) -> RunFinished:
+async def run_session(session: Session, hub: Hub, prepared: Prepared) -> RunFinished:
     """Works a session through with its heartbeat."""
     plan = prepared.plan
     for notice in prepared.notices:

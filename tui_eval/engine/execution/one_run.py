@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tui_eval.commands import Command
 from tui_eval.engine.execution.host import Host
-from tui_eval.engine.execution.job import CANCELS_WITHIN_S, attend, spare_collector
+from tui_eval.engine.execution.job import CANCELS_WITHIN_S, run_session, spare_collector
 from tui_eval.engine.execution.replicas import Replicas
 from tui_eval.engine.execution.session import Session
 from tui_eval.engine.logging.run_log import print_to_log, set_up_logging
@@ -42,7 +42,7 @@ class OneRun:
 
     async def run(self) -> int:
         """See `Job.run`."""
-        return (await attend(self._session, self._hub, self._prepared)).exit_code
+        return (await run_session(self._session, self._hub, self._prepared)).exit_code
 
     def stop(self) -> None:
         """See `Job.stop`."""

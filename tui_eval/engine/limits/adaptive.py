@@ -33,7 +33,7 @@ class Concurrency:
     would be sent at once and be refused too, until all sleep.
 
     `slots` are the endpoint's; `most` is what its limit never passes, infinite for no limit;
-    `refused` counts; `heard_by` are called after every refusal and every move.
+    `refused` counts; `on_move` are called after every refusal and every move.
 
     Args:
         limit: The endpoint's own; 0 or less for no limit, as for all others.
@@ -46,7 +46,7 @@ class Concurrency:
         self.most: float = self._least(ceilings)
         self.slots = Slots(limit, self.most)
         self.refused = 0
-        self.heard_by: set[Callable[[], None]] = set()
+        self.on_move: set[Callable[[], None]] = set()
         self._adapts = adapts
         self._exact = self.most
         self._gave_way = False
@@ -122,5 +122,5 @@ class Concurrency:
         self._tell()
 
     def _tell(self) -> None:
-        for hear in list(self.heard_by):
-            hear()
+        for handle in list(self.on_move):
+            handle()

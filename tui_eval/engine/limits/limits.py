@@ -240,7 +240,7 @@ class Limits:
         self._publish = publish
         self._publishing: asyncio.TimerHandle | None = None
         for one in self._endpoints:
-            one.heard_by.add(self._publish_soon)
+            one.on_move.add(self._publish_soon)
 
     async def begin(self, places: Sequence[int]) -> tuple[Held, int]:
         """Waits until a rollout may begin.
@@ -326,7 +326,7 @@ class Limits:
         """The same, for the last time."""
         self.publish_now()
         for one in self._endpoints:
-            one.heard_by.discard(self._publish_soon)
+            one.on_move.discard(self._publish_soon)
 
     def _publish_soon(self) -> None:
         if self._publishing is None:

@@ -27,9 +27,10 @@ def open_file_notices(most: int, total: int, name: str = "-c") -> list[Notice]:
     room = within_open_files(most, total)
     if room == max(most, 0):
         return []
-    asked = f"{name} {most}" if most > 0 else "no limit of rollouts in flight"
+    requested = f"{name} {most}" if most > 0 else "no limit of rollouts in flight"
     text = (
-        f"{asked}: at most {room:,} rollouts are in flight, as a process may open {file_limit():,} "
-        "files here. Raise that before the start: ulimit -Hn, or the system's own setting"
+        f"{requested}: at most {room:,} rollouts are in flight, as a process may open "
+        f"{file_limit():,} files here. Raise that before the start: "
+        "ulimit -Hn, or the system's own setting"
     )
     return [warning(text)]

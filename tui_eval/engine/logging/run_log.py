@@ -254,13 +254,15 @@ def set_up_logging(verbose: bool, env_ids: Collection[str] = ("",)) -> None:
 
 def _is_wanted(record: logging.LogRecord, env_ids: Collection[str]) -> bool:
     """Whether the run that a record belongs to is to log it."""
-    asked = logging.getLogger(record.name)
-    while not asked.level and asked.parent is not None:
-        asked = asked.parent
-    is_level_ours = asked in _OURS or asked is logging.root  # else somebody chose this logger
+    requested = logging.getLogger(record.name)
+    while not requested.level and requested.parent is not None:
+        requested = requested.parent
+    is_level_ours = (
+        requested in _OURS or requested is logging.root
+    )  # else somebody chose this logger
     if record.levelno >= logging.WARNING or not is_level_ours:
         return True
-    if asked is logging.root and not any(is_peoples(record.pathname, one) for one in env_ids):
+    if requested is logging.root and not any(is_peoples(record.pathname, one) for one in env_ids):
         return False
     log = CURRENT_LOG.get()
     return log is None or log.verbose or record.levelno >= logging.INFO

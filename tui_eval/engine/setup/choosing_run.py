@@ -113,13 +113,13 @@ class Search:
         """Runs that were not chosen, and why: of the same environment and model where one was
         chosen, the newer ones; otherwise any. Of complete ones only those of the same both.
         """
-        told = 0
+        text = 0
         for one in self._every:
             if one is chosen or (one.at_work and chosen is None):
                 continue
             why = self._why_not(one, chosen)
-            if why and told < MOST_SHOWN:
-                told += 1
+            if why and text < MOST_SHOWN:
+                text += 1
                 kind = ", unsaved" if one.unsaved else ""
                 which = f"{one.env_id} with {one.model}, {one.progress}{kind}: {one.run.path}"
                 yield Notice(f"Passed over {which} ({why})")

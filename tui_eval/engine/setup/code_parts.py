@@ -71,8 +71,8 @@ def code_changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[Chan
     names = [name for name in sorted({*before, *now}) if before.get(name) != now.get(name)]
     files = [name for name in names if name.startswith(FILE)]
     others = [name for name in names if not name.startswith(FILE) and name != DATASET]
-    told = [*files[:MOST_FILES_TOLD], *others]
-    found = [text_change(name, before.get(name), now.get(name)) for name in told]
+    reported = [*files[:MOST_FILES_TOLD], *others]
+    found = [text_change(name, before.get(name), now.get(name)) for name in reported]
     if more := len(files) - MOST_FILES_TOLD:
         count = f"{more} more file{'s' if more > 1 else ''}"
         found += [text_change("code", count, f"other text in {count}")] if more > 0 else []

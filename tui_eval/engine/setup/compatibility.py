@@ -73,9 +73,9 @@ def content_changes(
     else:
         digest = versions.parts.get(DATASET, digest)
     code.parts[DATASET] = digest
-    told = read_metadata(run).get("version_info")
-    if isinstance(told, dict) and "env_version" in told:
-        then, now = told["env_version"], version_of(before.env_id, Path(before.env_dir_path))
+    reported = read_metadata(run).get("version_info")
+    if isinstance(reported, dict) and "env_version" in reported:
+        then, now = reported["env_version"], version_of(before.env_id, Path(before.env_dir_path))
         if then != now:
             found.append(change("env_version", then, now))
     if versions.parts and not versions.knows(code):

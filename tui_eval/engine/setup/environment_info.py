@@ -122,7 +122,7 @@ def _readme_folders(found: FoundEnvironment, pyproject: Path | None) -> Iterator
 def _parameters(make: Callable[..., Any]) -> Iterator[dict[str, Any]]:
     """What `env_args` may hold, in the order of the function."""
     hints = _hints(make)
-    _, told = read_docstring(make.__doc__)
+    _, reported = read_docstring(make.__doc__)
     for parameter in inspect.signature(make).parameters.values():
         if parameter.kind in (
             Parameter.VAR_POSITIONAL,
@@ -143,7 +143,7 @@ def _parameters(make: Callable[..., Any]) -> Iterator[dict[str, Any]]:
             "default": default.value if isinstance(default, enum.Enum) else default,
             "annotation": _annotation(parameter.annotation),
             "shape": _shape(hint) if kind == "json" else "any",
-            "help": told.get(parameter.name, ""),
+            "help": reported.get(parameter.name, ""),
         }
 
 

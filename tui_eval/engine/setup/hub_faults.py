@@ -60,12 +60,12 @@ def _whose(endpoint: str, token: str) -> dict[str, Any]:
         OSError: There is no answer, or one with an error's status.
         ValueError: It is no JSON.
     """
-    asked = urllib.request.Request(
+    requested = urllib.request.Request(
         f"{endpoint.rstrip('/')}/api/whoami-v2", headers={"Authorization": f"Bearer {token}"}
     )
-    with urllib.request.urlopen(asked, timeout=WITHIN_S) as answer:
-        told = json.loads(answer.read(1_000_000))
-    return told if isinstance(told, dict) else {}
+    with urllib.request.urlopen(requested, timeout=WITHIN_S) as answer:
+        reported = json.loads(answer.read(1_000_000))
+    return reported if isinstance(reported, dict) else {}
 
 
 def _strangers(pushed: Iterable[RunPlan], account: dict[str, Any]) -> list[Notice]:

@@ -47,9 +47,9 @@ def override_faults(env: Environment, settings: Mapping[str, Any], where: str) -
     """What of an environment cannot be replaced, and why; nothing is replaced."""
     owners = _owners(env)
     return [
-        Fault(where, *told)
+        Fault(where, *reported)
         for name, value in settings.items()
-        if (told := _fault(owners, name, value))
+        if (reported := _fault(owners, name, value))
     ]
 
 

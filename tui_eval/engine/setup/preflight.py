@@ -57,16 +57,16 @@ def ask_endpoints(plans: Iterable[RunPlan], notices: list[Notice]) -> list[Fault
     Args:
         notices: What endpoints warn of is added to these.
     """
-    asked: dict[tuple[str, ...], tuple[RunPlan, PlannedEndpoint]] = {}
+    requested: dict[tuple[str, ...], tuple[RunPlan, PlannedEndpoint]] = {}
     for plan in plans:
         for one in plan.served_at:
             if one.url != EMBEDDED and is_url(one.url):
                 key = (plan.model, plan.client_type, one.url, one.key_var, str(one.headers))
-                asked.setdefault(key, (plan, one))
-    found = _in_parallel([lambda one=one: _told_by(*one) for one in asked.values()])  # type: ignore[misc]
-    told = list(dict.fromkeys(one for answers in found for one in answers))
-    notices += [one for one in told if isinstance(one, Notice)]
-    return [one for one in told if isinstance(one, Fault)]
+                requested.setdefault(key, (plan, one))
+    found = _in_parallel([lambda one=one: _told_by(*one) for one in requested.values()])  # type: ignore[misc]
+    reported = list(dict.fromkeys(one for answers in found for one in answers))
+    notices += [one for one in reported if isinstance(one, Notice)]
+    return [one for one in reported if isinstance(one, Fault)]
 
 
 def _told_by(plan: RunPlan, endpoint: PlannedEndpoint) -> list[Fault | Notice]:

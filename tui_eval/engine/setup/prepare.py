@@ -180,8 +180,8 @@ def client_config(plan: RunPlan) -> ClientConfig:
 def key_of(plan: RunPlan) -> list[str]:
     """The secrets that the run uses: keys, what its headers say, and arguments called like one."""
     keys = [credentials_of(one).key for one in client_config(plan).per_endpoint()]
-    told = [text for one in plan.served_at for text in one.headers.values()]
+    reported = [text for one in plan.served_at for text in one.headers.values()]
     for given in (plan.env_args, plan.extra_env_kwargs, plan.sampling_args):
-        told += secret_texts(given)
-    told += secrets_of_url(plan.heartbeat_url or "")
-    return [secret for secret in (*keys, *told) if secret]
+        reported += secret_texts(given)
+    reported += secrets_of_url(plan.heartbeat_url or "")
+    return [secret for secret in (*keys, *reported) if secret]

@@ -30,13 +30,13 @@ def unreachable(url: str) -> list[Fault]:
     if not is_url(url):
         return [Fault(where, "this is no URL of a server")]
     proxy = proxy_found(url)
-    asked = URL(url) if proxy is None else proxy.url
+    requested = URL(url) if proxy is None else proxy.url
     try:
-        socket.create_connection((asked.host, asked.port), ANSWERS_WITHIN_S).close()
+        socket.create_connection((requested.host, requested.port), ANSWERS_WITHIN_S).close()
     except UnicodeError:  # it cannot be a name at all
-        return [Fault(where, f"the host {asked.host} is not known (DNS)", _HINTS["DNS"])]
+        return [Fault(where, f"the host {requested.host} is not known (DNS)", _HINTS["DNS"])]
     except OSError as error:
-        cause = cause_of(error, str(asked))
+        cause = cause_of(error, str(requested))
         if cause is None or cause.kind not in _HINTS:
             return []
         if proxy is None:

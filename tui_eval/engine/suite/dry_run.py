@@ -12,7 +12,7 @@ from tui_eval.config.expansion import Expander, Expansion
 from tui_eval.config.explaining import plain_settings
 from tui_eval.engine.setup.examine import Checked, check
 from tui_eval.engine.setup.scoring_faults import rubrics_of
-from tui_eval.engine.suite.suite_preflight import examine_one, expand_suite, survey
+from tui_eval.engine.suite.suite_preflight import examine_one, expand_suite, preflight_suite
 from tui_eval.environments.env_group import EnvGroup
 from tui_eval.errors import RefusedError
 from tui_eval.messages import to_messages
@@ -63,7 +63,7 @@ def _clean(found: dict[str, Any]) -> dict[str, Any]:
 
 def _several(request: Request, several: Expansion) -> dict[str, Any]:
     """The plans of a file's evaluations, with what all of them come to."""
-    found = survey(request, several)
+    found = preflight_suite(request, several)
     notices = list(found.notices)
     plans, faults = [], []
     for place, one in enumerate(found.evaluations):

@@ -89,8 +89,8 @@ class EvaluationStatus:
             facts: Its metadata.
         """
         each = self.plan.rollouts_per_example
-        told = mapping(mapping(facts.get("numbers")).get("tokens"))
-        read, written = tokens_of(told.get("input")), tokens_of(told.get("output"))
+        reported = mapping(mapping(facts.get("numbers")).get("tokens"))
+        read, written = tokens_of(reported.get("input")), tokens_of(reported.get("output"))
         self.last = replace(
             self.last,
             path=str(found.run.path.absolute()),
@@ -104,7 +104,7 @@ class EvaluationStatus:
             interval_name=found.interval_name,
             input_tokens=read,
             output_tokens=written,
-            cost=cost_of(read, written, run_prices(self.plan), from_names(told)),
+            cost=cost_of(read, written, run_prices(self.plan), from_names(reported)),
             list_price=self.plan.list_price,
             elapsed_s=tokens_of(facts.get("time_ms")) / 1000,
         )

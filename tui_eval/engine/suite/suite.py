@@ -20,8 +20,8 @@ from tui_eval.config.plan import Request
 from tui_eval.engine.execution.host import Host
 from tui_eval.engine.execution.job import (
     CANCELS_WITHIN_S,
-    attend,
     let_listeners_read,
+    run_session,
     spare_collector,
 )
 from tui_eval.engine.execution.replicas import Replicas, SharedClients
@@ -40,7 +40,7 @@ from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.suite.evaluation_status import EvaluationStatus, SuiteBudget
 from tui_eval.engine.suite.suite_limits import SuiteLimits
 from tui_eval.engine.suite.suite_lock import lock_suite
-from tui_eval.engine.suite.suite_preflight import Survey, examine_one
+from tui_eval.engine.suite.suite_preflight import SuitePreflight, examine_one
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.transport.server import listen
 from tui_eval.engine.transport.sockets import bind_socket, loopback_of, socket_folder
@@ -74,7 +74,7 @@ IDLE_LOOKS = 3
 class Suite:
     """See `Job`. Evaluations that have not begun leave nothing on disk."""
 
-    def __init__(self, request: Request, found: Survey, hub: Hub, socket: str) -> None:
+    def __init__(self, request: Request, found: SuitePreflight, hub: Hub, socket: str) -> None:
         """Says that this process works on the evaluations.
 
         Args:
@@ -300,7 +300,7 @@ class Suite:
                 session.handle(Pause())
             self._hub.publish(one.moved())
             self._hub.flush()  # the launcher closes the run if this process dies at its first step
-            end = await attend(session, hub, prepared)
+            end = await run_session(session, hub, prepared)
             self._hub.publish(one.over(end.status, end.exit_code, end.text))
             self._working.pop(one.place, None)
             one.all_begun.set()

@@ -35,7 +35,7 @@ LIMITS = ("max_concurrent", "max_concurrent_generation", "max_concurrent_scoring
 
 
 @dataclass(slots=True)
-class Survey:
+class SuitePreflight:
     """Evaluations that can begin, as far as that is known.
 
     Args:
@@ -63,7 +63,7 @@ def expand_suite(expander: Expander) -> Expansion | None:
     return expansion if len(expansion.evaluations) > 1 else None
 
 
-def survey(request: Request, expansion: Expansion) -> Survey:
+def preflight_suite(request: Request, expansion: Expansion) -> SuitePreflight:
     """Looks at what several evaluations need: each environment and endpoint once.
 
     Raises:
@@ -86,7 +86,7 @@ def survey(request: Request, expansion: Expansion) -> Survey:
     in_flight, generation, scoring = _limits(planned, expansion)
     total = _total(planned)
     lowered = within_open_files(in_flight, total)
-    found = Survey(planned, limits=(lowered, generation, scoring))
+    found = SuitePreflight(planned, limits=(lowered, generation, scoring))
     found.notices += open_file_notices(in_flight, total)
     faults += _look_at_environments(request, evaluations, found)
     if not request.raw.get("no_preflight"):
@@ -109,7 +109,7 @@ def survey(request: Request, expansion: Expansion) -> Survey:
     return found
 
 
-def _prices(found: Survey) -> list[Notice]:
+def _prices(found: SuitePreflight) -> list[Notice]:
     """Takes the listed prices where there are no others; says where a limit of cost is blind."""
     plans = [one.plan for one in found.evaluations]
     notices = [notice for plan in plans for notice in take_list_prices(plan)]
@@ -153,7 +153,7 @@ def examine_one(request: Request, one: Planned, others: Sequence[dict[str, Any]]
 
 
 def _look_at_environments(
-    request: Request, evaluations: Sequence[Evaluation], found: Survey
+    request: Request, evaluations: Sequence[Evaluation], found: SuitePreflight
 ) -> list[Fault]:
     """Loads each environment once, with the arguments of its first evaluation.
 
@@ -195,7 +195,7 @@ def _by_environment(
 
 
 def _examined(
-    request: Request, place: int, found: Survey, others: Sequence[dict[str, Any]]
+    request: Request, place: int, found: SuitePreflight, others: Sequence[dict[str, Any]]
 ) -> tuple[Environment | None, list[Fault]]:
     try:
         found.checked[place] = examine_one(request, found.evaluations[place], others)
@@ -231,8 +231,12 @@ def _limits(planned: Sequence[Planned], expansion: Expansion) -> tuple[int, int,
 
 def _total(planned: Sequence[Planned]) -> int:
     """All rollouts at most; 0 where that depends on the sizes of datasets."""
-    asked = [(one.plan.num_examples, one.plan.rollouts_per_example) for one in planned]
-    return sum(examples * each for examples, each in asked) if all(n > 0 for n, _ in asked) else 0
+    requested = [(one.plan.num_examples, one.plan.rollouts_per_example) for one in planned]
+    return (
+        sum(examples * each for examples, each in requested)
+        if all(n > 0 for n, _ in requested)
+        else 0
+    )
 
 
 def _most_at_once(plan: RunPlan) -> int:

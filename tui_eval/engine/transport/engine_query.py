@@ -40,9 +40,9 @@ async def ask_engine(
         )
     except OSError as error:
         return _fault(f"no process could be started: {error.strerror or error}")
-    asked = b"" if request is None else json.dumps(request).encode()
+    requested = b"" if request is None else json.dumps(request).encode()
     try:
-        out, _ = await asyncio.wait_for(process.communicate(asked), within)
+        out, _ = await asyncio.wait_for(process.communicate(requested), within)
         found: dict[str, Any] = json.loads(out)
     except TimeoutError:
         return _fault(f"the engine has not answered within {within:g} s")

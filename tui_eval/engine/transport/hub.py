@@ -151,8 +151,8 @@ class Hub:
         events: list[Event] = [Hello(self._seq, PROTOCOL, self.path, self.pid)]
         events += self.extra_events()
         if self.state.run is not None:
-            told = {"lost": self.state.usage.lost, "limits": list(self.state.limits)}
-            events.append(replace(self.state.run, **told))
+            reported = {"lost": self.state.usage.lost, "limits": list(self.state.limits)}
+            events.append(replace(self.state.run, **reported))
             events.append(GateMoved(0, now, self.gate_open, self._in_flight()))
             events += self.state.concurrency.values()
             for row, watch in self.active.items():  # a first event is taken for the beginning
@@ -197,8 +197,8 @@ class Hub:
         if not self.gate_open and self._in_flight() != self._published_in_flight:
             facts.append(self._gate_moved(now))
         self.before_publishing()
-        told = [*facts, *staged] if self.listeners else []
-        shared = frame(self.redact(encode_events(told))) if told else b""
+        reported = [*facts, *staged] if self.listeners else []
+        shared = frame(self.redact(encode_events(reported))) if reported else b""
         for listener in self.listeners:
             if listener.missed_own and not listener.is_full:
                 self._replay_to(listener)

@@ -45,15 +45,15 @@ class EngineProcess:
         socket_path, log = folder / f"{name}.sock", folder / f"{name}.log"
         sock = bind_socket(str(socket_path))
         try:
-            with open(log, "w+b") as out, tempfile.TemporaryFile(dir=folder) as asked:
-                asked.write(json.dumps(request).encode())
-                asked.seek(0)
+            with open(log, "w+b") as out, tempfile.TemporaryFile(dir=folder) as requested:
+                requested.write(json.dumps(request).encode())
+                requested.seek(0)
                 process = subprocess.Popen(
                     [
                         *(sys.executable, "-m", "tui_eval.engine", "-"),
                         *("--socket-fd", str(sock.fileno()), "--socket", str(socket_path)),
                     ],
-                    stdin=asked,
+                    stdin=requested,
                     stdout=out,
                     stderr=out,
                     pass_fds=[sock.fileno()],

@@ -139,10 +139,10 @@ def _unreadable_call(content: bytes) -> str:
 
 def _failed(httpx: Any, request: Any, why: str) -> Any:
     """A response in the place of none: the error of the call that was asked."""
-    asked = _id_of(request)
-    if asked is None:
+    requested = _id_of(request)
+    if requested is None:
         return httpx.Response(202, request=request)
-    return httpx.Response(200, json=_error(asked, why), request=request)
+    return httpx.Response(200, json=_error(requested, why), request=request)
 
 
 def _broken_off(id: int | str, why: str) -> bytes:
@@ -157,8 +157,8 @@ def _error(id: int | str, why: str) -> dict[str, Any]:
 
 
 def _id_of(request: Any) -> int | str | None:
-    asked: int | str | None = json.loads(request.content).get("id")
-    return asked
+    requested: int | str | None = json.loads(request.content).get("id")
+    return requested
 
 
 def _text(error: Exception) -> str:

@@ -105,9 +105,9 @@ class _Posting:
         import anyio
         import httpx2
 
-        asked = mcp_messages.request_id(message)
+        requested = mcp_messages.request_id(message)
         content, headers = mcp_messages.serialize(message), {"Content-Type": "application/json"}
-        within = None if asked is not None else _NOTED_WITHIN_S
+        within = None if requested is not None else _NOTED_WITHIN_S
         try:
             async with asyncio.timeout(within):
                 answer = await self._http.post(self._address, content=content, headers=headers)
@@ -116,6 +116,6 @@ class _Posting:
             why = f"the server refused it with {answer.status_code}: {answer.text[:200]}"
         except (httpx2.HTTPError, TimeoutError) as error:
             why = f"it could not be sent: {type(error).__name__}: {error}"
-        if asked is not None:
+        if requested is not None:
             with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
-                await self._to_session.send(mcp_messages.error_response(asked, why))
+                await self._to_session.send(mcp_messages.error_response(requested, why))

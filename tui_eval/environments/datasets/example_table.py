@@ -316,10 +316,10 @@ class ExampleTable:
 
     def _known(self, names: str | Sequence[str]) -> set[str]:
         columns = self.column_names
-        asked = {names} if isinstance(names, str) else set(names)
-        for name in sorted(asked - set(columns)):
+        requested = {names} if isinstance(names, str) else set(names)
+        for name in sorted(requested - set(columns)):
             raise ValueError(_no_column(name, columns))
-        return asked
+        return requested
 
     def _refuse_taken(self, name: str) -> None:
         if name in self.column_names:

@@ -70,12 +70,12 @@ def _end(number: int, frame: object) -> None:
 
 def _write(wanted: Wanted) -> int:
     source = _source(wanted)
-    told = written = 0.0
+    reported = written = 0.0
     path = Path(wanted.path)
     for progress in write_export(source, wanted.kind, path, overwrite=wanted.overwrite):
         written = progress.written
-        if (now := time.monotonic()) - told >= TELLS_EVERY_S:
-            told = now
+        if (now := time.monotonic()) - reported >= TELLS_EVERY_S:
+            reported = now
             _tell(written=written, total=progress.total)
     return int(written)
 

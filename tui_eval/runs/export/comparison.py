@@ -48,11 +48,11 @@ def comparison_lines(runs: Sequence[ComparedRun], only: str | None, most: int) -
     settings = differing_settings([one.side for one in runs])
     yield "Settings that differ:" if settings else "Settings: the same"
     for name, values in settings.items():
-        told = "  ".join(
+        reported = "  ".join(
             f"{one.letter}: {NONE if value is None else one_line(str(value), VALUE_MOST)}"
             for one, value in zip(runs, values, strict=True)
         )
-        yield f"  {one_line(name, NAME_MOST)}: {told}"
+        yield f"  {one_line(name, NAME_MOST)}: {reported}"
     for one in runs[1:]:
         if one.comparison is not None:
             yield ""
@@ -95,13 +95,13 @@ def _figure_lines(first: str, second: str, found: Comparison) -> Iterator[str]:
     widths = [max(len(row[place]) for row in table) for place in range(len(titles))]
     for row in table:
         name, *cells, interval, word = row
-        told = "  ".join(f"{c:>{w}}" for c, w in zip(cells, widths[1:-2], strict=True))
-        yield f"  {name:<{widths[0]}}  {told}  {interval:<{widths[-2]}}  {word}".rstrip()
+        reported = "  ".join(f"{c:>{w}}" for c, w in zip(cells, widths[1:-2], strict=True))
+        yield f"  {name:<{widths[0]}}  {reported}  {interval:<{widths[-2]}}  {word}".rstrip()
     yield ""
     for one in found.figures:
         tells = one.is_reward or (one.verdict.is_conclusive and not one.is_equal)
-        if tells and (told := figure_sentence(one, found)):
-            yield f"  {told}"
+        if tells and (reported := figure_sentence(one, found)):
+            yield f"  {reported}"
 
 
 def _cells(one: PairedFigure) -> tuple[str, ...]:

@@ -99,8 +99,8 @@ def _left_out(summary: Summary) -> dict[str, str]:
     found, of = {}, f"of {summary.finished:,}"
     if summary.errored:
         found["reward with errors as 0"] = number_text(summary.reward_with_errors)
-        told = f"{summary.errored:,} {of}: {classes_text(summary.error_classes)}"
-        found["not in the mean"] = told
+        reported = f"{summary.errored:,} {of}: {classes_text(summary.error_classes)}"
+        found["not in the mean"] = reported
     if summary.no_number:
         found["rewards that are no number"] = f"{summary.no_number:,} {of}, not in the mean"
     return found
@@ -147,8 +147,10 @@ def facts_of(source: ExportSource, rollout: Rollout) -> dict[str, str]:
     for score in rollout.scores:
         if not score.weight and not score.error:
             continue  # a metric
-        told = f"{number_text(score.raw)} × {score.weight:g} = {number_text(score.contribution)}"
-        found[score.name] = score.error or told
+        reported = (
+            f"{number_text(score.raw)} × {score.weight:g} = {number_text(score.contribution)}"
+        )
+        found[score.name] = score.error or reported
     for name, value in rollout.metrics.items():
         found.setdefault(name, number_text(value))
     note = source.notes.get((example, number), Note())

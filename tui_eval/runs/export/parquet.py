@@ -66,8 +66,8 @@ def _record(source: ExportSource, row: int, saved: dict[str, Any]) -> dict[str, 
         elif value is not None:
             facts[name] = _whole(str(value))
     facts |= {name: _text(saved.get(name)) for name in SAVED}
-    told = from_names(mapping(saved.get("tui_eval")).get("token_kinds"))
-    facts |= {f"tokens.{name}": count for name, count in zip(KINDS, told, strict=False)}
+    reported = from_names(mapping(saved.get("tui_eval")).get("token_kinds"))
+    facts |= {f"tokens.{name}": count for name, count in zip(KINDS, reported, strict=False)}
     return facts | {f"metrics.{name}": value for name, value in facts["metrics"].items()}
 
 

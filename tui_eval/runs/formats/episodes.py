@@ -72,8 +72,8 @@ def facts_of(record: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, 
 
 def _example_id(task: Mapping[str, Any], data: Mapping[str, Any], record: Mapping[str, Any]) -> Any:
     own = (data.get("idx"), data.get("id"), task.get("key"), task.get("hash"))
-    told = (*own, record.get("id"))
-    return next((one for one in told if isinstance(one, (int, str)) and one != ""), None)
+    reported = (*own, record.get("id"))
+    return next((one for one in reported if isinstance(one, (int, str)) and one != ""), None)
 
 
 def _conversation(trace: Mapping[str, Any], data: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
@@ -92,18 +92,18 @@ def _conversation(trace: Mapping[str, Any], data: Mapping[str, Any]) -> tuple[li
         for node, message in zip(path, messages, strict=True)
     ]
     first = is_answer.index(True) if True in is_answer else len(messages)
-    if not messages and isinstance(asked := data.get("prompt"), str):
-        return [{"role": "user", "content": asked}], []
+    if not messages and isinstance(requested := data.get("prompt"), str):
+        return [{"role": "user", "content": requested}], []
     return messages[:first], messages[first:]
 
 
 def _rewards(trace: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
     """Score and weight by name, of those that were given; NaN for what is no number."""
     found = {}
-    for name, told in mapping(trace.get("rewards")).items():
-        score = score_of(mapping(told).get("score")) if isinstance(told, Mapping) else None
+    for name, reported in mapping(trace.get("rewards")).items():
+        score = score_of(mapping(reported).get("score")) if isinstance(reported, Mapping) else None
         if score is not None:
-            weight = score_of(mapping(told).get("weight"))
+            weight = score_of(mapping(reported).get("weight"))
             found[name] = score, 1.0 if weight is None else weight
     return found
 
@@ -115,8 +115,8 @@ def _reward(trace: Mapping[str, Any]) -> float | None:
 
 def _metrics(trace: Mapping[str, Any]) -> dict[str, float]:
     scores = {name: score for name, (score, _) in _rewards(trace).items()}
-    told = {name: score_of(value) for name, value in mapping(trace.get("metrics")).items()}
-    return {**scores, **{name: value for name, value in told.items() if value is not None}}
+    reported = {name: score_of(value) for name, value in mapping(trace.get("metrics")).items()}
+    return {**scores, **{name: value for name, value in reported.items() if value is not None}}
 
 
 def _rewards_of_others(traces: list[Mapping[str, Any]], own: Mapping[str, Any]) -> dict[str, float]:
@@ -132,9 +132,9 @@ def _rewards_of_others(traces: list[Mapping[str, Any]], own: Mapping[str, Any]) 
 
 def _error(record: Mapping[str, Any], trace: Mapping[str, Any]) -> dict[str, str] | None:
     """The last error of an episode that did not end well; earlier attempts may have had others."""
-    told = record.get("ok", trace.get("ok"))
+    reported = record.get("ok", trace.get("ok"))
     errors = _errors(record, trace)
-    if told is True or (told is None and not errors):
+    if reported is True or (reported is None and not errors):
         return None
     last = errors[-1] if errors else {}
     name = str(last.get("type") or "Error")
@@ -163,12 +163,12 @@ def _milliseconds(span: Mapping[str, Any]) -> float:
 
 
 def _usage(calls: list[Mapping[str, Any]]) -> dict[str, float] | None:
-    told = [usage for call in calls if (usage := mapping(call.get("usage")))]
-    if not told:
+    reported = [usage for call in calls if (usage := mapping(call.get("usage")))]
+    if not reported:
         return None
     return {
-        "input_tokens": sum(number_of(one.get("prompt_tokens")) or 0 for one in told),
-        "output_tokens": sum(number_of(one.get("completion_tokens")) or 0 for one in told),
+        "input_tokens": sum(number_of(one.get("prompt_tokens")) or 0 for one in reported),
+        "output_tokens": sum(number_of(one.get("completion_tokens")) or 0 for one in reported),
     }
 
 
@@ -178,8 +178,8 @@ def _is_truncated(trace: Mapping[str, Any], calls: list[Mapping[str, Any]]) -> b
 
 def _finish_reason(calls: list[Mapping[str, Any]]) -> str | None:
     """Why the last answer ended."""
-    told = (call.get("finish_reason") for call in reversed(calls) if not call.get("error"))
-    found = next(told, None)
+    reported = (call.get("finish_reason") for call in reversed(calls) if not call.get("error"))
+    found = next(reported, None)
     return found if isinstance(found, str) else None
 
 

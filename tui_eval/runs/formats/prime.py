@@ -30,8 +30,8 @@ def row_of(record: Mapping[str, Any]) -> dict[str, Any]:
         "output_tokens": record.get("num_output_tokens"),
     }
     example = {} if "example_id" in record else {"example_id": record.get("problem_id")}
-    told = {name: _opened(record[name]) for name in TEXTS if name in record}
-    return {**example, "token_usage": usage, **record, **told, "timing": {**timing, **found}}
+    reported = {name: _opened(record[name]) for name in TEXTS if name in record}
+    return {**example, "token_usage": usage, **record, **reported, "timing": {**timing, **found}}
 
 
 def _opened(value: Any) -> Any:

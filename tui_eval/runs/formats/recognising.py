@@ -54,10 +54,10 @@ def _recognised(path: Path, at_once: bool, *state: int) -> Format | None:
         if not first.strip():
             return Format.VERIFIERS
         found = (format_of(record) for record in _records(islice(lines_of(file), PROBED)))
-        told = next((one for one in found if one is not None), None)
-    if told is None and first.lstrip().startswith(b"{") and b'"eval_fns"' in first:
+        reported = next((one for one in found if one is not None), None)
+    if reported is None and first.lstrip().startswith(b"{") and b'"eval_fns"' in first:
         return Format.OSMOSIS  # over several lines, or torn
-    return told
+    return reported
 
 
 def _records(lines: Iterator[tuple[int, memoryview]]) -> Iterator[Mapping[str, Any]]:
