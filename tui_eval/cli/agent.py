@@ -108,12 +108,9 @@ def command(**typed: Any) -> int:
 
 
 def _refuse(faults: list[Fault], typed: Mapping[str, Any]) -> int:
-    from tui_eval.cli.report import print_faults, print_json
-    from tui_eval.runs.summary_json import refused_object
+    from tui_eval.cli.report import refuse
 
-    if typed["json"]:
-        print_json(refused_object(faults))
-    return print_faults(faults)
+    return refuse(faults, as_json=bool(typed["json"]))
 
 
 def _run(request: dict[str, Any], report: _Report, typed: Mapping[str, Any]) -> int:

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
-
-if TYPE_CHECKING:
-    from tui_eval.runs.export.comparison import ComparedRun
 
 CHANGES = ("fixed", "broken", "both-wrong", "both-right")
 
@@ -54,39 +50,50 @@ def command(
 
     With --example one RUN will do: two rollouts of the same example are compared.
     """
-    from tui_eval.cli.compared_runs import read_runs
-    from tui_eval.cli.report import print_faults, print_json, print_stdout, warn
+    from tui_eval.cli.report import refuse
     from tui_eval.cli.screen import compare_on_screen, has_terminal
-    from tui_eval.cli.transcript_lines import alignment_lines, alignment_object, find_two
     from tui_eval.errors import Fault, RefusedError
-    from tui_eval.fold.alignment import align
-    from tui_eval.runs.export.comparison import comparison_lines, comparison_object
     from tui_eval.runs.naming import named_runs
-    from tui_eval.runs.summary_json import refused_object
 
     try:
         if example is not None:
-            two = find_two(paths, example, numbers)
-            for story in two:
-                if story.doubt:
-                    warn(f"warning: {story.doubt}")
-            found = align(*two)
-            if as_json:
-                print_json(alignment_object(found))
-            else:
-                print_stdout(alignment_lines(found))
-            return 0
+            return _compare_rollouts(paths, example, numbers, as_json=as_json)
         if len(paths) < 2:
             hint = "Name another one, or an example: --example ID"
             raise RefusedError([Fault("compare", "there is only one run", hint)])
         if has_terminal() and not (as_json or plain):
             named_runs(paths)
             return compare_on_screen(paths, only)
-        runs: list[ComparedRun] = read_runs(paths)
+        return _compare_runs(paths, only, most, as_json=as_json)
     except RefusedError as error:
-        if as_json:
-            print_json(refused_object(error.faults))
-        return print_faults(error.faults)
+        return refuse(error.faults, as_json=as_json)
+
+
+def _compare_rollouts(
+    paths: tuple[Path, ...], example: str, numbers: tuple[int, ...], *, as_json: bool
+) -> int:
+    from tui_eval.cli.report import print_json, print_stdout, warn
+    from tui_eval.cli.transcript_lines import alignment_lines, alignment_object, find_two
+    from tui_eval.fold.alignment import align
+
+    two = find_two(paths, example, numbers)
+    for rollout in two:
+        if rollout.doubt:
+            warn(f"warning: {rollout.doubt}")
+    found = align(*two)
+    if as_json:
+        print_json(alignment_object(found))
+    else:
+        print_stdout(alignment_lines(found))
+    return 0
+
+
+def _compare_runs(paths: tuple[Path, ...], only: str | None, most: int, *, as_json: bool) -> int:
+    from tui_eval.cli.compared_runs import read_runs
+    from tui_eval.cli.report import print_json, print_stdout
+    from tui_eval.runs.export.comparison import comparison_lines, comparison_object
+
+    runs = read_runs(paths)
     if as_json:
         print_json(comparison_object(runs, only))
     else:

@@ -16,11 +16,11 @@ from tui_eval.cli.report import (
     ending_lines,
     gives_way,
     opening_lines,
-    print_faults,
     print_json,
     print_stderr,
     print_stdout,
     progress_line,
+    refuse,
     warn,
 )
 from tui_eval.cli.signals import ending_signals, interrupt_on_signals
@@ -31,7 +31,7 @@ from tui_eval.events import Event, Noticed, RolloutFinished, RunStarted
 from tui_eval.feeds.live_feed import LiveFeed
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.summary_json import refused_object, summary_object, unstarted_object
+from tui_eval.runs.summary_json import summary_object, unstarted_object
 
 TICK_S = 0.05
 UNSTARTED = "Stopped before the run began."
@@ -188,10 +188,7 @@ class Console:
         """
         state, end = self.state, self.state.end
         if state.refused:
-            faults = [Fault(*fault) for fault in state.refused]
-            if self._as_json:
-                print_json(refused_object(faults))
-            return print_faults(faults)
+            return refuse((Fault(*fault) for fault in state.refused), as_json=self._as_json)
         assert end is not None, "main ends with the run"
         code = code_with_pushes(end.exit_code, [beside["hub"]] if "hub" in beside else [])
         if end.status == "failed":

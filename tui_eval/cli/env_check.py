@@ -27,7 +27,7 @@ def command(env_id: str, env_args: str | None, folder: Path, as_json: bool) -> i
     pyproject.toml for dependencies; then it is loaded once, in a process of its own. Ends with 2
     where something lacks.
     """
-    from tui_eval.cli.report import print_faults, print_json, print_stdout
+    from tui_eval.cli.report import print_faults, print_json, print_stdout, refuse
     from tui_eval.cli.requirements import Checked, check_needs
     from tui_eval.config.env_file import load_env_file
     from tui_eval.environments.finding import find_environment
@@ -39,9 +39,7 @@ def command(env_id: str, env_args: str | None, folder: Path, as_json: bool) -> i
     try:
         found = find_environment(env_id, folder)
     except RefusedError as error:
-        if as_json:
-            print_json(refused_object(error.faults))
-        return print_faults(error.faults)
+        return refuse(error.faults, as_json=as_json)
     checked = check_needs(needs_of(found, folder), found)
     lacking = [one.fault for one in checked if one.fault is not None]
     if not any(one.kind in ("package", "dependency") and one.fault for one in checked):

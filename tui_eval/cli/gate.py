@@ -64,10 +64,9 @@ def command(
     """
     from tui_eval.cli.gate_junit import write_junit
     from tui_eval.cli.gate_lines import GateReport
-    from tui_eval.cli.report import print_faults, print_json, print_stdout
+    from tui_eval.cli.report import print_json, print_stdout, refuse
     from tui_eval.errors import RefusedError
     from tui_eval.fold.gated_figures import gated_figures, margin_faults
-    from tui_eval.runs.summary_json import refused_object
 
     names = tuple(dict.fromkeys(metrics)) or ("reward",)
     try:
@@ -82,10 +81,7 @@ def command(
         if junit is not None:
             write_junit(report, junit)
     except RefusedError as error:
-        if as_json:
-            print_json(refused_object(error.faults) | {"exit_code": error.exit_code})
-        print_faults(error.faults)
-        return error.exit_code
+        return refuse(error.faults, as_json=as_json, code=error.exit_code)
     if as_json:
         print_json(report.object())
     else:

@@ -57,11 +57,11 @@ def command(
     """
     from tui_eval.cli.compared_runs import read_runs
     from tui_eval.cli.pilot_lines import plan_lines, plan_object
-    from tui_eval.cli.report import print_faults, print_json, print_stdout, warn
+    from tui_eval.cli.report import print_json, print_stdout, refuse, warn
     from tui_eval.errors import RefusedError
     from tui_eval.exit_codes import VERDICTS, ExitCode
     from tui_eval.fold.pilot import NothingMeasuredError, plan_faults, plan_for
-    from tui_eval.runs.summary_json import refused_object, unstarted_object
+    from tui_eval.runs.summary_json import unstarted_object
 
     try:
         try:
@@ -71,9 +71,7 @@ def command(
             raise RefusedError([*error.faults, *faults]) from None
         plan = plan_for([one.side for one in runs], metric, detect, correlation)
     except RefusedError as error:
-        if as_json:
-            print_json(refused_object(error.faults))
-        return print_faults(error.faults)
+        return refuse(error.faults, as_json=as_json)
     except NothingMeasuredError as error:
         word = VERDICTS[ExitCode.NOTHING_MEASURED]
         if as_json:

@@ -17,7 +17,7 @@ from tui_eval.printable import printable
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
 from tui_eval.runs.opening import saved_events
-from tui_eval.runs.summary_json import json_line
+from tui_eval.runs.summary_json import json_line, refused_object
 from tui_eval.text.figures import plural
 
 BAR_WIDTH = 20
@@ -55,6 +55,19 @@ def print_faults(faults: Iterable[Fault]) -> int:
     for fault in faults:
         warn(f"error: {fault}")
     return 2
+
+
+def refuse(faults: Iterable[Fault], *, as_json: bool = False, code: int = 2) -> int:
+    """Prints why a request was refused, as one JSON object too where that is wanted.
+
+    Returns:
+        The exit code, which is `code`.
+    """
+    every = list(faults)
+    if as_json:
+        print_json({**refused_object(every), "exit_code": code})
+    print_faults(every)
+    return code
 
 
 def print_path(run: RunDir) -> None:

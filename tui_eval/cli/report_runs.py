@@ -47,19 +47,16 @@ def command(
     a metric or of pass@k or pass^k, or a count (errored, missing, no_number, used), with a number.
     Exit code 6: a number that it needs does not exist; 7: nothing was measured.
     """
-    from tui_eval.cli.report import print_faults, print_json, report_run
+    from tui_eval.cli.report import refuse, report_run
     from tui_eval.cli.verdicts import parse_conditions
     from tui_eval.fold.condition_verdict import judge, name_faults
-    from tui_eval.runs.summary_json import refused_object
 
     runs, faults = _runs_to_report(paths)
     conditions, wrong = parse_conditions(fail_if, "--fail-if")
     found = [] if faults else [_Read.of(run, as_json, len(runs)) for run in runs]
     wrong += [fault for one in found for fault in name_faults(conditions, one.summary)]
     if faults := faults + list(dict.fromkeys(wrong)):
-        if as_json:
-            print_json(refused_object(faults))
-        return print_faults(faults)
+        return refuse(faults, as_json=as_json)
     verdicts = [judge(conditions, one.summary) for one in found] if conditions else []
     if as_json:
         _show_objects([one.json for one in found], verdicts)

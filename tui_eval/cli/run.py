@@ -115,12 +115,9 @@ def run(environment: str | None, raw: dict[str, Any]) -> int:
     if environment is None and raw.get("resume") == NEWEST and not faults:
         raw, faults = _name_newest(raw)
     if faults:
-        from tui_eval.cli.report import print_faults, print_json
-        from tui_eval.runs.summary_json import refused_object
+        from tui_eval.cli.report import refuse
 
-        if raw.get("json"):
-            print_json(refused_object(faults))
-        return print_faults(faults)
+        return refuse(faults, as_json=bool(raw.get("json")))
     request = {"env_id": environment, "raw": raw}
     if raw.get("dry_run"):
         from tui_eval.cli.dry_run import show_dry_run

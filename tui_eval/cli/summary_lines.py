@@ -108,8 +108,12 @@ def _reward_lines(summary: Summary) -> Iterator[str]:
         rows = ", ".join(f"{one.finished:,} of version {one.number}" for one in found)
         means = ", ".join(reward_text(one.mean) for one in found)
         yield f"Code: {plural(len(found), 'version')} of it: {rows}; mean rewards {means}"
-    if summary.run.rollouts_per_example < 2:
-        return
+    if summary.run.rollouts_per_example > 1:
+        yield from _group_lines(summary)
+
+
+def _group_lines(summary: Summary) -> Iterator[str]:
+    """Pass rates, and how many examples have all their rollouts."""
     rates = summary.pass_rates
     if rates:
         yield from _wrapped("pass@k", (_rate(r.k, r.any_passes, r.any_interval) for r in rates))

@@ -73,20 +73,7 @@ def compose(
     _write_served(values, chosen)
     faults += _heartbeat(settings) + _sampling(settings) + _dataset_name(settings)
     if before is not None:
-        env_id = settings["env_id"].value if "env_id" in settings else None
-        then = before.model_dump()
-        faults += _not_kept(values)
-        flags = {name: one.source for name, one in settings.items() if one.is_renamed}
-        faults += misfits(env_id, values, then, "--resume", flags)
-        changed = changes(values, then)
-        if "accept_changes" in settings and settings["accept_changes"].value:
-            values["changes"] = [*before.changes, *changed]
-        else:
-            faults += change_faults(changed, "--resume", ACCEPT)
-        if before.given_inputs:
-            what = "a program gave the inputs of this run"
-            hint = "Go on with it there: give its directory to generate() as results_path"
-            faults.append(Fault("--resume", what, hint))
+        faults += _resume_faults(settings, values, before)
     reported = {name: setting.source for name, setting in {**settings, **served}.items()}
     values["sources"] = {**values.get("sources", {}), **reported}
     if faults or chosen is None:
@@ -95,6 +82,25 @@ def compose(
     elif "env_id" in values:
         evaluation.plan = RunPlan(**values)
     return evaluation, faults
+
+
+def _resume_faults(settings: Settings, values: dict[str, Any], before: RunPlan) -> list[Fault]:
+    """Why a run cannot be resumed with these settings; what is accepted goes to the values."""
+    env_id = settings["env_id"].value if "env_id" in settings else None
+    then = before.model_dump()
+    faults = _not_kept(values)
+    flags = {name: one.source for name, one in settings.items() if one.is_renamed}
+    faults += misfits(env_id, values, then, "--resume", flags)
+    changed = changes(values, then)
+    if "accept_changes" in settings and settings["accept_changes"].value:
+        values["changes"] = [*before.changes, *changed]
+    else:
+        faults += change_faults(changed, "--resume", ACCEPT)
+    if before.given_inputs:
+        what = "a program gave the inputs of this run"
+        hint = "Go on with it there: give its directory to generate() as results_path"
+        faults.append(Fault("--resume", what, hint))
+    return faults
 
 
 def _plan_values(settings: Settings, before: RunPlan | None) -> dict[str, Any]:

@@ -261,16 +261,6 @@ def from_row(row: int, saved: Mapping[str, Any]) -> Rollout:
     """A rollout as its line in results.jsonl has it."""
     ours = mapping(saved.get("tui_eval"))
     attempt = ours.get("attempt")
-    tools: dict[str, list[ToolOutcome]] = {}
-    for call in map(mapping, listing(ours.get("tool_calls"))):
-        outcome = ToolOutcome(
-            number_of(call.get("ms")) or 0.0,
-            _error_text(call.get("error")),
-            None,
-            str(call.get("traceback") or ""),
-            str(call.get("output") or ""),
-        )
-        tools.setdefault(str(call.get("id") or ""), []).append(outcome)
     prompt = _messages(saved.get("prompt"), "user")
     completion = _messages(saved.get("completion"), "assistant")
     if ours.get("empty_completion"):  # rows of before 0.3 had an empty message then
@@ -282,7 +272,7 @@ def from_row(row: int, saved: Mapping[str, Any]) -> Rollout:
         attempt=attempt if isinstance(attempt, int) else 1,
         prompt_length=len(prompt),
         messages=prompt + completion,
-        tools=tools,
+        tools=_tool_outcomes(ours),
         steps=[dict(mapping(step)) for step in listing(ours.get("steps"))],
         scores=[_score(mapping(score)) for score in listing(ours.get("scores"))],
         metrics={
@@ -304,6 +294,21 @@ def from_row(row: int, saved: Mapping[str, Any]) -> Rollout:
         finished=True,
         kinds=from_names(ours.get("token_kinds")),
     )
+
+
+def _tool_outcomes(ours: Mapping[str, Any]) -> dict[str, list[ToolOutcome]]:
+    """What became of tool calls, by their ids."""
+    tools: dict[str, list[ToolOutcome]] = {}
+    for call in map(mapping, listing(ours.get("tool_calls"))):
+        outcome = ToolOutcome(
+            number_of(call.get("ms")) or 0.0,
+            _error_text(call.get("error")),
+            None,
+            str(call.get("traceback") or ""),
+            str(call.get("output") or ""),
+        )
+        tools.setdefault(str(call.get("id") or ""), []).append(outcome)
+    return tools
 
 
 def _score(saved: Mapping[str, Any]) -> Score:

@@ -59,6 +59,29 @@ def repair(
     """
     places = RowPlaces(rollouts_per_example, examples, positions)
     found = Repaired()
+    kept, out, ends = _one_row_each(run, places, found)
+    if not keep_errors:
+        for row, (line, event) in list(kept.items()):
+            if event.error is not None and (again is None or row in again):
+                found.rerun.append(event)
+                out.append(line)
+                del kept[row]
+    stay = sorted(kept.values(), key=lambda pair: pair[0].offset)
+    if out or not ends:
+        _move(run, stay, out)
+    found.kept = [event for _, event in stay]
+    write_index(run.index, found.kept)
+    return found
+
+
+def _one_row_each(
+    run: RunDir, places: RowPlaces, found: Repaired
+) -> tuple[dict[int, tuple[Line, RolloutFinished]], list[Line], bool]:
+    """The line that stays of each rollout, those that go, and whether the last one is whole.
+
+    Args:
+        found: Gets what is said of lines that go.
+    """
     kept: dict[int, tuple[Line, RolloutFinished]] = {}
     out: list[Line] = []
     ends = True
@@ -80,18 +103,7 @@ def repair(
         if before is not None:
             out.append(before[0])
         kept[place[0]] = (line, event)
-    if not keep_errors:
-        for row, (line, event) in list(kept.items()):
-            if event.error is not None and (again is None or row in again):
-                found.rerun.append(event)
-                out.append(line)
-                del kept[row]
-    stay = sorted(kept.values(), key=lambda pair: pair[0].offset)
-    if out or not ends:
-        _move(run, stay, out)
-    found.kept = [event for _, event in stay]
-    write_index(run.index, found.kept)
-    return found
+    return kept, out, ends
 
 
 def _move(run: RunDir, stay: list[tuple[Line, RolloutFinished]], out: list[Line]) -> None:

@@ -73,16 +73,7 @@ def preflight_suite(request: Request, expansion: Expansion) -> SuitePreflight:
     planned = [Planned(one.plan, one.resume) for one in evaluations if one.plan is not None]
     faults = [*(Fault(*fault) for fault in request.faults), *expansion.faults]
     faults += _put_runs(request, planned)
-    typed = request.raw.get("resume")
-    if typed not in (None, NEWEST):
-        what = f"{typed} is one run, and the file has {len(evaluations)} evaluations"
-        hint = 'Type --resume alone, or write resume_path = "..." into the table of the evaluation'
-        faults.append(Fault("--resume", what, hint))
-    elif not faults:
-        accepts = bool(request.raw.get("accept_changes"))
-        faults += choose_runs(planned, accept_changes=accepts)
-    if any(one.resume for one in planned):
-        faults += _engine_faults(str(request.env_id))
+    faults += _resume_faults(request, planned, count=len(evaluations), is_right=not faults)
     in_flight, generation, scoring = _limits(planned, expansion)
     total = _total(planned)
     lowered = within_open_files(in_flight, total)
@@ -91,11 +82,7 @@ def preflight_suite(request: Request, expansion: Expansion) -> SuitePreflight:
     faults += _look_at_environments(request, evaluations, found)
     if not request.raw.get("no_preflight"):
         drafts = [one.draft for one in evaluations if one.draft is not None]
-        faults += ask_endpoints([*(one.plan for one in planned), *drafts], found.notices)
-        faults += hub_faults((one.plan for one in planned), found.notices)
-        new = [*(one.plan for one in planned if one.run is None), *drafts]
-        places = {(p.env_id, p.save, p.output_dir, p.env_dir_path): p for p in new}
-        faults += [fault for plan in places.values() for fault in outputs_fault(plan)]
+        faults += _shared_faults(planned, drafts, found.notices)
     if faults:
         raise RefusedError(dict.fromkeys(faults))
     budget = {name: expansion.typed[name].value for name in expansion.typed}
@@ -107,6 +94,43 @@ def preflight_suite(request: Request, expansion: Expansion) -> SuitePreflight:
         text = f"{again} of {len(planned)} evaluations go on with an earlier run"
         found.notices.append(Notice(text))
     return found
+
+
+def _resume_faults(
+    request: Request, planned: Sequence[Planned], *, count: int, is_right: bool
+) -> list[Fault]:
+    """Gives evaluations the runs that they resume; what is wrong with that.
+
+    Args:
+        count: Evaluations of the file.
+        is_right: Whether nothing else is wrong, so that runs can be looked for.
+    """
+    faults: list[Fault] = []
+    typed = request.raw.get("resume")
+    if typed not in (None, NEWEST):
+        what = f"{typed} is one run, and the file has {count} evaluations"
+        hint = 'Type --resume alone, or write resume_path = "..." into the table of the evaluation'
+        faults.append(Fault("--resume", what, hint))
+    elif is_right:
+        faults += choose_runs(planned, accept_changes=bool(request.raw.get("accept_changes")))
+    if any(one.resume for one in planned):
+        faults += _engine_faults(str(request.env_id))
+    return faults
+
+
+def _shared_faults(
+    planned: Sequence[Planned], drafts: Sequence[RunPlan], notices: list[Notice]
+) -> list[Fault]:
+    """What is wrong with endpoints, the hub and folders, each looked at once.
+
+    Args:
+        drafts: Plans of evaluations with which something else is wrong.
+    """
+    plans = [one.plan for one in planned]
+    faults = ask_endpoints([*plans, *drafts], notices) + hub_faults(plans, notices)
+    new = [*(one.plan for one in planned if one.run is None), *drafts]
+    places = {(p.env_id, p.save, p.output_dir, p.env_dir_path): p for p in new}
+    return faults + [fault for plan in places.values() for fault in outputs_fault(plan)]
 
 
 def _prices(found: SuitePreflight) -> list[Notice]:
