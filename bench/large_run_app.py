@@ -13,7 +13,7 @@ from typing import Any
 from bench.filtering import EACH, finished, run_started, text_of
 from tui_eval.events import Event, RolloutStaged, Stage
 from tui_eval.feeds.recorded_feed import NullFeed
-from tui_eval.fold.transcript import Rollout, from_row
+from tui_eval.fold.trajectory import Rollout, from_row
 from tui_eval.tui.app import TuiEvalApp
 
 ROWS, AHEAD, PER_SECOND = 100_000, 15_000, 500
@@ -43,7 +43,7 @@ class Growing(NullFeed):
         return [event for _ in range(due) if (event := next(self._events, None))]
 
     def saved(self, row: int, offset: int, length: int) -> Rollout | None:
-        """A short story."""
+        """A short trajectory."""
         answer: list[dict[str, Any]] = [{"role": "assistant", "content": f"Answer {row}. " * 40}]
         return from_row(row, {"prompt": f"Question {row}?", "completion": answer})
 

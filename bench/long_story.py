@@ -1,4 +1,4 @@
-"""A long transcript on the screen: a frame of scrolling, a change of focus, the next rollout."""
+"""A long trajectory on the screen: a frame of scrolling, a change of focus, the next rollout."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from textual.pilot import Pilot
 from bench.figure import Figure, NotMeasuredError, percentile, spread
 from bench.setting import Setting
 from tui_eval.events import Event, RolloutFinished, RunFinished, RunStarted
-from tui_eval.fold.transcript import Rollout, from_row
+from tui_eval.fold.trajectory import Rollout, from_row
 from tui_eval.tui.app import TuiEvalApp
 
 NOW = 1_760_000_000.0
@@ -138,7 +138,7 @@ async def _running(rows: list[bytes]) -> AsyncIterator[tuple[TuiEvalApp, Pilot[A
 
 
 def _shows(app: TuiEvalApp, row: int) -> bool:
-    rollout = app.live_screen.story.rollout
+    rollout = app.live_screen.trajectory.rollout
     return rollout is not None and rollout.row == row and rollout.finished
 
 
@@ -152,10 +152,10 @@ async def _until(condition: Callable[[], bool]) -> None:
 
 async def _scrolling(app: TuiEvalApp) -> list[float]:
     """Frames while a key is held: by the wheel, by pages, from the end up again."""
-    story = app.live_screen.story
-    moves: list[Callable[[], Any]] = [lambda: story.scroll_lines(3)] * 60
-    moves += [lambda: story.action_page(1.0)] * 60
-    moves += [story.action_bottom, *[lambda: story.action_page(-1.0)] * 60]
+    trajectory = app.live_screen.trajectory
+    moves: list[Callable[[], Any]] = [lambda: trajectory.scroll_lines(3)] * 60
+    moves += [lambda: trajectory.action_page(1.0)] * 60
+    moves += [trajectory.action_bottom, *[lambda: trajectory.action_page(-1.0)] * 60]
     return [await _frame(app, move) for move in moves]
 
 
@@ -192,7 +192,7 @@ async def _turning(app: TuiEvalApp, pilot: Pilot[Any], row: int) -> float:
         app, lambda: app.live_screen.navigation.action_rollout(1), lambda: _shows(app, row)
     )
     passed = (time.perf_counter() - before) * 1000
-    await _until(lambda: app.live_screen.story.is_laid_out)
+    await _until(lambda: app.live_screen.trajectory.is_laid_out)
     await pilot.pause(0.2)
     return passed
 
@@ -200,8 +200,8 @@ async def _turning(app: TuiEvalApp, pilot: Pilot[Any], row: int) -> float:
 async def _drawn(
     app: TuiEvalApp, act: Callable[[], Any], condition: Callable[[], bool] = lambda: True
 ) -> None:
-    """Acts, and waits until a frame has the lines of the story anew, once the condition holds."""
-    story = app.live_screen.story
-    before = story.asked
+    """Acts, and waits until a frame has the lines of the trajectory, once the condition holds."""
+    trajectory = app.live_screen.trajectory
+    before = trajectory.asked
     act()
-    await _until(lambda: condition() and story.asked > before)
+    await _until(lambda: condition() and trajectory.asked > before)

@@ -25,12 +25,12 @@ KEPT = (
     "form-ready-120x40",
     "compare-120x40",
     "suite-120x40",
-    "finished-story-120x40-light",
+    "finished-trajectory-120x40-light",
     "error-80x24",
 )
 THEMES = {"": "tui-eval-dark", "-light": "tui-eval-light", "-terminal": "ansi-dark"}
 """Themes by how the names of their pictures end."""
-LIGHT_TERMINAL = ("running", "error", "transcripts")
+LIGHT_TERMINAL = ("running", "error", "trajectories")
 """Scenes that are drawn in the colours of a light terminal too."""
 FONT = "DejaVu Sans Mono"
 FONT_FOLDERS = ["/usr/share/fonts/truetype/dejavu"]

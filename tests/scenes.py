@@ -28,16 +28,16 @@ from scripted_run import (
     judged,
     judged_row,
     paused_events,
+    recorded_trajectory,
     running_events,
     saved_rows,
-    story,
     throttled_events,
-    told_story,
+    trajectory,
     unscored,
     unscored_row,
 )
-from scripted_story import rich_feed, writing_feed
 from scripted_suite import RUNNING, Feeds, PausedFeeds, ended_events, moved, suite_events
+from scripted_trajectory import rich_feed, writing_feed
 from seeing import is_drawn
 from textual.app import App
 from textual.command import CommandPalette
@@ -82,17 +82,19 @@ def app_of(feed: ScriptedFeed, *, saved: bool = True) -> TuiEvalApp:
 
 
 def live(events: list[ev.Event]) -> Callable[[], TuiEvalApp]:
-    return lambda: app_of(ScriptedFeed(events, saved_rows(), stories={SELECTED: story()}))
+    return lambda: app_of(ScriptedFeed(events, saved_rows(), trajectories={SELECTED: trajectory()}))
 
 
 def unblinking() -> TuiEvalApp:
-    feed = ScriptedFeed(running_events(), saved_rows(), stories={SELECTED: story()})
+    feed = ScriptedFeed(running_events(), saved_rows(), trajectories={SELECTED: trajectory()})
     still = Preferences(UserSettings(motion="reduced"))
     return TuiEvalApp(feed, now=lambda: NOW, saved=True, preferences=still)
 
 
 def paused() -> TuiEvalApp:
-    return app_of(ScriptedFeed(paused_events(), saved_rows(), stories={SELECTED: told_story()}))
+    return app_of(
+        ScriptedFeed(paused_events(), saved_rows(), trajectories={SELECTED: recorded_trajectory()})
+    )
 
 
 def over(*, saved: bool = True) -> TuiEvalApp:
@@ -237,7 +239,7 @@ def empty_home() -> FormBackend:
 SCENES: dict[str, Scene] = {
     "running": Scene(live(running_events())),
     "watching": Scene(live(running_events()), ("k", "k")),
-    "running-story": Scene(live(running_events()), ("2",)),
+    "running-trajectory": Scene(live(running_events()), ("2",)),
     "running-numbers": Scene(live(running_events()), ("3",), more_sizes=((120, 24),)),
     "throttled": Scene(live(throttled_events())),
     "numbers": Scene(asked, ("3", "z")),
@@ -246,15 +248,15 @@ SCENES: dict[str, Scene] = {
     "reward-failed": Scene(scored, ("j", "5")),
     "paused": Scene(paused),
     "finished": Scene(over),
-    "finished-story": Scene(over, ("j", "2")),
+    "finished-trajectory": Scene(over, ("j", "2")),
     "error": Scene(over, ("e", "2")),
     "unfolded": Scene(over, ("j", "2", "t", "g")),
     "zoomed": Scene(over, ("j", "2", "z")),
-    "story-rich": Scene(rich_feed_app, ("j", "2", "g")),
-    "story-tools": Scene(rich_feed_app, ("j", "2", "t", "z", "G")),
-    "story-typing": Scene(rich_feed_app, ("j", "2", "g", "slash", *"box")),
-    "story-found": Scene(rich_feed_app, ("j", "2", "g", "slash", *"candles", "enter", "n")),
-    "story-writing": Scene(writing, ("2",)),
+    "trajectory-rich": Scene(rich_feed_app, ("j", "2", "g")),
+    "trajectory-tools": Scene(rich_feed_app, ("j", "2", "t", "z", "G")),
+    "trajectory-typing": Scene(rich_feed_app, ("j", "2", "g", "slash", *"box")),
+    "trajectory-found": Scene(rich_feed_app, ("j", "2", "g", "slash", *"candles", "enter", "n")),
+    "trajectory-writing": Scene(writing, ("2",)),
     "faults": Scene(faulty),
     "faults-numbers": Scene(faulty, ("3", "z")),
     "tool-raised": Scene(faulty, ("j", "2", "g", "w")),
@@ -287,7 +289,7 @@ SCENES: dict[str, Scene] = {
     "suite": Scene(suite(suite_events())),
     "suite-waiting": Scene(suite(suite_events()), ("j", "j")),
     "suite-refused": Scene(suite(suite_events()), ("g", *"jjjjjjj")),
-    "suite-story": Scene(suite(suite_events()), ("2",)),
+    "suite-trajectory": Scene(suite(suite_events()), ("2",)),
     "suite-list": Scene(suite(suite_events()), ("z",)),
     "suite-paused": Scene(paused_suite),
     "suite-ended": Scene(suite(ended_events(), live=False), ("j",)),
@@ -327,10 +329,10 @@ SCENES: dict[str, Scene] = {
     "compare-strangers": Scene(comparing(strangers)),
     "compare-reading": Scene(still_reading),
     "compare-help": Scene(comparing(two_runs), ("question_mark",)),
-    "transcripts": Scene(comparing(two_runs), ("enter",)),
-    "transcripts-top": Scene(comparing(two_runs), ("enter", "g", "v")),
-    "transcripts-copy": Scene(comparing(two_runs), ("enter", "j", "y")),
-    "transcripts-group": Scene(two_rollouts),
+    "trajectories": Scene(comparing(two_runs), ("enter",)),
+    "trajectories-top": Scene(comparing(two_runs), ("enter", "g", "v")),
+    "trajectories-copy": Scene(comparing(two_runs), ("enter", "j", "y")),
+    "trajectories-group": Scene(two_rollouts),
     "help": Scene(over, ("question_mark",)),
 }
 
@@ -380,7 +382,7 @@ def _has_all(app: Any) -> bool:
     return (
         not app.feed.events
         and not live.reader.must_read
-        and live.story.is_laid_out
+        and live.trajectory.is_laid_out
         and (log.is_current or not log.size.height)
     )
 

@@ -121,7 +121,7 @@ def limited_feed() -> ScriptedFeed:
     others = [one for one in others if not isinstance(one, ev.RolloutStaged)]
     moved = ev.ConcurrencyMoved(0, STARTED + 60, 0, 4, 16, 31)
     prompt = saved_row(0)["prompt"]
-    stories: dict[int, list[ev.Event]] = {
+    trajectories: dict[int, list[ev.Event]] = {
         row: [ev.MessagesAdded(0, NOW - 8, row, 1, 0, 2, prompt)] for row in WAITING
     }
-    return ScriptedFeed([first, *others, *waits, moved], stories=stories)
+    return ScriptedFeed([first, *others, *waits, moved], trajectories=trajectories)

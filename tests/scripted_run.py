@@ -23,7 +23,7 @@ from scripted_talk import (
 
 from tui_eval import events as ev
 from tui_eval.commands import Command, Subscribe
-from tui_eval.fold.transcript import Rollout, from_row
+from tui_eval.fold.trajectory import Rollout, from_row
 
 NOW = 1_760_000_100.0
 STARTED = NOW - 74
@@ -52,7 +52,7 @@ note: per day 504, five days 2520, fallen 108
 
 
 class ScriptedFeed:
-    """A feed that tells what it was given, and a running rollout's story once it is wanted."""
+    """A feed that tells what it was given, and a running rollout's trajectory once it is wanted."""
 
     def __init__(
         self,
@@ -61,10 +61,10 @@ class ScriptedFeed:
         *,
         live: bool = True,
         starts: bool = True,
-        stories: dict[int, list[ev.Event]] | None = None,
+        trajectories: dict[int, list[ev.Event]] | None = None,
     ) -> None:
         self.events = list(events)
-        self.stories = stories or {}
+        self.trajectories = trajectories or {}
         self.rows = saved or {}
         self.live = live
         self.sent: list[Command] = []
@@ -85,7 +85,7 @@ class ScriptedFeed:
         self.sent.append(command)
         if isinstance(command, Subscribe):
             for row in command.rows:
-                self.events += self.stories.get(row, [])
+                self.events += self.trajectories.get(row, [])
 
     def saved(self, row: int, offset: int, length: int) -> Rollout | None:
         self.read.append(row)
@@ -358,7 +358,7 @@ def throttled_events() -> list[ev.Event]:
     return [first, *others, *moved]
 
 
-def story() -> list[ev.Event]:
+def trajectory() -> list[ev.Event]:
     """What a subscriber to the selected rollout hears."""
     messages = conversation()
     asked = [one for one in messages[:6] if one["role"] == "assistant"]
@@ -374,9 +374,9 @@ def story() -> list[ev.Event]:
     ]
 
 
-def told_story() -> list[ev.Event]:
+def recorded_trajectory() -> list[ev.Event]:
     """The same, and its last tool is done too."""
-    return [*story(), ev.ToolFinished(0, NOW - 4, SELECTED, "c5", "note", 1.4, None, "noted")]
+    return [*trajectory(), ev.ToolFinished(0, NOW - 4, SELECTED, "c5", "note", 1.4, None, "noted")]
 
 
 @made_once

@@ -13,11 +13,11 @@ from scripted_run import (
     ScriptedFeed,
     all_events,
     paused_events,
+    recorded_trajectory,
     run_started,
     running_events,
     saved_rows,
-    story,
-    told_story,
+    trajectory,
 )
 
 from tui_eval import events as ev
@@ -125,13 +125,15 @@ class Feeds:
     def running_events(self) -> list[ev.Event]:
         return running_events()
 
-    def story(self) -> list[ev.Event]:
-        return story()
+    def trajectory(self) -> list[ev.Event]:
+        return trajectory()
 
     def make(self, path: str, case: tuple[str, str, dict[str, str]], live: bool) -> ScriptedFeed:
         events = self.running_events() if live else all_events()
         events[0] = run_started(path=path, env_id=case[0], model=case[1])
-        return ScriptedFeed(events, saved_rows(), live=live, stories={SELECTED: self.story()})
+        return ScriptedFeed(
+            events, saved_rows(), live=live, trajectories={SELECTED: self.trajectory()}
+        )
 
     @property
     def left_open(self) -> list[ScriptedFeed]:
@@ -144,5 +146,5 @@ class PausedFeeds(Feeds):
     def running_events(self) -> list[ev.Event]:
         return paused_events()
 
-    def story(self) -> list[ev.Event]:
-        return told_story()
+    def trajectory(self) -> list[ev.Event]:
+        return recorded_trajectory()

@@ -89,7 +89,7 @@ def is_at_rest(app: Any) -> bool:
     return bool(
         told
         and not live.reader.must_read
-        and live.story.is_laid_out
+        and live.trajectory.is_laid_out
         and not listing.is_searching
         and listing.is_answered
     )

@@ -34,7 +34,7 @@ def loaded_by(modules: str, suspects: tuple[str, ...]) -> str:
     "module",
     [
         "tui_eval.fold.run_state",
-        "tui_eval.fold.transcript",
+        "tui_eval.fold.trajectory",
         "tui_eval.events",
         "tui_eval.runs.opening",
         "tui_eval.config.plan",

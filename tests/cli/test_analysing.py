@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from program import Program
 
-from tui_eval.cli.transcript_lines import alignment_lines
+from tui_eval.cli.trajectory_lines import alignment_lines
 from tui_eval.fold.alignment import align
-from tui_eval.fold.transcript import from_row
+from tui_eval.fold.trajectory import from_row
 
 ROWS = [(0, 0, 1.0), (0, 1, 0.0), (1, 0, 0.25), (1, 1, None)]
 
@@ -135,7 +135,7 @@ def test_runs_are_compared(program: Program) -> None:
     assert "\nB  empty.jsonl\n" in program.run("compare", a, "empty.jsonl").out
 
 
-def test_transcripts_are_compared(program: Program) -> None:
+def test_trajectories_are_compared(program: Program) -> None:
     a, b = saved(program.folder, "one"), saved(program.folder, "two")
     done = program.run("compare", a, "--example", "ex0")
     assert done.code == 0
@@ -155,7 +155,7 @@ def test_transcripts_are_compared(program: Program) -> None:
     assert done.code == 2 and "there is only one run" in done.err
 
 
-def test_long_lines_of_compared_transcripts_show_where_they_part() -> None:
+def test_long_lines_of_compared_trajectories_show_where_they_part() -> None:
     common = "They begin alike and go on so for a long time,\nfor many words, "
     sides = []
     for number, end in ((4, "and 17 is what comes of it in the end"), (5, "and 19")):

@@ -25,7 +25,7 @@ EXAMPLES = 6
 SHORT = ("reverse-text", "-m", "demo", "-n", "2", "-r", "1", "-s")
 
 
-class Story:
+class Lifecycle:
     """A run whose engine is killed, that is resumed, and that is looked at."""
 
     def __init__(self, folder: Path) -> None:
@@ -51,34 +51,34 @@ class Story:
 
 
 @pytest.fixture(scope="module")
-def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
-    told = Story(tmp_path_factory.mktemp("mac"))
+def lifecycle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lifecycle]:
+    told = Lifecycle(tmp_path_factory.mktemp("mac"))
     yield told
     told.program.end_all()
 
 
-def test_an_engine_that_is_killed_leaves_its_rows(story: Story) -> None:
-    assert story.killed.code == 1, story.killed
-    assert story.rows_of_killed == 2
-    assert "signal 9" in story.killed.err or "SIGKILL" in story.killed.err, story.killed
+def test_an_engine_that_is_killed_leaves_its_rows(lifecycle: Lifecycle) -> None:
+    assert lifecycle.killed.code == 1, lifecycle.killed
+    assert lifecycle.rows_of_killed == 2
+    assert "signal 9" in lifecycle.killed.err or "SIGKILL" in lifecycle.killed.err, lifecycle.killed
 
 
-def test_the_run_is_resumed_to_its_end(story: Story) -> None:
-    assert story.resumed.code == 0, story.resumed
-    assert len(story.run.rows) == EXAMPLES
-    assert story.run.metadata["status"] == "finished"
-    assert "Traceback" not in story.run.log + story.resumed.err
+def test_the_run_is_resumed_to_its_end(lifecycle: Lifecycle) -> None:
+    assert lifecycle.resumed.code == 0, lifecycle.resumed
+    assert len(lifecycle.run.rows) == EXAMPLES
+    assert lifecycle.run.metadata["status"] == "finished"
+    assert "Traceback" not in lifecycle.run.log + lifecycle.resumed.err
 
 
-def test_the_memory_of_an_engine_is_known(story: Story) -> None:
+def test_the_memory_of_an_engine_is_known(lifecycle: Lifecycle) -> None:
     asked = "from tui_eval.engine.process import private_mb; print(private_mb())"
     command = [sys.executable, "-c", asked]
-    done = subprocess.run(command, env=story.program.env, capture_output=True, text=True)
+    done = subprocess.run(command, env=lifecycle.program.env, capture_output=True, text=True)
     assert 5 < float(done.stdout) < 4000, done
 
 
-def test_the_screen_runs_and_is_left(story: Story) -> None:
-    with closing(Terminal(story.program.folder, story.program.env, *SHORT)) as terminal:
+def test_the_screen_runs_and_is_left(lifecycle: Lifecycle) -> None:
+    with closing(Terminal(lifecycle.program.folder, lifecycle.program.env, *SHORT)) as terminal:
         terminal.wait_for("2/2")
         terminal.type("q")
         assert terminal.finish() == 0
@@ -86,8 +86,8 @@ def test_the_screen_runs_and_is_left(story: Story) -> None:
     assert b"Traceback" not in terminal.raw
 
 
-def test_the_screen_stays_until_its_terminal_is_lost(story: Story) -> None:
-    with closing(Terminal(story.program.folder, story.program.env, *SHORT)) as terminal:
+def test_the_screen_stays_until_its_terminal_is_lost(lifecycle: Lifecycle) -> None:
+    with closing(Terminal(lifecycle.program.folder, lifecycle.program.env, *SHORT)) as terminal:
         terminal.wait_for("2/2")
         until = time.monotonic() + LOOKS_EVERY_S + GONE_AFTER_S + 0.5
         terminal.wait_for(lambda: time.monotonic() > until)
@@ -97,14 +97,14 @@ def test_the_screen_stays_until_its_terminal_is_lost(story: Story) -> None:
 
 
 def test_the_program_of_a_browsers_tab_ends_with_the_server(
-    story: Story, fault_server: FaultServer
+    lifecycle: Lifecycle, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [Reply(hang=True)])
     args = ("reverse-text", "-m", "m", "-b", f"{fault_server.url}/v1", "-n", "1", "-d")
     process = subprocess.Popen(
         [sys.executable, "-m", "tui_eval.cli.in_browser", *args],
-        cwd=story.program.folder,
-        env=story.program.env,
+        cwd=lifecycle.program.folder,
+        env=lifecycle.program.env,
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

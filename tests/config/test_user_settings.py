@@ -137,6 +137,14 @@ def test_keys_may_be_exchanged_and_may_be_the_same_where_they_never_meet(file: P
     assert Preferences.read(file).faults == []
 
 
+def test_keys_of_earlier_versions_are_those_of_the_commands_of_today(file: Path) -> None:
+    file.write_text('[keys]\nstory.search = "!"\ntranscripts.switch-view = "F9"\n')
+    preferences = Preferences.read(file)
+    assert preferences.faults == []
+    changed = {"trajectory.search": ("exclamation_mark",), "trajectories.switch-view": ("f9",)}
+    assert preferences.keymap.changed == changed
+
+
 def test_the_columns_that_a_file_may_name_are_those_of_the_list() -> None:
     from tui_eval.config.user_settings import COLUMNS as KNOWN
 

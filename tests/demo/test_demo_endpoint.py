@@ -97,7 +97,7 @@ async def test_every_answer_says_that_it_is_no_language_model(endpoint: str) -> 
 
 async def test_counts_tokens(endpoint: str) -> None:
     _, short = await post(endpoint, ask())
-    longer = [*REVERSE[:1], {"role": "user", "content": "A long story. " * 50}]
+    longer = [*REVERSE[:1], {"role": "user", "content": "A long trajectory. " * 50}]
     _, long = await post(endpoint, ask(longer))
     usage = long["usage"]
     assert usage["prompt_tokens"] > short["usage"]["prompt_tokens"] > 20

@@ -30,7 +30,7 @@ from tui_eval.events import (
     Stage,
 )
 from tui_eval.fold.run_state import RunState
-from tui_eval.fold.transcript import Rollout
+from tui_eval.fold.trajectory import Rollout
 
 TOTAL = 30_000
 

@@ -20,7 +20,7 @@ from tui_eval.commands import Detach, Pause, Resume, Stop, Subscribe
 from tui_eval.events import MessagesAdded, RolloutFinished, Stage, TextAdded, ToolFinished
 from tui_eval.feeds.lazy_feed import LazyFeed
 from tui_eval.feeds.live_feed import LiveFeed
-from tui_eval.fold.transcript import Rollout
+from tui_eval.fold.trajectory import Rollout
 from tui_eval.runs.lock import holder
 
 CHAT = "/v1/chat/completions"

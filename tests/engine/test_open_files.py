@@ -72,15 +72,15 @@ def run_limited(program: Program, *args: str, limit: list[str]) -> tuple[Finishe
 
 
 @pytest.fixture(scope="module")
-def story(tmp_path_factory: pytest.TempPathFactory) -> tuple[Program, Finished, dict]:
+def outcome(tmp_path_factory: pytest.TempPathFactory) -> tuple[Program, Finished, dict]:
     program = Program(tmp_path_factory.mktemp("few"))
     program.env["TUI_EVAL_DEMO_SPEED"] = "3"
     args = ("reverse-text", "-n", "100", "-r", "5", "-c", "512")
     return program, *run_limited(program, *args, limit=limited(LIMIT))
 
 
-def test_fewer_are_in_flight_and_none_errs(story: tuple[Program, Finished, dict]) -> None:
-    program, done, summary = story
+def test_fewer_are_in_flight_and_none_errs(outcome: tuple[Program, Finished, dict]) -> None:
+    program, done, summary = outcome
     assert done.code == 0, done
     assert summary["counts"]["used"] == 500 and summary["counts"]["errored"] == 0
     run = program.only_run()
@@ -88,8 +88,8 @@ def test_fewer_are_in_flight_and_none_errs(story: tuple[Program, Finished, dict]
     assert not re.search("Too many open files|Traceback", run.log + done.err), done
 
 
-def test_it_is_said_before_the_run(story: tuple[Program, Finished, dict]) -> None:
-    program, done, _ = story
+def test_it_is_said_before_the_run(outcome: tuple[Program, Finished, dict]) -> None:
+    program, done, _ = outcome
     said = done.err.index("-c 512: at most 192 rollouts are in flight")
     assert f"a process may open {LIMIT} files here" in done.err and "ulimit -Hn" in done.err
     assert said < done.err.index("Progress")

@@ -13,7 +13,7 @@ from tui_eval.engine.transport.listener import FULL_BYTES, Listener
 from tui_eval.engine.transport.running_answer import RunningAnswer
 from tui_eval.event_frames import HEADER_BYTES, decode_events
 from tui_eval.events import Event, MessagesAdded, RunStarted, TextAdded
-from tui_eval.fold.transcript import GAP, Rollout
+from tui_eval.fold.trajectory import GAP, Rollout
 from tui_eval.messages import AssistantMessage, UserMessage
 
 

@@ -1,4 +1,4 @@
-"""Runs and transcripts beside each other."""
+"""Runs and trajectories beside each other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tui_eval.fold.alignment import align
 from tui_eval.fold.compared_side import Side, differing_settings
 from tui_eval.fold.comparison import Change, Comparison, compare_runs
 from tui_eval.fold.run_state import RunState
-from tui_eval.fold.transcript import Rollout
+from tui_eval.fold.trajectory import Rollout
 from tui_eval.runs.export.comparison import (
     ComparedRun,
     comparison_lines,
@@ -363,7 +363,7 @@ def test_names_of_files_are_no_environments() -> None:
     assert differing_settings([first, second]) == {}
 
 
-def story(*answers: str, arguments: str = "{}", result: str = "ok") -> Rollout:
+def trajectory(*answers: str, arguments: str = "{}", result: str = "ok") -> Rollout:
     messages: list[dict[str, Any]] = [{"role": "user", "content": "?"}]
     for answer in answers:
         call = {"id": f"{id(answer)}", "name": "look", "arguments": arguments}
@@ -374,8 +374,8 @@ def story(*answers: str, arguments: str = "{}", result: str = "ok") -> Rollout:
     return Rollout(0, prompt_length=1, messages=messages)
 
 
-def test_transcripts_part_at_the_first_turn_that_differs() -> None:
-    found = align(story("a", "b", "c"), story("a", "x"))
+def test_trajectories_part_at_the_first_turn_that_differs() -> None:
+    found = align(trajectory("a", "b", "c"), trajectory("a", "x"))
     assert [turn.turn for turn in found.turns] == [0, 1, 2, 3]
     assert [turn.differs_at for turn in found.turns] == [None, None, 0, 0]
     assert found.divergence == 2
@@ -383,9 +383,9 @@ def test_transcripts_part_at_the_first_turn_that_differs() -> None:
 
 
 def test_spaces_in_arguments_and_ids_of_calls_do_not_count_but_results_do() -> None:
-    same = align(story("a", arguments='{"x": 1}'), story("a", arguments='{"x":1}'))
+    same = align(trajectory("a", arguments='{"x": 1}'), trajectory("a", arguments='{"x":1}'))
     assert same.divergence is None
-    assert align(story("a"), story("a", result="other")).turns[1].differs_at == 1
+    assert align(trajectory("a"), trajectory("a", result="other")).turns[1].differs_at == 1
 
 
 def test_nothing_is_aligned_with_nothing() -> None:

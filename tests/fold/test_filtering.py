@@ -103,7 +103,7 @@ def version(state: RunState, row: int) -> Version:
     return Version(0, state.since[row])
 
 
-def test_a_rollout_that_ran_again_has_another_transcript() -> None:
+def test_a_rollout_that_ran_again_has_another_trajectory() -> None:
     state, wanted = made(), RowFilter("text:den")
     (den,) = wanted.text_conditions
     for row in range(4):
@@ -143,7 +143,7 @@ def test_a_run_without_rollouts_has_no_row() -> None:
     assert list(RowFilter("fox reward<1 or tool:x").rows(RunState())) == []
 
 
-def test_the_transcript_is_asked_only_where_it_decides() -> None:
+def test_the_trajectory_is_asked_only_where_it_decides() -> None:
     state = made()
     wanted = RowFilter("reward>0 and (text:den or turns>8) and not text:/x/", ("score",))
     assert list(wanted.undecided(state)) == [0, 1, 2]

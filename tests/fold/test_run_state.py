@@ -284,11 +284,11 @@ ROWS = 6
 
 @st.composite
 def interleavings(draw: st.DrawFn) -> tuple[list[Event], list[Event]]:
-    """The plain story of a run, and the same one with rows mixed and finished ones repeated."""
-    stories: list[list[Event]] = []
+    """The plain events of a run, and the same one with rows mixed and finished ones repeated."""
+    trajectories: list[list[Event]] = []
     for row in range(ROWS):
         steps = draw(st.lists(st.sampled_from([Stage.SETUP, Stage.MODEL, Stage.TOOL]), max_size=3))
-        story: list[Event] = [
+        trajectory: list[Event] = [
             staged(row, stage, turns=i, input_tokens=3 * i) for i, stage in enumerate(steps)
         ]
         if draw(st.booleans()):
@@ -303,11 +303,11 @@ def interleavings(draw: st.DrawFn) -> tuple[list[Event], list[Event]]:
                     st.dictionaries(st.sampled_from("ab"), st.tuples(st.just(2), st.integers(0, 2)))
                 ),
             )
-            story += [done] * draw(st.integers(1, 3))
-        stories.append(story)
-    plain = [event for story in stories for event in story]
+            trajectory += [done] * draw(st.integers(1, 3))
+        trajectories.append(trajectory)
+    plain = [event for trajectory in trajectories for event in trajectory]
     mixed: list[Event] = []
-    queues = [list(story) for story in stories if story]
+    queues = [list(trajectory) for trajectory in trajectories if trajectory]
     while queues:
         queue = draw(st.sampled_from(queues))
         mixed.append(queue.pop(0))
@@ -317,9 +317,9 @@ def interleavings(draw: st.DrawFn) -> tuple[list[Event], list[Event]]:
 
 @given(interleavings())
 def test_any_interleaving_of_the_rows_gives_the_same_state(
-    stories: tuple[list[Event], list[Event]],
+    trajectories: tuple[list[Event], list[Event]],
 ) -> None:
-    plain, mixed = stories
+    plain, mixed = trajectories
     assert figures(folded(started(), *plain)) == figures(folded(started(), *mixed))
 
 

@@ -134,9 +134,9 @@ def test_a_byte_that_is_no_utf_8_is_told_with_its_line_wherever_the_rollout_is_s
     path.write_bytes(good % (0, b"caf\xc3\xa9") + b"\n" + deep + good % (2, b"ok"))
     run = find_run(path)
     state = opened(run)
-    stories = [read_rollout(run, n, state.offset[n], state.length[n]) for n in range(3)]
+    trajectories = [read_rollout(run, n, state.offset[n], state.length[n]) for n in range(3)]
     told = "r.jsonl, line 3: not UTF-8 at byte 5052; shown with \ufffd"
-    assert [story and story.doubt for story in stories] == ["", told, ""]
+    assert [trajectory and trajectory.doubt for trajectory in trajectories] == ["", told, ""]
     source = ExportSource(run, state, {}, [0, 1, 2])
     written = [progress.written for progress in write_export(source, "markdown", tmp_path / "m")]
     assert written == [1, 2, 3] and list(source.doubts.values()) == [told]

@@ -145,15 +145,15 @@ def test_an_index_that_does_not_fit_is_made_again(
 @pytest.mark.parametrize("exact", [True, False])
 def test_a_broken_index_does_not_tell_a_row_twice(run: RunDir, exact: bool) -> None:
     _garble_the_index(run)
-    story = Replay(run, exact=exact)
+    trajectory = Replay(run, exact=exact)
     state = RunState()
     readings = []
-    for events in story.begin():
+    for events in trajectory.begin():
         for event in events:
             state.apply(event)
             if isinstance(event, RunStarted):
                 readings.append(event.reading)
-    story.close()
+    trajectory.close()
     assert state.finished == ROWS and readings == sorted(readings)
     check_rows(run, state)
 
@@ -164,11 +164,11 @@ def test_a_reading_that_stopped_midway_goes_on_from_there(
     monkeypatch.setattr("tui_eval.runs.replay.COUNTED_BYTES", 0)
     for path in cache.glob("index/*"):
         path.unlink()
-    story = Replay(run)
-    for events in story.begin():
+    trajectory = Replay(run)
+    for events in trajectory.begin():
         if any(isinstance(event, RolloutFinished) for event in events):
             break
-    story.close()
+    trajectory.close()
     scanned.clear()
     assert opened(run).finished == ROWS
     assert len(scanned) == 1 and 0 < scanned[0] < run.results.stat().st_size

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from made_runs import failed_state, tool_state
 
 from tui_eval.errors import ScoringError
-from tui_eval.fold.transcript import from_row
+from tui_eval.fold.trajectory import from_row
 from tui_eval.messages import AssistantMessage, UserMessage
 from tui_eval.runs.row import build_row, encode_row, message_dict
 from tui_eval.runs.scan import decode_row

@@ -1,4 +1,4 @@
-"""Searching the transcripts of a run on disk."""
+"""Searching the trajectories of a run on disk."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tui_eval.fold.filtering import RowFilter
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.selection import select_rows
-from tui_eval.runs.text_search import search_transcripts
+from tui_eval.runs.text_search import search_trajectories
 
 
 def saved(path: Path) -> tuple[RunDir, RunState]:
@@ -44,10 +44,10 @@ def saved(path: Path) -> tuple[RunDir, RunState]:
         ("text:none", []),
     ],
 )
-def test_transcripts_are_searched(tmp_path: Path, text: str, rows: list[int]) -> None:
+def test_trajectories_are_searched(tmp_path: Path, text: str, rows: list[int]) -> None:
     run, state = saved(tmp_path)
     wanted = RowFilter(text)
-    seen = list(search_transcripts(run, state, wanted))
+    seen = list(search_trajectories(run, state, wanted))
     assert list(wanted.rows(state)) == rows
     assert [one.searched for one in seen] == list(range(1, seen[-1].total + 1))
     assert seen[-1].unread == 0
@@ -56,12 +56,12 @@ def test_transcripts_are_searched(tmp_path: Path, text: str, rows: list[int]) ->
 def test_a_search_that_is_left_has_told_what_it_found(tmp_path: Path) -> None:
     run, state = saved(tmp_path)
     wanted = RowFilter("text:e")
-    search = search_transcripts(run, state, wanted)
+    search = search_trajectories(run, state, wanted)
     assert (next(search).searched, next(search).total) == (1, 4)
     search.close()
     assert list(wanted.rows(state)) == [0, 1]
     assert list(wanted.undecided(state)) == [2, 3]
-    assert [one.total for one in search_transcripts(run, state, wanted)] == [2, 2]
+    assert [one.total for one in search_trajectories(run, state, wanted)] == [2, 2]
 
 
 def test_an_expression_that_takes_too_long_is_counted_and_the_others_are_searched(
@@ -70,7 +70,7 @@ def test_an_expression_that_takes_too_long_is_counted_and_the_others_are_searche
     monkeypatch.setattr("tui_eval.runs.text_search.PATIENCE_S", 0.3)
     run, state = saved(tmp_path)
     wanted = RowFilter("text:/(a+)+$/")
-    seen = list(search_transcripts(run, state, wanted))
+    seen = list(search_trajectories(run, state, wanted))
     assert (seen[-1].searched, seen[-1].unread) == (4, 1)
     assert 3 not in wanted.rows(state)
 
@@ -79,7 +79,7 @@ def test_a_line_that_is_gone_is_counted(tmp_path: Path) -> None:
     run, state = saved(tmp_path)
     run.results.write_bytes(run.results.read_bytes()[:300])
     wanted = RowFilter("text:/question/")
-    assert list(search_transcripts(run, state, wanted))[-1].unread > 0
+    assert list(search_trajectories(run, state, wanted))[-1].unread > 0
 
 
 def test_a_file_that_is_gone_is_told(tmp_path: Path) -> None:

@@ -7,7 +7,15 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from run_on_disk import FeedFromDisk
-from scripted_run import NOW, SELECTED, ScriptedFeed, all_events, running_events, saved_rows, story
+from scripted_run import (
+    NOW,
+    SELECTED,
+    ScriptedFeed,
+    all_events,
+    running_events,
+    saved_rows,
+    trajectory,
+)
 from scripted_suite import Feeds, suite_events
 from seeing import Watching
 from textual.widgets import OptionList
@@ -104,7 +112,7 @@ async def staged_suite(
 
 
 def running() -> ScriptedFeed:
-    return ScriptedFeed(running_events(), saved_rows(), stories={SELECTED: story()})
+    return ScriptedFeed(running_events(), saved_rows(), trajectories={SELECTED: trajectory()})
 
 
 def over() -> ScriptedFeed:

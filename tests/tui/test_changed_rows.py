@@ -69,8 +69,8 @@ async def test_scrolling_one_pane_asks_nothing_of_the_others_or_of_what_is_behin
             return render_lines(widget, crop)
 
         monkeypatch.setattr(Widget, "render_lines", counted)
-        stage.live.story.scroll_lines(1)
-        await stage.until(lambda: "story" in asked)
+        stage.live.trajectory.scroll_lines(1)
+        await stage.until(lambda: "trajectory" in asked)
         others = {"rollouts", "numbers", "reward", "header", "panes", "RunScreen"}
         assert not others & set(asked)
 
@@ -78,10 +78,10 @@ async def test_scrolling_one_pane_asks_nothing_of_the_others_or_of_what_is_behin
 async def test_a_piece_that_comes_into_sight_is_marked_with_the_frame_that_shows_it() -> None:
     async with staged_app(over(), size=SIZE) as stage:
         await press(stage.pilot, "2", "g")
-        story = stage.live.story
-        story.scroll_lines(story.max_scroll_y)
-        last = story.scroll_offset.y + story.view_height
-        assert any(story.marked(line) for line in range(story.scroll_offset.y, last))
+        trajectory = stage.live.trajectory
+        trajectory.scroll_lines(trajectory.max_scroll_y)
+        last = trajectory.scroll_offset.y + trajectory.view_height
+        assert any(trajectory.marked(line) for line in range(trajectory.scroll_offset.y, last))
 
 
 async def test_frames_go_on_where_the_loop_was_held_up_just_as_one_was_asked_for(

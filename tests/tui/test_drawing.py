@@ -24,7 +24,7 @@ from textual.scrollbar import ScrollBar
 
 from tui_eval import events as ev
 from tui_eval.fold.run_state import RunState
-from tui_eval.fold.transcript import Rollout
+from tui_eval.fold.trajectory import Rollout
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.run.header import bar_spans, progress
@@ -43,14 +43,18 @@ async def test_a_tick_with_nothing_new_draws_nothing() -> None:
 async def test_a_bar_that_comes_late_stands_where_the_view_is() -> None:
     async with staged_app(over()) as stage:
         await stage.press("e")
-        story = stage.live.story
-        story.jump(story.max_scroll_y)
-        assert story.scroll_y == story.max_scroll_y > 3
-        story.show_vertical_scrollbar = False
-        story.jump(story.max_scroll_y - 3)
-        story.show_vertical_scrollbar = True
+        trajectory = stage.live.trajectory
+        trajectory.jump(trajectory.max_scroll_y)
+        assert trajectory.scroll_y == trajectory.max_scroll_y > 3
+        trajectory.show_vertical_scrollbar = False
+        trajectory.jump(trajectory.max_scroll_y - 3)
+        trajectory.show_vertical_scrollbar = True
         await stage.pilot.pause()
-        assert story.vertical_scrollbar.position == story.scroll_y == story.max_scroll_y - 3
+        assert (
+            trajectory.vertical_scrollbar.position
+            == trajectory.scroll_y
+            == trajectory.max_scroll_y - 3
+        )
 
 
 async def test_a_bar_is_drawn_anew_where_it_looks_other_than_before(
@@ -60,14 +64,14 @@ async def test_a_bar_is_drawn_anew_where_it_looks_other_than_before(
     render = ScrollBar.render
     monkeypatch.setattr(ScrollBar, "render", lambda bar: drawn.append(1) or render(bar))
     async with staged_app(over()) as stage:
-        story, bar = stage.live.story, stage.live.story.vertical_scrollbar
+        trajectory, bar = stage.live.trajectory, stage.live.trajectory.vertical_scrollbar
         messages = [{"role": "user", "content": f"number {n}"} for n in range(3_000)]
         stage.live.reader.rollout = Rollout(0, messages=messages, finished=True)
-        story.show(stage.live.reader.rollout, anew=True)
-        assert story.count() > 9_000
+        trajectory.show(stage.live.reader.rollout, anew=True)
+        assert trajectory.count() > 9_000
         steps = range(0, 300, 7)
         for top in steps:
-            story.jump(top)
+            trajectory.jump(top)
             await stage.pilot.pause(0)
             looks = [list(bar.render_line(y)) for y in range(bar.size.height)]
             before = len(drawn)
@@ -96,10 +100,10 @@ async def test_the_last_lines_of_a_view_are_made_once_a_frame(
 ) -> None:
     made: list[int] = []
     async with staged_app(over()) as stage:
-        story = stage.live.story
-        foot = story.foot
-        monkeypatch.setattr(story, "foot", lambda: made.append(1) or foot())
-        story.render_lines(Region(0, 0, *story.size))
+        trajectory = stage.live.trajectory
+        foot = trajectory.foot
+        monkeypatch.setattr(trajectory, "foot", lambda: made.append(1) or foot())
+        trajectory.render_lines(Region(0, 0, *trajectory.size))
         assert len(made) == 1
 
 
@@ -152,10 +156,10 @@ async def test_a_selection_that_was_seen_is_seen_in_a_smaller_terminal() -> None
 async def test_a_change_of_size_lays_everything_out_anew() -> None:
     async with staged_app(over(), size=(200, 60)) as stage:
         await stage.pilot.resize_terminal(80, 24)
-        await stage.until(lambda: not stage.live.story.region)
+        await stage.until(lambda: not stage.live.trajectory.region)
         await stage.pilot.resize_terminal(120, 40)
-        await stage.until(lambda: stage.live.numbers.region and stage.live.story.region)
-        views = (stage.live.story, stage.live.numbers, stage.live.rollouts, stage.live.header)
+        await stage.until(lambda: stage.live.numbers.region and stage.live.trajectory.region)
+        views = (stage.live.trajectory, stage.live.numbers, stage.live.rollouts, stage.live.header)
         for view in views:
             lines = stage.text(view).splitlines()
             assert max(len(line) for line in lines) <= view.size.width
@@ -169,7 +173,7 @@ async def test_rollouts_that_were_left_are_not_kept_by_the_trajectory() -> None:
             for row in range(50):
                 text = f"{row} " + "x" * 200_000
                 messages = [{"role": "user", "content": text}]
-                stage.live.story.show(Rollout(row, messages=messages), anew=True)
+                stage.live.trajectory.show(Rollout(row, messages=messages), anew=True)
             kept, _ = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
@@ -181,23 +185,25 @@ async def test_a_change_of_size_keeps_the_place_in_the_trajectory() -> None:
         words = "many words to be wrapped " * 20
         messages = [{"role": "user", "content": f"number {n} {words}"} for n in range(30)]
         stage.live.reader.rollout = Rollout(0, messages=messages, finished=True)
-        stage.live.story.show(stage.live.reader.rollout, anew=True)
+        stage.live.trajectory.show(stage.live.reader.rollout, anew=True)
         await stage.press("2", "G", *["k"] * 10)
-        assert "number 20" in stage.text(stage.live.story)
+        assert "number 20" in stage.text(stage.live.trajectory)
         await stage.pilot.resize_terminal(80, 24)
         await stage.pilot.pause()
-        assert "number 20" in stage.text(stage.live.story)
+        assert "number 20" in stage.text(stage.live.trajectory)
 
 
 async def test_a_narrow_screen_shows_the_pane_with_the_focus() -> None:
     async with staged_app(over(), size=(80, 24)) as stage:
         live = stage.live
-        assert [p.id for p in (live.rollouts, live.story, live.numbers) if p.region] == ["rollouts"]
+        assert [p.id for p in (live.rollouts, live.trajectory, live.numbers) if p.region] == [
+            "rollouts"
+        ]
         await stage.press("tab")
-        await stage.until(lambda: live.story.region)
+        await stage.until(lambda: live.trajectory.region)
         assert not live.rollouts.region
         await stage.press("3")
-        await stage.until(lambda: live.numbers.region and not live.story.region)
+        await stage.until(lambda: live.numbers.region and not live.trajectory.region)
         await stage.press("5")
         await stage.until(lambda: live.reward.region and not live.numbers.region)
         await stage.press("escape")

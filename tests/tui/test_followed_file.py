@@ -15,7 +15,7 @@ from staging import Stage, staged_app
 
 from tui_eval.feeds import saved_feed
 from tui_eval.fold.run_state import RunState
-from tui_eval.fold.transcript import Rollout
+from tui_eval.fold.trajectory import Rollout
 from tui_eval.runs import file_stamps
 from tui_eval.runs.opening import find_run, results_files
 from tui_eval.tui.compare.rollouts_screen import CompareRollouts
@@ -42,7 +42,7 @@ def write(path: Path, rewards: list[float], words: str = "answer") -> None:
 
 def shown(stage: Stage) -> str:
     live = stage.live
-    return "\n".join(map(stage.text, (live.header, live.rollouts, live.story, live.numbers)))
+    return "\n".join(map(stage.text, (live.header, live.rollouts, live.trajectory, live.numbers)))
 
 
 @pytest.mark.parametrize("keys", [(), ("s", "s"), ("slash", *"reward>0.1", "enter")])
@@ -90,7 +90,7 @@ async def test_rows_that_were_written_anew_are_read_anew(tmp_path: Path) -> None
         await stage.until(lambda: "moved or removed" in stage.text(stage.live.keys))
 
 
-async def test_transcripts_that_were_written_anew_are_searched_anew(tmp_path: Path) -> None:
+async def test_trajectories_that_were_written_anew_are_searched_anew(tmp_path: Path) -> None:
     file = tmp_path / "some.jsonl"
     write(file, [0.5] * 4)
     async with staged_app(FeedFromDisk(find_run(file)), size=(200, 60)) as stage:
@@ -188,7 +188,7 @@ async def test_a_file_that_is_written_anew_while_two_rollouts_are_read_of_it_is_
     assert screen._two(7, 8) == "✗ Their file was written anew and has fewer rollouts now."
 
 
-async def test_a_byte_that_is_no_utf_8_is_told_above_the_transcript_that_has_it(
+async def test_a_byte_that_is_no_utf_8_is_told_above_the_trajectory_that_has_it(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "some.jsonl"
@@ -199,9 +199,9 @@ async def test_a_byte_that_is_no_utf_8_is_told_above_the_transcript_that_has_it(
     async with staged_app(FeedFromDisk(find_run(file)), size=(200, 60)) as stage:
         await stage.until(lambda: stage.live.state.finished == 3)
         await stage.press("j")
-        await stage.until(lambda: told in stage.text(stage.live.story).splitlines()[0])
+        await stage.until(lambda: told in stage.text(stage.live.trajectory).splitlines()[0])
         await stage.press("j")
-        await stage.until(lambda: "x 2" in stage.text(stage.live.story))
+        await stage.until(lambda: "x 2" in stage.text(stage.live.trajectory))
         assert "UTF-8" not in shown(stage)
         screen = CompareRollouts(stage.feed, stage.live.state, 0, 1)
         stage.app.push_screen(screen)

@@ -95,7 +95,7 @@ async def test_an_empty_log_has_nothing_to_find() -> None:
 
 async def test_before_the_engine_has_begun_every_pane_says_that_there_is_nothing() -> None:
     async with staged_app(ScriptedFeed([], {})) as stage:
-        for pane in (stage.live.story, stage.live.reward):
+        for pane in (stage.live.trajectory, stage.live.reward):
             assert stage.text(pane).strip() == "no rollout yet"
 
 

@@ -30,7 +30,7 @@ from tui_eval.tui.form import screen as configure
 from tui_eval.tui.home_app import HomeApp
 from tui_eval.tui.run.commands import PANE_SCOPES
 
-TYPES = frozenset(("list.filter", "story.search", "log.search", "runs.filter"))
+TYPES = frozenset(("list.filter", "trajectory.search", "log.search", "runs.filter"))
 STAYS = frozenset(("run.save-now", "home.look-again"))
 """What the engine or the disk answers, after the key."""
 LEAVES = frozenset(
@@ -66,19 +66,19 @@ class Walk:
 
 
 RUN = {name: (str(at),) for at, name in enumerate(
-    ("rollouts", "story", "numbers", "log", "reward"), 1)}  # fmt: skip
+    ("rollouts", "trajectory", "numbers", "log", "reward"), 1)}  # fmt: skip
 HOME = {"runs": ("1",), "environments": ("2",), "endpoints": ("3",)}
 COMPARED = {"pairs": ("1",), "paired-numbers": ("2",), "settings": ("3",)}
 FORM = dict.fromkeys(("fields", "does", "toml", "command", "readme"), ("f2",) * 5)
 WALKS = {
-    "a saved run": Walk(saved_run, RUN, ("rollouts", "story", "numbers", "log")),
-    "a running run": Walk(live(running_events()), RUN, ("rollouts", "story")),
+    "a saved run": Walk(saved_run, RUN, ("rollouts", "trajectory", "numbers", "log")),
+    "a running run": Walk(live(running_events()), RUN, ("rollouts", "trajectory")),
     "home": Walk(home_app, HOME, ("runs", "environments", "endpoints")),
     "compared runs": Walk(comparing(three_runs), COMPARED, ("pairs", "settings")),
-    "compared transcripts": Walk(
-        comparing(three_runs), {"transcripts": ()}, ("transcripts",), ("j", "enter")
+    "compared trajectories": Walk(
+        comparing(three_runs), {"trajectories": ()}, ("trajectories",), ("j", "enter")
     ),
-    "two rollouts": Walk(two_rollouts, {"transcripts": ()}, ("transcripts",)),
+    "two rollouts": Walk(two_rollouts, {"trajectories": ()}, ("trajectories",)),
     "several evaluations": Walk(
         suite_app(suite_events()), {"evaluations": ("0",), **RUN}, ("evaluations",)
     ),

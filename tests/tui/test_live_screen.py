@@ -23,7 +23,7 @@ from staging import Stage, over, running, staged_app
 
 from tui_eval import events as ev
 from tui_eval.commands import Pause, Resume, Subscribe
-from tui_eval.fold.transcript import Rollout
+from tui_eval.fold.trajectory import Rollout
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.base.dialogs.prompts import Leave
 
@@ -34,9 +34,9 @@ def subscriptions(feed: ScriptedFeed) -> list[list[int]]:
 
 async def test_a_followed_rollout_is_subscribed_and_its_tool_calls_stand_with_results() -> None:
     async with staged_app(running()) as stage:
-        await stage.until(lambda: "multiply" in stage.text(stage.live.story))
+        await stage.until(lambda: "multiply" in stage.text(stage.live.trajectory))
         assert subscriptions(stage.feed) == [[SELECTED]]
-        shown = stage.text(stage.live.story)
+        shown = stage.text(stage.live.trajectory)
         assert "multiply(a=14, b=36) → 504" in shown
         assert "ZeroDivisionError: cannot divide" in shown
         assert "▶ running" in shown
@@ -110,37 +110,37 @@ async def test_opening_the_followed_rollout_ends_the_following(by_mouse: bool) -
             await stage.pilot.click(rollouts, offset=(6, y + 1))
         else:
             await stage.press("enter")
-        await stage.until(lambda: stage.app.focused is stage.live.story)
+        await stage.until(lambda: stage.app.focused is stage.live.trajectory)
         assert not stage.live.follower.on
         assert rollouts.row == SELECTED
 
 
 async def test_scrolling_back_in_the_trajectory_freezes_the_view_and_counts_new_pieces() -> None:
     async with staged_app(running(), size=(120, 24)) as stage:
-        await stage.until(lambda: stage.live.story.count() > 20)
+        await stage.until(lambda: stage.live.trajectory.count() > 20)
         await stage.press("2", "ctrl+u")
         assert not stage.live.follower.on
-        at = stage.live.story.scroll_offset.y
+        at = stage.live.trajectory.scroll_offset.y
         messages = ending_messages()
         await stage.tell(ev.MessagesAdded(0, NOW, SELECTED, 1, 9, 2, messages))
-        assert stage.live.story.scroll_offset.y == at
-        assert "▼ 4 new" in stage.text(stage.live.story)
+        assert stage.live.trajectory.scroll_offset.y == at
+        assert "▼ 4 new" in stage.text(stage.live.trajectory)
         await stage.press("G")
-        assert stage.live.story.at_end
-        await stage.until(lambda: "▼" not in stage.text(stage.live.story))
+        assert stage.live.trajectory.at_end
+        await stage.until(lambda: "▼" not in stage.text(stage.live.trajectory))
 
 
 async def test_a_rollout_that_finishes_is_read_from_disk_and_the_view_stays() -> None:
     async with staged_app(running(), size=(120, 24)) as stage:
-        await stage.until(lambda: stage.live.story.count() > 20)
+        await stage.until(lambda: stage.live.trajectory.count() > 20)
         await stage.press("2", "ctrl+u")
-        at, before = stage.live.story.scroll_offset.y, stage.text(stage.live.story)
+        at, before = stage.live.trajectory.scroll_offset.y, stage.text(stage.live.trajectory)
         await stage.tell(finished(SELECTED))
         await stage.until(lambda: stage.live.reader.rollout.finished)
         assert stage.feed.read[-1] == SELECTED
-        assert stage.live.story.scroll_offset.y == at
+        assert stage.live.trajectory.scroll_offset.y == at
         first = before.splitlines()[1]
-        assert stage.text(stage.live.story).splitlines()[1] == first
+        assert stage.text(stage.live.trajectory).splitlines()[1] == first
         assert subscriptions(stage.feed)[-1] == []
 
 
@@ -158,7 +158,7 @@ async def test_going_back_to_a_finished_rollout_reads_nothing_again() -> None:
 async def test_a_row_that_cannot_be_read_says_so() -> None:
     feed = ScriptedFeed(all_events(), {}, live=False)
     async with staged_app(feed) as stage:
-        await stage.until(lambda: "cannot be read back" in stage.text(stage.live.story))
+        await stage.until(lambda: "cannot be read back" in stage.text(stage.live.trajectory))
         assert feed.read == [0]
 
 
@@ -190,36 +190,36 @@ async def test_a_run_that_ended_cannot_be_paused() -> None:
 async def test_tool_calls_fold_and_unfold() -> None:
     async with staged_app(over(), size=(200, 60)) as stage:
         await stage.press("2", "t")
-        assert "▾ note" in stage.text(stage.live.story)
-        assert "five days 2520" in stage.text(stage.live.story)
+        assert "▾ note" in stage.text(stage.live.trajectory)
+        assert "five days 2520" in stage.text(stage.live.trajectory)
         await stage.press("t")
-        assert "▸ note(text=" in stage.text(stage.live.story)
+        assert "▸ note(text=" in stage.text(stage.live.trajectory)
         await stage.press("g", "j", "j", "j")
-        assert "▸ multiply(a=14" in stage.text(stage.live.story)
+        assert "▸ multiply(a=14" in stage.text(stage.live.trajectory)
         await stage.press("enter")
-        shown = stage.text(stage.live.story)
+        shown = stage.text(stage.live.trajectory)
         assert "▾ multiply" in shown
         assert "a = 14" in shown
         await stage.press("h")
-        assert "▸ multiply(a=14" in stage.text(stage.live.story)
+        assert "▸ multiply(a=14" in stage.text(stage.live.trajectory)
 
 
 async def test_a_click_on_a_tool_call_unfolds_it() -> None:
     async with staged_app(over(), size=(200, 60)) as stage:
-        lines = stage.text(stage.live.story).splitlines()
+        lines = stage.text(stage.live.trajectory).splitlines()
         y = next(at for at, line in enumerate(lines) if "▸ multiply(a=14" in line)
-        await stage.pilot.click("#story", offset=(8, y + 1))
-        await stage.until(lambda: "a = 14" in stage.text(stage.live.story))
+        await stage.pilot.click("#trajectory", offset=(8, y + 1))
+        await stage.until(lambda: "a = 14" in stage.text(stage.live.trajectory))
 
 
 async def test_a_long_system_prompt_is_folded_until_it_is_wanted() -> None:
     async with staged_app(over(), size=(200, 60)) as stage:
-        assert "more lines" in stage.text(stage.live.story)
-        assert "<answer></answer>" not in stage.text(stage.live.story)
+        assert "more lines" in stage.text(stage.live.trajectory)
+        assert "<answer></answer>" not in stage.text(stage.live.trajectory)
         await stage.press("2", "enter")
-        assert "<answer></answer>" in stage.text(stage.live.story)
+        assert "<answer></answer>" in stage.text(stage.live.trajectory)
         await stage.press("enter")
-        assert "<answer></answer>" not in stage.text(stage.live.story)
+        assert "<answer></answer>" not in stage.text(stage.live.trajectory)
 
 
 async def test_e_walks_through_the_errors_and_around_the_end() -> None:
@@ -231,7 +231,7 @@ async def test_e_walks_through_the_errors_and_around_the_end() -> None:
         assert visited == [*ERRORS, ERRORS[0]]
         await stage.press("E")
         assert stage.live.rollouts.row == ERRORS[1]
-        await stage.until(lambda: "Traceback" in stage.text(stage.live.story))
+        await stage.until(lambda: "Traceback" in stage.text(stage.live.trajectory))
 
 
 async def test_where_only_the_listed_ones_have_no_error_e_says_so() -> None:
@@ -263,11 +263,11 @@ async def test_the_palette_runs_commands() -> None:
 
 async def test_a_second_attempt_starts_the_story_anew() -> None:
     async with staged_app(running()) as stage:
-        await stage.until(lambda: stage.live.story.count() > 10)
+        await stage.until(lambda: stage.live.trajectory.count() > 10)
         again = ev.MessagesAdded(0, NOW, SELECTED, 2, 0, 2, conversation()[:2])
         await stage.tell(again, staged(SELECTED, ev.Stage.MODEL, attempt=2))
-        await stage.until(lambda: "assistant" not in stage.text(stage.live.story))
-        assert "attempt 2" in str(stage.live.story.border_title)
+        await stage.until(lambda: "assistant" not in stage.text(stage.live.trajectory))
+        assert "attempt 2" in str(stage.live.trajectory.border_title)
 
 
 async def test_a_run_that_failed_says_why_and_nothing_runs_in_it() -> None:
@@ -322,7 +322,7 @@ async def test_a_slow_disk_is_asked_once_and_its_answer_is_shown() -> None:
             await stage.tell(finished(row))
         assert feed.read == [0]
         gate.set()
-        await stage.until(lambda: "assistant" in stage.text(stage.live.story))
+        await stage.until(lambda: "assistant" in stage.text(stage.live.trajectory))
         assert feed.read == [0]
 
 
@@ -333,6 +333,6 @@ async def test_what_failed_opens_at_its_error_however_long_the_traceback_is(fram
     start = run_started(total=4, num_examples=1)
     async with staged_app(ScriptedFeed([start, failed(0)], {0: row}), size=(80, 24)) as stage:
         await stage.press("g", "enter")
-        await stage.until(lambda: "File 1.py" in stage.text(stage.live.story))
-        assert "✗ tool error" in stage.text(stage.live.story)
-        assert "ToolCallError: Tool" in stage.text(stage.live.story)
+        await stage.until(lambda: "File 1.py" in stage.text(stage.live.trajectory))
+        assert "✗ tool error" in stage.text(stage.live.trajectory)
+        assert "ToolCallError: Tool" in stage.text(stage.live.trajectory)

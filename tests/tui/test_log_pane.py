@@ -320,7 +320,7 @@ async def test_enter_on_a_line_opens_the_rollout_that_it_belongs_to() -> None:
         assert stage.live.log_pane.fold_word == "rollout"
         await stage.press("enter")
         await stage.until(lambda: stage.live.reader.row == wanted)
-        assert stage.live.focused is stage.live.story
+        assert stage.live.focused is stage.live.trajectory
 
 
 async def test_what_a_rollout_printed_leads_to_it_too_and_other_lines_unfold() -> None:

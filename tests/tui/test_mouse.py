@@ -102,29 +102,29 @@ async def test_a_message_is_unfolded_and_folded_again_with_the_mouse() -> None:
     async with staged_app(over()) as stage:
 
         async def click(words: str) -> None:
-            lines = stage.text(stage.live.story).splitlines()
+            lines = stage.text(stage.live.trajectory).splitlines()
             at = next(y for y, line in enumerate(lines) if words in line)
-            await drag(stage, place(stage.live.story, at), place(stage.live.story, at))
+            await drag(stage, place(stage.live.trajectory, at), place(stage.live.trajectory, at))
 
         await click(" more lines")
-        assert "When you are done" in stage.text(stage.live.story)
+        assert "When you are done" in stage.text(stage.live.trajectory)
         await click("▪ system")
-        assert " more lines" in stage.text(stage.live.story)
+        assert " more lines" in stage.text(stage.live.trajectory)
         await click("▪ system")
-        assert "When you are done" in stage.text(stage.live.story)
+        assert "When you are done" in stage.text(stage.live.trajectory)
         await click("› user")
-        assert "A workshop makes" in stage.text(stage.live.story)
+        assert "A workshop makes" in stage.text(stage.live.trajectory)
 
 
 async def test_a_click_on_a_title_goes_to_its_pane_and_the_wheel_scrolls_what_it_is_over() -> None:
     async with staged_app(over()) as stage:
         live = stage.live
-        for pane in (live.story, live.numbers, live.reward, live.rollouts):
+        for pane in (live.trajectory, live.numbers, live.reward, live.rollouts):
             title = pane.region.x + 4, pane.region.y
             await drag(stage, title, title)
             assert stage.app.focused is pane
-        await tell(stage, events.MouseScrollDown, *place(live.story, 3), 0)
-        assert (live.story.scroll_offset.y, live.rollouts.scroll_offset.y) == (3, 0)
+        await tell(stage, events.MouseScrollDown, *place(live.trajectory, 3), 0)
+        assert (live.trajectory.scroll_offset.y, live.rollouts.scroll_offset.y) == (3, 0)
         assert stage.app.focused is live.rollouts
 
 

@@ -30,7 +30,7 @@ async def test_a_note_is_kept_beside_the_run_and_found_by_its_tag(tmp_path: Path
         await stage.until(lambda: read_notes(RunDir(tmp_path)))
         assert read_notes(RunDir(tmp_path)) == {("0", 1): Note("odd end", ("check",))}
         await stage.until(lambda: "✎" in shown(stage).splitlines()[2])
-        assert "Trajectory · example 0 #1" in str(stage.live.story.border_title)
+        assert "Trajectory · example 0 #1" in str(stage.live.trajectory.border_title)
         assert stage.text(stage.live.reward).split()[:4] == ["✎", "#check", "odd", "end"]
         stage.live.rollouts.filter_by("tag:check")
         await stage.until(lambda: listed(stage) == [1])

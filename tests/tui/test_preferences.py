@@ -84,12 +84,12 @@ async def test_footer_help_and_palette_show_the_keys_that_there_are(file: Path) 
 async def test_titles_texts_and_boxes_name_the_keys_that_there_are(file: Path) -> None:
     keys = {"numbers": "F9", "rerun": "F7", "copy": "Y", "export": "X"}
     written = "".join(f'run.{name} = "{key}"\n' for name, key in keys.items())
-    written += 'story.switch-fold = "F8"\nnumbers.rollouts = "F6"\n'
-    written += 'story.search = "F2"\nlog.search = "F3"\n'
+    written += 'trajectory.switch-fold = "F8"\nnumbers.rollouts = "F6"\n'
+    written += 'trajectory.search = "F2"\nlog.search = "F3"\n'
     async with staged_app(running(), preferences=having(file, f"[keys]\n{written}")) as stage:
         assert str(stage.live.numbers.border_title).startswith(" F9 Numbers")
         await stage.press("2", "g")
-        assert "F8 to show" in stage.text(stage.live.story)
+        assert "F8 to show" in stage.text(stage.live.trajectory)
         for keys, begins in (("n", "F2"), ("4n", "F3")):
             await stage.press(*keys)
             assert f"Nothing is searched for: {begins} begins." in stage.text(stage.live.keys)

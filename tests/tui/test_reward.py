@@ -13,7 +13,7 @@ from scripted_run import (
 )
 from staging import Stage, running, staged_app
 
-from tui_eval.fold.transcript import from_row
+from tui_eval.fold.trajectory import from_row
 from tui_eval.tui.run.numbers.reward import breakdown
 
 

@@ -171,7 +171,7 @@ async def test_a_filter_for_which_no_process_can_be_started_says_so_and_the_scre
         await stage.until(lambda: listed(stage) == [5])
 
 
-async def test_transcripts_are_searched_in_the_background(tmp_path: Path) -> None:
+async def test_trajectories_are_searched_in_the_background(tmp_path: Path) -> None:
     async with staged_app(scripted_on_disk(tmp_path)) as stage:
         await typed(stage, "text:needle")
         assert "searched" in shown(stage)
@@ -186,7 +186,7 @@ async def test_titles_have_the_numbers_that_the_list_has() -> None:
     async with staged_app(ScriptedFeed(events, saved_rows(), live=False)) as stage:
         await stage.press("j")
         await stage.until(lambda: "0  3" in shown(stage))
-        await stage.until(lambda: "example 0 #3" in str(stage.live.story.border_title))
+        await stage.until(lambda: "example 0 #3" in str(stage.live.trajectory.border_title))
 
 
 @pytest.mark.parametrize("gone", ["results.jsonl", ""], ids=["file", "folder"])
@@ -197,7 +197,7 @@ async def test_a_search_whose_file_is_gone_says_so(tmp_path: Path, gone: str) ->
         (run / gone).rename(tmp_path / "elsewhere")
         await typed(stage, "text:needle")
         await stage.press("enter")
-        await stage.until(lambda: "✗ transcripts cannot be searched" in shown(stage))
+        await stage.until(lambda: "✗ trajectories cannot be searched" in shown(stage))
         assert "none found so far" in shown(stage)
 
 
@@ -218,7 +218,7 @@ async def test_escape_or_a_fault_ends_a_search_before_the_filter_goes_away(
             if searched == 10:
                 go_on.wait(20)
 
-    monkeypatch.setattr(text_search, "search_transcripts", slow)
+    monkeypatch.setattr(text_search, "search_trajectories", slow)
     async with staged_app(scripted_on_disk(tmp_path)) as stage:
         await typed(stage, "text:needle")
         await stage.until(lambda: "searched 10 of 40" in shown(stage))

@@ -112,20 +112,22 @@ async def test_the_error_under_the_cursor_of_the_numbers_is_the_one_in_question(
 async def test_a_row_that_is_taken_back_waits_again_and_its_story_is_that_of_the_new_one() -> None:
     feed = running()
     row = ERRORS[0]
-    feed.stories[row] = [
+    feed.trajectories[row] = [
         ev.MessagesAdded(0, NOW, row, 1, 0, 1, [{"role": "user", "content": "New"}])
     ]
     async with staged_app(feed) as stage:
         stage.live.rollouts.select(row)
-        await stage.until(lambda: stage.live.story.rollout and stage.live.story.rollout.finished)
+        await stage.until(
+            lambda: stage.live.trajectory.rollout and stage.live.trajectory.rollout.finished
+        )
         await stage.tell(ev.RowsTakenBack(0, NOW, [failed(row)]))
         assert "✗ 1 error" in stage.text(stage.live.header)
         assert stage.live.state.waiting == len(range(35, 48)) + 1
         assert stage.feed.sent[-1] == Subscribe([row])
-        await stage.until(lambda: "New" in stage.text(stage.live.story))
+        await stage.until(lambda: "New" in stage.text(stage.live.trajectory))
         stage.feed.rows[row] = saved_row(row)
         await stage.tell(staged(row, ev.Stage.MODEL), finished(row))
-        await stage.until(lambda: "2412 whole candles" in stage.text(stage.live.story))
+        await stage.until(lambda: "2412 whole candles" in stage.text(stage.live.trajectory))
 
 
 async def test_the_limit_is_shown_at_once_and_stays_for_a_while() -> None:
@@ -265,7 +267,7 @@ async def test_a_file_without_rows_says_that_it_is_followed() -> None:
     nothing = run_started(format="verifiers", asked=False, total=0, num_examples=0)
     feed = ScriptedFeed([nothing, ev.ReadingMoved(0, NOW, 0, 0)], live=False)
     async with staged_app(feed) as stage:
-        shown = [stage.live.header, stage.live.rollouts, stage.live.story]
+        shown = [stage.live.header, stage.live.rollouts, stage.live.trajectory]
         text = " ".join(map(stage.text, shown))
         assert "followed" in text and "no rollouts yet" in text and "The file is empty." in text
         assert "starting engine" not in text

@@ -29,7 +29,7 @@ async def test_the_running_evaluation_is_joined_and_shown() -> None:
         assert stage.feeds.opened == [(run_path(RUNNING), f"run{RUNNING}.sock")]
         assert stage.live.evaluations.place == RUNNING
         assert stage.live.state.finished == 30
-        await stage.until(lambda: "multiply" in stage.text(stage.live.story))
+        await stage.until(lambda: "multiply" in stage.text(stage.live.trajectory))
         (feed,) = stage.feeds.feeds
         assert feed.sent == [Subscribe([SELECTED])]
         assert stage.feed.sent == []
@@ -47,7 +47,7 @@ async def test_when_the_followed_evaluation_is_over_the_next_running_one_is_show
 @pytest.mark.parametrize("keys", [["k"], ["1", "k"], ["2", "ctrl+u"]], ids=str)
 async def test_who_chose_something_stays_with_the_evaluation(keys: list[str]) -> None:
     async with staged_suite() as stage:
-        await stage.until(lambda: "multiply" in stage.text(stage.live.story))
+        await stage.until(lambda: "multiply" in stage.text(stage.live.trajectory))
         await stage.press(*keys)
         place = stage.live.evaluations.place
         await stage.tell(moved(RUNNING, "finished"), moved(2, "running"))
@@ -158,11 +158,11 @@ async def test_coming_back_to_an_evaluation_finds_it_as_it_was_left() -> None:
 
 async def test_a_followed_rollout_is_still_told_after_coming_back() -> None:
     async with staged_suite() as stage:
-        await stage.until(lambda: "multiply" in stage.text(stage.live.story))
+        await stage.until(lambda: "multiply" in stage.text(stage.live.trajectory))
         await stage.press("k")
         await stage.until(lambda: stage.live.state.finished == 48)
         await stage.press("j")
-        await stage.until(lambda: "multiply" in stage.text(stage.live.story))
+        await stage.until(lambda: "multiply" in stage.text(stage.live.trajectory))
         assert stage.feeds.feeds[0].sent == [Subscribe([SELECTED])]
 
 
@@ -222,7 +222,7 @@ async def test_focus_goes_from_the_list_to_the_panes_and_back() -> None:
         await stage.press("enter")
         assert live.focused is live.rollouts
         await stage.press("tab")
-        assert live.focused is live.story
+        assert live.focused is live.trajectory
         await stage.press("escape")
         assert live.focused is live.rollouts
         await stage.press("escape")
@@ -238,10 +238,10 @@ async def test_angles_turn_to_another_evaluation_and_stay_in_the_pane() -> None:
         live = stage.live
         await stage.press("2", "less_than_sign")
         await stage.until(lambda: live.state.finished == 48)
-        await stage.until(lambda: live.focused is live.story)
+        await stage.until(lambda: live.focused is live.trajectory)
         assert live.evaluations.place == 0
         await stage.press("greater_than_sign")
-        await stage.until(lambda: live.state.finished == 30 and live.focused is live.story)
+        await stage.until(lambda: live.state.finished == 30 and live.focused is live.trajectory)
 
 
 async def test_the_list_is_hidden_and_enlarged() -> None:
@@ -299,8 +299,8 @@ async def test_five_hundred_evaluations_draw_only_what_can_be_seen() -> None:
 async def test_a_tick_with_nothing_new_draws_nothing() -> None:
     async with staged_suite() as stage:
         live = stage.live
-        views = (live.top, live.evaluations, live.header, live.rollouts, live.story, live.keys)
-        await stage.until(lambda: "multiply" in stage.text(live.story))
+        views = (live.top, live.evaluations, live.header, live.rollouts, live.trajectory, live.keys)
+        await stage.until(lambda: "multiply" in stage.text(live.trajectory))
         before = await stage.at_rest(*views)
         for _ in range(10):
             stage.app.tick()

@@ -129,7 +129,7 @@ def why_it_failed(done: Done) -> None:
     assert re.search("example 7 (· rollout |#)1 · ✗ error", done.text)
     assert "ToolCallError: Tool 'divide' raised" in done.text and "Traceback" in done.text
     assert "ZeroDivisionError: cannot divide 108 by 0" in re.sub(r"\s+▌?\s*", " ", done.text)
-    assert done.app.focused is done.app.live_screen.story
+    assert done.app.focused is done.app.live_screen.trajectory
 
 
 def which_tool(done: Done) -> None:

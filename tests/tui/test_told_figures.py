@@ -53,7 +53,7 @@ async def test_a_turn_of_tool_calls_alone_has_a_head_with_its_time() -> None:
         message.update(content=None, reasoning_content=None)
     feed = ScriptedFeed(all_events(), {**saved_rows(), 0: silent}, live=False)
     async with staged_app(feed, size=(120, 60)) as stage:
-        shown = stage.text(stage.live.story)
+        shown = stage.text(stage.live.trajectory)
         for turn in range(1, len(asks) + 1):
             assert shown.count(f"assistant · turn {turn} ") == 1
         assert "1.3s · 390 → 48 tokens" in shown
@@ -142,11 +142,11 @@ async def test_numbers_show_mean_interval_and_what_was_left_out() -> None:
 async def test_a_rollout_that_sleeps_says_why() -> None:
     note = "RateLimitError, again in 4s"
     async with staged_app(running(), size=(200, 60)) as stage:
-        await stage.until(lambda: stage.live.story.count() > 10)
+        await stage.until(lambda: stage.live.trajectory.count() > 10)
         await stage.tell(staged(SELECTED, ev.Stage.SLEEPING, turns=2, note=note))
-        await stage.until(lambda: f"~ {note}" in stage.text(stage.live.story))
+        await stage.until(lambda: f"~ {note}" in stage.text(stage.live.trajectory))
         await stage.tell(staged(SELECTED, ev.Stage.MODEL, turns=2))
-        await stage.until(lambda: note not in stage.text(stage.live.story))
+        await stage.until(lambda: note not in stage.text(stage.live.trajectory))
 
 
 @pytest.mark.parametrize(

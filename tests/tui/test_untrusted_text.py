@@ -152,14 +152,14 @@ async def test_a_message_of_a_megabyte_is_cut_and_shown_further_on_demand() -> N
     app = TuiEvalApp(evil_feed(live=False), now=lambda: NOW)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        story = app.live_screen.story
-        assert story.count() < 1_000
-        before = story.count()
+        trajectory = app.live_screen.trajectory
+        assert trajectory.count() < 1_000
+        before = trajectory.count()
         await pilot.press("2", "g")
-        layout = story._layout
+        layout = trajectory._layout
         long = [at for at in range(len(layout.parts)) if layout.piece(at).hidden > 10_000]
-        while story.cursor < long[0]:
+        while trajectory.cursor < long[0]:
             await pilot.press("j")
         await pilot.press("enter")
         await settle(pilot)
-        assert before + 1_500 < story.count() < before + 2_500
+        assert before + 1_500 < trajectory.count() < before + 2_500

@@ -4,7 +4,7 @@ import verifiers as vf
 from datasets import Dataset
 from openai import AsyncOpenAI
 
-PROMPT = """Does the title fit the story?
+PROMPT = """Does the title fit the trajectory?
 
 Story: {question}
 Example of a good title: {answer}
@@ -37,8 +37,11 @@ def load_environment(
 
     rubric.add_reward_func(fits, weight=1.0)
     rubric.add_reward_func(said_something, weight=0.0)
-    stories = ["A fox crosses a frozen lake.", "Two sisters repair an old radio."]
-    dataset = [{"question": story, "answer": f"{story.split()[1].title()}"} for story in stories]
+    trajectories = ["A fox crosses a frozen lake.", "Two sisters repair an old radio."]
+    dataset = [
+        {"question": trajectory, "answer": f"{trajectory.split()[1].title()}"}
+        for trajectory in trajectories
+    ]
     return vf.SingleTurnEnv(
         dataset=Dataset.from_list(dataset), parser=parser, rubric=rubric, **kwargs
     )

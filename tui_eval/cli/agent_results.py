@@ -12,7 +12,7 @@ from typing import Any
 from tui_eval.config.plan import RunPlan, read_plan
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.fold.saved_values import metrics_of, number_of
-from tui_eval.fold.transcript import from_row
+from tui_eval.fold.trajectory import from_row
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.run_info import read_metadata
 from tui_eval.runs.scan import scan

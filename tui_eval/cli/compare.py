@@ -22,14 +22,14 @@ CHANGES = ("fixed", "broken", "both-wrong", "both-right")
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object in place of text.")
 @click.option("-d", "--debug", "plain", is_flag=True, help="Plain lines in place of the screen.")
-@click.option("--example", metavar="ID", help="The transcripts of one example, turn by turn.")
+@click.option("--example", metavar="ID", help="The trajectories of one example, turn by turn.")
 @click.option(
     "--number",
     "numbers",
     multiple=True,
     type=int,
     metavar="N",
-    help="With --example: which rollout; once a transcript.",
+    help="With --example: which rollout; once a trajectory.",
 )
 def command(
     paths: tuple[Path, ...],
@@ -73,7 +73,7 @@ def _compare_rollouts(
     paths: tuple[Path, ...], example: str, numbers: tuple[int, ...], *, as_json: bool
 ) -> int:
     from tui_eval.cli.report import print_json, print_stdout, warn
-    from tui_eval.cli.transcript_lines import alignment_lines, alignment_object, find_two
+    from tui_eval.cli.trajectory_lines import alignment_lines, alignment_object, find_two
     from tui_eval.fold.alignment import align
 
     two = find_two(paths, example, numbers)

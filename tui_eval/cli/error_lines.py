@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from tui_eval.cli.report import warn
 from tui_eval.fold.error_place import place_of
-from tui_eval.fold.transcript import Rollout
+from tui_eval.fold.trajectory import Rollout
 from tui_eval.printable import one_line
 
 OF_A_KIND = 3

@@ -40,7 +40,7 @@ def command(
     """Write the finished rollouts of a run, the newest one without RUN, to a file.
 
     jsonl: a rollout a line, as in results.jsonl. csv: a table with question and response.
-    parquet: a table with whole conversations. markdown: transcripts to read. html: one page with
+    parquet: a table with whole conversations. markdown: trajectories to read. html: one page with
     everything.
     """
     from tui_eval.cli.chosen_rows import choose

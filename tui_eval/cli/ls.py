@@ -20,7 +20,7 @@ def command(path: Path | None, where: str, sort: str, most: int | None, as_json:
 
     FILTER is words, /regular expressions/ and conditions on fields, joined by and, or, not and
     parentheses: 'reward<0.5 and turns>8 and tool:search and not error:timeout'. text:WORD looks
-    through whole transcripts. docs/analysing.md has all fields; the metrics of a run are fields as
+    through whole trajectories. docs/analysing.md has all fields; the metrics of a run are fields as
     well.
     """
     from tui_eval.cli.chosen_rows import choose

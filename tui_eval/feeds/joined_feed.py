@@ -11,7 +11,7 @@ from tui_eval.events import Event, Noticed, RunFinished
 from tui_eval.feeds.feed import Feed
 from tui_eval.feeds.live_feed import LiveFeed
 from tui_eval.feeds.saved_feed import SavedFeed
-from tui_eval.fold.transcript import Rollout
+from tui_eval.fold.trajectory import Rollout
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from tui_eval.commands import Command
     from tui_eval.events import Event
     from tui_eval.feeds.live_feed import LiveFeed
-    from tui_eval.fold.transcript import Rollout
+    from tui_eval.fold.trajectory import Rollout
 
 
 class LazyFeed:

@@ -23,7 +23,7 @@ from tui_eval.events import (
     RunFinished,
     RunStarted,
 )
-from tui_eval.fold.transcript import Rollout
+from tui_eval.fold.trajectory import Rollout
 from tui_eval.runs.crash_recovery import close_dead_run, close_if_dead
 from tui_eval.runs.index import IndexReader
 from tui_eval.runs.layout import RunDir

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from tui_eval.commands import Command
 from tui_eval.events import Event, LineUnreadable, Noticed
 from tui_eval.fold.run_state import line_text
-from tui_eval.fold.transcript import Rollout
+from tui_eval.fold.trajectory import Rollout
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.log_file import read_log
 from tui_eval.runs.opening import read_rollout
@@ -57,18 +57,18 @@ class SavedFeed:
         self._told.wait()
 
     def _read(self) -> None:
-        story = Replay(self._run)
+        replay = Replay(self._run)
         try:
-            goes = self._tell(story.begin())
+            goes = self._tell(replay.begin())
             while goes and not self._stop.wait(LOOKS_EVERY_S):
-                goes = self._tell(story.more())
+                goes = self._tell(replay.more())
         except OSError as error:
             text = f"the file cannot be read: {error.strerror or error}"
             self._log(text)
             self._events.append(Noticed(0, time.time(), "warning", text))
         finally:
             self._told.set()
-            story.close()
+            replay.close()
 
     def _tell(self, batches: Iterator[list[Event]]) -> bool:
         """Hands over events as fast as they are taken; False where nobody wants more."""

@@ -81,7 +81,7 @@ def _moved(one: EvaluationStatus, run: RunDir) -> EvaluationMoved:
             state.apply(event)
     except OSError as error:
         return one.over("failed", 1, f"this run cannot be read: {error}")
-    assert state.run is not None and state.end is not None, "its story is told to its end"
+    assert state.run is not None and state.end is not None, "its trajectory is told to its end"
     one.begin(state.run, state.finished, "").state = state
     end = state.end
     was_told = end.status != "interrupted" or read_metadata(run).get("status") == end.status

@@ -1,4 +1,4 @@
-"""Two transcripts beside each other, turn by turn, and where they first differ."""
+"""Two trajectories beside each other, turn by turn, and where they first differ."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from tui_eval.fold.transcript import Entry, Rollout
+from tui_eval.fold.trajectory import Entry, Rollout
 
 
 @dataclass(frozen=True, slots=True)

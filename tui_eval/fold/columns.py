@@ -32,7 +32,7 @@ Notes = Mapping[tuple[str, int], Note]
 
 
 class Version(NamedTuple):
-    """Which transcript a row has: it is another one once the file is read again, or it ran again.
+    """Which trajectory a row has: it is another one once the file is read again, or it ran again.
 
     Args:
         reading: See `RunStarted.reading`.

@@ -53,7 +53,7 @@ FIELDS = {
     "code": Field(NUMBERS, "which version of the code, from 1"),
     "tag": Field(TEXT, "one of its tags"),
     "note": Field(TEXT, "what somebody noted on it"),
-    "text": Field(TEXT, "the whole transcript, read from disk"),
+    "text": Field(TEXT, "the whole trajectory, read from disk"),
 }
 OTHER_NAMES = {
     **{"example_id": "example", "id": "example", "ex": "example", "rollout": "number"},

@@ -43,7 +43,7 @@ _NUMBER_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 class RowFilter:
     """A filter as people wrote it, to be asked again whenever the run has changed.
 
-    Conditions on whole transcripts (`text:`) hold for no row until `received` reports it, see
+    Conditions on whole trajectories (`text:`) hold for no row until `received` reports it, see
     `runs.text_search`, and never for a rollout that is not finished. A filter that holds regular
     expressions can take up to two seconds for each of them; one without takes milliseconds. For a
     run that is read again a new filter is made.
@@ -74,7 +74,7 @@ class RowFilter:
         self._searched = _Searched()
 
     def heard(self, condition: Compare, row: int, holds: bool, version: Version) -> None:
-        """Says whether a condition holds for the transcript that a row had in this version."""
+        """Says whether a condition holds for the trajectory that a row had in this version."""
         self._heard[condition][row] = (version, holds)
 
     def rows(self, state: RunState, notes: Notes | None = None) -> np.ndarray:
@@ -89,7 +89,7 @@ class RowFilter:
         return np.flatnonzero(self.bounds(state, notes)[0])
 
     def undecided(self, state: RunState, notes: Notes | None = None) -> np.ndarray:
-        """The rows of which only the transcript can say whether they match, in their order."""
+        """The rows of which only the trajectory can say whether they match, in their order."""
         import numpy as np
 
         sure, possible = self.bounds(state, notes)
@@ -125,7 +125,7 @@ class RowFilter:
         import numpy as np
 
         sure = np.zeros(columns.total, bool)
-        possible = columns.stages() >= DONE  # only these have a transcript on disk
+        possible = columns.stages() >= DONE  # only these have a trajectory on disk
         started = columns.started()
         reported = self._heard[node].copy()  # one call: a search in a thread reports more
         for row, (version, holds) in reported.items():

@@ -1,4 +1,4 @@
-"""What is known of one rollout without its transcript, as plain data."""
+"""What is known of one rollout without its trajectory, as plain data."""
 
 from __future__ import annotations
 

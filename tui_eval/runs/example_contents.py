@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from tui_eval.fold.rollout_columns import DONE
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.saved_values import listing, mapping
-from tui_eval.fold.transcript import content_text, from_row
+from tui_eval.fold.trajectory import content_text, from_row
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.saved_rows import SavedRows
 
@@ -56,18 +56,18 @@ def read_contents(run: RunDir, state: RunState) -> Iterator[tuple[int, ExampleCo
 
 def content_of(row: Mapping[str, Any]) -> ExampleContent:
     """What the example of a saved rollout asks."""
-    story = from_row(0, {"prompt": row.get("prompt"), "answer": row.get("answer")})
+    rollout = from_row(0, {"prompt": row.get("prompt"), "answer": row.get("answer")})
     said = [
         (str(message.get("role")), content_text(message.get("content")))
-        for message in story.messages
+        for message in rollout.messages
     ]
     system = "\n".join(text for role, text in said if role == "system")
     requested = [part for part in said if part[0] != "system"] or said
     parts: list[Any] = [
         requested,
-        story.answer,
+        rollout.answer,
         _info(row.get("info")),
-        _media(row, story.messages),
+        _media(row, rollout.messages),
     ]
     says = any(text for _, text in requested) or any(parts[1:])
     digest = _digest(parts) if says else b""

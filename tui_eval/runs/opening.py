@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.events import Event, ReadingMoved, RolloutFinished, RunStarted
-from tui_eval.fold.transcript import Rollout, from_row
+from tui_eval.fold.trajectory import Rollout, from_row
 from tui_eval.runs.formats.recognising import as_row, recognise
 from tui_eval.runs.formats.unknown import what_it_is
 from tui_eval.runs.layout import NOTES, RESULTS, SUFFIXES, TEXT, RunDir
@@ -88,12 +88,12 @@ def results_files(folder: Path) -> list[str]:
 
 def saved_events(run: RunDir) -> Iterator[Event]:
     """The events of a run as it is on disk now: what it is, every row, how it ended."""
-    story = Replay(run, exact=True)
+    replay = Replay(run, exact=True)
     try:
-        for events in story.begin():
+        for events in replay.begin():
             yield from (event for event in events if not isinstance(event, ReadingMoved))
     finally:
-        story.close()
+        replay.close()
 
 
 def run_started(run: RunDir) -> RunStarted:
@@ -113,8 +113,8 @@ def read_rollout(run: RunDir, row: int, offset: int, length: int) -> Rollout | N
         with open(run.results, "rb") as file:
             file.seek(offset)
             line = file.read(length)
-        story = from_row(row, as_row(decode_row(line)))
-        story.doubt = LineNumbers(run.results).doubt(offset, line)
-        return story
+        rollout = from_row(row, as_row(decode_row(line)))
+        rollout.doubt = LineNumbers(run.results).doubt(offset, line)
+        return rollout
     except (OSError, ValueError, RecursionError):
         return None

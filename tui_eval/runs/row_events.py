@@ -17,7 +17,7 @@ from tui_eval.fold.saved_values import (
     score_of,
     tokens_of,
 )
-from tui_eval.fold.transcript import content_text
+from tui_eval.fold.trajectory import content_text
 from tui_eval.runs.row_places import example_id_of
 from tui_eval.runs.scan import Line
 from tui_eval.token_kinds import from_names

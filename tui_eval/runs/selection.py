@@ -11,7 +11,7 @@ from tui_eval.fold.filtering import RowFilter
 from tui_eval.fold.patterns import PatternTooSlowError
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.text_search import SearchProgress, search_transcripts
+from tui_eval.runs.text_search import SearchProgress, search_trajectories
 
 
 def select_rows(
@@ -23,16 +23,16 @@ def select_rows(
     notes: Notes | None = None,
     tell: Callable[[SearchProgress], None] = lambda _: None,
 ) -> list[int]:
-    """The rows that match a filter; blocks while transcripts are searched, if it asks for that.
+    """The rows that match a filter; blocks while trajectories are searched, if it asks for that.
 
     Args:
         where: See `fold.filter_parser`; empty for all rows.
         sort: A column, with `-` before it from the greatest down; empty for the run's order.
-        say: Receives how far the search of transcripts is.
+        say: Receives how far the search of trajectories is.
 
     Raises:
         RefusedError: The filter or the column makes no sense, an expression takes too long, or
-            transcripts cannot be read.
+            trajectories cannot be read.
     """
     metrics = state.facts.metrics
     faults: list[Fault] = []
@@ -45,7 +45,7 @@ def select_rows(
         raise RefusedError(faults)
     try:
         if wanted.text_conditions:
-            for progress in search_transcripts(run, state, wanted, notes):
+            for progress in search_trajectories(run, state, wanted, notes):
                 tell(progress)
         rows = wanted.rows(state, notes)
     except PatternTooSlowError as error:

@@ -1,4 +1,4 @@
-"""Conditions on whole transcripts, answered rollout by rollout from the files of a run."""
+"""Conditions on whole trajectories, answered rollout by rollout from the files of a run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tui_eval.fold.filter_nodes import Compare, Pattern
 from tui_eval.fold.filtering import RowFilter
 from tui_eval.fold.patterns import PATIENCE_S, Matcher, PatternTooSlowError
 from tui_eval.fold.run_state import RunState
-from tui_eval.fold.transcript import Rollout, from_row
+from tui_eval.fold.trajectory import Rollout, from_row
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.saved_rows import SavedRows, values_of
 
@@ -25,10 +25,10 @@ class SearchProgress:
     unread: int
 
 
-def search_transcripts(
+def search_trajectories(
     run: RunDir, state: RunState, wanted: RowFilter, notes: Notes | None = None
 ) -> Iterator[SearchProgress]:
-    """Reads the rollouts of which only the transcript can say whether they match.
+    """Reads the rollouts of which only the trajectory can say whether they match.
 
     Reports the filter of each, so that `wanted.rows` has it from then on, and yields after each:
     who does not ask for the next one has cancelled the search. To be run off the screen's loop.
@@ -79,7 +79,7 @@ def _answers(
     values = values_of(line)
     if values is None:
         return known
-    text = transcript_text(from_row(0, values)).lower()
+    text = trajectory_text(from_row(0, values)).lower()
     for condition in left:
         value = condition.value
         if value is None:
@@ -106,7 +106,7 @@ def _cannot_hold(line: bytes, value: object) -> bool:
     return plain and value.lower().encode() not in line.lower()
 
 
-def transcript_text(rollout: Rollout) -> str:
+def trajectory_text(rollout: Rollout) -> str:
     """Everything that is said in a rollout, tool calls and errors included."""
     parts = []
     for entry in rollout.entries():

@@ -9,7 +9,7 @@ from textwrap import indent
 from typing import Any
 
 from tui_eval.config.secret_values import masked
-from tui_eval.fold.transcript import Rollout
+from tui_eval.fold.trajectory import Rollout
 from tui_eval.printable import one_line, printable
 from tui_eval.rubrics.scored_state import NOT_CALLED
 from tui_eval.runs.row import message_dict

@@ -25,7 +25,7 @@ from tui_eval.environments.one_rollout import broken_state, lead, score
 from tui_eval.error_classes import class_at
 from tui_eval.errors import ErrorChain, RolloutTimeoutError
 from tui_eval.events import RolloutFinished, Stage
-from tui_eval.fold.transcript import from_row
+from tui_eval.fold.trajectory import from_row
 from tui_eval.observer import CURRENT
 from tui_eval.open_files import REASON, is_out_of_files
 from tui_eval.runs.formats.rows import read_row

@@ -227,7 +227,7 @@ class OpenEnvEnv(MultiTurnEnv):
 
     async def _call_tools(self, messages: Messages, state: State) -> Messages:
         results: Messages = []
-        # Results of a turn that fails half-way are part of the story too.
+        # Results of a turn that fails half-way are part of the trajectory too.
         state.unanswered = results
         for call in messages[-1].get("tool_calls") or ():
             results.append(await self._call_tool(call, state))

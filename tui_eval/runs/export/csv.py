@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from tui_eval.fold.transcript import from_row
+from tui_eval.fold.trajectory import from_row
 from tui_eval.printable import harmless
 from tui_eval.runs.export.source import ExportSource, question_of, response_of
 from tui_eval.token_kinds import named
@@ -30,15 +30,15 @@ def write(source: ExportSource, file: BinaryIO) -> Iterator[int]:
     file.write(_line([safe_cell(name) for name in names]))
     for written, (row, saved) in enumerate(source.saved(), 1):
         facts = source.facts(row)
-        story = from_row(row, saved)
+        rollout = from_row(row, saved)
         facts |= {f"metrics.{name}": value for name, value in facts["metrics"].items()}
-        of_kinds = named(story.kinds)
+        of_kinds = named(rollout.kinds)
         facts |= {f"tokens.{kind}": of_kinds.get(kind, 0) for kind in kinds}
         facts |= {
             **{name: " ".join(facts[name]) for name in ("tools", "failed_tools", "models")},
-            "question": question_of(story),
-            "answer": story.answer,
-            "response": response_of(story),
+            "question": question_of(rollout),
+            "answer": rollout.answer,
+            "response": response_of(rollout),
             "tags": " ".join(facts["tags"]),
         }
         file.write(_line([_cell(facts.get(name)) for name in names]))

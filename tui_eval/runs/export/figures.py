@@ -9,7 +9,7 @@ from tui_eval.fold.mean_reward import held_mean
 from tui_eval.fold.outcome_words import classes_text, endings_text
 from tui_eval.fold.row_facts import TOOLS_APART
 from tui_eval.fold.summary import Summary, summarize
-from tui_eval.fold.transcript import Rollout
+from tui_eval.fold.trajectory import Rollout
 from tui_eval.runs.export.source import ExportSource
 from tui_eval.runs.run_info import requested_values
 from tui_eval.stats.cost import dollars_text

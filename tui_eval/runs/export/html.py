@@ -1,4 +1,4 @@
-"""One page with a run's numbers and transcripts that needs nothing but itself."""
+"""One page with a run's numbers and trajectories that needs nothing but itself."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from html import escape
 from typing import BinaryIO
 
 from tui_eval.fold.rollout_columns import ERROR
-from tui_eval.fold.transcript import Entry, Rollout
+from tui_eval.fold.trajectory import Entry, Rollout
 from tui_eval.printable import harmless, one_line
 from tui_eval.runs.export.figures import facts_of, metric_facts, number_text, summary_facts
 from tui_eval.runs.export.source import ExportSource, question_of

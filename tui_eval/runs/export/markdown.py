@@ -1,4 +1,4 @@
-"""Transcripts to read, in Markdown: what people's models and tools said is in fences."""
+"""Trajectories to read, in Markdown: what people's models and tools said is in fences."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from tui_eval.fold.transcript import Entry, Rollout
+from tui_eval.fold.trajectory import Entry, Rollout
 from tui_eval.printable import harmless, one_line
 from tui_eval.runs.export.figures import facts_of, summary_facts
 from tui_eval.runs.export.source import ExportSource
@@ -26,7 +26,7 @@ def write(source: ExportSource, file: BinaryIO) -> Iterator[int]:
 
 
 def rollout_lines(source: ExportSource, rollout: Rollout) -> Iterator[str]:
-    """The story of one rollout, line by line."""
+    """The trajectory of one rollout, line by line."""
     facts = facts_of(source, rollout)
     yield f"## {plain(facts.pop('title'))}"
     yield ""

@@ -10,7 +10,7 @@ from tui_eval.fold.columns import Notes
 from tui_eval.fold.rollout_columns import DONE
 from tui_eval.fold.row_object import row_object
 from tui_eval.fold.run_state import RunState
-from tui_eval.fold.transcript import Rollout, content_text, from_row
+from tui_eval.fold.trajectory import Rollout, content_text, from_row
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.saved_rows import SavedRows, values_of
 
@@ -55,14 +55,14 @@ class ExportSource:
             yield row, values_of(line) or {}
 
     def rollouts(self) -> Iterator[Rollout]:
-        """Every row with its story."""
+        """Every row with its trajectory."""
         for row, values in self.saved():
-            story = from_row(row, values)
-            story.doubt = self.doubts.get(row, "")
-            yield story
+            rollout = from_row(row, values)
+            rollout.doubt = self.doubts.get(row, "")
+            yield rollout
 
     def facts(self, row: int) -> dict[str, Any]:
-        """What is known of a row without its transcript."""
+        """What is known of a row without its trajectory."""
         return row_object(self.state, row, self.notes)
 
     @property

@@ -22,7 +22,7 @@ FORMATS = {
     "jsonl": "a rollout a line, as in results.jsonl",
     "csv": "a table, one rollout a line",
     "parquet": "the same table, with conversations as JSON",
-    "markdown": "transcripts to read",
+    "markdown": "trajectories to read",
     "html": "one page with everything, for any browser",
 }
 SUFFIXES = {"markdown": "md"}

@@ -31,8 +31,8 @@ COMMANDS = (
         palette=True,
     ),
     Command(
-        "enter", "open", "pairs", EXAMPLES, "Read the two transcripts side by side",
-        footer="transcripts", rank=9,
+        "enter", "open", "pairs", EXAMPLES, "Read the two trajectories side by side",
+        footer="trajectories", rank=9,
     ),
     Command(
         "greater_than_sign", "run(1)", "compare", COMPARE,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tui_eval.fold.compared_side import Side
     from tui_eval.fold.comparison import Comparison, PairedExample
     from tui_eval.fold.run_state import RunState
-    from tui_eval.fold.transcript import Rollout
+    from tui_eval.fold.trajectory import Rollout
     from tui_eval.runs.example_contents import ExampleContent
     from tui_eval.runs.layout import RunDir
 

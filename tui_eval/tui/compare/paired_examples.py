@@ -44,7 +44,7 @@ class PairedExamples(LineView):
     heads = 2
 
     class Opened(Message):
-        """Somebody wants to read the transcripts of the selected example."""
+        """Somebody wants to read the trajectories of the selected example."""
 
     class OnlyWanted(Message):
         """Somebody clicked on an outcome: only examples of it are to be shown; empty for all."""
@@ -219,7 +219,7 @@ class PairedExamples(LineView):
         self.select(len(self.shown) - 1)
 
     def action_open(self) -> None:
-        """Opens the transcripts; whoever shows this says so where there are none yet."""
+        """Opens the trajectories; whoever shows this says so where there are none yet."""
         if self.shown or self.comparison is None:
             self.post_message(self.Opened())
 

@@ -13,7 +13,7 @@ from tui_eval.fold.rollout_columns import DONE
 if TYPE_CHECKING:
     from tui_eval.fold.comparison import PairedExample
     from tui_eval.fold.run_state import RunState
-    from tui_eval.fold.transcript import Rollout
+    from tui_eval.fold.trajectory import Rollout
 
 
 @dataclass(frozen=True, slots=True)

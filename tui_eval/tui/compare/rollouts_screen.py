@@ -1,4 +1,4 @@
-"""The screen on which two transcripts are read beside each other."""
+"""The screen on which two trajectories are read beside each other."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from tui_eval.tui.base.terminal.drawing import DrawnScreen
 from tui_eval.tui.compare.export_flow import ExportFlow
 from tui_eval.tui.compare.pairs import Pair, Source
 from tui_eval.tui.compare.rollouts_commands import GROUPS
-from tui_eval.tui.compare.trajectories import Transcripts
-from tui_eval.tui.compare.trajectory_heads import TranscriptHeads
+from tui_eval.tui.compare.trajectories import Trajectories
+from tui_eval.tui.compare.trajectory_heads import TrajectoryHeads
 
 if TYPE_CHECKING:
     from tui_eval.feeds.feed import Feed
     from tui_eval.fold.run_state import RunState
-    from tui_eval.fold.transcript import Rollout
+    from tui_eval.fold.trajectory import Rollout
     from tui_eval.tui.compare.side_by_side import Two
     from tui_eval.tui.copying.copyable import Copyable
     from tui_eval.tui.copying.whole_texts import WholeText
 
 BESIDE_LEAST = 100
-"""Cells from which on two transcripts stand beside each other."""
+"""Cells from which on two trajectories stand beside each other."""
 
 
-class TranscriptsScreen(DrawnScreen[int]):
+class TrajectoriesScreen(DrawnScreen[int]):
     """Two rollouts, and those of other examples after them; left with the place last read.
 
     Args:
@@ -48,8 +48,8 @@ class TranscriptsScreen(DrawnScreen[int]):
     """
 
     CSS_PATH = str(shipped("styles", "compare.tcss"))
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("transcripts"), *bindings("compared")]
-    scopes: ClassVar[tuple[Scope, ...]] = ("transcripts", "compared")
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("trajectories"), *bindings("compared")]
+    scopes: ClassVar[tuple[Scope, ...]] = ("trajectories", "compared")
 
     def __init__(
         self,
@@ -70,8 +70,8 @@ class TranscriptsScreen(DrawnScreen[int]):
         self.at = list(self.pair.at)
         self.now = now
         self.two: Two | None = None
-        self.heads = TranscriptHeads(id="heads")
-        self.transcripts = Transcripts(id="transcripts")
+        self.heads = TrajectoryHeads(id="heads")
+        self.trajectories = Trajectories(id="trajectories")
         self.keys = KeyLine(id="keys")
         self._beside: bool | None = None
         self._shown: tuple[int, ...] | None = None
@@ -85,15 +85,15 @@ class TranscriptsScreen(DrawnScreen[int]):
         self.keys.say(text, self.now())
 
     def compose(self) -> ComposeResult:
-        """Which rollouts, the transcripts, the keys."""
+        """Which rollouts, the trajectories, the keys."""
         yield self.heads
-        self.transcripts.add_class("card")
-        yield self.transcripts
+        self.trajectories.add_class("card")
+        yield self.trajectories
         yield self.keys
 
     def on_mount(self) -> None:
         """Begins to read."""
-        self.set_focus(self.transcripts)
+        self.set_focus(self.trajectories)
         self._open()
         self.set_interval(1, lambda: self.keys.expire(self.now()))
 
@@ -109,13 +109,13 @@ class TranscriptsScreen(DrawnScreen[int]):
     @property
     def is_ready(self) -> bool:
         """Whether both were read and laid out, or cannot be."""
-        return self._shown == (self.place, *self.at) and self.transcripts.is_laid_out
+        return self._shown == (self.place, *self.at) and self.trajectories.is_laid_out
 
     def _open(self) -> None:
         """Reads what is wanted now."""
         self.two = None
-        self.transcripts.empty = ((("reading…", "faint"),),)
-        self.transcripts.show(None)
+        self.trajectories.empty = ((("reading…", "faint"),),)
+        self.trajectories.show(None)
         self._draw()
         self.run_worker(self._read(), group="read", exclusive=True)
 
@@ -125,11 +125,11 @@ class TranscriptsScreen(DrawnScreen[int]):
         if wanted != (self.place, *self.at):
             return
         if isinstance(found, str):
-            self.transcripts.empty = (((found, "bad"),),)
-            self.transcripts.show(None)
+            self.trajectories.empty = (((found, "bad"),),)
+            self.trajectories.show(None)
         else:
             self.two = found
-            self.transcripts.show(found)
+            self.trajectories.show(found)
             sides = zip(found.letters, (found.first, found.second), strict=True)
             doubts = [f"{letter}: {side.doubt}" for letter, side in sides if side.doubt]
             if doubts:
@@ -146,7 +146,7 @@ class TranscriptsScreen(DrawnScreen[int]):
             try:
                 if row < 0 or side.state.stage[row] < DONE:
                     what = f"The rollout of {side.letter} is not finished"
-                    return f"✗ {what}: its transcript comes then."
+                    return f"✗ {what}: its trajectory comes then."
                 rollout = side.read(row)
             except IndexError:
                 return "✗ Their file was written anew and has fewer rollouts now."
@@ -158,12 +158,12 @@ class TranscriptsScreen(DrawnScreen[int]):
 
     def _draw(self) -> None:
         beside = self.size.width >= BESIDE_LEAST if self._beside is None else self._beside
-        self.transcripts.beside = self.heads.beside = beside
+        self.trajectories.beside = self.heads.beside = beside
         self.heads.shown = list(zip(self.sides, self.rows, self.pair.rows, strict=True))
         self.heads.apart = len(self.pair.example_ids) > 1
         self.heads.update()
-        self.transcripts.update()
-        self.transcripts.border_title = self._title()
+        self.trajectories.update()
+        self.trajectories.border_title = self._title()
         several = any(len(rows) > 1 for rows in self.pair.rows)
         self.keys.words = {
             "switch_view": "one above the other" if beside else "beside",
@@ -199,7 +199,7 @@ class TranscriptsScreen(DrawnScreen[int]):
 
     def action_switch_view(self) -> None:
         """Beside each other, or one above the other."""
-        self._beside = not self.transcripts.beside
+        self._beside = not self.trajectories.beside
         self._draw()
 
     def action_example(self, by: int) -> None:
@@ -231,7 +231,7 @@ class TranscriptsScreen(DrawnScreen[int]):
         for at, (side, row) in enumerate(zip(self.sides, self.rows, strict=True)):
             if self.two is None or side.state.run is None or row < 0:
                 continue
-            unit = self.transcripts.selected_unit
+            unit = self.trajectories.selected_unit
             entry = None if unit is None else (unit.first, unit.second)[at]
             of_side = [*of_entry(entry)] if entry is not None else []
             of_side += [of_rollout(side.state, row, None, {}), *of_example(side.state, row)]
@@ -255,7 +255,7 @@ class TranscriptsScreen(DrawnScreen[int]):
         self.app.push_screen(Help(GROUPS, (*self.scopes, "view", "beside"), others=others))
 
     def action_back(self) -> None:
-        """Back to where the transcripts were opened."""
+        """Back to where the trajectories were opened."""
         if len(self.app.screen_stack) > 1:
             self.dismiss(self.place)
 
@@ -267,7 +267,7 @@ class TranscriptsScreen(DrawnScreen[int]):
             self.app.exit()
 
 
-class CompareRollouts(TranscriptsScreen):
+class CompareRollouts(TrajectoriesScreen):
     """Two rollouts of one run, and the others of their examples in their place.
 
     Args:

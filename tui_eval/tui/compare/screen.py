@@ -216,7 +216,7 @@ class CompareRuns(DrawnScreen[None]):
         has_list = not self._has_one_pane or self.grid.has_class("-in-1")
         self.keys.words = {
             "run(1)": "next run" if several else "",
-            "open": "transcripts" if self.examples.shown else "",
+            "open": "trajectories" if self.examples.shown else "",
             "sort": "sort" if self.examples.shown and has_list else "",
             "next_pane(1)": "pane" if self.found is not None else "",
             "zoom": self.zoom.word if self.found is not None else "",
@@ -307,13 +307,13 @@ class CompareRuns(DrawnScreen[None]):
         self.action_sort()
 
     def on_paired_examples_opened(self) -> None:
-        """Opens the transcripts of the selected example, and those of the others after it."""
+        """Opens the trajectories of the selected example, and those of the others after it."""
         if self.found is None or self.comparison is None:
             if not self.reading.over:
                 self.say("Not yet: the runs are still being read.")
             return
         from tui_eval.tui.compare.pairs import Pair, Source
-        from tui_eval.tui.compare.rollouts_screen import TranscriptsScreen
+        from tui_eval.tui.compare.rollouts_screen import TrajectoriesScreen
 
         runs = (self.found.runs[0], self.found.runs[self.place])
         first, second = (Source(run.letter, run.name, run.state, run.read) for run in runs)
@@ -322,7 +322,7 @@ class CompareRuns(DrawnScreen[None]):
         def pair(place: int) -> Pair:
             return Pair.of(examples[shown[place]], first.state, second.state)
 
-        screen = TranscriptsScreen(
+        screen = TrajectoriesScreen(
             first, second, pair, len(shown), self.examples.cursor, now=self.now
         )
         self.app.push_screen(screen, self._came_back)

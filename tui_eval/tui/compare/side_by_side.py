@@ -1,4 +1,4 @@
-"""Two transcripts laid out together: pure functions from two aligned rollouts to lines."""
+"""Two trajectories laid out together: pure functions from two aligned rollouts to lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut, letter_ink, line_width
 from tui_eval.tui.compare.changed_words import with_changes
 from tui_eval.tui.trajectory.piece import STEP, Piece, View
-from tui_eval.tui.trajectory.story import (
+from tui_eval.tui.trajectory.rendering import (
     MEASURE,
     TEXT_LINES,
     TOOL_LINES,
@@ -24,7 +24,7 @@ from tui_eval.tui.trajectory.story import (
 
 if TYPE_CHECKING:
     from tui_eval.fold.alignment import Alignment
-    from tui_eval.fold.transcript import Entry, Rollout
+    from tui_eval.fold.trajectory import Entry, Rollout
 
 GUTTER = 3
 """Cells between the sides."""

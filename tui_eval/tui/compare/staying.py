@@ -1,4 +1,4 @@
-"""Where a line of two transcripts is found again when they are laid out otherwise."""
+"""Where a line of two trajectories is found again when they are laid out otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two transcripts on one sheet: what belongs together stands on the same lines, and scrolls so."""
+"""Two trajectories on one sheet: what belongs together stands on the same lines, and scrolls so."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.compare.side_by_side import Block, Two, Unit, block_of
 from tui_eval.tui.compare.staying import Place, Shape, line_of, place_of
 from tui_eval.tui.trajectory.piece import STEP
-from tui_eval.tui.trajectory.story import TEXT_LINES
+from tui_eval.tui.trajectory.rendering import TEXT_LINES
 
 AT_ONCE = 60
 """Units that are laid out without a thread: more take longer than a frame."""
@@ -23,7 +23,7 @@ PARTING = -1
 """In place of a unit to go to: where the two part."""
 
 
-class Transcripts(LineView):
+class Trajectories(LineView):
     """Units under a cursor that can be folded; laid out in a thread where they are many."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("beside")
@@ -49,7 +49,7 @@ class Transcripts(LineView):
         self._kept: tuple[int, Place] | None = None
 
     def count(self) -> int:
-        """Lines of both transcripts, folded as they are."""
+        """Lines of both trajectories, folded as they are."""
         return len(self._lines)
 
     def line(self, index: int) -> Line:

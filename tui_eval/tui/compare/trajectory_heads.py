@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 NAME_MOST = 28
 
 
-class TranscriptHeads(LineView, can_focus=False):
+class TrajectoryHeads(LineView, can_focus=False):
     """A line for each side, or both on one, over their columns.
 
     `shown` has of each side its run, its row and the rows it could be.

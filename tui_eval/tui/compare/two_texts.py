@@ -15,7 +15,7 @@ from tui_eval.tui.copying.readable import plain_json
 from tui_eval.tui.copying.whole_texts import WholeText
 
 if TYPE_CHECKING:
-    from tui_eval.fold.transcript import Rollout
+    from tui_eval.fold.trajectory import Rollout
     from tui_eval.tui.compare.pairs import Source
 
 

@@ -12,7 +12,7 @@ from tui_eval.fold.rollout_columns import DONE
 if TYPE_CHECKING:
     from tui_eval.fold.columns import Notes
     from tui_eval.fold.run_state import RunState
-    from tui_eval.fold.transcript import Entry, Rollout, ToolUse
+    from tui_eval.fold.trajectory import Entry, Rollout, ToolUse
     from tui_eval.tui.trajectory.parts import Part
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tui_eval.feeds.feed import Feed
     from tui_eval.fold.columns import Notes
     from tui_eval.fold.run_state import RunState
-    from tui_eval.fold.transcript import Rollout, ToolUse
+    from tui_eval.fold.trajectory import Rollout, ToolUse
     from tui_eval.tui.trajectory.parts import Part
 
 AT_ONCE = 1 << 20

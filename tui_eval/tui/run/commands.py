@@ -17,7 +17,7 @@ from tui_eval.tui.base.keys.command import (
 
 LIST = "The list of rollouts"
 GROUPS = (RUN, MOVE, READ, LIST, PASS, PANES, HELP, LEAVE)
-PANE_SCOPES = ("list", "story", "numbers", "log")
+PANE_SCOPES = ("list", "trajectory", "numbers", "log")
 TOGETHER = tuple(frozenset((pane, "view", "run")) for pane in PANE_SCOPES)
 
 COMMANDS = (
@@ -75,41 +75,48 @@ COMMANDS = (
     Command("G,end", "bottom", "view", MOVE, "To the newest, and follow it again"),
     Command("enter", "open", "list", READ, "In the list: read the rollout", footer="open", rank=9),
     Command(
-        "enter", "switch_fold", "story", READ, "In the trajectory: unfold, fold", footer="unfold",
+        "enter", "switch_fold", "trajectory", READ, "In the trajectory: unfold, fold",
+        footer="unfold",
         rank=9,
     ),
-    Command("l,right", "unfold", "story", READ, "Unfold or show more"),
-    Command("h,left", "fold", "story", READ, "Fold"),
+    Command("l,right", "unfold", "trajectory", READ, "Unfold or show more"),
+    Command("h,left", "fold", "trajectory", READ, "Fold"),
     Command(
-        "t", "fold_tools", "story", READ, "Unfold or fold every tool call", footer="tools",
+        "t", "fold_tools", "trajectory", READ, "Unfold or fold every tool call", footer="tools",
         rank=18,
     ),
     Command(
-        "slash", "search", "story", READ, "Find words, or /an expression/", footer="find", rank=15,
-    ),
-    Command("n", "match(1)", "story", READ, "Next, previous match; esc clears", name="next-match"),
-    Command("N", "match(-1)", "story", ABOVE, "Previous match", name="previous-match"),
-    Command("escape", "clear_search", "story", HIDDEN, "Clear what was found"),
-    Command(
-        "right_curly_bracket", "turn(1)", "story", MOVE, "Next, previous turn", name="next-turn",
+        "slash", "search", "trajectory", READ, "Find words, or /an expression/", footer="find",
+        rank=15,
     ),
     Command(
-        "left_curly_bracket", "turn(-1)", "story", ABOVE, "Previous turn", name="previous-turn",
+        "n", "match(1)", "trajectory", READ, "Next, previous match; esc clears",
+        name="next-match",
+    ),
+    Command("N", "match(-1)", "trajectory", ABOVE, "Previous match", name="previous-match"),
+    Command("escape", "clear_search", "trajectory", HIDDEN, "Clear what was found"),
+    Command(
+        "right_curly_bracket", "turn(1)", "trajectory", MOVE, "Next, previous turn",
+        name="next-turn",
     ),
     Command(
-        "right_parenthesis", "tool_call(1)", "story", MOVE, "Next, previous tool call",
+        "left_curly_bracket", "turn(-1)", "trajectory", ABOVE, "Previous turn",
+        name="previous-turn",
+    ),
+    Command(
+        "right_parenthesis", "tool_call(1)", "trajectory", MOVE, "Next, previous tool call",
         name="next-tool-call",
     ),
     Command(
-        "left_parenthesis", "tool_call(-1)", "story", ABOVE, "Previous tool call",
+        "left_parenthesis", "tool_call(-1)", "trajectory", ABOVE, "Previous tool call",
         name="previous-tool-call",
     ),
     Command(
-        "w", "failure(1)", "story", MOVE, "Next, previous thing that went wrong",
+        "w", "failure(1)", "trajectory", MOVE, "Next, previous thing that went wrong",
         footer="failed step", rank=17, name="next-failure",
     ),
     Command(
-        "W", "failure(-1)", "story", ABOVE, "Previous thing that went wrong",
+        "W", "failure(-1)", "trajectory", ABOVE, "Previous thing that went wrong",
         name="previous-failure",
     ),
     Command(

@@ -31,7 +31,7 @@ class CopyExport:
             return []
         found: list[Copyable] = []
         if 0 <= row < state.total:
-            part = self._screen.story.selected_part
+            part = self._screen.trajectory.selected_part
             found += of_part(part) if part is not None else ()
             found.append(
                 of_rollout(
@@ -111,12 +111,16 @@ class CopyExport:
         from tui_eval.tui.copying.readable import log_text, piece_text, rollout_text
 
         screen, state = self._screen, self._screen.state
-        row, rollout, part = screen.reader.row, screen.reader.rollout, screen.story.selected_part
+        row, rollout, part = (
+            screen.reader.row,
+            screen.reader.rollout,
+            screen.trajectory.selected_part,
+        )
         if screen.focused is screen.log_pane:
             return await asyncio.to_thread(log_text, screen.feed)
         if not 0 <= row < state.total:
             return None
-        if screen.focused is screen.story and part is not None:
+        if screen.focused is screen.trajectory and part is not None:
             return await asyncio.to_thread(piece_text, part, editor)
         notes = screen.annotations.notebook.notes
         return await asyncio.to_thread(rollout_text, state, row, rollout, notes, editor)

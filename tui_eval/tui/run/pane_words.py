@@ -11,7 +11,7 @@ from tui_eval.tui.base.keys.command import RUN
 from tui_eval.tui.run.commands import COMMANDS
 from tui_eval.tui.run.log.log_pane import LogPane
 from tui_eval.tui.run.rollouts.rollout_list import RolloutList
-from tui_eval.tui.run.trajectory_pane import Trajectory
+from tui_eval.tui.run.trajectory_pane import TrajectoryPane
 
 if TYPE_CHECKING:
     from tui_eval.tui.run.screen import RunScreen
@@ -35,7 +35,7 @@ def footer_words(screen: RunScreen) -> dict[str, str]:
         "follow": ("stay" if screen.follower.on else "follow") if is_live else "",
         "open": "open" if state.total else "",
         "limit(1)": "concurrency" if can_pause else "",
-        "failure(1)": "failed step" if screen.story.has_failure else "",
+        "failure(1)": "failed step" if screen.trajectory.has_failure else "",
         "enter": screen.numbers.enter_word,
         "compare": "compare" if screen.rollouts.lines.mark >= 0 else "",
         "error(1)": "next error" if state.errors else "",
@@ -54,7 +54,7 @@ def _pane_words(pane: Widget | None) -> dict[str, str]:
     """Those of the pane with the focus."""
     marks = isinstance(pane, RolloutList) and pane.lines.mark >= 0 and not pane.listing.text
     words = {"back": "unmark" if marks else ""}
-    if isinstance(pane, Trajectory):
+    if isinstance(pane, TrajectoryPane):
         words |= {"switch_fold": pane.fold_word, "search": "find" if pane.rollout else ""}
     elif isinstance(pane, LogPane):
         words["switch_fold"] = pane.fold_word

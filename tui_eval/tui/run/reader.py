@@ -1,4 +1,4 @@
-"""Which rollout is being read, and where its story comes from: events while it runs, then disk."""
+"""Reads one rollout's trajectory: from events while it runs, then from disk."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tui_eval import events as ev
     from tui_eval.feeds.feed import Feed
     from tui_eval.fold.run_state import RunState
-    from tui_eval.fold.transcript import Rollout
+    from tui_eval.fold.trajectory import Rollout
 
 KEPT = 16
 """Finished rollouts kept in memory, so that going back and forth reads nothing."""
@@ -51,7 +51,7 @@ class Reader:
                 with contextlib.suppress(TimeoutError):
                     self._take(coming.result(AT_ONCE_S))
         else:
-            from tui_eval.fold.transcript import Rollout
+            from tui_eval.fold.trajectory import Rollout
 
             self.rollout = Rollout(row=row)
             self._subscribe(row)
@@ -107,7 +107,7 @@ class Reader:
 
     @property
     def must_read(self) -> bool:
-        """Whether the row has finished and its story on disk was not read yet."""
+        """Whether the row has finished and its trajectory on disk was not read yet."""
         if self.row < 0 or self.unreadable or self.state.stage[self.row] < DONE:
             return False
         return self.rollout is None or not self.rollout.finished

@@ -40,8 +40,8 @@ from tui_eval.tui.run.session import RunSession
 from tui_eval.tui.run.shown_rollout import ShownRollout
 from tui_eval.tui.run.status import RunStatus
 from tui_eval.tui.run.steering import Steering, at_most
-from tui_eval.tui.run.titles import reward_title, rollouts_title, story_title
-from tui_eval.tui.run.trajectory_pane import Trajectory
+from tui_eval.tui.run.titles import reward_title, rollouts_title, trajectory_title
+from tui_eval.tui.run.trajectory_pane import TrajectoryPane
 
 if TYPE_CHECKING:
     from tui_eval import events as ev
@@ -107,12 +107,12 @@ class RunScreen(DrawnScreen[None]):
         state = run.state
         self.header = Header(run.feed, state, now, id="header")
         self.rollouts = RolloutList(state, now, id="rollouts")
-        self.story = Trajectory(id="story")
+        self.trajectory = TrajectoryPane(id="trajectory")
         self.numbers = MetricsPanel(state, id="numbers")
         self.log_pane = LogPane(run.feed, id="log")
         self.reward = RewardPanel(id="reward")
         self.keys = KeyLine(id="keys")
-        first: list[Widget] = [self.rollouts, self.story, self.numbers]
+        first: list[Widget] = [self.rollouts, self.trajectory, self.numbers]
         self.panes = [*first, self.log_pane, self.reward]
         order = [*first, self.reward, self.log_pane]
         self.grid = Panes(self.panes, order, self.log_pane, id="panes")
@@ -166,11 +166,11 @@ class RunScreen(DrawnScreen[None]):
     def on_mount(self) -> None:
         """Draws the first frame: there is no run yet."""
         self.set_focus(self.first_focus)
-        self.story.empty = self.reward.empty = ((("no rollout yet", "faint"),),)
+        self.trajectory.empty = self.reward.empty = ((("no rollout yet", "faint"),),)
         self.screen_layout_refresh_signal.subscribe(self, lambda _: self.retitle())
         self.retitle()
         self.update_keys()
-        for view in (self.header, self.story, self.reward):
+        for view in (self.header, self.trajectory, self.reward):
             view.update()
 
     def take(self, event: ev.Event) -> None:
@@ -213,20 +213,20 @@ class RunScreen(DrawnScreen[None]):
         if state.total and self.reader.row < 0:
             self.shown.show_first()
         elif state.run is not None and not state.total:
-            self.story.show(None, anew=self.story.rollout is not None)
+            self.trajectory.show(None, anew=self.trajectory.rollout is not None)
             bad = state.unreadable_lines
             why = NO_ROWS.format(key_for("run.log"))
-            self.story.empty = (((why, "bad"),),) if bad else FOLLOWED
+            self.trajectory.empty = (((why, "bad"),),) if bad else FOLLOWED
         if self.reader.row >= 0:
             self.shown.follow(now)
             is_gone = self.rollouts.row >= state.total
             now_read = self.reader.rollout
-            if is_gone or (now_read is not None and now_read is not self.story.rollout):
+            if is_gone or (now_read is not None and now_read is not self.trajectory.rollout):
                 self.shown.show_selected()  # it runs again, or its file was written anew
                 self._drawn = drawn
-        self.story.note = waits_text(state, self.reader.row, now)
-        self.story.is_over = bool(state.end)
-        for view in (self.header, self.rollouts, self.story, self.numbers):
+        self.trajectory.note = waits_text(state, self.reader.row, now)
+        self.trajectory.is_over = bool(state.end)
+        for view in (self.header, self.rollouts, self.trajectory, self.numbers):
             view.update()
         self.shown.show_reward()
         self.retitle()
@@ -295,9 +295,9 @@ class RunScreen(DrawnScreen[None]):
             newest = self.follower.newest()
             if newest is not None and newest != self.rollouts.row:
                 self.rollouts.select(newest, by_hand=False)
-            self.story.stick()
+            self.trajectory.stick()
         else:
-            self.story.let_go()
+            self.trajectory.let_go()
         self._drawn = None
         self.refresh_run()
 
@@ -305,12 +305,12 @@ class RunScreen(DrawnScreen[None]):
         """Names the panes anew."""
         going = self.status.is_live and self.state.run is not None
         following = self.follower.on and going
-        row, rooms = self.reader.row, self.grid.rooms(self.story)
+        row, rooms = self.reader.row, self.grid.rooms(self.trajectory)
         note = self.annotations.notebook.get(max(row, 0))
-        story = story_title(self.state, row, self.reader.rollout, self.now(), rooms, note)
+        trajectory = trajectory_title(self.state, row, self.reader.rollout, self.now(), rooms, note)
         titles = (
             rollouts_title(following, going, self.rollouts.listing.sorting),
-            story,
+            trajectory,
             Content(f" {key_for('run.numbers')} Numbers · 95 % intervals "),
             self.log_pane.title(),
             reward_title(self.state, row),
@@ -320,11 +320,11 @@ class RunScreen(DrawnScreen[None]):
     @property
     def _is_searching(self) -> bool:
         """Whether words to search for are being typed."""
-        if self.focused is self.story:
-            return self.story.search.typing is not None
+        if self.focused is self.trajectory:
+            return self.trajectory.search.typing is not None
         return self.focused is self.log_pane and self.log_pane.typed is not None
 
-    def on_trajectory_searched(self) -> None:
+    def on_trajectory_pane_searched(self) -> None:
         """Something is looked for, or not any more, or enter does something else."""
         self.update_keys()
 

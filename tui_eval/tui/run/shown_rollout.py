@@ -56,8 +56,8 @@ class ShownRollout:
         if reader is not self._screen.reader or not current:
             return
         if reader.unreadable:
-            self._screen.story.empty = UNREADABLE
-        self._screen.story.show(reader.rollout, anew=self._screen.story.rollout is None)
+            self._screen.trajectory.empty = UNREADABLE
+        self._screen.trajectory.show(reader.rollout, anew=self._screen.trajectory.rollout is None)
         self.show_reward()
         self._screen.retitle()
 
@@ -72,9 +72,9 @@ class ShownRollout:
         screen.rollouts.row = max(reader.row, 0)
         screen.rollouts.update()
         screen.rollouts.show_row()
-        screen.story.empty = screen.reward.empty = UNREADABLE if reader.unreadable else ()
+        screen.trajectory.empty = screen.reward.empty = UNREADABLE if reader.unreadable else ()
         sticks = reader.rollout is not None and not reader.rollout.finished
-        screen.story.show(reader.rollout, anew=True, sticks=sticks)
+        screen.trajectory.show(reader.rollout, anew=True, sticks=sticks)
         self.show_reward()
         screen.draw_anew()
 

@@ -18,7 +18,7 @@ from tui_eval.tui.run.rollouts.row_order import Sorting
 
 if TYPE_CHECKING:
     from tui_eval.fold.run_state import RunState
-    from tui_eval.fold.transcript import Rollout
+    from tui_eval.fold.trajectory import Rollout
 
 COLOURS = {
     "good": "$text-success",
@@ -52,7 +52,7 @@ def following_title(following: bool) -> Content:
     return Content.assemble(" · ", ("not following", f"{COLOURS['warn']} not dim"))
 
 
-def story_title(
+def trajectory_title(
     state: RunState,
     row: int,
     rollout: Rollout | None,

@@ -17,25 +17,25 @@ from tui_eval.tui.base.lines.line_view import ALL_SHOWN, NO_SEARCH, NOT_FOLDED
 from tui_eval.tui.trajectory.finding import Match
 from tui_eval.tui.trajectory.parts import Part
 from tui_eval.tui.trajectory.piece import STEP, USUAL, Piece, View
+from tui_eval.tui.trajectory.rendering import TEXT_LINES
 from tui_eval.tui.trajectory.search import search_parts
-from tui_eval.tui.trajectory.story import TEXT_LINES
-from tui_eval.tui.trajectory.view import StoryView
+from tui_eval.tui.trajectory.view import TrajectoryView
 
 if TYPE_CHECKING:
-    from tui_eval.fold.transcript import Rollout
+    from tui_eval.fold.trajectory import Rollout
 
 DEEP = 5_000
 """A match so many lines below the beginning of its text is shown without what is above."""
 
 
-class Trajectory(StoryView):
-    """A story under a cursor: pieces are selected, folded and unfolded, texts are found."""
+class TrajectoryPane(TrajectoryView):
+    """A trajectory under a cursor: pieces are selected, folded and unfolded, texts are found."""
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings("story")
+    BINDINGS: ClassVar[list[BindingType]] = bindings("trajectory")
     moves_add_up = False
 
     _found_in: Hashable = None
-    """What was told of the story that was looked through last."""
+    """What was told of the trajectory that was looked through last."""
     _is_finding = False
 
     _told_word = ""
@@ -299,7 +299,7 @@ class Trajectory(StoryView):
         """Goes to the next or previous match."""
         match = self.search.step(by, self.cursor)
         if match is None and not self.search.is_on:
-            self.post_message(self.Missed(NO_SEARCH.format(key_for("story.search"))))
+            self.post_message(self.Missed(NO_SEARCH.format(key_for("trajectory.search"))))
         elif match is not None:
             self.put()
             self._show_match(match)

@@ -1,4 +1,4 @@
-"""Where the parts of a long story stand: estimated until somebody looks, then exact."""
+"""Where the parts of a long trajectory stand: estimated until somebody looks, then exact."""
 
 from __future__ import annotations
 

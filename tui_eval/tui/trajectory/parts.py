@@ -1,4 +1,4 @@
-"""What a story is made of, part by part, before any of it is laid out."""
+"""What a trajectory is made of, part by part, before any of it is laid out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.trajectory.piece import Block, Piece, View, about_height
-from tui_eval.tui.trajectory.story import (
+from tui_eval.tui.trajectory.rendering import (
     LAST_TURN,
     about_message,
     coming_blocks,
@@ -26,7 +26,7 @@ from tui_eval.tui.trajectory.story import (
 )
 
 if TYPE_CHECKING:
-    from tui_eval.fold.transcript import Entry, Rollout, RunningText
+    from tui_eval.fold.trajectory import Entry, Rollout, RunningText
 
 Kind = Literal["message", "tool", "head", "note", "coming", "end"]
 NOTHING_YET: Line = (("no messages yet", "faint"),)
@@ -36,7 +36,7 @@ NO_MESSAGES: Line = (("no messages were saved of it", "faint"),)
 
 @dataclass(slots=True)
 class Part:
-    """A piece of the story that may not be laid out yet.
+    """A piece of the trajectory that may not be laid out yet.
 
     Args:
         key: A value that determines what it shows, but for view and width.

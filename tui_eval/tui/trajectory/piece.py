@@ -1,4 +1,4 @@
-"""A piece of the story, laid out: a head, its texts below, and how much of them is shown."""
+"""A piece of the trajectory, laid out: a head, its texts below, and how much of them is shown."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ USUAL = View()
 
 
 class Piece(NamedTuple):
-    """A part of the story that is selected, folded and unfolded as one.
+    """A part of the trajectory that is selected, folded and unfolded as one.
 
     Args:
         lines: What is shown of it now.
@@ -104,7 +104,7 @@ def lay_out(head: Line, blocks: Iterable[Block], view: View, width: int) -> Piec
             found.lines.pop()
             found.rest += 1
         if skip:
-            hides = f"  {key_for('story.switch-fold')} hides"
+            hides = f"  {key_for('trajectory.switch-fold')} hides"
             lines.append((*block.later, ("… earlier lines", "muted"), (hides, "faint")))
         placed.append(Placed(block, len(lines), found, skip, len(block.first)))
         hangs = found.hangs() if block.hangs else [0] * len(found.lines)
@@ -138,7 +138,7 @@ def _more(hidden: int, before: Line) -> list[Line]:
     if hidden <= 0:
         return []
     noun = "line" if hidden == 1 else "lines"
-    key = key_for("story.switch-fold")
+    key = key_for("trajectory.switch-fold")
     does = f"{key} shows {STEP:,}" if hidden > STEP else f"{key} to show"
     plain = tuple((text, "rule" if text.strip() else ink) for text, ink in before)
     return [(*plain, (f"… {hidden:,} more {noun}", "muted"), (f"  {does}", "faint"))]

@@ -1,4 +1,4 @@
-"""What is looked for in a story: what is typed, what was found, and which match one is at."""
+"""What is looked for in a trajectory: what is typed, what was found, and which match one is at."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Search:
 
     @property
     def matches_may_come(self) -> bool:
-        """Whether there is something to be found in what a story has from now on."""
+        """Whether there is something to be found in what a trajectory has from now on."""
         wanted = self.wanted
         return wanted is not None and not (wanted.fault or self.trouble)
 
@@ -138,7 +138,7 @@ class Search:
         end, ink = self._standing()
         room = max(width - len(end) - 4, 4)
         typed = cut(self.wanted.typed, room)
-        told = search_keys("story", bool(self.matches)) if focused else ()
+        told = search_keys("trajectory", bool(self.matches)) if focused else ()
         keys = next((f"   {keys}" for keys in told if cell_len(typed + keys) + 3 <= room), "")
         return (("/", "key"), (typed, ""), (f"  {end}", ink), (keys, "faint"))
 

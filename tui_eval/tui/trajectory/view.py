@@ -1,4 +1,4 @@
-"""Draws the story of one rollout: laid out, highlighted and marked as far as it is seen."""
+"""Draws the trajectory of one rollout: laid out, highlighted and marked as far as it is seen."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tui_eval.tui.trajectory.piece import Piece
 from tui_eval.tui.trajectory.search import Search
 
 if TYPE_CHECKING:
-    from tui_eval.fold.transcript import Rollout
+    from tui_eval.fold.trajectory import Rollout
 
 INK_S = 0.001
 """How long a frame may take to highlight: what is not in time is left for the next ones."""
@@ -31,7 +31,7 @@ CALM_S = 0.15
 """How long nobody may have scrolled before heights of what is not seen are worked out."""
 
 
-class StoryView(LineView):
+class TrajectoryView(LineView):
     """Pieces that are laid out when they come into sight; sticks to the end while told to."""
 
     def __init__(self, *, id: str) -> None:
@@ -56,7 +56,7 @@ class StoryView(LineView):
         self._seen = 0
 
     def count(self) -> int:
-        """Lines of the whole story, folded as it is; about so many, where not all was seen."""
+        """Lines of the whole trajectory, folded as it is; about so many, where not all was seen."""
         return len(self.empty) if self.rollout is None else len(self._layout)
 
     @property
@@ -66,7 +66,7 @@ class StoryView(LineView):
         return parts[self.cursor] if self.cursor < len(parts) else None
 
     def line(self, index: int) -> Line:
-        """One line of the story."""
+        """One line of the trajectory."""
         if self.rollout is None:
             return self.empty[index]
         line = self._inked.get(index)
@@ -257,13 +257,13 @@ class StoryView(LineView):
             self.jump(self.max_scroll_y)
 
     def stick(self) -> None:
-        """Goes to the end and stays there while the story grows."""
+        """Goes to the end and stays there while the trajectory grows."""
         self.sticks = True
         self._to_end()
         self.update()
 
     def let_go(self) -> None:
-        """Stays where it is while the story grows."""
+        """Stays where it is while the trajectory grows."""
         self.sticks = False
 
     def put(self) -> None:

@@ -15,6 +15,8 @@ from tui_eval.tui.base.keys.registry import COMMANDS, FIXED, TOGETHER, TYPED
 
 BY_ID = {command.id: command for command in COMMANDS if command.scope not in FIXED}
 """Commands whose keys can be set."""
+EARLIER_SCOPES = {"story": "trajectory", "transcripts": "trajectories"}
+"""Scopes as settings of earlier versions have them."""
 NONE: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
@@ -78,21 +80,28 @@ def read_keymap(
     changed: dict[str, tuple[str, ...]] = {}
     faults: list[Fault] = []
     for name, texts in written.items():
-        if name not in BY_ID:
+        command = BY_ID.get(_today(name))
+        if command is None:
             hint = nearest(name, BY_ID) or "`tui-eval config keys` lists them all"
             faults.append(Fault(at(name), f"keys.{name}: there is no such command", hint))
             continue
         keys = []
         for text in texts:
             try:
-                keys.append(_allowed(BY_ID[name], key_of(text)))
+                keys.append(_allowed(command, key_of(text)))
             except ValueError as error:
                 hint = key_like(text) if "no key" in str(error) else ""
                 faults.append(Fault(at(name), f"keys.{name}: {error}", hint))
-        changed[name] = tuple(dict.fromkeys(keys)) or tuple(BY_ID[name].keys.split(","))
+        changed[command.id] = tuple(dict.fromkeys(keys)) or tuple(command.keys.split(","))
     keymap = Keymap(changed)
     faults += _conflicts(keymap, at)
     return (USUAL if faults else keymap), faults
+
+
+def _today(name: str) -> str:
+    """The id of a command that settings may have as earlier versions called it."""
+    scope, dot, action = name.partition(".")
+    return EARLIER_SCOPES.get(scope, scope) + dot + action
 
 
 def _allowed(command: Command, key: str) -> str:
@@ -132,7 +141,7 @@ def search_keys(scope: str, found: bool) -> tuple[str, ...]:
     Args:
         scope: The pane that is searched.
     """
-    clears = f"{key_for('story.clear-search')} clears"
+    clears = f"{key_for('trajectory.clear-search')} clears"
     if not found:
         return (clears,)
     steps = f"{key_for(f'{scope}.next-match')} {key_for(f'{scope}.previous-match')}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tui_eval.tui.base.keys import app_commands
 from tui_eval.tui.base.keys.command import Command, Scope
 from tui_eval.tui.compare import commands as compare
-from tui_eval.tui.compare import rollouts_commands as transcripts
+from tui_eval.tui.compare import rollouts_commands as trajectories
 from tui_eval.tui.form import commands as form
 from tui_eval.tui.home import commands as home
 from tui_eval.tui.run import commands as run
@@ -21,18 +21,18 @@ COMMANDS: tuple[Command, ...] = (
     *suite.COMMANDS,
     *form.COMMANDS,
     *compare.COMMANDS,
-    *transcripts.COMMANDS,
+    *trajectories.COMMANDS,
     *home.COMMANDS,
     *app_commands.COMMANDS,
 )
 APART: frozenset[Scope] = frozenset(
-    command.scope for one in (form, compare, transcripts, home) for command in one.COMMANDS
+    command.scope for one in (form, compare, trajectories, home) for command in one.COMMANDS
 )
 """Scopes of screens over no run: their help names nothing else, and no other help names them."""
 
 TOGETHER: tuple[frozenset[Scope], ...] = tuple(
     scopes | {"app"}
-    for screen in (run, suite, form, compare, transcripts, home)
+    for screen in (run, suite, form, compare, trajectories, home)
     for scopes in screen.TOGETHER
 )
 """Scopes whose keys work at the same time, from the pane with the focus to the whole app."""

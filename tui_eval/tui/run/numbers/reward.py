@@ -17,7 +17,7 @@ from tui_eval.tui.base.look.wrap import shown, shown_lines
 
 if TYPE_CHECKING:
     from tui_eval.fold.columns import Note
-    from tui_eval.fold.transcript import Rollout, Score
+    from tui_eval.fold.trajectory import Rollout, Score
     from tui_eval.stats.examples import ExampleFigures
 
 RAW, WEIGHT, ADDS = 7, 6, 7

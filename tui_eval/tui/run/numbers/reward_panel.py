@@ -10,7 +10,7 @@ from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.run.numbers.reward import breakdown, noted
 
 if TYPE_CHECKING:
-    from tui_eval.fold.transcript import Rollout
+    from tui_eval.fold.trajectory import Rollout
     from tui_eval.stats.examples import ExampleFigures
 
 

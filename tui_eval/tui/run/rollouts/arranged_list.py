@@ -14,7 +14,7 @@ from tui_eval.tui.run.rollouts.listing import Listing
 from tui_eval.tui.run.rollouts.row_order import Sorting
 
 if TYPE_CHECKING:
-    from tui_eval.fold.transcript import Rollout
+    from tui_eval.fold.trajectory import Rollout
 
 LEAST_FIRST = ("example", "number", "row", "stage", "error", "stop", "tool", "question", "answer")
 """Fields that are sorted upwards at first; the others from the greatest down."""

@@ -119,18 +119,18 @@ class FilterEntry:
         told = search.progress if search is not None else None
         stopped: list[Line] = []
         if search is not None and told is not None and search.is_given_up:
-            stopped = [((f"‖ stopped after {_so_far(told)} transcripts{_unread(told)}", "warn"),)]
+            stopped = [((f"‖ stopped after {_so_far(told)} trajectories{_unread(told)}", "warn"),)]
         if listing.faults:
             column, text = listing.faults[0]
             return [*_fault(f"character {column + 1}: {text}", width), *stopped]
         if not listing.may_search:
             return []
         if search is None:
-            return [(("… transcripts will be searched", "muted"),)]
+            return [(("… trajectories will be searched", "muted"),)]
         if search.fault:
-            return _fault(f"transcripts cannot be searched any more: {search.fault}", width)
+            return _fault(f"trajectories cannot be searched any more: {search.fault}", width)
         if told is None:
-            return [(("… searching transcripts", "busy"),)] if listing.is_searching else []
+            return [(("… searching trajectories", "busy"),)] if listing.is_searching else []
         if listing.is_searching:
             text = f"… searched {_so_far(told)} · {told.found:,} found"
             return [spread(((text, "busy"),), (("  esc", "key"), (" cancels", "faint")), width)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tui_eval.fold.run_state import RunState
 from tui_eval.tui.run.rollouts.row_order import RowOrder, Sorting, make_order
-from tui_eval.tui.run.rollouts.whole_search import TranscriptSearch
+from tui_eval.tui.run.rollouts.whole_search import TrajectorySearch
 
 if TYPE_CHECKING:
     from tui_eval.fold.columns import Notes
@@ -19,7 +19,7 @@ AT_ONCE = 2_000
 REST, REST_LEAST_S = 10, 1 / 12
 """A thread rests so many times as long as it took: what changes all the time takes a tenth."""
 TYPING_S = 0.35
-"""Nobody typed for so long: transcripts are searched for what stands there."""
+"""Nobody typed for so long: trajectories are searched for what stands there."""
 AGAIN_S = 1.0
 """Seconds between two searches of a run that goes on."""
 
@@ -37,7 +37,7 @@ class Listing:
         self.wanted: RowFilter | None = None
         self.faults: list[tuple[int, str]] = []
         """Column from 0 and text of each fault."""
-        self.search: TranscriptSearch | None = None
+        self.search: TrajectorySearch | None = None
         self.notes: Notes = {}
         self.show_run(state)
 
@@ -204,10 +204,10 @@ class Listing:
         except TimeoutError:
             pass
 
-    # -- transcripts
+    # -- trajectories
 
-    def next_search(self) -> TranscriptSearch | None:
-        """The search of transcripts that has to begin now, if one has to."""
+    def next_search(self) -> TrajectorySearch | None:
+        """The search of trajectories that has to begin now, if one has to."""
         wanted, before, now = self.wanted, self.search, time.monotonic()
         if wanted is None or not wanted.text_conditions or now - self._typed_at < TYPING_S:
             return None
@@ -217,23 +217,23 @@ class Listing:
             if now - self._searched_at < AGAIN_S:
                 return None
         self._searched_at = now
-        self.search = TranscriptSearch(self.state, wanted, self.notes)
+        self.search = TrajectorySearch(self.state, wanted, self.notes)
         return self.search
 
     @property
     def is_searching(self) -> bool:
-        """Whether transcripts are being read."""
+        """Whether trajectories are being read."""
         search = self.search
         return search is not None and not search.is_over and not search.is_given_up
 
     @property
     def may_search(self) -> bool:
-        """Whether the filter asks for transcripts."""
+        """Whether the filter asks for trajectories."""
         return self.wanted is not None and bool(self.wanted.text_conditions)
 
     @property
     def may_find_more(self) -> bool:
-        """Whether transcripts that were not searched may match."""
+        """Whether trajectories that were not searched may match."""
         search = self.search
         whole = search is not None and search.is_over and not search.is_given_up
         return self.may_search and (search is None or not whole or bool(search.fault))

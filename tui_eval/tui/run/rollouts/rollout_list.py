@@ -22,7 +22,7 @@ from tui_eval.tui.run.rollouts.arranged_list import ArrangedList
 from tui_eval.tui.run.rollouts.filter_entry import FilterEntry, with_errors_only
 from tui_eval.tui.run.rollouts.lines import RolloutLines
 from tui_eval.tui.run.rollouts.listing import Listing
-from tui_eval.tui.run.rollouts.whole_search import TranscriptSearch
+from tui_eval.tui.run.rollouts.whole_search import TrajectorySearch
 
 SEARCH_TICK_S = 0.2
 NOTHING, NOTHING_YET = "no rollout matches", "none found so far"
@@ -78,7 +78,7 @@ class RolloutList(ArrangedList):
         self._draw_anew()
 
     def on_mount(self) -> None:
-        """Looks after searches of transcripts a few times a second, where there are any."""
+        """Looks after searches of trajectories a few times a second, where there are any."""
         self._searching = self.set_interval(SEARCH_TICK_S, self._tend_search, pause=True)
 
     def watch_has_focus(self, has_focus: bool) -> None:
@@ -272,7 +272,7 @@ class RolloutList(ArrangedList):
             self.listing.change()
         self.update()
 
-    async def _search(self, search: TranscriptSearch) -> None:
+    async def _search(self, search: TrajectorySearch) -> None:
         import asyncio
 
         await asyncio.to_thread(search.work)

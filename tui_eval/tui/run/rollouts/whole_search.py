@@ -1,4 +1,4 @@
-"""A search of whole transcripts that goes on in a thread and can be given up."""
+"""A search of whole trajectories that goes on in a thread and can be given up."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from tui_eval.runs.text_search import SearchProgress
 
 
-class TranscriptSearch:
-    """Tells a filter which transcripts match, of those that were there when it began."""
+class TrajectorySearch:
+    """Tells a filter which trajectories match, of those that were there when it began."""
 
     def __init__(self, state: RunState, wanted: RowFilter, notes: Notes) -> None:
         self.wanted = wanted
-        self._there = _transcripts(state)
+        self._there = _trajectories(state)
         self.progress: SearchProgress | None = None
         self.fault = ""
         """Why it ended early."""
@@ -29,8 +29,8 @@ class TranscriptSearch:
 
     @property
     def is_up_to_date(self) -> bool:
-        """Whether there are no other transcripts by now."""
-        return self._there == _transcripts(self._state)
+        """Whether there are no other trajectories by now."""
+        return self._there == _trajectories(self._state)
 
     @property
     def is_given_up(self) -> bool:
@@ -45,14 +45,14 @@ class TranscriptSearch:
         """Searches; for a thread."""
         from tui_eval.errors import RefusedError
         from tui_eval.runs.opening import find_run
-        from tui_eval.runs.text_search import search_transcripts
+        from tui_eval.runs.text_search import search_trajectories
 
         run = self._state.run
         try:
             if run is None:
                 return
             files = find_run(Path(run.path))
-            steps = search_transcripts(files, self._state, self.wanted, self._notes)
+            steps = search_trajectories(files, self._state, self.wanted, self._notes)
             for self.progress in steps:
                 if self.is_given_up:
                     break
@@ -64,7 +64,7 @@ class TranscriptSearch:
             self.is_over = True
 
 
-def _transcripts(state: RunState) -> tuple[int, int, int]:
-    """Another value wherever there may be other transcripts."""
+def _trajectories(state: RunState) -> tuple[int, int, int]:
+    """Another value wherever there may be other trajectories."""
     reading = state.run.reading if state.run is not None else 0
     return reading, state.finished, state.taken_back

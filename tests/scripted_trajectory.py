@@ -12,13 +12,13 @@ from scripted_run import (
     ScriptedFeed,
     all_events,
     finished,
+    recorded_trajectory,
     row_of,
     run_started,
     running_events,
     saved_row,
     saved_rows,
     staged,
-    told_story,
 )
 from scripted_talk import call
 
@@ -132,7 +132,7 @@ def writing_feed() -> ScriptedFeed:
     return ScriptedFeed(
         [*running_events(), staged(SELECTED, ev.Stage.MODEL, at=NOW - 3, turns=2, tool_calls=5)],
         saved_rows(),
-        stories={SELECTED: [*told_story(), *coming]},
+        trajectories={SELECTED: [*recorded_trajectory(), *coming]},
     )
 
 

@@ -1,4 +1,4 @@
-"""One rollout's story as lines: pure functions from what happened to what is shown."""
+"""One rollout's trajectory as lines: pure functions from what happened to what is shown."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tui_eval.tui.trajectory.piece import (
 from tui_eval.tui.trajectory.shown_text import arguments_shown, inline_arguments, pretty_json
 
 if TYPE_CHECKING:
-    from tui_eval.fold.transcript import Entry, Rollout, RunningText, ToolUse
+    from tui_eval.fold.trajectory import Entry, Rollout, RunningText, ToolUse
 
 MEASURE = 110
 """Cells that prose takes at most, and heads with their notes: longer lines are hard to read."""

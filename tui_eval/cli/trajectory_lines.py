@@ -1,4 +1,4 @@
-"""Two transcripts beside each other, turn by turn, as text and as one JSON object."""
+"""Two trajectories beside each other, turn by turn, as text and as one JSON object."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tui_eval.errors import Fault, RefusedError
 from tui_eval.fold.alignment import Alignment, beside
 from tui_eval.fold.columns import number_of_row
 from tui_eval.fold.rollout_columns import DONE
-from tui_eval.fold.transcript import Entry, Rollout
+from tui_eval.fold.trajectory import Entry, Rollout
 from tui_eval.printable import one_line
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.naming import named_run
@@ -37,7 +37,7 @@ def find_two(
         RefusedError: There are no such rollouts.
     """
     if len(paths) > 2 or len(numbers) > 2:
-        raise RefusedError([Fault("--example", "two transcripts are compared, not more")])
+        raise RefusedError([Fault("--example", "two trajectories are compared, not more")])
     same = len(paths) == 1
     wanted = [*(numbers or [0]), *([1] if same and not any(numbers) else [0])][:2]
     sides = [paths[0], paths[-1]]
@@ -58,9 +58,9 @@ def _find(run: RunDir, example: str, number: int) -> Rollout:
     for row in range(state.total):
         if str(state.example_id(row)) == example and number_of_row(state, row) == number:
             if state.stage[row] >= DONE:
-                story = read_rollout(run, row, state.offset[row], state.length[row])
-                if story is not None:
-                    return story
+                rollout = read_rollout(run, row, state.offset[row], state.length[row])
+                if rollout is not None:
+                    return rollout
             break
     what = f"there is no finished rollout {number} of an example {example}"
     raise RefusedError(

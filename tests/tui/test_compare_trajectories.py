@@ -1,4 +1,4 @@
-"""Two transcripts that are read side by side."""
+"""Two trajectories that are read side by side."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tui_eval.tui.compare.rollouts_screen import CompareRollouts
 from tui_eval.tui.compare.screen import CompareRuns
 
 
-async def test_enter_opens_the_two_transcripts_where_they_part(tmp_path: Path) -> None:
+async def test_enter_opens_the_two_trajectories_where_they_part(tmp_path: Path) -> None:
     async with comparing(runs_screen(two_runs(tmp_path))) as stage:
         await stage.press("enter")
-        assert "example 4 · 1 of 12 · ↑ fixed" in stage.title("transcripts")
+        assert "example 4 · 1 of 12 · ↑ fixed" in stage.title("trajectories")
         names, facts = stage.text("heads").splitlines()
         assert "A  careful-prompt" in names and "B  short-prompt" in names
         assert facts.count("✓ done") == 2 and "0.10" in facts and "1.00" in facts
-        lines = stage.text("transcripts").splitlines()
+        lines = stage.text("trajectories").splitlines()
         (parting,) = [line for line in lines if "they part here" in line]
         assert parting.startswith("▌") and "turn 2" in parting
         (beside,) = [line for line in lines if "Three boxes fall" in line]
@@ -33,7 +33,7 @@ async def test_enter_opens_the_two_transcripts_where_they_part(tmp_path: Path) -
         assert len(same) == 1 and "turn 1" in same[0]
 
 
-async def test_the_sides_of_two_transcripts_are_called_as_their_runs_are(tmp_path: Path) -> None:
+async def test_the_sides_of_two_trajectories_are_called_as_their_runs_are(tmp_path: Path) -> None:
     paths = three_runs(tmp_path)
     rows = [json.loads(line) for line in (paths[2] / "results.jsonl").read_text().splitlines()]
     for row in rows:
@@ -41,9 +41,9 @@ async def test_the_sides_of_two_transcripts_are_called_as_their_runs_are(tmp_pat
     (paths[2] / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     async with comparing(runs_screen(paths), (120, 90)) as stage:
         await stage.press("greater_than_sign", "enter")
-        assert "only in C" in stage.text("transcripts")
+        assert "only in C" in stage.text("trajectories")
         await stage.press("v")
-        assert "\n C ●" in stage.text("transcripts")
+        assert "\n C ●" in stage.text("trajectories")
 
 
 async def test_a_truncated_rollout_is_no_plain_success_beside_another_one(tmp_path: Path) -> None:
@@ -64,10 +64,10 @@ async def test_a_prompt_that_differs_is_shown_whole_with_its_changed_words_marke
 ) -> None:
     async with comparing(runs_screen(two_runs(tmp_path)), (200, 60)) as stage:
         await stage.press("enter")
-        shown = stage.text("transcripts")
+        shown = stage.text("trajectories")
         assert "When you are done, answer with the number alone" in shown
         assert "more lines" not in shown
-        view = stage.screen.transcripts
+        view = stage.screen.trajectories
         strips = [view.render_line(y) for y in range(view.size.height)]
         marked = {
             part.text.strip()
@@ -112,13 +112,13 @@ async def test_what_differs_is_unfolded_and_marked_and_what_is_the_same_is_not(
 ) -> None:
     async with comparing(runs_screen(two_runs(tmp_path)), (120, 60)) as stage:
         await stage.press("enter")
-        lines = stage.text("transcripts").splitlines()
+        lines = stage.text("trajectories").splitlines()
         assert sum("multiply(a=14, b=36) → 504" in line and " │ " in line for line in lines) == 1
         (arguments,) = [line for line in lines if "b = 4" in line]
         assert "b = 5" in arguments and " ≠ " in arguments
         await stage.press("t")
-        assert "b = 4" not in stage.text("transcripts").replace("(a=504, b=4)", "")
-        assert stage.text("transcripts").count("▸ multiply(") == 4
+        assert "b = 4" not in stage.text("trajectories").replace("(a=504, b=4)", "")
+        assert stage.text("trajectories").count("▸ multiply(") == 4
 
 
 async def test_the_same_call_stands_beside_itself_where_one_side_says_nothing_before_it(
@@ -132,7 +132,7 @@ async def test_the_same_call_stands_beside_itself_where_one_side_says_nothing_be
     (paths[1] / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     async with comparing(runs_screen(paths), (120, 60)) as stage:
         await stage.press("enter", "g")
-        shown = stage.text("transcripts")
+        shown = stage.text("trajectories")
         assert shown.count("multiply(a=14, b=36) → 504") == 2
         assert "a = 14" not in shown
         (asked,) = [line for line in shown.splitlines() if "› user" in line]
@@ -142,24 +142,24 @@ async def test_the_same_call_stands_beside_itself_where_one_side_says_nothing_be
 async def test_differences_are_gone_through_and_both_sides_scroll_together(tmp_path: Path) -> None:
     async with comparing(runs_screen(two_runs(tmp_path)), (120, 20)) as stage:
         await stage.press("enter")
-        assert "prompt and 3 of 4 turns differ" in stage.title("transcripts")
+        assert "prompt and 3 of 4 turns differ" in stage.title("trajectories")
         found = []
         for key in ("n", "n", "N", "N", "N"):
             await stage.press(key)
             (marked,) = [
-                line for line in stage.text("transcripts").splitlines() if line.startswith("▌")
+                line for line in stage.text("trajectories").splitlines() if line.startswith("▌")
             ]
             found.append(marked.strip("▌─ ").partition("≠")[0].strip())
         assert found == ["turn 3", "turn 4", "turn 3", "turn 2", "prompt"]
         await stage.press("G")
-        (expected,) = [ln for ln in stage.text("transcripts").splitlines() if "expected" in ln]
+        (expected,) = [ln for ln in stage.text("trajectories").splitlines() if "expected" in ln]
         assert expected.count("2493") == 2
 
 
 async def test_one_above_the_other_tells_what_is_the_same_once(tmp_path: Path) -> None:
     async with comparing(runs_screen(two_runs(tmp_path)), (80, 60)) as stage:
         await stage.press("enter", "g")
-        shown = stage.text("transcripts")
+        shown = stage.text("trajectories")
         assert shown.count("First the candles of one day.") == 1
         lines = [line[1:] for line in shown.splitlines()]
         ours = next(at for at, line in enumerate(lines) if "Three boxes fall" in line)
@@ -168,7 +168,7 @@ async def test_one_above_the_other_tells_what_is_the_same_once(tmp_path: Path) -
         values = [line for line in lines if line.endswith("│ a = 504")]
         assert [line[0] for line in values] == ["│", "┆"], "no colour is needed to tell A from B"
         await stage.press("v")
-        assert stage.text("transcripts").count("First the candles of") == 2
+        assert stage.text("trajectories").count("First the candles of") == 2
 
 
 @pytest.mark.parametrize("of_second", [False, True])
@@ -184,16 +184,16 @@ async def test_what_is_on_top_stays_so_where_the_sides_are_put_otherwise(
         (path / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     async with comparing(runs_screen(paths), (80, 24)) as stage:
         await stage.press("enter", "l", "l")
-        view, middle = stage.screen.transcripts, f"{'AB'[of_second]}200"
+        view, middle = stage.screen.trajectories, f"{'AB'[of_second]}200"
         (line,) = [n for n in range(view.count()) if middle in str(view.line(n))]
         view.jump(line)
         await stage.pilot.pause()
-        wanted = next(word for word in stage.text("transcripts").split() if len(word) == 4)
+        wanted = next(word for word in stage.text("trajectories").split() if len(word) == 4)
         for width in (120, 80, 140, 101, 99, 80):
             await stage.pilot.resize_terminal(width, 24)
             await stage.pilot.pause()
             await stage.pilot.pause()
-            assert wanted in stage.text("transcripts").splitlines()[0], width
+            assert wanted in stage.text("trajectories").splitlines()[0], width
         assert view.scroll_offset.y == line
 
 
@@ -203,7 +203,7 @@ async def test_a_blank_line_follows_a_turn_and_none_parts_words_from_their_calls
 ) -> None:
     async with comparing(runs_screen(two_runs(tmp_path)), size) as stage:
         await stage.press("enter", "g")
-        lines = [line.strip(" │▌") for line in stage.text("transcripts").splitlines()]
+        lines = [line.strip(" │▌") for line in stage.text("trajectories").splitlines()]
         said = next(at for at, line in enumerate(lines) if line.startswith("First the candles"))
         assert lines[said + 1].startswith("▸ multiply(a=14") and not lines[said + 2]
         assert lines[said + 3].startswith("── turn 2")
@@ -212,7 +212,7 @@ async def test_a_blank_line_follows_a_turn_and_none_parts_words_from_their_calls
 async def test_other_examples_and_rollouts_are_read_from_there(tmp_path: Path) -> None:
     async with comparing(runs_screen(two_runs(tmp_path))) as stage:
         await stage.press("enter", "right_square_bracket", "right_square_bracket")
-        assert "example 3 · 3 of 12 · ↓ broken" in stage.title("transcripts")
+        assert "example 3 · 3 of 12 · ↓ broken" in stage.title("trajectories")
         before = stage.text("heads")
         await stage.press("a", "b")
         after = stage.text("heads")
@@ -237,17 +237,17 @@ async def test_two_rollouts_of_one_group_are_read_the_same_way() -> None:
         names, facts = stage.text("heads").splitlines()
         assert "#2 of 4 rollouts" in names and "#1 of 4 rollouts" in names
         assert "✓ done" in facts and "✗ error" in facts
-        assert "2 of 4 turns differ" in stage.title("transcripts")
-        assert "≠ only in A" in stage.text("transcripts")
+        assert "2 of 4 turns differ" in stage.title("trajectories")
+        assert "≠ only in A" in stage.text("trajectories")
         await stage.press("b", "b")
-        assert "= both are the same" in stage.title("transcripts")
+        assert "= both are the same" in stage.title("trajectories")
         assert "#3 of 4 rollouts" in stage.text("heads")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_rollouts_of_two_examples_say_of_which(size: tuple[int, int]) -> None:
     async with comparing(CompareRollouts(*watched(), 1, 6), size) as stage:
-        assert "example 0 and example 1 ·" in stage.title("transcripts")
+        assert "example 0 and example 1 ·" in stage.title("trajectories")
         heads = stage.text("heads")
         assert "A  example 0  #1 of 4" in heads and "B  example 1  #2 of 4" in heads
 
@@ -279,7 +279,7 @@ async def test_what_has_no_room_below_a_name_stands_at_its_right(size: tuple[int
 
 async def test_a_rollout_that_is_not_finished_says_so() -> None:
     async with comparing(CompareRollouts(*watched(ended=False), 29, 30)) as stage:
-        assert "The rollout of B is not finished" in stage.text("transcripts")
+        assert "The rollout of B is not finished" in stage.text("trajectories")
 
 
 async def test_a_rollout_that_cannot_be_read_says_so(tmp_path: Path) -> None:
@@ -287,10 +287,10 @@ async def test_a_rollout_that_cannot_be_read_says_so(tmp_path: Path) -> None:
     async with comparing(runs_screen(paths)) as stage:
         (paths[1] / "results.jsonl").write_text("")
         await stage.press("enter")
-        assert "The rollout of B cannot be read back" in stage.text("transcripts")
+        assert "The rollout of B cannot be read back" in stage.text("trajectories")
 
 
-async def test_long_transcripts_are_laid_out_beside_the_loop(tmp_path: Path) -> None:
+async def test_long_trajectories_are_laid_out_beside_the_loop(tmp_path: Path) -> None:
     paths = [write_run(tmp_path, name, PASSES["A"][:1], each=1) for name in ("one", "two")]
     for path, word in zip(paths, ("first", "other"), strict=True):
         row = json.loads((path / "results.jsonl").read_text())
@@ -301,10 +301,10 @@ async def test_long_transcripts_are_laid_out_beside_the_loop(tmp_path: Path) -> 
         (path / "results.jsonl").write_text(json.dumps(row) + "\n")
     async with comparing(runs_screen(paths)) as stage:
         await stage.press("enter")
-        assert "1 of 1,000 turns differ" in stage.title("transcripts")
-        assert "turn 700  ≠ they part here" in stage.text("transcripts")
+        assert "1 of 1,000 turns differ" in stage.title("trajectories")
+        assert "turn 700  ≠ they part here" in stage.text("trajectories")
         await stage.press("G")
-        assert "ending" in stage.text("transcripts")
+        assert "ending" in stage.text("trajectories")
 
 
 def long_answers(tmp_path: Path, *parting: int) -> list[Path]:
@@ -328,7 +328,7 @@ async def test_the_line_in_which_two_long_answers_part_is_shown(tmp_path: Path) 
         await stage.press("enter")
         turns = [(1, 60), (2, 3), (3, 700), (4, 15), (3, 700), (2, 3), (1, 60)]
         for key, (turn, line) in zip("nnnNNNN", turns, strict=True):
-            lines = stage.text("transcripts").splitlines()
+            lines = stage.text("trajectories").splitlines()
             (parting,) = [one for one in lines if f"turn {turn} ours {line}" in one]
             assert f"turn {turn} theirs {line}" in parting.partition(" ≠ ")[2]
             assert (f"── turn {turn}" in "\n".join(lines)) == (line < 30)
@@ -336,7 +336,7 @@ async def test_the_line_in_which_two_long_answers_part_is_shown(tmp_path: Path) 
         assert "There is no other difference this way." in stage.text("keys")
     async with comparing(runs_screen(paths), (80, 24)) as stage:
         await stage.press("enter")
-        assert "\n▌≠   turn 1 ours 60" in stage.text("transcripts")
+        assert "\n▌≠   turn 1 ours 60" in stage.text("trajectories")
 
 
 @pytest.mark.parametrize("key", ["n", "l"])
@@ -348,24 +348,24 @@ async def test_what_parts_far_below_is_told_of_and_gone_to_from_the_head_of_its_
         async with comparing(runs_screen(paths), size) as stage:
             await stage.press("enter")
             told = "≠ at line 4,323 of the text"
-            lines = stage.text("transcripts").splitlines()
+            lines = stage.text("trajectories").splitlines()
             head = next(at for at, line in enumerate(lines) if "they part here" in line)
             assert told in lines[head + 1] and "l shows it" in lines[head + 1]
             assert lines[head].startswith("▌")
             await stage.press(key)
-            assert "turn 1 ours 4322" in stage.text("transcripts")
+            assert "turn 1 ours 4322" in stage.text("trajectories")
             await stage.press("l")
-            assert "turn 1 ours 4322" in stage.text("transcripts")
+            assert "turn 1 ours 4322" in stage.text("trajectories")
             await stage.press("n")
-            assert "turn 2 ours 15" in stage.text("transcripts")
+            assert "turn 2 ours 15" in stage.text("trajectories")
             await stage.press("N")
-            assert "turn 1 ours 4322" in stage.text("transcripts")
+            assert "turn 1 ours 4322" in stage.text("trajectories")
 
 
 async def test_a_head_unfolds_and_folds_the_first_message_of_its_turn(tmp_path: Path) -> None:
     async with comparing(runs_screen(long_answers(tmp_path, 15, 15))) as stage:
         await stage.press("enter", "h")
-        assert "turn 1 line 1" not in stage.text("transcripts")
+        assert "turn 1 line 1" not in stage.text("trajectories")
         await stage.press("enter")
-        assert "turn 1 line 1" in stage.text("transcripts")
-        assert "▌── turn 1" in stage.text("transcripts")
+        assert "turn 1 line 1" in stage.text("trajectories")
+        assert "▌── turn 1" in stage.text("trajectories")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tui_eval.events import Stage
-from tui_eval.fold.transcript import Entry, Rollout, ToolUse
+from tui_eval.fold.trajectory import Entry, Rollout, ToolUse
 from tui_eval.printable import printable
 from tui_eval.text.figures import (
     clock_text,
@@ -29,7 +29,7 @@ from tui_eval.tui.base.look.ink import Line, line_width
 from tui_eval.tui.base.look.wrap import shown_lines, wrap
 from tui_eval.tui.trajectory.parts import Part
 from tui_eval.tui.trajectory.piece import Piece, View
-from tui_eval.tui.trajectory.story import ending_piece
+from tui_eval.tui.trajectory.rendering import ending_piece
 
 
 def words(lines: tuple[Line, ...]) -> list[str]:

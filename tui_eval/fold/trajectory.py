@@ -1,4 +1,4 @@
-"""One rollout's story, from its events while it runs and from its row once it is saved."""
+"""One rollout's trajectory, from its events while it runs and from its row once it is saved."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scripted_run import NOW, SELECTED, ScriptedFeed, all_events, finished, saved_row, saved_rows
-from scripted_story import long_feed, rich_feed
+from scripted_trajectory import long_feed, rich_feed
 from staging import Stage, over, running, staged_app
 
 from tui_eval import events as ev
@@ -23,18 +23,18 @@ from tui_eval.tui.trajectory.piece import USUAL, Block, lay_out
 
 
 def foot(stage: Stage) -> str:
-    return stage.text(stage.live.story).splitlines()[-1].strip()
+    return stage.text(stage.live.trajectory).splitlines()[-1].strip()
 
 
 async def find_in(stage: Stage, typed: str) -> None:
     await stage.press("slash", *typed, "enter")
-    await stage.until(lambda: not stage.live.story.search.is_busy)
+    await stage.until(lambda: not stage.live.trajectory.search.is_busy)
     await stage.pilot.pause()
 
 
 async def rich(stage: Stage) -> None:
     await stage.press("j", "2", "g")
-    await stage.until(lambda: "picture" in stage.text(stage.live.story))
+    await stage.until(lambda: "picture" in stage.text(stage.live.trajectory))
 
 
 async def test_words_are_found_in_any_case_counted_and_gone_through_around_the_end() -> None:
@@ -50,7 +50,7 @@ async def test_words_are_found_in_any_case_counted_and_gone_through_around_the_e
 
 async def test_what_a_running_rollout_says_later_is_found_as_well_and_the_place_stays() -> None:
     async with staged_app(running()) as stage:
-        await stage.until(lambda: stage.live.story.count() > 20)
+        await stage.until(lambda: stage.live.trajectory.count() > 20)
         await stage.press("2")
         await find_in(stage, "zebra")
         assert "nothing found" in foot(stage)
@@ -66,15 +66,15 @@ async def test_what_a_running_rollout_says_later_is_found_as_well_and_the_place_
 
 async def test_the_place_in_a_search_stays_when_a_rollout_finishes_and_is_read_from_disk() -> None:
     async with staged_app(running()) as stage:
-        await stage.until(lambda: stage.live.story.count() > 20)
+        await stage.until(lambda: stage.live.trajectory.count() > 20)
         await stage.press("2")
         await find_in(stage, "multiply")
         await stage.press("g", "n", "n")
         before = foot(stage)
         assert int(before.split()[1].partition("/")[0]) > 1
         await stage.tell(finished(SELECTED))
-        await stage.until(lambda: stage.live.story.rollout.finished)
-        await stage.until(lambda: not stage.live.story.search.is_busy)
+        await stage.until(lambda: stage.live.trajectory.rollout.finished)
+        await stage.until(lambda: not stage.live.trajectory.search.is_busy)
         assert foot(stage) == before
 
 
@@ -104,17 +104,17 @@ async def test_the_next_search_begins_empty_and_the_one_before_it_holds_until_th
 async def test_a_match_in_a_folded_tool_call_unfolds_it() -> None:
     async with staged_app(rich_feed()) as stage:
         await rich(stage)
-        assert '"title": "Boxes of 36"' not in stage.text(stage.live.story)
+        assert '"title": "Boxes of 36"' not in stage.text(stage.live.trajectory)
         await find_in(stage, "boxes of 36")
-        assert '"title": "Boxes of 36"' in stage.text(stage.live.story)
+        assert '"title": "Boxes of 36"' in stage.text(stage.live.trajectory)
 
 
 async def test_a_folded_tool_call_is_lit_where_something_is_found_in_it() -> None:
     async with staged_app(rich_feed(), size=(200, 60)) as stage:
         await rich(stage)
         await find_in(stage, "candles")
-        story = stage.live.story
-        lines = [story.line(at) for at in range(story.count())]
+        trajectory = stage.live.trajectory
+        lines = [trajectory.line(at) for at in range(trajectory.count())]
         lit = ["".join(text for text, ink in line if ink == "match") for line in lines]
         assert any(text.startswith('(query="candles per box"') for text in lit)
 
@@ -128,11 +128,11 @@ async def test_a_match_below_what_is_shown_of_a_long_text_is_shown() -> None:
         for n in (412, 80_123):
             await find_in(stage, f"line {n}")
             await stage.press("n") if n == 412 else None
-            assert f"line {n}" in stage.text(stage.live.story)
-            assert stage.live.story.count() < 20_000
+            assert f"line {n}" in stage.text(stage.live.trajectory)
+            assert stage.live.trajectory.count() < 20_000
             await stage.press("escape")
         await stage.press("enter")
-        await stage.until(lambda: "line 80123" not in stage.text(stage.live.story))
+        await stage.until(lambda: "line 80123" not in stage.text(stage.live.trajectory))
 
 
 async def test_escape_clears_what_was_found_and_then_goes_back_to_the_list() -> None:
@@ -141,7 +141,7 @@ async def test_escape_clears_what_was_found_and_then_goes_back_to_the_list() -> 
         await find_in(stage, "candles")
         await stage.press("escape")
         assert "candles  " not in foot(stage)
-        assert stage.live.focused is stage.live.story
+        assert stage.live.focused is stage.live.trajectory
         await stage.press("escape")
         await stage.until(lambda: stage.live.focused is stage.live.rollouts)
 
@@ -154,7 +154,7 @@ async def test_keys_that_are_typed_do_nothing_else() -> None:
         await stage.press("backspace", "ctrl+u", *"ab cd", "ctrl+w")
         assert foot(stage).startswith("/ab")
         await stage.press("escape")
-        assert not stage.live.story.search.is_on
+        assert not stage.live.trajectory.search.is_on
 
 
 async def test_an_expression_that_is_none_says_why() -> None:
@@ -188,7 +188,7 @@ async def test_an_expression_that_takes_forever_is_given_up_and_the_screen_lives
     async with staged_app(feed) as stage:
         await stage.press("2", "g", "slash", *"/(a+)+$/", "enter")
         turns = 0
-        while stage.live.story.search.is_busy:
+        while stage.live.trajectory.search.is_busy:
             await asyncio.sleep(0.005)
             turns += 1
         await stage.pilot.pause()
@@ -199,10 +199,12 @@ async def test_an_expression_that_takes_forever_is_given_up_and_the_screen_lives
 async def test_jumps_go_by_tool_call_and_by_what_went_wrong() -> None:
     async with staged_app(over(), size=(120, 60)) as stage:
         await stage.press("j", "2", "g")
-        story = stage.live.story
+        trajectory = stage.live.trajectory
 
         def here() -> str:
-            return "".join(text for text, _ in story.line(story._layout.starts[story.cursor]))
+            return "".join(
+                text for text, _ in trajectory.line(trajectory._layout.starts[trajectory.cursor])
+            )
 
         calls = []
         for _ in range(3):
@@ -211,9 +213,9 @@ async def test_jumps_go_by_tool_call_and_by_what_went_wrong() -> None:
         assert calls == ["multiply", "multiply", "multiply"]
         await stage.press("left_parenthesis", "g", "w")
         assert "✗" in here() and "divide" in here()
-        at = story.cursor
+        at = trajectory.cursor
         await stage.press("w")
-        assert story.cursor == at
+        assert trajectory.cursor == at
         await stage.press("g", "right_curly_bracket")
         assert "turn 1" in here()
 
@@ -223,24 +225,26 @@ async def test_a_long_story_is_laid_out_on_sight_and_keeps_its_place(
 ) -> None:
     monkeypatch.setattr(trajectory_view, "CALM_S", 60.0)
     async with staged_app(long_feed(1_000, 2_000_000)) as stage:
-        story = stage.live.story
-        assert not story._layout.is_exact
+        trajectory = stage.live.trajectory
+        assert not trajectory._layout.is_exact
         await stage.press("2", "g")
         await stage.press("G")
         await stage.press("ctrl+u")
-        first = stage.text(story).splitlines()[1]
+        first = stage.text(trajectory).splitlines()[1]
         monkeypatch.setattr(trajectory_view, "SLICE_S", 60.0)
-        story._measure()
-        assert not story._layout.is_exact, "what is not seen is laid out while somebody scrolls"
-        story._calm_from = 0.0
-        story._measure()
-        assert story._layout.is_exact
+        trajectory._measure()
+        assert not trajectory._layout.is_exact, (
+            "what is not seen is laid out while somebody scrolls"
+        )
+        trajectory._calm_from = 0.0
+        trajectory._measure()
+        assert trajectory._layout.is_exact
         await stage.pilot.pause()
-        assert stage.text(story).splitlines()[1] == first
-        starts = story._layout.starts
+        assert stage.text(trajectory).splitlines()[1] == first
+        starts = trajectory._layout.starts
         assert starts[-1] == sum(
-            len(story._layout.piece(at).lines) + part.gap
-            for at, part in enumerate(story._layout.parts)
+            len(trajectory._layout.piece(at).lines) + part.gap
+            for at, part in enumerate(trajectory._layout.parts)
         )
 
 

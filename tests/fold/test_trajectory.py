@@ -1,4 +1,4 @@
-"""A rollout's story: live and saved, whole and broken."""
+"""A rollout's trajectory: live and saved, whole and broken."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui_eval.events import MessagesAdded, ToolFinished
-from tui_eval.fold.transcript import Entry, Rollout, content_text, from_row
+from tui_eval.fold.trajectory import Entry, Rollout, content_text, from_row
 
 CALL = {"id": "call_9", "name": "add_one", "arguments": '{"x": 41}'}
 RESULT = {"role": "tool", "tool_call_id": "call_9", "content": "42"}
