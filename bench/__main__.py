@@ -31,7 +31,7 @@ MEASUREMENTS = (
     "filtering",
     "comparison",
     "opening",
-    "long_story",
+    "long_trajectory",
     "rollout_list",
     "large_run",
     "interval_coverage",

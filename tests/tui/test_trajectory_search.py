@@ -220,7 +220,7 @@ async def test_jumps_go_by_tool_call_and_by_what_went_wrong() -> None:
         assert "turn 1" in here()
 
 
-async def test_a_long_story_is_laid_out_on_sight_and_keeps_its_place(
+async def test_a_long_trajectory_is_laid_out_on_sight_and_keeps_its_place(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(trajectory_view, "CALM_S", 60.0)
