@@ -87,7 +87,7 @@ def test_links_lead_somewhere() -> None:
                 assert (document.parent / target).exists(), f"{document.name}: {target}"
 
 
-def test_the_house_in_contributing_is_the_house() -> None:
+def test_every_folder_is_in_the_guide_for_contributors() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text()
     for folder in (ROOT / "tui_eval").iterdir():
         if folder.is_dir() and (folder / "__init__.py").exists():
