@@ -1,25 +1,61 @@
-"""The errors that can happen to a rollout, the refusal of a plan, and what is reported beside it.
+"""Every class of error of this program, the refusal of a plan, and what is reported beside it.
 
-Error                               environment
-├── ModelError                      endpoint
-│   ├── InvalidModelResponseError
-│   │   └── EmptyModelResponseError
-│   └── PromptRefusedError          model
-├── OverlongPromptError             model
-├── ToolError                       tool
-│   ├── ToolParseError
-│   └── ToolCallError
-├── InfraError                      environment
-│   ├── RolloutTimeoutError         of what was in progress
-│   ├── TunnelError                 sandbox
-│   └── SandboxError                sandbox
-│       └── BrowserSandboxError
-├── CancelledByUserError            engine
-└── ScoringError                    scoring
-    └── JudgeError                  judge
+The first column is what failed (see `error_classes`), so that a failure of the plumbing is never
+taken for one of the model. The second is where the error comes from; `authors` raise it themselves.
 
-The word beside each is its class, see `error_classes`: what failed, so that a failure of the
-plumbing is never taken for one of the model.
+Error                               environment   recorded on a rollout, with its causes
+├── ModelError                      endpoint      clients/base.py
+│   ├── InvalidModelResponseError   endpoint      clients/wire/failed_answers.py
+│   │   └── EmptyModelResponseError endpoint      clients/wire/chat_translation.py
+│   └── PromptRefusedError          model         clients/refused_prompts.py
+├── OverlongPromptError             model         clients/refused_prompts.py
+├── ToolError                       tool          authors
+│   ├── ToolParseError              tool          environments/tool_env.py
+│   ├── ToolCallError               tool          environments/tool_env.py
+│   └── MCPToolError                tool          environments/adapters/mcp_sdk.py
+├── InfraError                      environment   environments/one_rollout.py
+│   ├── RolloutTimeoutError         environment   engine/limits/deadline.py: of what was in progress
+│   ├── MCPServerError              environment   environments/adapters/mcp_connection.py
+│   ├── TunnelError                 sandbox       authors
+│   └── SandboxError                sandbox       environments/adapters/openenv_server.py
+│       └── BrowserSandboxError     sandbox       authors
+├── AgentError                      environment   compat/osmosis/environment.py
+├── CancelledByUserError            engine        engine/execution/rollout_observer.py
+└── ScoringError                    scoring       rubrics/scored_state.py
+    └── JudgeError                  judge         rubrics/judge_call.py
+
+RefusedError                        exit code 2   what was requested cannot be run; config/, engine/
+├── UnwritableError                 exit code 1   runs/export/writing.py
+├── ConditionError                  exit code 2   fold/condition_parser.py
+└── FilterError                     exit code 2   fold/filter_parser.py
+
+Raised by an environment's or a tool's machinery, and recorded as any exception of its code is:
+
+MissingKeyError                                   environments/keys.py
+UnknownToolError                                  environments/tool_env.py
+TooManyLeftBehindError                            plain_calls/threads.py
+NeedsMainThreadError                              plain_calls/main_thread.py
+OsmosisRolloutError                               authors
+├── OsmosisTransportError                         authors
+├── OsmosisTimeoutError                           authors
+├── OsmosisServerError                            authors
+├── OsmosisValidationError                        authors
+├── AgentLoopNotFoundError                        authors
+└── ToolExecutionError                            authors
+    └── ToolArgumentError                         compat/osmosis/tools.py
+
+Caught by whoever calls, never recorded:
+
+ReportedError                                     clients/wire/failed_answers.py
+InvalidActionError                                environments/adapters/openenv_session.py
+GivenUp                                           plain_calls/threads.py
+LockHeldError                                     runs/lock.py
+BrokenIndexError                                  runs/row_index.py
+PatternTooSlowError                               fold/patterns.py
+NothingMeasuredError                              fold/pilot.py
+TooSlowError                                      tui/trajectory/finding.py
+NoProgramError                                    tui/copying/elsewhere.py
+BadRequestError                                   demo/chat_request.py
 """
 
 from __future__ import annotations
