@@ -54,7 +54,7 @@ from tui_eval.tui.compare.rollouts_screen import CompareRollouts
 from tui_eval.tui.compare.screen import CompareRuns
 from tui_eval.tui.home.pick_lists import ASKING
 from tui_eval.tui.home_app import HomeApp
-from tui_eval.tui.run.rollouts.notebook import Notebook
+from tui_eval.tui.run.annotations import Notebook
 from tui_eval.tui.run.session import RunSession
 from tui_eval.tui.screen_app import ScreenApp
 from tui_eval.tui.suite.screen import SuiteScreen

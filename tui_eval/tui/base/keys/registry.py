@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui_eval.tui.base.keys import app_commands
-from tui_eval.tui.base.keys.command import Command, Scope
+from tui_eval.tui.base.keys.command import LEAVE, Command, Scope
 from tui_eval.tui.compare import commands as compare
 from tui_eval.tui.compare import rollouts_commands as trajectories
 from tui_eval.tui.form import commands as form
@@ -16,6 +15,16 @@ from tui_eval.tui.suite import commands as suite
 if TYPE_CHECKING:
     from textual.binding import BindingType
 
+
+EVERYWHERE = (
+    Command("ctrl+c", "interrupt", "app", LEAVE, "Ask how to leave; twice: stop it"),
+    Command("ctrl+q", "quit", "app", LEAVE, "Stop and quit at once"),
+    Command(
+        "ctrl+z", "suspend_process", "app", LEAVE, "To the shell; fg comes back", name="suspend",
+    ),
+)  # fmt: skip
+
+
 COMMANDS: tuple[Command, ...] = (
     *run.COMMANDS,
     *suite.COMMANDS,
@@ -23,7 +32,7 @@ COMMANDS: tuple[Command, ...] = (
     *compare.COMMANDS,
     *trajectories.COMMANDS,
     *home.COMMANDS,
-    *app_commands.COMMANDS,
+    *EVERYWHERE,
 )
 APART: frozenset[Scope] = frozenset(
     command.scope for one in (form, compare, trajectories, home) for command in one.COMMANDS
