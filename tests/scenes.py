@@ -214,11 +214,11 @@ def writing() -> TuiEvalApp:
     return app_of(writing_feed())
 
 
-def home(desk: Callable[[], FormBackend]) -> Callable[[], TuiEvalApp]:
+def home(backend: Callable[[], FormBackend]) -> Callable[[], TuiEvalApp]:
     def make() -> TuiEvalApp:
         pin_time_zone()
         hooks = {"compare": lambda paths: Screen(), "configure": lambda env_id: Screen()}
-        app = HomeApp(desk(), now=lambda: NOW, **hooks)
+        app = HomeApp(backend(), now=lambda: NOW, **hooks)
         app.home.header.folder = "~/evals/monday"
         return app
 
@@ -365,7 +365,9 @@ def _has_all(app: Any) -> bool:
     if isinstance(app, HomeApp) and not app.watches:
         home = app.home
         return (
-            home.polling.looked and home.runs.told and ASKING not in home.endpoints.answers.values()
+            home.polling.looked
+            and home.runs.is_loaded
+            and ASKING not in home.endpoints.answers.values()
         )
     if isinstance(app, ScreenApp):
         if isinstance(getattr(app.first, "reading", None), Stuck):

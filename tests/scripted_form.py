@@ -88,7 +88,7 @@ ENDPOINTS = [
 ]  # fmt: skip
 
 
-class ScriptedDesk:
+class ScriptedBackend:
     """Knows one environment and two endpoints; remembers what it was asked for."""
 
     def __init__(self, plan: Mapping[str, Any] = PLAN) -> None:
@@ -158,12 +158,14 @@ class FormApp(TuiEvalApp):
 
 def form_app(
     draft: Draft | None = None,
-    desk: ScriptedDesk | None = None,
+    backend: ScriptedBackend | None = None,
     preferences: Preferences | None = None,
     refused: Sequence[Fault] = (),
 ) -> FormApp:
     """The app with a form first, which an engine may have refused before."""
-    form = ConfigureScreen(desk or ScriptedDesk(), draft or Draft(), lambda: NOW, refused=refused)
+    form = ConfigureScreen(
+        backend or ScriptedBackend(), draft or Draft(), lambda: NOW, refused=refused
+    )
     return FormApp(form, preferences)
 
 
@@ -204,7 +206,7 @@ SEVERAL: dict[str, Any] = {
 
 
 def monday() -> FormApp:
-    return form_app(Draft(MONDAY, Path("monday.toml")), ScriptedDesk(SEVERAL))
+    return form_app(Draft(MONDAY, Path("monday.toml")), ScriptedBackend(SEVERAL))
 
 
 def ready() -> FormApp:

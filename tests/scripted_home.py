@@ -1,4 +1,4 @@
-"""A desk as a script: what home is told, and what it asked for."""
+"""A backend as a script: what home is told, and what it asked for."""
 
 from __future__ import annotations
 

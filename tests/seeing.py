@@ -75,7 +75,7 @@ def is_at_rest(app: Any) -> bool:
     if form is not None and form in app.screen_stack:
         return bool(form.is_settled)
     if isinstance(app, HomeApp) and not app.watches:
-        return app.home.polling.looked and app.home.runs.told
+        return app.home.polling.looked and app.home.runs.is_loaded
     if not hasattr(app, "live_screen"):
         return True
     live, feed = app.live_screen, app.feed

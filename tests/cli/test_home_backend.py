@@ -81,16 +81,16 @@ def test_endpoints_tell_whether_their_key_is_there_and_never_what_it_is(
 
 
 def test_a_registry_that_is_made_changed_or_gone_is_told(here: Path) -> None:
-    desk = LocalHomeBackend()
-    desk.endpoints()
-    assert not desk.have_endpoints_changed()
+    backend = LocalHomeBackend()
+    backend.endpoints()
+    assert not backend.have_endpoints_changed()
     write_registry(here)
     path = here / "configs/endpoints.toml"
     for change in (lambda: None, lambda: os.utime(path, (1, 1)), path.unlink):
         change()
-        assert desk.have_endpoints_changed()
-        desk.endpoints()
-        assert not desk.have_endpoints_changed()
+        assert backend.have_endpoints_changed()
+        backend.endpoints()
+        assert not backend.have_endpoints_changed()
 
 
 def test_the_list_of_endpoints_tells_what_each_is_and_costs(
@@ -130,10 +130,10 @@ def test_the_key_that_prime_keeps_itself_counts(
 
 
 def test_asking_an_endpoint_connects_and_sends_nothing(fault_server: FaultServer) -> None:
-    desk = LocalHomeBackend()
-    assert desk.unreachable(f"{fault_server.url}/v1") == ""
+    backend = LocalHomeBackend()
+    assert backend.unreachable(f"{fault_server.url}/v1") == ""
     assert fault_server.requests == []
-    assert "nothing listens on port 1" in desk.unreachable("http://127.0.0.1:1/v1")
+    assert "nothing listens on port 1" in backend.unreachable("http://127.0.0.1:1/v1")
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ from tui_eval.tui.home_app import HomeApp
 async def main():
     app = HomeApp(LocalHomeBackend())
     async with app.run_test() as pilot:
-        while not (app.home.polling.looked and app.home.runs.told):
+        while not (app.home.polling.looked and app.home.runs.is_loaded):
             await pilot.pause(0.02)
 
 asyncio.run(main())
@@ -188,8 +188,8 @@ def test_what_is_not_set_is_as_in_the_run_that_a_form_goes_on_with(here: Path) -
     (run / "results.jsonl").touch()
     plan = RunPlan(env_id="reverse-text", alias="m", model="m", base_url="embedded:demo")
     (run / "run.toml").write_text(plan_to_toml(plan))
-    desk, raw = EngineFormBackend(), {"resume": str(run)}
-    assert desk.check({"env_id": "reverse-text", "raw": {}}), "of the model there is no endpoint"
-    assert desk.check({"env_id": "reverse-text", "raw": raw}) == []
-    assert desk.check({"env_id": "reverse-text", "raw": raw | {"model": "none-of-that"}})
-    assert desk.check({"env_id": "reverse-text", "raw": {"resume": "gone"}})
+    backend, raw = EngineFormBackend(), {"resume": str(run)}
+    assert backend.check({"env_id": "reverse-text", "raw": {}}), "of the model there is no endpoint"
+    assert backend.check({"env_id": "reverse-text", "raw": raw}) == []
+    assert backend.check({"env_id": "reverse-text", "raw": raw | {"model": "none-of-that"}})
+    assert backend.check({"env_id": "reverse-text", "raw": {"resume": "gone"}})

@@ -111,7 +111,7 @@ async def test_the_screen_tells_how_each_evaluation_ended(file: Path) -> None:
 async def test_where_all_of_it_is_whole_it_has_finished(file: Path) -> None:
     for place in range(len(TEMPERATURES)):
         saved(file, place, f"run{place}", 4, "finished")
-    told = await all_told(file)
+    told = await expected(file)
     assert isinstance(told[-1], ev.RunFinished)
     assert (told[-1].status, told[-1].at) == ("finished", NOW)
 
@@ -122,13 +122,13 @@ async def test_a_run_that_cannot_be_read_is_told_with_the_others(file: Path) -> 
     planned = find_saved(file)
     broken.results.unlink()
     broken.results.mkdir()
-    _, first, second, _ = await all_told(file, planned)
+    _, first, second, _ = await expected(file, planned)
     assert isinstance(first, ev.EvaluationMoved) and first.status == "finished"
     assert isinstance(second, ev.EvaluationMoved) and second.status == "failed"
     assert second.text.startswith("this run cannot be read: ")
 
 
-async def all_told(file: Path, planned: list[Planned] | None = None) -> list[ev.Event]:
+async def expected(file: Path, planned: list[Planned] | None = None) -> list[ev.Event]:
     feed, told = SavedSuite(file, planned or find_saved(file)), list[ev.Event]()
     await feed.start()
     while not told or not isinstance(told[-1], ev.RunFinished):

@@ -1,4 +1,4 @@
-"""The home screen on a scripted desk, with what a test wants to press and to look at."""
+"""The home screen on a scripted backend, with what a test wants to press and to look at."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tui_eval.tui.home_app import HomeApp
 class HomeStage(Watching):
     """Home with what a test wants to press and to look at."""
 
-    def __init__(self, desk: FormBackend) -> None:
-        self.desk = desk
+    def __init__(self, backend: FormBackend) -> None:
+        self.backend = backend
         self.compared: list[list[Path]] = []
         self.configured: list[str] = []
         self.started: list[dict[str, Any]] = []
         self.form: Screen[Any] = Screen()
         self.app = HomeApp(
-            desk,
+            backend,
             now=lambda: NOW,
             compare=self._compare,
             configure=self._configure,
@@ -46,12 +46,12 @@ class HomeStage(Watching):
 
     def _start(self, request: dict[str, Any]) -> ScriptedFeed:
         self.started.append(request)
-        return ScriptedFeed(self.desk.refusal or all_events(), live=False)
+        return ScriptedFeed(self.backend.refusal or all_events(), live=False)
 
     @property
     def wanted(self) -> tuple[str, str]:
-        """What the desk was asked for last; endpoints are asked for at any moment."""
-        return [one for one in self.desk.asked if one[0] != "reach"][-1]
+        """What the backend was asked for last; endpoints are asked for at any moment."""
+        return [one for one in self.backend.asked if one[0] != "reach"][-1]
 
     @property
     def list(self) -> str:
@@ -93,12 +93,12 @@ class HomeStage(Watching):
 
 @asynccontextmanager
 async def at_home(
-    desk: FormBackend | None = None, size: tuple[int, int] = (120, 40)
+    backend: FormBackend | None = None, size: tuple[int, int] = (120, 40)
 ) -> AsyncIterator[HomeStage]:
     pin_time_zone()
-    stage = HomeStage(desk or FormBackend(several_runs()))
+    stage = HomeStage(backend or FormBackend(several_runs()))
     async with stage.app.run_test(size=size) as stage.pilot:
         await stage.until(
-            lambda: stage.home.polling.looked and stage.home.runs.told and is_drawn(stage.app)
+            lambda: stage.home.polling.looked and stage.home.runs.is_loaded and is_drawn(stage.app)
         )
         yield stage

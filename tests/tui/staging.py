@@ -57,7 +57,7 @@ class Stage(Watching):
         """The lines of a suite's list that can be seen, without its head and the mark."""
         return [line[1:] for line in self.text(self.live.evaluations).splitlines()[1:]]
 
-    async def tell(self, *events: ev.Event) -> None:
+    async def publish(self, *events: ev.Event) -> None:
         self.feed.events += events
         await self.until(lambda: not self.feed.events)
         await self.pilot.pause()

@@ -5,21 +5,21 @@ from __future__ import annotations
 from home_staging import HomeStage, at_home
 
 
-def keys_told(stage: HomeStage) -> list[str]:
+def key_hints(stage: HomeStage) -> list[str]:
     """What has the colour of keys in the second line."""
     return [text for text, ink in stage.home.about.line(1) if ink == "key"]
 
 
 async def test_keys_look_like_keys_in_what_is_told_of_the_selected() -> None:
     async with at_home() as stage:
-        assert keys_told(stage) == ["enter", "q", "^c"]
+        assert key_hints(stage) == ["enter", "q", "^c"]
         for name, keys in (("9e8d7c6b", ["enter", "r"]), ("77aa01ff", ["enter", "w"])):
             await stage.select(name)
-            assert keys_told(stage) == keys
+            assert key_hints(stage) == keys
         await stage.press("2")
-        assert keys_told(stage) == ["enter"]
+        assert key_hints(stage) == ["enter"]
         await stage.press("3")
-        assert keys_told(stage) == ["enter"]
+        assert key_hints(stage) == ["enter"]
 
 
 async def test_both_lines_tell_something_while_a_filter_is_typed() -> None:

@@ -29,7 +29,7 @@ async def test_where_there_are_no_runs_a_click_does_what_is_told() -> None:
     async with at_home(FormBackend(), (80, 24)) as stage:
         await stage.click_on("watch the demo")
         await stage.watching()
-        assert ("demo", "") in stage.desk.asked
+        assert ("demo", "") in stage.backend.asked
 
 
 async def test_what_is_told_of_a_run_is_done_by_a_click() -> None:

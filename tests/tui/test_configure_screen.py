@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from form_staging import staged
-from scripted_form import MONDAY, SEVERAL, ScriptedDesk, draft_of, form_app, ready
+from scripted_form import MONDAY, SEVERAL, ScriptedBackend, draft_of, form_app, ready
 from scripted_run import ScriptedFeed
 from seeing import seen
 from textual.widgets import TextArea
@@ -54,7 +54,7 @@ async def test_an_unknown_environment_is_told_at_its_field() -> None:
 
 
 async def test_a_fault_is_whole_or_says_that_it_is_not() -> None:
-    class Lost(ScriptedDesk):
+    class Lost(ScriptedBackend):
         words = 30
 
         async def describe(self, *_: object, **__: object) -> dict[str, Any]:
@@ -86,24 +86,24 @@ async def test_toml_and_command_line_follow_what_is_typed() -> None:
 
 
 async def test_what_it_will_do_is_asked_anew_when_the_form_changes() -> None:
-    desk = ScriptedDesk()
-    async with staged(form_app(draft_of(env_id="reverse-text", model="demo"), desk)) as stage:
+    backend = ScriptedBackend()
+    async with staged(form_app(draft_of(env_id="reverse-text", model="demo"), backend)) as stage:
         assert "50 examples × 3 = 150 rollouts" in stage.text(stage.screen.top)
         assert "$0.0433" in stage.text(stage.screen.does)
-        before = len(desk.estimated)
+        before = len(backend.estimated)
         await stage.to("num_examples")
         await stage.press("7")
         await stage.settled()
-        assert desk.estimated[before:] == [
+        assert backend.estimated[before:] == [
             {"env_id": "reverse-text", "raw": {"model": "demo", "num_examples": "7"}}
         ]
 
 
 async def test_nothing_is_estimated_of_a_form_with_a_fault() -> None:
-    desk = ScriptedDesk()
-    async with staged(form_app(draft_of(env_id="reverse-text", model="dem"), desk)) as stage:
+    backend = ScriptedBackend()
+    async with staged(form_app(draft_of(env_id="reverse-text", model="dem"), backend)) as stage:
         assert "Fix first: model" in stage.text(stage.screen.does)
-    assert not desk.estimated
+    assert not backend.estimated
 
 
 async def test_a_run_starts_with_exactly_the_request_of_the_form() -> None:
@@ -159,7 +159,7 @@ async def test_one_change_of_a_loaded_file_leaves_the_rest_as_it_was(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("monday.toml").write_text(MONDAY)
-    async with staged(form_app(desk=ScriptedDesk(SEVERAL))) as stage:
+    async with staged(form_app(backend=ScriptedBackend(SEVERAL))) as stage:
         await stage.press("ctrl+o")
         await stage.picker()
         await stage.press("enter")
@@ -176,7 +176,7 @@ async def test_one_change_of_a_loaded_file_leaves_the_rest_as_it_was(
 
 
 async def test_another_table_of_a_file_is_edited() -> None:
-    app = form_app(Draft(MONDAY, Path("monday.toml")), ScriptedDesk(SEVERAL))
+    app = form_app(Draft(MONDAY, Path("monday.toml")), ScriptedBackend(SEVERAL))
     async with staged(app) as stage:
         await stage.press("f5")
         await stage.picker()
@@ -189,7 +189,7 @@ async def test_another_table_of_a_file_is_edited() -> None:
 
 
 async def test_nothing_that_was_typed_is_lost_by_way_of_another_table() -> None:
-    app = form_app(Draft(MONDAY, Path("monday.toml")), ScriptedDesk(SEVERAL))
+    app = form_app(Draft(MONDAY, Path("monday.toml")), ScriptedBackend(SEVERAL))
     async with staged(app) as stage:
         await stage.to("num_examples")
         await stage.press("0")
@@ -210,7 +210,7 @@ async def test_a_file_that_somebody_else_changed_meanwhile_is_not_replaced_unawa
     monkeypatch.chdir(tmp_path)
     file = Path("monday.toml")
     file.write_text(MONDAY)
-    app = form_app(Draft.load(file), ScriptedDesk(SEVERAL))
+    app = form_app(Draft.load(file), ScriptedBackend(SEVERAL))
     async with staged(app) as stage:
         await stage.to("num_examples")
         await stage.press("0", "ctrl+w")
@@ -225,7 +225,7 @@ async def test_a_file_that_somebody_else_changed_meanwhile_is_not_replaced_unawa
 
 
 async def test_a_changed_file_of_several_runs_as_it_is_shown() -> None:
-    app = form_app(Draft(MONDAY, Path("monday.toml")), ScriptedDesk(SEVERAL))
+    app = form_app(Draft(MONDAY, Path("monday.toml")), ScriptedBackend(SEVERAL))
     async with staged(app) as stage:
         await stage.to("num_examples")
         await stage.press("0")
@@ -308,7 +308,7 @@ async def test_a_click_into_the_text_of_a_field_puts_the_caret_there() -> None:
         assert stage.screen.draft.form.text("name") == "ab-cdef"
 
 
-class HeldDesk(ScriptedDesk):
+class HeldDesk(ScriptedBackend):
     """Whose engine answers when it may."""
 
     def __init__(self) -> None:
@@ -323,17 +323,17 @@ class HeldDesk(ScriptedDesk):
 
 
 async def test_who_scrolled_away_is_left_there_when_the_engine_answers() -> None:
-    desk = HeldDesk()
+    backend = HeldDesk()
     draft = draft_of(env_id="reverse-text", model="demo")
-    async with staged(form_app(draft, desk), size=(120, 24)) as stage:
-        fields, asked = stage.screen.fields, len(desk.estimated)
-        desk.may_answer.clear()
+    async with staged(form_app(draft, backend), size=(120, 24)) as stage:
+        fields, asked = stage.screen.fields, len(backend.estimated)
+        backend.may_answer.clear()
         await stage.to("name")
         await stage.press("3")
-        await stage.until(lambda: len(desk.estimated) > asked)
+        await stage.until(lambda: len(backend.estimated) > asked)
         assert fields.scroll_offset.y > 0
         fields.scroll_lines(-100)
-        desk.may_answer.set()
+        backend.may_answer.set()
         await stage.settled()
         await stage.pilot.pause()
         assert fields.scroll_offset.y == 0
@@ -432,13 +432,13 @@ async def test_the_key_that_copies_a_pane_is_told_where_that_pane_stands() -> No
 
 async def test_what_people_wrote_cannot_steer_the_terminal() -> None:
     evil = "x\x1b]52;c;eA==\x07\x9b31m[/red]"
-    desk = ScriptedDesk({**SEVERAL, "notices": [{"text": evil, "level": "warning"}]})
+    backend = ScriptedBackend({**SEVERAL, "notices": [{"text": evil, "level": "warning"}]})
 
     async def describe(env_id: str, folder: str, *, no_alias: bool) -> Mapping[str, Any]:
         return {"status": "refused", "faults": [{"where": evil, "what": evil, "hint": evil}]}
 
-    desk.describe = describe  # type: ignore[method-assign,assignment]
-    async with staged(form_app(draft_of(env_id="evil", model=evil, name=evil), desk)) as stage:
+    backend.describe = describe  # type: ignore[method-assign,assignment]
+    async with staged(form_app(draft_of(env_id="evil", model=evil, name=evil), backend)) as stage:
         for _ in stage.screen.panes:
             svg = stage.app.export_screenshot()
             assert "\x1b" not in svg and "\x9b" not in svg

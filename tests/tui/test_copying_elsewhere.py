@@ -67,7 +67,7 @@ async def test_home_copies_path_and_command_and_exports_a_run(here: Path) -> Non
     run = run_on_disk(here / "sums--tiny" / "0a1b")
     one = replace(found_run("sums"), run=run, done=4)
     app = HomeApp(FormBackend([one]), now=lambda: NOW)
-    async with shown(app, lambda: app.home.polling.looked and app.home.runs.told) as stage:
+    async with shown(app, lambda: app.home.polling.looked and app.home.runs.is_loaded) as stage:
         assert await stage.copied("y", "p") == str(run.path)
         assert await stage.copied("y", "r") == "tui-eval run sums -m tiny -n 2 -r 2"
         await stage.pilot.press("x", "enter")

@@ -111,7 +111,7 @@ async def test_one_changed_row_draws_one_line() -> None:
     async with staged_app(running()) as stage:
         await stage.at_rest(stage.live.rollouts)
         before = stage.live.rollouts.asked
-        await stage.tell(staged(32, ev.Stage.TOOL, at=NOW - 4.2, turns=1, tool_calls=1))
+        await stage.publish(staged(32, ev.Stage.TOOL, at=NOW - 4.2, turns=1, tool_calls=1))
         assert stage.live.rollouts.asked - before <= 2
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from form_staging import Stage, staged
 from scripted_form import (
-    ScriptedDesk,
+    ScriptedBackend,
     described,
     draft_of,
     form_app,
@@ -71,8 +71,8 @@ async def test_what_is_wrong_at_no_field_stands_on_top_and_is_gone_to(
 
 async def test_what_an_engine_alone_found_is_tried_again() -> None:
     why = {"where": "http://localhost:9/v1", "what": "nothing listens on port 9 of localhost"}
-    desk = ScriptedDesk({"faults": [why]})
-    app = form_app(draft_of(env_id="reverse-text", model="demo"), desk)
+    backend = ScriptedBackend({"faults": [why]})
+    app = form_app(draft_of(env_id="reverse-text", model="demo"), backend)
     async with staged(app, (80, 24)) as stage:
         await stage.until(lambda: "nothing listens" in stage.text(stage.screen.top))
         assert "^r try again" in stage.text(stage.screen.keys)
@@ -230,7 +230,7 @@ async def test_where_a_default_comes_from_is_told_by_its_end() -> None:
 
 
 async def test_a_field_is_shown_with_all_that_is_wrong_with_it() -> None:
-    class Long(ScriptedDesk):
+    class Long(ScriptedBackend):
         async def estimate(self, request: Mapping[str, Any]) -> dict[str, Any]:
             words = " ".join(f"place-{n:02}" for n in range(20))
             return {"faults": [{"where": "--max-tokens", "what": words}]}
@@ -243,7 +243,7 @@ async def test_a_field_is_shown_with_all_that_is_wrong_with_it() -> None:
 
 
 async def test_an_argument_of_another_type_is_refused_at_its_field() -> None:
-    class Listing(ScriptedDesk):
+    class Listing(ScriptedBackend):
         async def describe(
             self, env_id: str, environments_dir: str, *, no_alias: bool
         ) -> dict[str, Any]:

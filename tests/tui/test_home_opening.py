@@ -36,25 +36,25 @@ class LateDesk(FormBackend):
 
 
 class LateStage(HomeStage):
-    desk: LateDesk
+    backend: LateDesk
 
 
 @asynccontextmanager
 async def looking() -> AsyncIterator[LateStage]:
-    """Home that looks for runs until its desk is let go."""
+    """Home that looks for runs until its backend is let go."""
     stage = LateStage(LateDesk())
     async with stage.app.run_test(size=(80, 24)) as stage.pilot:
         try:
             assert "looking for runs…" in stage.list
             yield stage
         finally:
-            stage.desk.goes.set()
+            stage.backend.goes.set()
 
 
 async def found(stage: LateStage) -> None:
-    """Lets the desk tell the runs, and waits until all is done that this brings about."""
-    stage.desk.goes.set()
-    await stage.until(lambda: stage.home.runs.told)
+    """Lets the backend tell the runs, and waits until all is done that this brings about."""
+    stage.backend.goes.set()
+    await stage.until(lambda: stage.home.runs.is_loaded)
     for _ in range(3):
         await stage.pilot.pause()
 
@@ -78,13 +78,13 @@ async def test_enter_does_not_count_any_more_where_something_else_was_asked_for(
     async with looking() as stage:
         await stage.press("enter", *keys)
         await found(stage)
-        assert stage.desk.feeds == [] and not stage.app.watches
+        assert stage.backend.feeds == [] and not stage.app.watches
         assert "looking" not in stage.keys
 
 
 async def test_enter_while_runs_are_looked_for_opens_nothing_where_there_is_none() -> None:
     async with looking() as stage:
-        stage.desk.found = []
+        stage.backend.found = []
         await stage.press("enter")
         await found(stage)
         assert stage.is_home and "looking" not in stage.keys
@@ -100,7 +100,7 @@ async def test_enter_opens_a_saved_run_and_q_comes_back_without_a_question() -> 
         await stage.press("q")
         await stage.until(lambda: stage.is_home)
         assert stage.selected == "11aa22bb"
-        await stage.until(lambda: stage.desk.feeds[0].closed)
+        await stage.until(lambda: stage.backend.feeds[0].closed)
 
 
 async def test_what_becomes_of_opening_a_run_that_was_left_is_not_told_of_the_next() -> None:
@@ -111,7 +111,7 @@ async def test_what_becomes_of_opening_a_run_that_was_left_is_not_told_of_the_ne
         raise OSError("the disk is gone")
 
     async with at_home() as stage:
-        slow = stage.desk.open(running_run())
+        slow = stage.backend.open(running_run())
         slow.start = start_late  # type: ignore[method-assign]
         stage.home.post_message(stage.home.RunWanted(slow, True))
         await stage.until(lambda: stage.app.watches)
@@ -127,25 +127,25 @@ async def test_what_becomes_of_opening_a_run_that_was_left_is_not_told_of_the_ne
 
 
 async def test_the_run_that_somebody_comes_back_from_is_selected_as_soon_as_it_is_listed() -> None:
-    desk = FormBackend(several_runs())
-    async with at_home(desk) as stage:
+    backend = FormBackend(several_runs())
+    async with at_home(backend) as stage:
         await stage.press("D")
         await stage.watching()
         demo = found_run("3f9a2c10", date=NOW - 1, written_at=NOW - 1)
-        desk.found = [demo, *several_runs()[1:]]
+        backend.found = [demo, *several_runs()[1:]]
         await stage.press("j", "q", "s")
         await stage.until(lambda: stage.is_home and stage.selected == "3f9a2c10")
-        await stage.until(lambda: desk.seen == (demo.run.place, NOW))
+        await stage.until(lambda: backend.seen == (demo.run.place, NOW))
 
 
 @pytest.mark.parametrize(("at", "selected"), [(NOW - 10, "0a1b2c3d"), (NOW - 4000, "11aa22bb")])
 async def test_what_was_seen_last_is_selected_at_first_unless_a_run_was_written_after(
     at: float, selected: str
 ) -> None:
-    desk = FormBackend([one for one in several_runs() if not one.running])
-    seen = next(one for one in desk.found if one.run.path.name == "0a1b2c3d")
-    desk.seen = (seen.run.place, at)
-    async with at_home(desk) as stage:
+    backend = FormBackend([one for one in several_runs() if not one.running])
+    seen = next(one for one in backend.found if one.run.path.name == "0a1b2c3d")
+    backend.seen = (seen.run.place, at)
+    async with at_home(backend) as stage:
         assert stage.selected == selected
         await stage.press("k" if selected == "0a1b2c3d" else "j")
         assert stage.selected != selected
@@ -176,16 +176,16 @@ async def test_leaving_a_run_that_was_attached_to_lets_it_go_on() -> None:
         assert stage.wanted == ("join", "3f9a2c10")
         await stage.until(lambda: joined_text() in stage.text(live.keys))
         await stage.press("q")
-        await stage.until(lambda: stage.desk.feeds[0].closed)
+        await stage.until(lambda: stage.backend.feeds[0].closed)
         assert stage.is_home
-        assert [type(command) for command in stage.desk.feeds[0].sent][-1] is Detach
+        assert [type(command) for command in stage.backend.feeds[0].sent][-1] is Detach
         assert left_text(Leave("detach")) in stage.keys
 
 
 async def test_a_suite_that_is_left_is_called_one() -> None:
     async with at_home() as stage:
         suite = ScriptedFeed(suite_events())
-        stage.desk.open = lambda run: suite  # type: ignore[method-assign]
+        stage.backend.open = lambda run: suite  # type: ignore[method-assign]
         await stage.press("j", "enter")
         await stage.until(lambda: isinstance(stage.app.screen, SuiteScreen))
         await stage.press("q")
@@ -197,8 +197,8 @@ async def test_a_suite_that_is_left_is_called_one() -> None:
 
 async def test_a_run_that_began_since_the_list_was_made_goes_on_without_a_question() -> None:
     async with at_home() as stage:
-        running = stage.desk.open(running_run())
-        stage.desk.open = lambda run: running  # type: ignore[method-assign]
+        running = stage.backend.open(running_run())
+        stage.backend.open = lambda run: running  # type: ignore[method-assign]
         await stage.press("j")
         live = await stage.into_run()
         await stage.until(lambda: "▶ running" in stage.text(live.header))
@@ -214,9 +214,9 @@ async def test_an_attached_run_can_be_stopped_on_purpose() -> None:
         await stage.press("ctrl+c")
         await stage.until_question()
         await stage.press("s")
-        await stage.until(lambda: stage.desk.feeds[0].closed)
+        await stage.until(lambda: stage.backend.feeds[0].closed)
         assert stage.is_home
-        assert Stop in [type(command) for command in stage.desk.feeds[0].sent]
+        assert Stop in [type(command) for command in stage.backend.feeds[0].sent]
 
 
 async def test_quitting_at_once_leaves_an_attached_run_alone() -> None:
@@ -224,8 +224,8 @@ async def test_quitting_at_once_leaves_an_attached_run_alone() -> None:
         await stage.into_run()
         await stage.press("ctrl+q")
         await stage.until(lambda: not stage.app.is_running)
-        assert Stop not in [type(command) for command in stage.desk.feeds[0].sent]
-        assert Detach in [type(command) for command in stage.desk.feeds[0].sent]
+        assert Stop not in [type(command) for command in stage.backend.feeds[0].sent]
+        assert Detach in [type(command) for command in stage.backend.feeds[0].sent]
 
 
 async def test_an_incomplete_run_is_resumed_and_leaving_it_asks() -> None:
@@ -238,9 +238,9 @@ async def test_an_incomplete_run_is_resumed_and_leaving_it_asks() -> None:
         await stage.press("q")
         await stage.until_question()
         await stage.press("s")
-        await stage.until(lambda: ("end", "") in stage.desk.asked)
+        await stage.until(lambda: ("end", "") in stage.backend.asked)
         assert stage.is_home
-        assert Stop in [type(command) for command in stage.desk.feeds[0].sent]
+        assert Stop in [type(command) for command in stage.backend.feeds[0].sent]
 
 
 async def test_errored_rollouts_of_a_saved_run_run_again_and_leaving_leads_home() -> None:
@@ -261,7 +261,7 @@ async def test_errored_rollouts_of_a_saved_run_run_again_and_leaving_leads_home(
 async def test_a_suite_over_home_goes_on_and_leaving_it_leads_home() -> None:
     async with at_home() as stage:
         over = ScriptedFeed(ended_events(), live=False)
-        stage.desk.open = lambda run: over  # type: ignore[method-assign]
+        stage.backend.open = lambda run: over  # type: ignore[method-assign]
         await stage.press("enter")
         await stage.until(lambda: isinstance(stage.app.screen, SuiteScreen) and not over.events)
         await stage.press("R", "g")
@@ -286,14 +286,14 @@ async def test_what_cannot_be_resumed_says_why(name: str, why: str) -> None:
         await stage.select(name)
         await stage.press("r")
         assert why in stage.keys
-        assert "resume" not in [what for what, _ in stage.desk.asked]
+        assert "resume" not in [what for what, _ in stage.backend.asked]
 
 
 async def test_a_refused_resume_comes_back_and_says_why() -> None:
-    desk = FormBackend(several_runs())
+    backend = FormBackend(several_runs())
     fault = ("model", "it was gpt-4.1-mini, now it is [red]m[/red]", "Use --accept-changes")
-    desk.refusal = [ev.Refused(1, [fault])]
-    async with at_home(desk) as stage:
+    backend.refusal = [ev.Refused(1, [fault])]
+    async with at_home(backend) as stage:
         await stage.select("9e8d7c6b")
         await stage.press("r")
         await stage.until_question()
@@ -304,10 +304,10 @@ async def test_a_refused_resume_comes_back_and_says_why() -> None:
 
 
 async def test_an_engine_that_does_not_answer_leads_back_with_its_reason() -> None:
-    desk = FormBackend([running_run()])
-    async with at_home(desk) as stage:
+    backend = FormBackend([running_run()])
+    async with at_home(backend) as stage:
         end = ev.RunFinished(0, NOW, "failed", 1, "no engine answers at run.sock: refused")
-        desk.open = lambda run: ScriptedFeed([end], live=False)  # type: ignore[method-assign]
+        backend.open = lambda run: ScriptedFeed([end], live=False)  # type: ignore[method-assign]
         await stage.press("enter")
         await stage.until_question()
         await stage.press("escape")
@@ -330,7 +330,7 @@ async def test_a_form_is_opened_for_the_selected_environment_and_its_request_run
 
 async def test_a_refused_request_comes_back_to_its_form() -> None:
     async with at_home() as stage:
-        stage.desk.refusal = [ev.Refused(1, [("model", "there is none", "")])]
+        stage.backend.refusal = [ev.Refused(1, [("model", "there is none", "")])]
         await stage.press("n")
         stage.form.dismiss({"env_id": "capitals", "raw": {}})
         stage.form = Screen()

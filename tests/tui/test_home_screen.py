@@ -1,4 +1,4 @@
-"""The home screen on a scripted desk: what is seen, found and marked."""
+"""The home screen on a scripted backend: what is seen, found and marked."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ async def test_going_through_the_runs_measures_none_of_them_anew(
 
 
 async def test_a_run_tells_its_errors() -> None:
-    desk = FormBackend(
+    backend = FormBackend(
         [found_run("11aa22bb", n=10, done=16, total=16, errored=6), found_run("22bb33cc")]
     )
-    async with at_home(desk) as stage:
+    async with at_home(backend) as stage:
         errored, good = (line.partition("errored")[2] for line in stage.list.splitlines()[1:3])
         assert errored.startswith("  ✗ 6") and not good
         assert "! calculator" in stage.list
@@ -83,16 +83,18 @@ async def test_a_run_tells_its_errors() -> None:
 
 async def test_a_file_without_a_rollout_is_not_called_complete() -> None:
     nothing = {"n": 0, "total": None, "reward": None, "low": None, "high": None}
-    desk = FormBackend([found_run("11aa22bb", format="verifiers", done=0, **nothing)])
-    async with at_home(desk) as stage:
+    backend = FormBackend([found_run("11aa22bb", format="verifiers", done=0, **nothing)])
+    async with at_home(backend) as stage:
         assert stage.list.splitlines()[1].endswith("no rollouts")
         assert "✓" not in stage.list
 
 
 async def test_what_a_run_was_asked_tells_it_from_others_and_finds_it_without_its_secrets() -> None:
-    desk = FormBackend(several_runs())
-    desk.found[0] = replace(desk.found[0], asked={"prompt": "short", "api_key": "sk-12345678"})
-    async with at_home(desk) as stage:
+    backend = FormBackend(several_runs())
+    backend.found[0] = replace(
+        backend.found[0], asked={"prompt": "short", "api_key": "sk-12345678"}
+    )
+    async with at_home(backend) as stage:
         await stage.press("slash", *"prompt=short", "enter")
         assert [one.run.path.name for one in stage.home.runs.shown] == ["11aa22bb"]
         told = " 48 with a reward  ·  prompt=short, api_key=***  ·  outputs/evals/calculator"
@@ -113,9 +115,9 @@ async def test_environments_and_endpoints_say_how_they_are_and_never_a_key() -> 
 
 async def test_a_password_in_the_url_of_an_endpoint_is_not_shown() -> None:
     urls = ("http://user:hunter2@localhost/v1", "http://user:hunter2@[no.url")
-    desk = FormBackend(endpoints=[EndpointInfo("one", "m", url) for url in urls])
-    async with at_home(desk) as stage:
-        await stage.until(lambda: len(stage.desk.asked) == 2)
+    backend = FormBackend(endpoints=[EndpointInfo("one", "m", url) for url in urls])
+    async with at_home(backend) as stage:
+        await stage.until(lambda: len(stage.backend.asked) == 2)
         await stage.press("3")
         assert "m at ***@localhost" in stage.about
         await stage.press("enter", "j")
@@ -125,11 +127,11 @@ async def test_a_password_in_the_url_of_an_endpoint_is_not_shown() -> None:
 
 async def test_only_endpoints_that_could_be_used_are_asked_by_themselves() -> None:
     async with at_home() as stage:
-        await stage.until(lambda: len(stage.desk.asked) == 2)
-        asked = {url for _, url in stage.desk.asked}
+        await stage.until(lambda: len(stage.backend.asked) == 2)
+        asked = {url for _, url in stage.backend.asked}
         assert asked == {"https://api.openai.com/v1", UNREACHABLE}
         await stage.press("3", "j", "enter")
-        await stage.until(lambda: ("reach", "https://api.anthropic.com") in stage.desk.asked)
+        await stage.until(lambda: ("reach", "https://api.anthropic.com") in stage.backend.asked)
         assert "export ANTHROPIC_API_KEY=" in stage.about
 
 
@@ -179,12 +181,12 @@ async def test_a_new_run_and_a_finished_one_change_the_list_and_not_the_selectio
         await stage.select("9e8d7c6b")
         done = replace(running_run(), pid=0, socket="", done=48)
         new = found_run("aaaa0000", date=NOW - 10, pid=7, socket="new.sock", env_id="brand-new")
-        stage.desk.found = [done, new, *several_runs()[2:]]
+        stage.backend.found = [done, new, *several_runs()[2:]]
         await stage.until(lambda: "brand-new" in stage.list)
         assert stage.list.splitlines()[1].split()[1] == "brand-new"
         assert "running 30/48" not in stage.list
         assert stage.selected == "9e8d7c6b"
-        stage.desk.found = [done]
+        stage.backend.found = [done]
         await stage.until(lambda: len(stage.home.runs.shown) == 1)
         assert stage.selected == "3f9a2c10"
 
@@ -193,7 +195,7 @@ async def test_endpoints_that_change_are_shown_and_asked(monkeypatch: pytest.Mon
     monkeypatch.setattr(polling, "LOOKS_EVERY_S", 0.05)
     async with at_home() as stage:
         new = EndpointInfo("brand-new", "m", "http://127.0.0.1:7/v1")
-        stage.desk.served = EndpointInfos([new], [])
+        stage.backend.served = EndpointInfos([new], [])
         await stage.until(lambda: "brand-new" in stage.text(stage.home.endpoints))
         assert "gpt-4.1-mini" not in stage.text(stage.home.endpoints)
         await stage.until(lambda: "✓ reachable" in stage.text(stage.home.endpoints))
@@ -203,11 +205,11 @@ async def test_a_line_that_comes_above_does_not_move_what_is_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(polling, "LOOKS_EVERY_S", 0.05)
-    desk = FormBackend([found_run(f"{place:08}", date=NOW - place) for place in range(100)])
-    async with at_home(desk, (80, 24)) as stage:
+    backend = FormBackend([found_run(f"{place:08}", date=NOW - place) for place in range(100)])
+    async with at_home(backend, (80, 24)) as stage:
         await stage.select("00000060")
         seen = stage.list
-        desk.found.append(found_run("aaaa0000", date=NOW + 1))
+        backend.found.append(found_run("aaaa0000", date=NOW + 1))
         await stage.until(lambda: len(stage.home.runs.shown) == 101)
         await stage.pilot.pause()
         assert stage.list == seen and stage.selected == "00000060"
@@ -248,12 +250,12 @@ async def test_nothing_to_see_names_the_next_thing_to_do_and_does_it() -> None:
         assert not stage.home.about.display
         await stage.press("D")
         await stage.watching()
-        assert ("demo", "") in stage.desk.asked
+        assert ("demo", "") in stage.backend.asked
 
 
 async def test_a_filter_of_no_runs_says_that_there_is_nothing_to_filter() -> None:
     async with at_home(FormBackend(), (80, 24)) as stage:
-        await stage.until(lambda: stage.home.runs.told)
+        await stage.until(lambda: stage.home.runs.is_loaded)
         await stage.press("slash")
         assert " ".join(stage.list.split()) == "There are no runs to filter. esc clears"
         await stage.press("x", "enter")
@@ -272,8 +274,8 @@ async def test_an_unsaved_run_is_kept_for_good() -> None:
 
 
 async def test_a_registry_that_cannot_be_read_says_why() -> None:
-    desk = FormBackend(endpoints=[], faults=["configs/endpoints.toml:3: unknown key 'modle'"])
-    async with at_home(desk) as stage:
+    backend = FormBackend(endpoints=[], faults=["configs/endpoints.toml:3: unknown key 'modle'"])
+    async with at_home(backend) as stage:
         assert "✗ configs/endpoints.toml:3" in stage.text(stage.home.endpoints)
 
 
@@ -301,7 +303,7 @@ async def test_q_quits_and_what_runs_is_left_alone() -> None:
     async with at_home() as stage:
         await stage.press("q")
         await stage.until(lambda: not stage.app.is_running)
-        assert not stage.desk.feeds
+        assert not stage.backend.feeds
 
 
 @pytest.mark.parametrize(
@@ -317,15 +319,15 @@ async def test_q_quits_and_what_runs_is_left_alone() -> None:
 async def test_an_interval_has_as_many_decimals_as_there_is_room_for(
     low: float, high: float, text: str
 ) -> None:
-    desk = FormBackend([found_run("11aa22bb", reward=(low + high) / 2, low=low, high=high)])
-    async with at_home(desk, (120, 40)) as stage:
+    backend = FormBackend([found_run("11aa22bb", reward=(low + high) / 2, low=low, high=high)])
+    async with at_home(backend, (120, 40)) as stage:
         assert f" {text} " in stage.list.splitlines()[1]
 
 
 @pytest.mark.parametrize(("low", "told"), [(0.71, "~0.22"), (0.865, "±0.07"), (0.87, "±0.06")])
 async def test_the_longer_side_of_an_uneven_interval_is_told_as_such(low: float, told: str) -> None:
-    desk = FormBackend([found_run("11aa22bb", reward=0.93, low=low, high=0.99)])
-    async with at_home(desk, (80, 24)) as stage:
+    backend = FormBackend([found_run("11aa22bb", reward=0.93, low=low, high=0.99)])
+    async with at_home(backend, (80, 24)) as stage:
         head, line = stage.list.splitlines()[:2]
         assert "±95%" in head and f"0.93 {told} " in line
         assert (f", 95 % [{low:.2f}, 0.99]" in stage.about) == told.startswith("~")
@@ -383,13 +385,13 @@ async def test_errors_take_the_place_of_a_word_that_the_sign_tells() -> None:
 
 
 async def test_facts_of_a_run_stand_whole_beside_the_end_of_its_path() -> None:
-    desk = FormBackend([running_run(asked={"prompt": "short"})])
-    async with at_home(desk, (80, 24)) as stage:
+    backend = FormBackend([running_run(asked={"prompt": "short"})])
+    async with at_home(backend, (80, 24)) as stage:
         told = stage.about.splitlines()[0].split("  ·  ")
         assert told[:2] == [" 28 with a reward", "0.54 with errors as 0"]
         assert told[2].startswith("…") and told[2].rstrip().endswith("3f9a2c10")
         assert len(told) == 3
-    async with at_home(desk, (200, 60)) as stage:
+    async with at_home(backend, (200, 60)) as stage:
         told = stage.about.splitlines()[0].split("  ·  ")
         assert told[2:4] == ["✗ 2 errored", "prompt=short"]
         assert stage.about.splitlines()[0].rstrip().endswith("/3f9a2c10  ·  process 4242")

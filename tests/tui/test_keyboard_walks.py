@@ -21,7 +21,7 @@ from textual.pilot import Pilot
 
 from tui_eval.tui.base.dialogs.question import Question
 from tui_eval.tui.base.keys.command import ABOVE, HIDDEN, Command
-from tui_eval.tui.base.keys.help import HERE, Help, told_commands
+from tui_eval.tui.base.keys.help import HERE, Help, listed_commands
 from tui_eval.tui.base.keys.keymap import USUAL
 from tui_eval.tui.base.keys.registry import COMMANDS
 from tui_eval.tui.base.lines.line_view import LineView
@@ -195,7 +195,7 @@ async def test_every_pane_is_reached_and_its_help_tells_its_keys_first(
             await press(pilot, walk.helps)
             told = walker.app.screen
             assert isinstance(told, Help)
-            groups = told_commands(told._groups, told._scopes, told._here, told._others)
+            groups = listed_commands(told._groups, told._scopes, told._here, told._others)
             for _, commands in groups:
                 apart = [one for one in commands if one.scope not in PANE_SCOPES]
                 keys = [key for one in apart for key in USUAL.keys(one)]

@@ -81,7 +81,7 @@ async def test_a_refusal_closes_the_app() -> None:
 
 async def test_a_run_that_ends_stays_open_for_reading() -> None:
     async with staged_app(running()) as stage:
-        await stage.tell(ev.RunFinished(0, NOW, "interrupted", 130))
+        await stage.publish(ev.RunFinished(0, NOW, "interrupted", 130))
         assert "stopped, resumable" in stage.text(stage.live.header)
         await stage.press("g")
         assert stage.live.rollouts.row == 0
@@ -103,7 +103,7 @@ async def test_what_leaving_asks_follows_the_run_while_nobody_answers() -> None:
     async with staged_app(running()) as stage:
         await stage.press("q")
         assert "30 of 48 rollouts are on disk" in question(stage)
-        await stage.tell(finished(30), finished(32))
+        await stage.publish(finished(30), finished(32))
         assert "32 of 48 rollouts are on disk" in question(stage)
 
 
@@ -116,7 +116,7 @@ async def test_a_run_that_is_just_beginning_does_not_say_that_nothing_is_on_disk
 async def test_a_key_for_a_run_that_ended_before_it_was_pressed_does_nothing() -> None:
     async with staged_app(running()) as stage:
         await stage.press("q")
-        await stage.tell(ev.RunFinished(0, NOW, "interrupted", 130))
+        await stage.publish(ev.RunFinished(0, NOW, "interrupted", 130))
         assert "The run has ended" in question(stage)
         await stage.press("s", "d")
         assert "The run has ended" in question(stage)
@@ -130,7 +130,7 @@ async def test_a_key_for_a_run_that_ended_before_it_was_pressed_does_nothing() -
 async def test_a_run_that_ended_while_it_was_asked_about_is_left_from_the_question() -> None:
     async with staged_app(running()) as stage:
         await stage.press("q")
-        await stage.tell(ev.RunFinished(0, NOW, "interrupted", 130))
+        await stage.publish(ev.RunFinished(0, NOW, "interrupted", 130))
         await stage.press("l")
     assert stage.app.return_value == Leave("closed")
 
@@ -140,7 +140,7 @@ async def test_an_unsaved_run_that_ends_while_it_is_asked_about_can_be_saved() -
     async with staged_app(feed) as stage:
         await stage.press("q")
         assert "stop and save" in question(stage)
-        await stage.tell(ev.RunFinished(0, NOW, "interrupted", 130))
+        await stage.publish(ev.RunFinished(0, NOW, "interrupted", 130))
         assert "Save this run?" in question(stage)
         await stage.press("u", "y")
     assert stage.app.return_value == Leave("closed", save=True)

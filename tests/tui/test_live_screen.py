@@ -60,7 +60,7 @@ async def test_the_selection_survives_updates() -> None:
     async with staged_app(running()) as stage:
         await stage.press("g", "j", "j")
         assert stage.live.rollouts.row == 2
-        await stage.tell(*(finished(row) for row in range(32, 40)))
+        await stage.publish(*(finished(row) for row in range(32, 40)))
         assert stage.live.rollouts.row == 2
         assert stage.live.reader.row == 2
         assert stage.live.rollouts.scroll_offset.y == 0
@@ -71,7 +71,7 @@ async def test_moving_stops_following_and_the_pill_counts_what_finished() -> Non
         assert stage.live.follower.on
         await stage.press("k")
         assert not stage.live.follower.on
-        await stage.tell(*(finished(row) for row in range(32, 40)))
+        await stage.publish(*(finished(row) for row in range(32, 40)))
         assert "▼ 8 new" in stage.text(stage.live.rollouts)
         await stage.press("G")
         assert stage.live.follower.on
@@ -80,9 +80,9 @@ async def test_moving_stops_following_and_the_pill_counts_what_finished() -> Non
 
 async def test_following_watches_a_rollout_to_its_end_before_it_goes_on() -> None:
     async with staged_app(running()) as stage:
-        await stage.tell(staged(36, ev.Stage.MODEL))
+        await stage.publish(staged(36, ev.Stage.MODEL))
         assert stage.live.rollouts.row == SELECTED
-        await stage.tell(finished(SELECTED))
+        await stage.publish(finished(SELECTED))
         await stage.until(lambda: stage.live.reader.rollout.finished)
         assert stage.live.rollouts.row == SELECTED
         stage.clock += 2
@@ -91,7 +91,7 @@ async def test_following_watches_a_rollout_to_its_end_before_it_goes_on() -> Non
 
 async def test_what_is_chosen_between_two_ticks_stays_chosen() -> None:
     async with staged_app(running()) as stage:
-        await stage.tell(staged(36, ev.Stage.MODEL), finished(SELECTED))
+        await stage.publish(staged(36, ev.Stage.MODEL), finished(SELECTED))
         await stage.until(lambda: stage.live.reader.rollout.finished)
         stage.live.rollouts.select(3)
         stage.clock += 2
@@ -122,7 +122,7 @@ async def test_scrolling_back_in_the_trajectory_freezes_the_view_and_counts_new_
         assert not stage.live.follower.on
         at = stage.live.trajectory.scroll_offset.y
         messages = ending_messages()
-        await stage.tell(ev.MessagesAdded(0, NOW, SELECTED, 1, 9, 2, messages))
+        await stage.publish(ev.MessagesAdded(0, NOW, SELECTED, 1, 9, 2, messages))
         assert stage.live.trajectory.scroll_offset.y == at
         assert "▼ 4 new" in stage.text(stage.live.trajectory)
         await stage.press("G")
@@ -135,7 +135,7 @@ async def test_a_rollout_that_finishes_is_read_from_disk_and_the_view_stays() ->
         await stage.until(lambda: stage.live.trajectory.count() > 20)
         await stage.press("2", "ctrl+u")
         at, before = stage.live.trajectory.scroll_offset.y, stage.text(stage.live.trajectory)
-        await stage.tell(finished(SELECTED))
+        await stage.publish(finished(SELECTED))
         await stage.until(lambda: stage.live.reader.rollout.finished)
         assert stage.feed.read[-1] == SELECTED
         assert stage.live.trajectory.scroll_offset.y == at
@@ -167,16 +167,16 @@ async def test_space_pauses_and_resumes_the_engine() -> None:
         await stage.press("space")
         assert isinstance(stage.feed.sent[-1], Pause)
         assert "pausing…" in stage.text(stage.live.header)
-        await stage.tell(ev.GateMoved(0, NOW, False, 3))
+        await stage.publish(ev.GateMoved(0, NOW, False, 3))
         assert "pausing… 3 in flight" in stage.text(stage.live.header)
         held = [staged(row, ev.Stage.HELD) for row in (32, 33)]
-        await stage.tell(ev.GateMoved(0, NOW, False, 0), *held)
+        await stage.publish(ev.GateMoved(0, NOW, False, 0), *held)
         assert "‖ paused" in stage.text(stage.live.header)
         assert "‖ 2 held  ▶ 3 running" in stage.text(stage.live.header)
         assert "space resume" in stage.text(stage.live.keys)
         await stage.press("space")
         assert isinstance(stage.feed.sent[-1], Resume)
-        await stage.tell(ev.GateMoved(0, NOW, True, 0))
+        await stage.publish(ev.GateMoved(0, NOW, True, 0))
         assert "running" in stage.text(stage.live.header)
 
 
@@ -265,7 +265,7 @@ async def test_a_second_attempt_starts_the_story_anew() -> None:
     async with staged_app(running()) as stage:
         await stage.until(lambda: stage.live.trajectory.count() > 10)
         again = ev.MessagesAdded(0, NOW, SELECTED, 2, 0, 2, conversation()[:2])
-        await stage.tell(again, staged(SELECTED, ev.Stage.MODEL, attempt=2))
+        await stage.publish(again, staged(SELECTED, ev.Stage.MODEL, attempt=2))
         await stage.until(lambda: "assistant" not in stage.text(stage.live.trajectory))
         assert "attempt 2" in str(stage.live.trajectory.border_title)
 
@@ -273,7 +273,7 @@ async def test_a_second_attempt_starts_the_story_anew() -> None:
 async def test_a_run_that_failed_says_why_and_nothing_runs_in_it() -> None:
     async with staged_app(running(), size=(120, 40)) as stage:
         why = "the engine was killed (signal 9, SIGKILL; often: out of memory)"
-        await stage.tell(ev.RunFinished(0, NOW, "failed", 1, why))
+        await stage.publish(ev.RunFinished(0, NOW, "failed", 1, why))
         assert f"✗ {why[:30]}" in stage.text(stage.live.numbers)
         assert "running" not in stage.text(stage.live.header)
         assert "▶" not in stage.text(stage.live.rollouts)
@@ -319,7 +319,7 @@ async def test_a_slow_disk_is_asked_once_and_its_answer_is_shown() -> None:
     async with staged_app(feed) as stage:
         await stage.press("g")
         for row in range(35, 39):
-            await stage.tell(finished(row))
+            await stage.publish(finished(row))
         assert feed.read == [0]
         gate.set()
         await stage.until(lambda: "assistant" in stage.text(stage.live.trajectory))

@@ -123,7 +123,7 @@ async def test_rollouts_without_a_reward_are_counted_beside_the_mean() -> None:
     rows = [*(finished(row, reward=1.0) for row in range(4)), finished(4, reward=None), failed(5)]
     async with staged_app(ScriptedFeed([start, *rows], saved_rows()), size=(120, 40)) as stage:
         assert "4 scored · 1 errored · 1 missing" in shown(stage)
-        await stage.tell(ev.RunFinished(0, 1_760_000_000.0, "interrupted", 130))
+        await stage.publish(ev.RunFinished(0, 1_760_000_000.0, "interrupted", 130))
         assert "4 scored · 1 errored · 3 missing" in shown(stage)
 
 
@@ -135,7 +135,7 @@ async def test_the_cost_is_told_so_far_and_projected_while_the_run_goes_on() -> 
         assert "$4.00 of ~$8.00" in stage.text(stage.live.header)
         assert "cost    $4.00  about $8.00 for all 8" in shown(stage)
         assert "about 4.0M for all 8" in shown(stage)
-        await stage.tell(ev.RunFinished(0, 1_760_000_000.0, "interrupted", 130))
+        await stage.publish(ev.RunFinished(0, 1_760_000_000.0, "interrupted", 130))
         assert "about" not in shown(stage)
         assert "$4.00" in stage.text(stage.live.header)
         assert "~" not in stage.text(stage.live.header)
@@ -381,7 +381,7 @@ async def test_enter_in_the_numbers_goes_first_to_what_can_be_listed(size: tuple
 async def test_enter_in_the_numbers_waits_for_a_run_that_is_still_loading() -> None:
     async with staged_app(ScriptedFeed([], saved_rows(), live=False)) as stage:
         await stage.press("3", "enter")
-        await stage.tell(*all_events())
+        await stage.publish(*all_events())
         await stage.until(lambda: "ZeroDivisionError" in selected(stage))
         assert not stage.live.rollouts.listing.text
 

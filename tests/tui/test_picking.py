@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 from form_staging import staged
-from scripted_form import ENVIRONMENTS, MONDAY, ScriptedDesk, draft_of, form_app, ready
+from scripted_form import ENVIRONMENTS, MONDAY, ScriptedBackend, draft_of, form_app, ready
 
 from tui_eval.tui.form.backend import Offer
 
 OFFERS = [Offer("demo2", "the newest demo"), Offer("x/demo"), Offer("demo", "another")]
 
 
-class Several(ScriptedDesk):
+class Several(ScriptedBackend):
     def endpoints(self, registry: str | None) -> list[Offer]:
         return OFFERS
 
@@ -27,7 +27,7 @@ class Several(ScriptedDesk):
 
 @pytest.mark.parametrize("width", [80, 120])
 async def test_no_single_letters_of_the_form_stand_beside_a_list(width: int) -> None:
-    async with staged(form_app(desk=Several()), (width, 24)) as stage:
+    async with staged(form_app(backend=Several()), (width, 24)) as stage:
         await stage.to("model")
         await stage.press("enter")
         picker = await stage.picker()
@@ -48,7 +48,7 @@ async def test_no_single_letters_of_the_form_stand_beside_a_list(width: int) -> 
 async def test_what_is_typed_stands_below_what_it_fits(
     name: str, typed: str, listed: list[str]
 ) -> None:
-    async with staged(form_app(desk=Several())) as stage:
+    async with staged(form_app(backend=Several())) as stage:
         await stage.to(name)
         await stage.press("enter")
         picker = await stage.picker()
@@ -61,14 +61,14 @@ async def test_what_is_typed_stands_below_what_it_fits(
 
 
 async def test_enter_waits_for_what_there_is_to_choose_from() -> None:
-    class Slow(ScriptedDesk):
+    class Slow(ScriptedBackend):
         found = asyncio.Event()
 
         async def environments(self, environments_dir: str) -> list[Offer]:
             await self.found.wait()
             return ENVIRONMENTS
 
-    async with staged(form_app(desk=Slow())) as stage:
+    async with staged(form_app(backend=Slow())) as stage:
         await stage.press("enter", *"word", "enter")
         Slow.found.set()
         await stage.until(lambda: stage.app.screen is stage.screen)
@@ -80,7 +80,7 @@ async def test_a_file_that_is_there_is_loaded_though_another_fits(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("monday.toml").write_text(MONDAY)
-    async with staged(form_app(desk=Several())) as stage:
+    async with staged(form_app(backend=Several())) as stage:
         await stage.press("ctrl+o")
         await stage.picker()
         await stage.press(*"monday", "full_stop", *"toml", "enter")
@@ -112,12 +112,12 @@ async def test_a_list_is_as_tall_as_what_there_is_to_choose_from() -> None:
 
 
 async def test_names_of_a_list_stand_in_one_column_while_their_notes_have_room() -> None:
-    class Runs(ScriptedDesk):
+    class Runs(ScriptedBackend):
         def resumable(self, environments_dir: str) -> list[Offer]:
             long = "outputs/evals/reverse-text--demo-scripted-policy/1f"
             return [Offer("newest", "the newest one"), Offer(long, "12 of 20")]
 
-    async with staged(form_app(desk=Runs()), size=(80, 24)) as stage:
+    async with staged(form_app(backend=Runs()), size=(80, 24)) as stage:
         await stage.to("resume")
         await stage.press("enter")
         picker = await stage.picker()

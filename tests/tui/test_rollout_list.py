@@ -129,7 +129,7 @@ async def test_a_filter_of_a_running_run_takes_in_what_comes_to_match() -> None:
         await stage.press("enter")
         before = listed(stage)
         assert 45 in before
-        await stage.tell(staged(45, ev.Stage.MODEL))
+        await stage.publish(staged(45, ev.Stage.MODEL))
         await stage.until(lambda: 45 not in listed(stage))
         assert set(before) - set(listed(stage)) == {45}
 

@@ -49,7 +49,7 @@ async def test_a_rollout_is_cancelled_once_somebody_says_yes() -> None:
         assert "yes, cancel it" in question(stage)
         await stage.press("y")
         assert asked(stage.feed) == [Cancel(SELECTED)]
-        await stage.tell(ev.CommandAnswered(0, NOW, "Cancelled; it runs again."))
+        await stage.publish(ev.CommandAnswered(0, NOW, "Cancelled; it runs again."))
         assert "Cancelled; it runs again." in said(stage)
         await stage.press("g", "1", "g", "K")
         assert "has finished" in said(stage)
@@ -58,7 +58,7 @@ async def test_a_rollout_is_cancelled_once_somebody_says_yes() -> None:
 async def test_a_rollout_that_finishes_meanwhile_is_not_cancelled() -> None:
     async with staged_app(running()) as stage:
         await stage.press("K")
-        await stage.tell(finished(SELECTED))
+        await stage.publish(finished(SELECTED))
         assert "has finished" in question(stage)
         await stage.press("y")
         assert "has finished" in question(stage)
@@ -71,7 +71,7 @@ async def test_what_runs_again_is_counted_as_long_as_it_is_asked_about() -> None
         await stage.press("g", "e", "R")
         row = stage.live.rollouts.row
         assert "all 2 errored" in question(stage)
-        await stage.tell(failed(35, "ModelError -> APITimeoutError"))
+        await stage.publish(failed(35, "ModelError -> APITimeoutError"))
         assert "all 3 errored" in question(stage)
         await stage.press("o")
         assert asked(stage.feed) == [Rerun([row])]
@@ -120,13 +120,13 @@ async def test_a_row_that_is_taken_back_waits_again_and_its_story_is_that_of_the
         await stage.until(
             lambda: stage.live.trajectory.rollout and stage.live.trajectory.rollout.finished
         )
-        await stage.tell(ev.RowsTakenBack(0, NOW, [failed(row)]))
+        await stage.publish(ev.RowsTakenBack(0, NOW, [failed(row)]))
         assert "✗ 1 error" in stage.text(stage.live.header)
         assert stage.live.state.waiting == len(range(35, 48)) + 1
         assert stage.feed.sent[-1] == Subscribe([row])
         await stage.until(lambda: "New" in stage.text(stage.live.trajectory))
         stage.feed.rows[row] = saved_row(row)
-        await stage.tell(staged(row, ev.Stage.MODEL), finished(row))
+        await stage.publish(staged(row, ev.Stage.MODEL), finished(row))
         await stage.until(lambda: "2412 whole candles" in stage.text(stage.live.trajectory))
 
 
@@ -137,15 +137,15 @@ async def test_the_limit_is_shown_at_once_and_stays_for_a_while() -> None:
         assert "limit 4 → 6" in stage.text(stage.live.header)
         await stage.press("+")
         assert asked(stage.feed)[1:] == [MoveLimit(8)]
-        await stage.tell(ev.LimitMoved(0, NOW, 8, 4))
+        await stage.publish(ev.LimitMoved(0, NOW, 8, 4))
         assert "limit 4 → 8" in stage.text(stage.live.header)
         stage.clock = NOW + 11
-        await stage.tell(staged(36, ev.Stage.MODEL))
+        await stage.publish(staged(36, ev.Stage.MODEL))
         assert "limit" not in stage.text(stage.live.header)
         await stage.press("-", "-", "-", "-", "-", "-", "-", "-")
         assert asked(stage.feed)[-1] == MoveLimit(1)
         assert "One rollout at a time is the least" in said(stage)
-        await stage.tell(ev.LimitMoved(0, NOW, 1, 8))
+        await stage.publish(ev.LimitMoved(0, NOW, 1, 8))
         assert "limit 8 → 1" in stage.text(stage.live.header), "more than one still are"
 
 
@@ -153,10 +153,10 @@ async def test_a_limit_that_was_moved_gives_way_to_how_it_gives_way() -> None:
     """Rollouts that sleep are in flight no more."""
     feed = ScriptedFeed(throttled_events(), saved_rows())
     async with staged_app(feed, size=(140, 40)) as stage:
-        await stage.tell(ev.LimitMoved(0, NOW, 4, 16))
+        await stage.publish(ev.LimitMoved(0, NOW, 4, 16))
         assert "limit 16 → 4" in stage.text(stage.live.header)
         stage.clock = NOW + 11
-        await stage.tell(staged(30, ev.Stage.MODEL))
+        await stage.publish(staged(30, ev.Stage.MODEL))
         assert stage.live.state.running == 5 and stage.live.state.sleeping == 1
         header = stage.text(stage.live.header)
         assert "limit 16 → 4" not in header and "31 requests refused" in header
@@ -250,11 +250,11 @@ async def test_a_run_of_which_nobody_told_how_many_rollouts_it_has_counts_those_
     events = [run_started(format="verifiers", asked=False), *map(finished, range(25))]
     end = ev.RunFinished(0, NOW, "finished", 0)
     async with staged_app(ScriptedFeed([*events], live=False), size=size) as stage:
-        await stage.tell(ev.ReadingMoved(0, NOW, 9, 9, 0, 26))
+        await stage.publish(ev.ReadingMoved(0, NOW, 9, 9, 0, 26))
         header = stage.text(stage.live.header)
         assert "followed" in header and "~ line 26 unfinished" in header
         assert stage.live.rollouts.count() == 25, "nobody knows whether any more will come"
-        await stage.tell(ev.ReadingMoved(0, NOW, 9, 9), end)
+        await stage.publish(ev.ReadingMoved(0, NOW, 9, 9), end)
         header = stage.text(stage.live.header)
         assert "25" in header and "finished" in header
         assert not any(word in header for word in ("/48", "waiting", "missing", "unfinished"))
@@ -393,7 +393,7 @@ async def test_the_limit_of_a_suite_is_that_of_all_its_evaluations() -> None:
         await stage.press("+")
         assert asked(stage.feed) == [MoveLimit(48)]
         assert "At most 48 rollouts at a time" in said(stage)
-        await stage.tell(ev.LimitMoved(0, NOW, 48, 32))
+        await stage.publish(ev.LimitMoved(0, NOW, 48, 32))
         assert stage.app.suite.started.max_concurrent == 48
         await stage.press("ctrl+s")
         assert asked(stage.feed)[1:] == [SaveNow()]

@@ -37,7 +37,7 @@ async def test_the_running_evaluation_is_joined_and_shown() -> None:
 
 async def test_when_the_followed_evaluation_is_over_the_next_running_one_is_shown() -> None:
     async with staged_suite() as stage:
-        await stage.tell(moved(RUNNING, "finished"), moved(2, "running"))
+        await stage.publish(moved(RUNNING, "finished"), moved(2, "running"))
         assert stage.live.evaluations.place == RUNNING
         stage.clock += 2
         await stage.until(lambda: stage.live.evaluations.place == 2)
@@ -50,7 +50,7 @@ async def test_who_chose_something_stays_with_the_evaluation(keys: list[str]) ->
         await stage.until(lambda: "multiply" in stage.text(stage.live.trajectory))
         await stage.press(*keys)
         place = stage.live.evaluations.place
-        await stage.tell(moved(RUNNING, "finished"), moved(2, "running"))
+        await stage.publish(moved(RUNNING, "finished"), moved(2, "running"))
         stage.clock += 10
         await stage.pilot.pause(0.3)
         assert stage.live.evaluations.place == place
@@ -96,7 +96,7 @@ async def test_a_waiting_evaluation_that_begins_is_shown_where_it_was_waited_for
     async with staged_suite() as stage:
         await stage.press("j")
         assert stage.live.blank.region
-        await stage.tell(moved(2, "running"))
+        await stage.publish(moved(2, "running"))
         await stage.until(lambda: stage.live.grid.region and stage.live.state.finished == 30)
         assert not stage.live.blank.region
 
@@ -189,7 +189,7 @@ async def test_an_evaluation_whose_connection_was_lost_is_read_from_disk_once_it
         joined = stage.feeds.feeds[0]
         joined.live = False
         joined.events += [ev.RunFinished(0, NOW, "failed", 1, "the engine was lost")]
-        await stage.tell(moved(RUNNING, "finished"))
+        await stage.publish(moved(RUNNING, "finished"))
         await stage.until(lambda: stage.feeds.opened[-1] == (run_path(RUNNING), ""))
         await stage.until(lambda: stage.live.state.finished == 48)
 
@@ -292,7 +292,7 @@ async def test_five_hundred_evaluations_draw_only_what_can_be_seen() -> None:
         assert shown.built < 60 + 20 * 4
         await stage.at_rest(shown)
         before = shown.asked
-        await stage.tell(moved(400, "running"))
+        await stage.publish(moved(400, "running"))
         assert shown.asked - before <= 2
 
 
@@ -319,7 +319,7 @@ async def test_a_killed_engine_leaves_what_happened_and_how_to_go_on() -> None:
     why = "the engine was killed (signal 9, SIGKILL; often: out of memory)"
     async with staged_suite() as stage:
         stage.feed.live = False
-        await stage.tell(ev.RunFinished(0, NOW, "failed", 1, why))
+        await stage.publish(ev.RunFinished(0, NOW, "failed", 1, why))
         shown = stage.text(stage.live.top)
         assert "✗ failed after" in shown
         assert f"✗ {why}" in shown
@@ -334,18 +334,18 @@ async def test_a_killed_engine_leaves_what_happened_and_how_to_go_on() -> None:
     assert stage.app.return_value == Leave("closed")
 
 
-@pytest.mark.parametrize(("status", "is_told"), [("interrupted", True), ("finished", False)])
-async def test_a_suite_that_did_not_finish_says_how_it_goes_on(status: str, is_told: bool) -> None:
+@pytest.mark.parametrize(("status", "is_known"), [("interrupted", True), ("finished", False)])
+async def test_a_suite_that_did_not_finish_says_how_it_goes_on(status: str, is_known: bool) -> None:
     async with staged_suite() as stage:
         stage.feed.live = False
-        await stage.tell(ev.RunFinished(0, NOW, status, 130))
-        assert ("goes on with it" in stage.text(stage.live.top)) == is_told
+        await stage.publish(ev.RunFinished(0, NOW, status, 130))
+        assert ("goes on with it" in stage.text(stage.live.top)) == is_known
 
 
 async def test_what_was_running_when_somebody_stopped_the_suite_was_stopped() -> None:
     async with staged_suite() as stage:
         stage.feed.live = False
-        await stage.tell(ev.RunFinished(0, NOW, "interrupted", 130))
+        await stage.publish(ev.RunFinished(0, NOW, "interrupted", 130))
         assert stage.evaluations[RUNNING].endswith("stopped")
 
 
@@ -369,7 +369,7 @@ async def test_an_evaluation_that_ends_while_it_is_answered_takes_nobody_out_of_
 
 async def test_notices_of_the_suite_are_shown() -> None:
     async with staged_suite() as stage:
-        await stage.tell(ev.Noticed(0, NOW, "warning", "-n is ignored beside a TOML file"))
+        await stage.publish(ev.Noticed(0, NOW, "warning", "-n is ignored beside a TOML file"))
         await stage.until(lambda: "-n is ignored" in stage.text(stage.live.keys))
 
 
@@ -415,7 +415,7 @@ async def test_what_is_asked_about_a_rollout_holds_its_evaluation() -> None:
     async with staged_suite() as stage:
         first = stage.feeds.feeds[0]
         await stage.press("1", "K")
-        await stage.tell(moved(RUNNING, "finished"), moved(2, "running"))
+        await stage.publish(moved(RUNNING, "finished"), moved(2, "running"))
         stage.clock += 60
         await stage.at_rest(stage.live.evaluations)
         assert stage.live.evaluations.place == RUNNING
@@ -464,7 +464,7 @@ async def test_one_run_alone_has_no_list() -> None:
     feed = ScriptedFeed([*Feeds().make(run_path(0), CASES[0], True).events])
     stage = Stage(feed, saved=True)
     async with stage.app.run_test(size=(120, 40)) as stage.pilot:
-        await stage.tell(staged(40, ev.Stage.MODEL))
+        await stage.publish(staged(40, ev.Stage.MODEL))
         assert not isinstance(stage.app.screen, SuiteScreen)
         await stage.press("question_mark")
         assert "Several evaluations" not in stage.text(stage.app.screen.query_one("HelpLines"))

@@ -139,11 +139,11 @@ async def test_the_text_of_a_running_turn_grows_and_gives_way_to_its_message() -
         assert "turn 3" in stage.text(trajectory)
         assert "writing…" in stage.text(trajectory)
         first = len("".join(stage.live.reader.rollout.coming.parts["text"]))
-        await stage.tell(ev.TextAdded(0, 1.0, SELECTED, 3, "text", first, "2493 candles."))
+        await stage.publish(ev.TextAdded(0, 1.0, SELECTED, 3, "text", first, "2493 candles."))
         await stage.until(lambda: "That leaves 2493 candles." in stage.text(trajectory))
         assert trajectory.at_end
         whole = {"role": "assistant", "content": "It is 2493."}
-        await stage.tell(ev.MessagesAdded(0, 1.0, SELECTED, 1, 9, 2, [whole]))
+        await stage.publish(ev.MessagesAdded(0, 1.0, SELECTED, 1, 9, 2, [whole]))
         await stage.until(lambda: "It is 2493." in stage.text(trajectory))
         assert "writing…" not in stage.text(trajectory)
         assert stage.text(trajectory).count("turn 3") == 1
@@ -154,13 +154,13 @@ async def test_a_turn_whose_run_has_failed_is_cut_off_and_its_call_has_no_result
         trajectory = stage.live.trajectory
         use = {"id": "c9", "function": {"name": "lookup", "arguments": "{}"}}
         said = {"role": "assistant", "content": "", "tool_calls": [use]}
-        await stage.tell(
+        await stage.publish(
             ev.MessagesAdded(0, NOW, SELECTED, 1, 9, 2, [said]),
             ev.TextAdded(0, NOW, SELECTED, 4, "text", 0, "That leaves "),
         )
         await stage.until(lambda: "That leaves" in stage.text(trajectory))
         assert "writing…" in stage.text(trajectory) and "▶ running" in stage.text(trajectory)
-        await stage.tell(ev.RunFinished(0, NOW, "failed", 1, "the engine was killed"))
+        await stage.publish(ev.RunFinished(0, NOW, "failed", 1, "the engine was killed"))
         shown = stage.text(trajectory)
         assert "cut off" in shown and "That leaves" in shown and "– no result" in shown
         assert "writing…" not in shown and "running" not in shown

@@ -51,7 +51,7 @@ class Done:
     """A task that somebody has done: the app at its end, and what the engine side heard."""
 
     app: Any
-    desk: FormBackend
+    backend: FormBackend
     folder: Path
     feed: Any = None
     began: list[dict[str, Any]] = field(default_factory=list)
@@ -63,7 +63,7 @@ class Done:
     @property
     def asked(self) -> list[tuple[str, str]]:
         """What home wanted of the runs."""
-        return [one for one in self.desk.asked if one[0] != "reach"]
+        return [one for one in self.backend.asked if one[0] != "reach"]
 
     @property
     def said(self) -> str:
@@ -88,12 +88,12 @@ def of_run(feed: Callable[[Path], Any]) -> Make:
     return make
 
 
-def of_home(desk: Callable[[Path], FormBackend]) -> Make:
+def of_home(backend: Callable[[Path], FormBackend]) -> Make:
     def make(folder: Path) -> Done:
         pin_time_zone()
-        done = Done(None, desk(folder), folder)
+        done = Done(None, backend(folder), folder)
         done.app = HomeApp(
-            done.desk,
+            done.backend,
             now=lambda: NOW,
             compare=lambda paths: CompareRuns(paths, now=lambda: NOW),
         )
@@ -176,7 +176,7 @@ def resumed(done: Done) -> None:
 def followed(done: Done) -> None:
     assert done.asked == [("join", "3f9a2c10")]
     assert "Rollouts · following" in done.text
-    assert not [one for one in done.desk.feeds[0].sent if isinstance(one, Stop)]
+    assert not [one for one in done.backend.feeds[0].sent if isinstance(one, Stop)]
 
 
 def prompts_compared(done: Done) -> None:

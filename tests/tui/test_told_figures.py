@@ -112,7 +112,7 @@ async def test_the_time_of_earlier_sessions_counts() -> None:
     feed = ScriptedFeed([start, *(finished(row) for row in range(4))], saved_rows())
     async with staged_app(feed) as stage:
         assert "running 1:05" in stage.text(stage.live.header)
-        await stage.tell(ev.RunFinished(0, NOW - 3, "finished", 0))
+        await stage.publish(ev.RunFinished(0, NOW - 3, "finished", 0))
         assert "finished in 1:02" in stage.text(stage.live.header)
 
 
@@ -121,7 +121,7 @@ async def test_rewards_beyond_one_are_drawn_to_the_greatest_of_them() -> None:
     feed = ScriptedFeed([start, finished(0, reward=1.0)], saved_rows())
     async with staged_app(feed) as stage:
         assert "1.00 ━━━━━" in stage.text(stage.live.rollouts)
-        await stage.tell(finished(1, reward=2.0))
+        await stage.publish(finished(1, reward=2.0))
         shown = stage.text(stage.live.rollouts)
         assert "1.00 ━━╸──" in shown
         assert "2.00 ━━━━━" in shown
@@ -143,9 +143,9 @@ async def test_a_rollout_that_sleeps_says_why() -> None:
     note = "RateLimitError, again in 4s"
     async with staged_app(running(), size=(200, 60)) as stage:
         await stage.until(lambda: stage.live.trajectory.count() > 10)
-        await stage.tell(staged(SELECTED, ev.Stage.SLEEPING, turns=2, note=note))
+        await stage.publish(staged(SELECTED, ev.Stage.SLEEPING, turns=2, note=note))
         await stage.until(lambda: f"~ {note}" in stage.text(stage.live.trajectory))
-        await stage.tell(staged(SELECTED, ev.Stage.MODEL, turns=2))
+        await stage.publish(staged(SELECTED, ev.Stage.MODEL, turns=2))
         await stage.until(lambda: note not in stage.text(stage.live.trajectory))
 
 
@@ -164,5 +164,5 @@ async def test_the_header_counts_those_that_sleep_apart_from_those_that_run(
 async def test_the_list_says_why_a_rollout_sleeps_where_there_is_room() -> None:
     async with staged_app(running(), size=(80, 24)) as stage:
         note = "RateLimitError, again in 4s"
-        await stage.tell(staged(SELECTED, ev.Stage.SLEEPING, turns=2, note=note))
+        await stage.publish(staged(SELECTED, ev.Stage.SLEEPING, turns=2, note=note))
         await stage.until(lambda: "sleeping  RateLi" in stage.text(stage.live.rollouts))

@@ -55,11 +55,11 @@ async def test_what_a_running_rollout_says_later_is_found_as_well_and_the_place_
         await find_in(stage, "zebra")
         assert "nothing found" in foot(stage)
         said = {"role": "assistant", "content": "A zebra, and another zebra."}
-        await stage.tell(ev.MessagesAdded(0, NOW, SELECTED, 1, 6, 2, [said]))
+        await stage.publish(ev.MessagesAdded(0, NOW, SELECTED, 1, 6, 2, [said]))
         await stage.until(lambda: "/2" in foot(stage))
         await stage.press("n", "n")
         assert "2/2" in foot(stage)
-        await stage.tell(ev.MessagesAdded(0, NOW, SELECTED, 1, 7, 2, [said]))
+        await stage.publish(ev.MessagesAdded(0, NOW, SELECTED, 1, 7, 2, [said]))
         await stage.until(lambda: "/4" in foot(stage))
         assert "2/4" in foot(stage)
 
@@ -72,7 +72,7 @@ async def test_the_place_in_a_search_stays_when_a_rollout_finishes_and_is_read_f
         await stage.press("g", "n", "n")
         before = foot(stage)
         assert int(before.split()[1].partition("/")[0]) > 1
-        await stage.tell(finished(SELECTED))
+        await stage.publish(finished(SELECTED))
         await stage.until(lambda: stage.live.trajectory.rollout.finished)
         await stage.until(lambda: not stage.live.trajectory.search.is_busy)
         assert foot(stage) == before

@@ -26,7 +26,7 @@ OF_EVALUATIONS = ("[[eval]]", "[[ablation]]", "env_id")
 
 
 class EngineFormBackend:
-    """See `tui.desk.FormBackend`."""
+    """See `tui.backend.FormBackend`."""
 
     def check(self, request: Mapping[str, Any]) -> list[Fault]:
         """See `FormBackend.check`."""

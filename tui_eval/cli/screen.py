@@ -122,14 +122,14 @@ def home_on_screen(paths: Sequence[Path]) -> int:
     from tui_eval.tui.base.preferences import Preferences
     from tui_eval.tui.home_app import HomeApp
 
-    desk = LocalHomeBackend(paths)
+    backend = LocalHomeBackend(paths)
     return _watch(
         HomeApp(
-            desk,
+            backend,
             open_feed=_open_feed,
             compare=comparison_of,
             configure=form_for,
-            start=desk.start,
+            start=backend.start,
             preferences=Preferences.read(),
         )
     )

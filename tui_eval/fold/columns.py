@@ -233,8 +233,8 @@ def all_tokens_of(state: RunState, row: int) -> int | None:
 def counts_of(state: RunState, row: int) -> tuple[int | None, int | None]:
     """Turns and tool calls of a rollout; None where another program did not save them."""
     turns, calls = state.turns[row], state.tool_calls[row]
-    is_told = turns or not state.is_foreign or state.stage[row] < DONE
-    return (turns, calls) if is_told else (None, None)
+    is_known = turns or not state.is_foreign or state.stage[row] < DONE
+    return (turns, calls) if is_known else (None, None)
 
 
 def seconds_of(state: RunState, row: int) -> float | None:

@@ -72,8 +72,8 @@ def is_rerun(first: Side, second: Side) -> bool:
     a, b = first.state.run, second.state.run
     if a is None or b is None or a.path == b.path:
         return False
-    is_told = bool(first.environment and second.environment)
-    return is_told and not differing_settings([first, second])
+    is_known = bool(first.environment and second.environment)
+    return is_known and not differing_settings([first, second])
 
 
 def _settings(side: Side) -> dict[str, Any]:

@@ -79,11 +79,11 @@ class TuiEvalApp(BaseApp[Leave]):
         self._start_feed = start
         self._shown_before: tuple[RunScreen.RunAgain, str, Callable[[], Feed]] | None = None
         """What an engine was asked, what that goes on with, and its feed if that is refused."""
-        self._to_tell: tuple[RunScreen.RunAgain, str, list[Fault]] | None = None
+        self._refusal: tuple[RunScreen.RunAgain, str, list[Fault]] | None = None
         """What was refused, of what, and why: to be read once the run is shown again."""
         self._now = now
         self._more_is_due = False
-        self._events_told = 0
+        self._events_taken = 0
         every_s = self.preferences.draws_every(TICK_S)
         self.ticking = Ticking(self.call_later, every_s, self._tick_once, self._is_at_work)
         self._turn_to(feed, saved)
@@ -160,7 +160,7 @@ class TuiEvalApp(BaseApp[Leave]):
         """Ticks; what it returns changes with all that may be seen."""
         self.tick()
         live = self.live_screen
-        return (self._events_told, live, live.state.changed, live.reader.version)
+        return (self._events_taken, live, live.state.changed, live.reader.version)
 
     def tick(self) -> None:
         """Folds what is new, for a bounded time, and draws what changed."""
@@ -188,14 +188,14 @@ class TuiEvalApp(BaseApp[Leave]):
         if not faults and self.state.end is not None:
             faults = [Fault("", self.state.end.text)]
         asked, noun, feed = before
-        self._to_tell = (asked, noun, faults)
+        self._refusal = (asked, noun, faults)
         self._replace(feed(), self.live_screen.first_row)
 
     def _told(self, event: Event) -> None:
         """Takes in one event of the root."""
-        self._events_told += 1
+        self._events_taken += 1
         if type(event).__name__ in ("RunStarted", "SuiteStarted") and in_browser():
-            self.tell_server(event.path)  # type: ignore[union-attr]
+            self.notify_server(event.path)  # type: ignore[union-attr]
         leaves = False
         if type(event).__name__ == "SuiteStarted" and self.suite is None:
             leaves = self.live_screen.prompts.is_open
@@ -203,13 +203,13 @@ class TuiEvalApp(BaseApp[Leave]):
         self.live_screen.take(event)
         if leaves:
             self.live_screen.quit_flow.ask_to_leave()
-        if self._to_tell is not None and (self.state.run or self.suite) is not None:
-            asked, noun, faults = self._to_tell
+        if self._refusal is not None and (self.state.run or self.suite) is not None:
+            asked, noun, faults = self._refusal
             title = f"The {noun} did not go on"
-            self.tell_refusal(asked, title, faults, self.live_screen.post_message)
-            self._to_tell = None
+            self.show_refusal(asked, title, faults, self.live_screen.post_message)
+            self._refusal = None
 
-    def tell_refusal(
+    def show_refusal(
         self,
         asked: RunScreen.RunAgain,
         title: str,

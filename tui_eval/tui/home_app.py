@@ -45,7 +45,7 @@ class HomeApp(TuiEvalApp):
     """One run is watched at a time, or none.
 
     Args:
-        desk: Where everything comes from.
+        backend: Where everything comes from.
         open_feed: How the evaluations of a suite are read.
         start: Makes the feed of a new evaluation from a form's request.
         preferences: What people set for themselves.
@@ -57,7 +57,7 @@ class HomeApp(TuiEvalApp):
 
     def __init__(
         self,
-        desk: HomeBackend,
+        backend: HomeBackend,
         *,
         open_feed: OpenFeed = lambda path, socket: NullFeed(),
         now: Callable[[], float] = clock.now,
@@ -69,11 +69,11 @@ class HomeApp(TuiEvalApp):
         super().__init__(
             NullFeed(), open_feed=open_feed, now=now, start=start, preferences=preferences
         )
-        self._desk = desk
-        self.home = HomeScreen(desk, now, compare, configure)
+        self._backend = backend
+        self.home = HomeScreen(backend, now, compare, configure)
         self.watches = False
         self._form_before: Screen[Any] | None = None
-        self._asked_before: RunScreen.RunAgain | None = None
+        self._request_before: RunScreen.RunAgain | None = None
         self._starting: asyncio.Task[None] | None = None
         self._let_go: set[asyncio.Task[None]] = set()
 
@@ -99,7 +99,7 @@ class HomeApp(TuiEvalApp):
     def _watch(self, feed: Feed, joined: bool = False, form: Screen[Any] | None = None) -> None:
         if self.watches:
             return
-        self._form_before, self._asked_before = form, None
+        self._form_before, self._request_before = form, None
         self._turn_to(feed)
         self.watches = True
         self.live_screen.over_home, self.live_screen.joined = True, joined
@@ -129,7 +129,7 @@ class HomeApp(TuiEvalApp):
 
     def _run_again(self, asked: RunScreen.RunAgain) -> None:
         self._watch(self._start_feed(asked.request))
-        self._asked_before = asked
+        self._request_before = asked
         self.live_screen.first_row = asked.row
 
     def _close_without_run(self) -> None:
@@ -138,14 +138,14 @@ class HomeApp(TuiEvalApp):
 
         refused = [Fault(*fault) for fault in self.state.refused]
         why = self.state.end.text if self.state.end is not None else ""
-        form, asked = self._form_before, self._asked_before
+        form, asked = self._form_before, self._request_before
         self._go_home(Leave("closed"))
         if refused and form is not None:
             self.home.come_back(form, refused)
         elif refused and asked is not None:
-            self.tell_refusal(asked, "This run did not go on", refused, self._run_again)
+            self.show_refusal(asked, "This run did not go on", refused, self._run_again)
         elif text := "\n".join(map(str, refused)) or why:
-            self.home.tell("This run did not begin", text)
+            self.home.show_text("This run did not begin", text)
 
     def _go_home(self, leave: Leave) -> None:
         feed, starting, live, path = self.feed, self._starting, self.live_screen, self._path
@@ -188,7 +188,7 @@ class HomeApp(TuiEvalApp):
         self.home.polling.look_soon()
 
     def _end(self, feed: Feed, save: str) -> str:
-        return self._desk.end(feed, save=save)
+        return self._backend.end(feed, save=save)
 
     def _stop_and_leave(self) -> None:
         """Leaves the app; a run that was joined goes on."""

@@ -125,9 +125,9 @@ class BaseApp(InTurnApp[Result]):
                 self.screen._invoke_later(callback, sender)
         return popped
 
-    def tell_server(self, path: str) -> None:
+    def notify_server(self, path: str) -> None:
         """Tells `tui-eval serve` which run or file of evaluations this app shows."""
-        if tell := getattr(self._driver, "tell_server", None):
+        if tell := getattr(self._driver, "notify_server", None):
             tell(path)
 
     def on_load(self) -> None:
@@ -152,14 +152,14 @@ class BaseApp(InTurnApp[Result]):
     def on_ready(self) -> None:
         """Tells what is wrong with the settings, once there is a line to tell it on."""
         if warning := self.preferences.warning:
-            self.call_after_refresh(self.tell, warning)
+            self.call_after_refresh(self.show_message, warning)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """No cursor blinks where nothing moves."""
         if self.preferences.is_still and hasattr(event.widget, "cursor_blink"):
             event.widget.cursor_blink = False
 
-    def tell(self, text: str) -> None:
+    def show_message(self, text: str) -> None:
         """Says something on the bottom line of the screen."""
         for screen in reversed(self.screen_stack):
             line = getattr(screen, "keys", None)
@@ -174,7 +174,7 @@ class BaseApp(InTurnApp[Result]):
     async def _copy_selected(self, text: str) -> None:
         from tui_eval.tui.base.terminal.copied import copy
 
-        self.tell(await copy(self, text, "the selection"))
+        self.show_message(await copy(self, text, "the selection"))
 
     def keep(self, changes: Mapping[tuple[str, ...], Any]) -> None:
         """Keeps what somebody chose, off the loop; says so where it cannot be kept."""
@@ -184,7 +184,7 @@ class BaseApp(InTurnApp[Result]):
 
     def _kept(self, written: asyncio.Future[None] | Future[None]) -> None:
         if not written.cancelled() and (error := written.exception()) is not None:
-            self.tell(f"Not kept in your settings: {error}")
+            self.show_message(f"Not kept in your settings: {error}")
 
     def choose_theme(self, name: str) -> None:
         """Puts a theme on, and keeps it."""
@@ -194,7 +194,7 @@ class BaseApp(InTurnApp[Result]):
     def action_suspend_process(self) -> None:
         """To the shell, where there is one."""
         if in_browser():
-            self.tell(NO_SHELL)
+            self.show_message(NO_SHELL)
         else:
             super().action_suspend_process()
 

@@ -65,10 +65,10 @@ class Preferences:
         if not self.faults:
             return ""
         first, *others = self.faults
-        told = f"{Path(first.where).name}: {first.what}"
+        first_text = f"{Path(first.where).name}: {first.what}"
         if not others:
-            return f"{told} · see tui-eval config keys"
-        return f"{len(self.faults)} faults in the settings, see tui-eval config keys · {told}"
+            return f"{first_text} · see tui-eval config keys"
+        return f"{len(self.faults)} faults in the settings, see tui-eval config keys · {first_text}"
 
     @property
     def is_still(self) -> bool:

@@ -30,7 +30,7 @@ TEXT_MOST = 400
 USUAL = ".md"
 
 
-def told_runs(found: ComparedRuns) -> list[ComparedRun]:
+def shown_runs(found: ComparedRuns) -> list[ComparedRun]:
     """The runs as the command line tells of them."""
     runs = [ComparedRun(one.run, one.side, one.letter) for one in found.runs]
     beside = zip(runs[1:], found.comparisons, strict=True)
@@ -73,8 +73,8 @@ def _markdown(found: ComparedRuns, only: str) -> Iterator[str]:
         yield ""
         yield f"{len(compared.examples):,} examples in both."
         notes = [f"not paired: {count:,} {why}" for why, count in compared.unpaired.items()]
-        told = (lettered(note, run.letter) for note in (*compared.doubts, *notes))
-        yield from (f"- {_cell(note)}" for note in told)
+        notes_of = (lettered(note, run.letter) for note in (*compared.doubts, *notes))
+        yield from (f"- {_cell(note)}" for note in notes_of)
         if compared.comparable:
             yield f"- reward {gate_sentence(compared.reward, run.letter)}"
             heads = [first.letter, run.letter, f"{run.letter} − {first.letter}"]
@@ -157,8 +157,8 @@ def comparison_csv(found: ComparedRuns, only: str) -> str:
 
 def comparison_json(found: ComparedRuns, only: str) -> str:
     """The object that `tui-eval compare --json` prints."""
-    told = json.loads(json_line(comparison_object(told_runs(found), only or None)))
-    return json.dumps(told, indent=2) + "\n"
+    notes_of = json.loads(json_line(comparison_object(shown_runs(found), only or None)))
+    return json.dumps(notes_of, indent=2) + "\n"
 
 
 FORMATS: Mapping[str, Callable[[ComparedRuns, str], str]] = {

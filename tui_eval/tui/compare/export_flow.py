@@ -63,8 +63,8 @@ class ExportFlow:
         except (OSError, ValueError) as error:
             self._say(f"Not written to {path}: {getattr(error, 'strerror', None) or error}.")
         else:
-            told = f"{await deliver(self._screen.app, path)}; also " if in_browser() else ""
-            self._say(f"{whole.what} is {told}{lies_in(shown_path(path))}.")
+            delivered = f"{await deliver(self._screen.app, path)}; also " if in_browser() else ""
+            self._say(f"{whole.what} is {delivered}{lies_in(shown_path(path))}.")
 
     def action_read_elsewhere(self, editor: bool) -> None:
         """Opens what is compared in the pager or the editor."""

@@ -110,14 +110,14 @@ class ComparedHeader(LineView, can_focus=False):
         found = self.found
         assert found is not None
         letter = found.runs[self.place].letter
-        told = list(self._verdict(found.comparisons[self.place - 1], letter))
+        text = list(self._verdict(found.comparisons[self.place - 1], letter))
         most, many = self.styles.max_height, len(found.runs)
-        room = many if most is None else max(int(most.value) - len(told), 2)
+        room = many if most is None else max(int(most.value) - len(text), 2)
         start = min(max(self.place - room + 2, 1), max(many - room + 1, 1))
         self._places = [0, *range(start, min(start + room - 1, many))]
         runs = list(self._run_lines(found))
         yield from (runs[place] for place in self._places)
-        yield from told
+        yield from text
 
     def _run_lines(self, found: ComparedRuns) -> Iterator[Line]:
         """Names, rewards, and between them the facts that there is room for in every line."""
@@ -162,8 +162,8 @@ class ComparedHeader(LineView, can_focus=False):
         if beside is None:  # the first run has nothing beside it
             unseen = len(self.reading.paths) - len(self._places)
             more, room = plural(unseen, "more run"), cells - len(own)
-            told = more if unseen > 0 and len(more) < room else ""
-            return (*spans, (own, "muted"), (right(told, room), "faint"))
+            text = more if unseen > 0 and len(more) < room else ""
+            return (*spans, (own, "muted"), (right(text, room), "faint"))
         if not beside.comparable:
             return (*spans, (left("  not comparable", cells), "warn"))
         found = beside.reward.difference
@@ -182,13 +182,13 @@ class ComparedHeader(LineView, can_focus=False):
         for doubt in found.doubts[:1]:
             more = len(found.doubts) - 1
             pane = "compare.numbers" if found.comparable else "compare.examples"
-            told = one_line(lettered(doubt, letter), 400)
+            text = one_line(lettered(doubt, letter), 400)
             note = plural(more, "more doubt") if more else ""
-            if not note and cell_len(told) > self.line_width - 3:
+            if not note and cell_len(text) > self.line_width - 3:
                 note = "whole"
             note = f" · {note} in pane {key_for(pane)}" if note else ""
-            told = cut(told, self.line_width - 3 - len(note))
-            yield ("! ", "warn"), (told, "warn"), (note, "faint")
+            text = cut(text, self.line_width - 3 - len(note))
+            yield ("! ", "warn"), (text, "warn"), (note, "faint")
 
     def _difference(self, found: Comparison, letter: str) -> Line:
         """The verdict, the difference, and as much of what they stand on as there is room for."""
@@ -208,8 +208,8 @@ class ComparedHeader(LineView, can_focus=False):
         parts.append((3, (f"  {plural(len(found.examples), 'example')} in both", "muted")))
         if found.unpaired:
             parts.append((6, (", others not paired", "warn")))
-        told, ink = gate_look(one)
-        parts.append((7, (f"  {told}", ink)))
+        text, ink = gate_look(one)
+        parts.append((7, (f"  {text}", ink)))
         return tuple(_fitting(parts, self.line_width))
 
     def clicked(self, index: int) -> None:

@@ -171,8 +171,8 @@ class PairedExamples(LineView):
         if more:
             lines[-1] = cut(f"{lines[-1]} …", width)
         starts = (name, *[" " * cell_len(name)] * len(lines))
-        told = [((start, "faint"), (line, "")) for start, line in zip(starts, lines, strict=False)]
-        return (*told, *[EMPTY] * (height - len(self.shown) - 1 - len(lines)))
+        below = [((start, "faint"), (line, "")) for start, line in zip(starts, lines, strict=False)]
+        return (*below, *[EMPTY] * (height - len(self.shown) - 1 - len(lines)))
 
     @property
     def _question_width(self) -> int:
@@ -225,7 +225,7 @@ class PairedExamples(LineView):
 
     def clicked_at(self, x: int, index: int) -> None:
         """Selects an example; a click on the selected one opens it. Without any, keys are told."""
-        if not self.shown and self.press_told(self.line(index), x):
+        if not self.shown and self.press_key_at(self.line(index), x):
             return
         if index == self.cursor:
             self.action_open()

@@ -66,25 +66,25 @@ def number_lines(found: Comparison, letter: str, width: int) -> Iterator[Line]:
         yield from wrapped("· ", NOTHING, "muted", width)
         return
     yield from _table(found, letter, width)
-    if told := figure_sentence(found.reward, found):
-        yield from wrapped("· ", told, "muted", width)
+    if text := figure_sentence(found.reward, found):
+        yield from wrapped("· ", text, "muted", width)
     yield from wrapped("· ", f"reward {gate_sentence(found.reward, letter)}", "muted", width)
     for doubt in found.doubts:
         yield from wrapped("! ", one_line(lettered(doubt, letter), 400), "warn", width)
     for why, count in found.unpaired.items():
-        told = f"not paired: {plural(count, 'example')} {lettered(why, letter)}"
-        yield from wrapped("· ", told, "muted", width)
-    for told in _metric_sentences(found):
-        yield from wrapped("· ", told, "muted", width, ALIKE_LINES)
+        text = f"not paired: {plural(count, 'example')} {lettered(why, letter)}"
+        yield from wrapped("· ", text, "muted", width)
+    for text in _metric_sentences(found):
+        yield from wrapped("· ", text, "muted", width, ALIKE_LINES)
 
 
 def _metric_sentences(found: Comparison) -> Iterator[str]:
     """What the numbers beside the reward tell; those that tell the same share a sentence."""
     names: dict[str, list[str]] = {}
     for one in found.figures:
-        if not one.is_reward and (told := figure_text(one, found)):
-            names.setdefault(told, []).append(one_line(figure_name(one), NAME_MOST))
-    yield from (f"{', '.join(alike)} {told}" for told, alike in names.items())
+        if not one.is_reward and (text := figure_text(one, found)):
+            names.setdefault(text, []).append(one_line(figure_name(one), NAME_MOST))
+    yield from (f"{', '.join(alike)} {text}" for text, alike in names.items())
 
 
 def _table(found: Comparison, letter: str, width: int) -> Iterator[Line]:

@@ -77,8 +77,8 @@ def _extreme(state: RunState, rows: Sequence[int], least: bool) -> int:
 
     One without a reward is neither where there is another.
     """
-    told = [state.reward[row] for row in rows]
-    keys = [(math.isnan(reward), reward if least else -reward) for reward in told]
+    rewards = [state.reward[row] for row in rows]
+    keys = [(math.isnan(reward), reward if least else -reward) for reward in rewards]
     return min(range(len(keys)), key=keys.__getitem__, default=0)
 
 

@@ -174,7 +174,7 @@ class CompareRuns(DrawnScreen[None]):
     def _draw(self) -> None:
         for view in (self.header, self.examples, self.numbers, self.settings):
             view.update()
-        self._entitle(self.examples, "Examples", *self._examples_told())
+        self._entitle(self.examples, "Examples", *self._examples_details())
         comparison = self.comparison
         holds = (-1, -1, -1)
         between: list[str] = []
@@ -192,15 +192,15 @@ class CompareRuns(DrawnScreen[None]):
         self.tabs.update()
         self._update_keys()
 
-    def _entitle(self, pane: Widget, name: str, *told: str) -> None:
+    def _entitle(self, pane: Widget, name: str, *details: str) -> None:
         """Puts a title over a pane; it is not named again below the tabs."""
         number = key_for(f"compare.{name.partition(' ')[0].lower()}")
-        parts = told if self.has_class("-narrow") else (f"{number} {name}", *told)
+        parts = details if self.has_class("-narrow") else (f"{number} {name}", *details)
         if 0 < pane.size.width < len(" · ".join(parts)) + 6:
             parts = parts[:-1]
         pane.border_title = Content(f" {' · '.join(parts)} " if parts else "")
 
-    def _examples_told(self) -> list[str]:
+    def _examples_details(self) -> list[str]:
         view = self.examples
         if view.comparison is None or not view.comparison.comparable:
             return []
@@ -208,8 +208,8 @@ class CompareRuns(DrawnScreen[None]):
         what = LOOKS[Change(view.only)].word if view.only else "all"
         count = f"{len(view.shown):,} of {all_of_them:,}" if view.only else f"{all_of_them:,}"
         passes = {run.state.threshold for run in self.found.runs} if self.found is not None else ()
-        told = [f"passes from {min(passes):g}"] if len(passes) == 1 else []
-        return [f"{what} {count}", view.sort, *told]
+        details = [f"passes from {min(passes):g}"] if len(passes) == 1 else []
+        return [f"{what} {count}", view.sort, *details]
 
     def _update_keys(self) -> None:
         several = self.found is not None and len(self.found.runs) > 2

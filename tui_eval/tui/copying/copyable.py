@@ -137,8 +137,8 @@ def so_far(state: RunState, row: int, rollout: Rollout | None, notes: Notes) -> 
     from tui_eval.fold.row_object import row_object
 
     messages = rollout.messages if rollout is not None else []
-    told = rollout.prompt_length if rollout is not None else 0
-    conversation = {"prompt": messages[:told], "completion": messages[told:]}
+    prompt_length = rollout.prompt_length if rollout is not None else 0
+    conversation = {"prompt": messages[:prompt_length], "completion": messages[prompt_length:]}
     return row_object(state, row, notes) | conversation
 
 

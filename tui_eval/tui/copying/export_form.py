@@ -59,7 +59,7 @@ class ExportLines(LineView):
         self.chosen = {FORMAT: KINDS.index(usual), WHICH: 0}
         self.group = FORMAT
         self.path = TextLine()
-        self.told: Line = EMPTY
+        self.message: Line = EMPTY
         self.export: Export | None = None
         self._proposed = ""
         self._places: list[tuple[str, int]] = [(FORMAT, at) for at in range(len(KINDS))]
@@ -102,21 +102,21 @@ class ExportLines(LineView):
         elif not path.parent.is_dir():
             what = f"✗ there is no folder {shown_path(path.parent)}"
         else:
-            self.told = (("! this file is there already", "warn"),) if path.exists() else EMPTY
+            self.message = (("! this file is there already", "warn"),) if path.exists() else EMPTY
             self.update()
             return
-        self.told = ((what, "fault"),)
+        self.message = ((what, "fault"),)
         self.update()
 
-    def tell(self, text: str, ink: str) -> None:
+    def show_message(self, text: str, ink: str) -> None:
         """Says something below the choices."""
-        self.told = ((text, ink),)
+        self.message = ((text, ink),)
         self.update()
 
     @property
     def is_ready(self) -> bool:
         """Whether nothing stands in the way but a file that is there."""
-        return not self.told or self.told[0][1] == "warn"
+        return not self.message or self.message[0][1] == "warn"
 
     def count(self) -> int:
         """The choices, what is told, and what the keys do."""
@@ -167,8 +167,8 @@ class ExportLines(LineView):
             about: Line = ((DOWNLOADS, "faint"),) if in_browser() else EMPTY
             hint = HINT if self.group == FILE else f"↑ ↓ choose · {HINT}"
             is_here = not (about or typed_path(self.path.text).parent.parts)
-            told = self.told or (((CURRENT, "faint"),) if is_here else EMPTY)
-            return told, about, ((hint, "faint"),)
+            message = self.message or (((CURRENT, "faint"),) if is_here else EMPTY)
+            return message, about, ((hint, "faint"),)
         if not export.total:
             return (("reading the run…", "busy"),), EMPTY, CANCELS
         drawn, rest = thread(export.written / export.total, BAR)
@@ -264,7 +264,7 @@ class ExportDialog(Dialog[str]):
             return
         if path.exists() and self._replaces != path:
             self._replaces = path
-            lines.tell("! this file is there already: enter again replaces it", "warn")
+            lines.show_message("! this file is there already: enter again replaces it", "warn")
             return
         part = lines.part
         lines.export = Export(
@@ -290,15 +290,15 @@ class ExportDialog(Dialog[str]):
         self._watch.stop()
         self.lines.export = None
         if export.is_cancelled:
-            self.lines.tell("cancelled: nothing is written", "warn")
+            self.lines.show_message("cancelled: nothing is written", "warn")
         elif fault:
-            self.lines.tell(f"✗ {fault}", "fault")
+            self.lines.show_message(f"✗ {fault}", "fault")
         else:
             took = f" in {time.monotonic() - started:.0f}s" if export.written > 1000 else ""
             count = plural(export.written, "rollout")
             if in_browser():
-                told = await deliver(self.app, path)
-                self.dismiss(f"{count} {told}{took}; also {lies_in(shown_path(path))}")
+                message = await deliver(self.app, path)
+                self.dismiss(f"{count} {message}{took}; also {lies_in(shown_path(path))}")
             else:
                 self.dismiss(f"{count} written to {shown_path(path)}{took}")
 
@@ -320,8 +320,8 @@ def offer_export(
         say: Tells a sentence at the bottom of the screen.
     """
 
-    def closed(told: str | None) -> None:
-        if told:
-            say(told)
+    def closed(message: str | None) -> None:
+        if message:
+            say(message)
 
     screen.app.push_screen(ExportDialog(Path(path), name, parts), closed)

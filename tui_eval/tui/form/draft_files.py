@@ -48,7 +48,7 @@ class DraftFiles:
 
     def action_load(self) -> None:
         """Loads a TOML file."""
-        self._screen.app.push_screen(load_picker(self._screen.desk), self._load)
+        self._screen.app.push_screen(load_picker(self._screen.backend), self._load)
 
     def _load(self, offer: Offer | None) -> None:
         if offer is not None:

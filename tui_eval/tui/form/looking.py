@@ -45,7 +45,7 @@ class Looked(NamedTuple):
         return self._replace(by_field=by_field, others=tuple(others))
 
 
-def look(draft: Draft, desk: FormBackend) -> Looked:
+def look(draft: Draft, backend: FormBackend) -> Looked:
     """Looks at a draft that nobody changes meanwhile; takes longer than a frame may."""
     toml = no_toml = ""
     request: dict[str, Any] | None = None
@@ -57,7 +57,7 @@ def look(draft: Draft, desk: FormBackend) -> Looked:
         no_toml = str(error)
     try:
         request = draft.request()
-        faults += desk.check(request)
+        faults += backend.check(request)
     except ValueError as error:
         faults.append(Fault("TOML", str(error)))
     looked = Looked(request, toml, no_toml, draft.command())

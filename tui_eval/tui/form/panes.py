@@ -56,7 +56,7 @@ class FormPanes:
         for pane, name in zip(self._screen.panes, names, strict=True):
             pane.border_title = Content(name)
         hidden = "".join(names[1:4] if self._screen.room.has_class("-in-5") else names[4:])
-        told = (
+        others = (
             (hidden, style_of_others(self._screen.app)) if self._screen.has_class("-normal") else ""
         )
-        self._screen.fields.border_title = Content.assemble(names[0], told)
+        self._screen.fields.border_title = Content.assemble(names[0], others)

@@ -16,16 +16,16 @@ from tui_eval.tui.form.picker import Picker
 from tui_eval.tui.form.texts import readme_of
 
 
-def field_picker(field: Field, form: Form, desk: FormBackend) -> Picker | None:
+def field_picker(field: Field, form: Form, backend: FormBackend) -> Picker | None:
     """What may stand in a field; None where there is nothing to choose from."""
     text = form.text(field.name)
     if field.name == "env_id":
-        return _environments(form, desk, text)
+        return _environments(form, backend, text)
     if field.name == "model":
         registry = form.effective("endpoints_path") if form.text("endpoints_path") else None
         return Picker(
             "Endpoints",
-            lambda: asyncio.to_thread(desk.endpoints, registry),
+            lambda: asyncio.to_thread(backend.endpoints, registry),
             str(form.effective("model") or ""),
             free=lambda text: "as typed; name its URL or provider as well",
         )
@@ -33,7 +33,7 @@ def field_picker(field: Field, form: Form, desk: FormBackend) -> Picker | None:
         folder = str(form.effective("env_dir_path"))
         return Picker(
             "Runs that can go on",
-            lambda: asyncio.to_thread(desk.resumable, folder),
+            lambda: asyncio.to_thread(backend.resumable, folder),
             text,
             free=lambda text: "as typed",
         )
@@ -42,18 +42,18 @@ def field_picker(field: Field, form: Form, desk: FormBackend) -> Picker | None:
     return None
 
 
-def _environments(form: Form, desk: FormBackend, text: str) -> Picker:
+def _environments(form: Form, backend: FormBackend, text: str) -> Picker:
     folder, no_alias = str(form.effective("env_dir_path")), bool(form.effective("no_alias"))
 
     async def about(env_id: str) -> str:
-        found = await desk.describe(env_id, folder, no_alias=no_alias)
+        found = await backend.describe(env_id, folder, no_alias=no_alias)
         if found.get("status") == "described":
             return readme_of(found)
         return "\n".join(str(Fault(**fault)) for fault in found["faults"])
 
     return Picker(
         "Environments",
-        lambda: desk.environments(folder),
+        lambda: backend.environments(folder),
         text,
         about=about,
         free=lambda text: "as typed",
@@ -66,11 +66,11 @@ def table_picker(draft: Draft) -> Picker:
     return _picker_of("Evaluations of the file", draft.titles, current)
 
 
-def load_picker(desk: FormBackend) -> Picker:
+def load_picker(backend: FormBackend) -> Picker:
     """Files to load, or any path."""
     return Picker(
         "Load a TOML file",
-        lambda: asyncio.to_thread(desk.files),
+        lambda: asyncio.to_thread(backend.files),
         free=_exists,
         is_meant=lambda text: Path(text).is_file(),
         label="path",

@@ -65,13 +65,13 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
 
     def __init__(
         self,
-        desk: FormBackend,
+        backend: FormBackend,
         draft: Draft,
         now: Callable[[], float],
         refused: Sequence[Fault] = (),
     ) -> None:
         super().__init__()
-        self.desk = desk
+        self.backend = backend
         self.draft = draft
         self.now = now
         self.looked = self._looked_alone = Looked()
@@ -179,7 +179,7 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
         await self._look_alone(self._refused)
         if self.can_run:
             await asyncio.sleep(ASKS_AFTER_S)
-            found = await self.desk.estimate(self.looked.request or {})
+            found = await self.backend.estimate(self.looked.request or {})
             self._estimated(found)
         else:
             self.plan = None
@@ -187,7 +187,7 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
         self._lay_out()
 
     async def _look_alone(self, refused: Sequence[Fault] = ()) -> None:
-        self._looked_alone = await asyncio.to_thread(look, self.draft.copy(), self.desk)
+        self._looked_alone = await asyncio.to_thread(look, self.draft.copy(), self.backend)
         self._take(self._looked_alone.with_faults(refused, self.draft))
 
     def _take(self, looked: Looked) -> None:
@@ -233,7 +233,7 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
     async def _ask_about(self, env_id: str, folder: str, no_alias: bool) -> None:
         self._waiting.add("describe")
         await asyncio.sleep(ASKS_AFTER_S)
-        found = await self.desk.describe(env_id, folder, no_alias=no_alias)
+        found = await self.backend.describe(env_id, folder, no_alias=no_alias)
         if env_id == self.draft.form.env_id:
             if found.get("status") == "described":
                 self.draft.form.describe(found)
@@ -304,7 +304,7 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
 
     def on_form_view_picked(self, message: FormView.Picked) -> None:
         """Shows what there is to choose from."""
-        picker = field_picker(message.field, self.draft.form, self.desk)
+        picker = field_picker(message.field, self.draft.form, self.backend)
         if picker is None:
             self._open_box(message.field)
         else:

@@ -52,14 +52,14 @@ class TextBox(Dialog[str]):
         self._check()
 
     def _check(self) -> None:
-        text, told = self._text(), ""
+        text, fault = self._text(), ""
         try:
             if text:
                 value_of(self._field, text)
         except ValueError as error:
-            told = str(error)
-        ink = "fault" if told else "muted"
-        words = f"✗ {told}" if told else self._field.help
+            fault = str(error)
+        ink = "fault" if fault else "muted"
+        words = f"✗ {fault}" if fault else self._field.help
         self.fault.show(lambda width: list(wrapped(words, width, ink, 3)))
 
     def _text(self) -> str:

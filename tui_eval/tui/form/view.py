@@ -134,8 +134,8 @@ class FormView(LineView, inherit_bindings=False):
         if self.size.height:
             at = self._row_of(self.name_here)
             first = at == next(i for i, row in enumerate(self._rows) if row.field)
-            told = sum(row.is_fault and row.field is self.here for row in self._rows)
-            self.show_line(0 if first else at, margin=max(told, 2))
+            faults = sum(row.is_fault and row.field is self.here for row in self._rows)
+            self.show_line(0 if first else at, margin=max(faults, 2))
 
     @property
     def faults(self) -> Mapping[str, str]:

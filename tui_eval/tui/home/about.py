@@ -15,7 +15,7 @@ from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut_start, letter_ink, line_width
 from tui_eval.tui.home.backend import EndpointInfo, EnvironmentInfo
-from tui_eval.tui.home.found_runs import OURS, asked_text, can_resume
+from tui_eval.tui.home.found_runs import OURS, can_resume, request_text
 from tui_eval.tui.home.pick_lists import ASKING, host_of
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class About(LineView, can_focus=False):
 
     def clicked_at(self, x: int, index: int) -> None:
         """Does what the key under the mouse does."""
-        self.press_told(self.line(index), x)
+        self.press_key_at(self.line(index), x)
 
 
 def _facts_of_run(one: FoundRun, width: int) -> Line:
@@ -78,7 +78,7 @@ def _facts_of_run(one: FoundRun, width: int) -> Line:
         facts.append((f"{TOOL_FAILED} {one.failed_tools:,} with failed tools", "warn"))
     if one.interval_name:
         facts.append((one_line(one.interval_name, ASKED_MOST), "muted"))
-    if asked := asked_text(one):
+    if asked := request_text(one):
         facts.append((one_line(asked, ASKED_MOST), ""))
     while len(facts) > 1 and line_width(facts) + len(APART) * len(facts) + PATH_LEAST > width:
         facts.pop()
@@ -93,9 +93,9 @@ def _facts_of_run(one: FoundRun, width: int) -> Line:
     return tuple(spans[1:])
 
 
-def keys_told(*told: tuple[str, str], between: str = ", ") -> Line:
+def key_hints(*hints: tuple[str, str], between: str = ", ") -> Line:
     """Keys and what each does."""
-    spans = (((between, "faint"), (key, "key"), (f" {does}", "faint")) for key, does in told)
+    spans = (((between, "faint"), (key, "key"), (f" {does}", "faint")) for key, does in hints)
     return tuple(span for one in spans for span in one)[1:]
 
 
@@ -110,30 +110,31 @@ def about_run(one: FoundRun, marked: int, width: int) -> tuple[Line, Line]:
     compare, mark = key_for("home.compare"), key_for("runs.mark")
     enter, leave = key_for("runs.open"), key_for("run.leave")
     if marked == 1:
-        told = ((" is marked: on another run ", ""), (compare, "key"), (" compares the two, ", ""))
-        return facts, (("A", letter_ink("A")), *told, (mark, "key"), (" marks it as well", ""))
+        hints = ((" is marked: on another run ", ""), (compare, "key"), (" compares the two, ", ""))
+        return facts, (("A", letter_ink("A")), *hints, (mark, "key"), (" marks it as well", ""))
     if marked:
-        told = ((f"{plural(marked, 'run')} marked: ", ""), (compare, "key"), (" compares them", ""))
-        return facts, (*told, (", ", ""), (key_for("home.back"), "key"), (" unmarks", ""))
+        count = plural(marked, "run")
+        hints = ((f"{count} marked: ", ""), (compare, "key"), (" compares them", ""))
+        return facts, (*hints, (", ", ""), (key_for("home.back"), "key"), (" unmarks", ""))
     if one.running:
         stop = key_for("app.interrupt")
-        there = keys_told((leave, "leads back, the run goes on"), (stop, "asks to stop it"))
-        return facts, (*keys_told((enter, "attaches")), ("; there ", "faint"), *there)
+        there = key_hints((leave, "leads back, the run goes on"), (stop, "asks to stop it"))
+        return facts, (*key_hints((enter, "attaches")), ("; there ", "faint"), *there)
     keys = [(enter, "opens it")]
     if not can_resume(one):
         keys.append((key_for("home.resume"), "goes on with what is missing"))
     if not one.saved:
         why = "keeps it for good: unsaved runs go two weeks after their last rollout"
         keys.append((key_for("home.keep"), why))
-    return facts, keys_told(*keys)
+    return facts, key_hints(*keys)
 
 
 def about_environment(one: EnvironmentInfo, can_configure: bool) -> tuple[Line, Line]:
     """Where an environment is, what it says of itself, and how it is run."""
     where = one.path or f"an {one.origin}"
-    enter = key_for("near.choose")
+    enter = key_for("picks.choose")
     command = f"tui-eval {one_line(one.env_id, 80)} -m MODEL"
-    start = keys_told((enter, "puts an evaluation of it together, or "))
+    start = key_hints((enter, "puts an evaluation of it together, or "))
     summary = ((f"  ·  {one_line(one.summary, MOST)}", "faint"),) if one.summary else ()
     return ((one_line(where, MOST), "muted"), *summary), (
         *(start if can_configure else (("run it: ", "faint"),)),
@@ -156,6 +157,6 @@ def about_endpoint(one: EndpointInfo, answer: str | None) -> tuple[Line, Line]:
         )
     if answer and answer != ASKING:
         return first, ((f"✗ {one_line(answer, MOST)}", "fault"),)
-    enter = key_for("near.choose")
-    asks = keys_told((enter, "checks whether anything answers; nothing else is sent"))
+    enter = key_for("picks.choose")
+    asks = key_hints((enter, "checks whether anything answers; nothing else is sent"))
     return first, asks if one.url else EMPTY

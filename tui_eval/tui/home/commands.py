@@ -7,7 +7,7 @@ from tui_eval.tui.base.keys.command import ABOVE, LEAVE, MOVE, PASS, Command
 RUNS, AROUND = "The list of runs", "Around"
 GROUPS = (RUNS, PASS, MOVE, AROUND, LEAVE)
 QUIT = "Quit; what runs goes on"
-TOGETHER = (frozenset(("runs", "view", "home")), frozenset(("near", "view", "home")))
+TOGETHER = (frozenset(("runs", "view", "home")), frozenset(("picks", "view", "home")))
 
 COMMANDS = (
     Command(
@@ -55,7 +55,7 @@ COMMANDS = (
         palette=True,
     ),
     Command(
-        "enter", "choose", "near", AROUND, "Evaluate environment, check endpoint",
+        "enter", "choose", "picks", AROUND, "Evaluate environment, check endpoint",
         footer="choose", rank=9,
     ),
     Command("1", "pane(1)", "home", AROUND, "Runs, environments, endpoints", name="runs"),

@@ -57,7 +57,7 @@ def done_text(one: FoundRun) -> str:
     return f"{text(one.done)}/{text(one.total)}" if one.total else text(one.done)
 
 
-def stands_text(one: FoundRun) -> str:
+def status_text(one: FoundRun) -> str:
     """How a run stands, in words: how far one is that has not ended well."""
     look = look_of(one)
     far = f" {done_text(one)}" if look in (RUNNING, INCOMPLETE, EARLY) else ""
@@ -82,7 +82,7 @@ def as_0_text(one: FoundRun) -> str:
 
 def state_text(one: FoundRun) -> str:
     """How a run stands, in words, and what errored."""
-    return "  ".join(text for text in (stands_text(one), errors_text(one)) if text)
+    return "  ".join(text for text in (status_text(one), errors_text(one)) if text)
 
 
 def can_resume(one: FoundRun) -> str:
@@ -100,13 +100,13 @@ class FoundRuns:
     """What a list shows; the selection and the marks are places on disk, so they outlive a look.
 
     Args:
-        told: Whether anybody has looked yet.
+        is_loaded: Whether anybody has looked yet.
     """
 
     def __init__(self) -> None:
         self.all: list[FoundRun] = []
         self.shown: list[FoundRun] = []
-        self.told = False
+        self.is_loaded = False
         self.words = ""
         self.sorting = "date"
         self.reversed = False
@@ -123,11 +123,11 @@ class FoundRuns:
                 or was written after that.
         """
         self.all = list(runs)
-        if not self.told and self._selected is None and self.all:
+        if not self.is_loaded and self._selected is None and self.all:
             newest = max(self.all, key=lambda one: (one.running, one.written_at))
             later = seen is not None and not newest.running and seen[1] >= newest.written_at
             self.want(seen[0] if seen is not None and later else newest.run.place)
-        self.told = True
+        self.is_loaded = True
         there = {one.run.place for one in self.all}
         self.marked = [place for place in self.marked if place in there]
         self.arrange()
@@ -206,7 +206,7 @@ class FoundRuns:
 def _matches(one: FoundRun, words: list[str]) -> bool:
     saved = "saved" if one.saved else "unsaved"
     state = state_text(one)
-    facts = (one.env_id, one.model, state, saved, one.format, str(one.run.place), asked_text(one))
+    facts = (one.env_id, one.model, state, saved, one.format, str(one.run.place), request_text(one))
     text = " ".join(facts).lower()
     return all(
         word[1:] not in text if word.startswith("!") and word != "!" else word in text
@@ -214,7 +214,7 @@ def _matches(one: FoundRun, words: list[str]) -> bool:
     )
 
 
-def asked_text(one: FoundRun) -> str:
+def request_text(one: FoundRun) -> str:
     """What was asked for beside environment and model: `prompt=short, temperature=0.2`."""
     if not one.asked:
         return ""

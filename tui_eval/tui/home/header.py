@@ -41,7 +41,7 @@ class HomeHeader(LineView, can_focus=False):
             return tab_line(self.tabs, self.current)
         running = self.runs.running
         state: list[Span] = [(f"▶ {running:,} running   ", "busy")] if running else []
-        if self.runs.told:
+        if self.runs.is_loaded:
             state.append((plural(len(self.runs.all), "run"), "muted"))
         room = max(self.line_width - line_width(state) - len(NAME) - 4, 8)
         folder = one_line(self.folder, 4000)

@@ -25,7 +25,7 @@ ORIGIN = 9
 class PickList(LineView):
     """Things with names, one of them selected, and lines that say what else there is to say."""
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings("near")
+    BINDINGS: ClassVar[list[BindingType]] = bindings("picks")
 
     class Selected(Message):
         """Another one is selected."""
@@ -163,7 +163,7 @@ class EndpointList(PickList):
             self.words = [(("  The registry names none: configs/endpoints.toml", "muted"),)]
         self.select(self.place)
 
-    def tell(self, url: str, why: str) -> None:
+    def set_answer(self, url: str, why: str) -> None:
         """Says how asking went."""
         self.answers[url] = why
         self.update()

@@ -53,7 +53,7 @@ class HomePolling:
     """
 
     def __init__(self, screen: HomeScreen, can_configure: bool) -> None:
-        self._screen, self._desk, self._endpoints = screen, screen.desk, screen.endpoints
+        self._screen, self._backend, self._endpoints = screen, screen.backend, screen.endpoints
         self._can_configure = can_configure
         self.looked = False
         """Whether everything has been looked for once."""
@@ -68,12 +68,12 @@ class HomePolling:
         self._look_again()
 
     async def _keep_looking(self) -> None:
-        seen = await asyncio.to_thread(self._desk.last_seen)
+        seen = await asyncio.to_thread(self._backend.last_seen)
         while True:
             began, is_new = time.monotonic(), False
             self._look_now.clear()
             try:
-                found = await asyncio.to_thread(self._desk.runs)
+                found = await asyncio.to_thread(self._backend.runs)
             except OSError as error:
                 self._screen.say(f"The runs cannot be listed: {error}")
             else:
@@ -103,7 +103,7 @@ class HomePolling:
     def _take(self, found: Sequence[Any], seen: tuple[Path, float] | None) -> None:
         screen = self._screen
         screen.list.empty = self._no_runs()
-        is_first = not screen.runs.told
+        is_first = not screen.runs.is_loaded
         screen.list.refill(lambda: screen.runs.take(found, seen))
         if is_first:
             screen.call_after_refresh(lambda: screen.list.show_line(screen.runs.line))
@@ -130,20 +130,20 @@ class HomePolling:
 
     async def _look_around(self) -> None:
         """Environments and endpoints; then asks those that could be used whether they answer."""
-        environments, _ = await asyncio.gather(self._desk.environments(), self._read_endpoints())
+        environments, _ = await asyncio.gather(self._backend.environments(), self._read_endpoints())
         self._screen.environments.show(environments)
         self.looked = True
         self._screen.draw()
         await self._ask_usable()
 
     async def _follow_endpoints(self) -> None:
-        if self.looked and await asyncio.to_thread(self._desk.have_endpoints_changed):
+        if self.looked and await asyncio.to_thread(self._backend.have_endpoints_changed):
             await self._read_endpoints()
             self._screen.draw()
             self._screen.run_worker(self._ask_usable(), group="answers", exclusive=True)
 
     async def _read_endpoints(self) -> None:
-        self._screen.endpoints.show(await asyncio.to_thread(self._desk.endpoints))
+        self._screen.endpoints.show(await asyncio.to_thread(self._backend.endpoints))
 
     async def _ask_usable(self) -> None:
         usable = {one.url for one in self._endpoints.listed if one.url and one.has_key}
@@ -155,8 +155,10 @@ class HomePolling:
 
         async def ask(url: str) -> None:
             async with limit:
-                self._endpoints.tell(url, ASKING)
-                self._endpoints.tell(url, await asyncio.to_thread(self._desk.unreachable, url))
+                self._endpoints.set_answer(url, ASKING)
+                self._endpoints.set_answer(
+                    url, await asyncio.to_thread(self._backend.unreachable, url)
+                )
 
         await asyncio.gather(*map(ask, urls))
 

@@ -30,8 +30,8 @@ from tui_eval.tui.home.found_runs import (
     as_0_text,
     errors_text,
     look_of,
-    stands_text,
     state_text,
+    status_text,
     tools_text,
 )
 
@@ -133,7 +133,7 @@ class RunList(LineView):
     @property
     def _instead(self) -> tuple[Line, ...]:
         runs = self.runs
-        if not runs.told or not (runs.all or runs.words or self.typing):
+        if not runs.is_loaded or not (runs.all or runs.words or self.typing):
             return self.empty
         nothing = "There are no runs to filter."
         if runs.all:
@@ -152,10 +152,10 @@ class RunList(LineView):
         if not self.runs.shown:
             return self.line(index)
         one = self.runs.shown[index]
-        told = (one.env_id, one.model, one.reward, one.low, one.high, one.n, one.done, one.total)
+        facts = (one.env_id, one.model, one.reward, one.low, one.high, one.n, one.done, one.total)
         day = int(self.now() // 3600)  # a date is told otherwise the next day
         stands = (one.errored, one.failed_tools, one.running, one.saved, one.stopped_early)
-        return (*told, one.date, *stands, self.runs.letter(one), day, self._columns)
+        return (*facts, one.date, *stands, self.runs.letter(one), day, self._columns)
 
     @property
     def _columns(self) -> Columns:
@@ -201,10 +201,10 @@ class RunList(LineView):
     def title(self, *, named: bool = True) -> Content:
         """How the runs are sorted, and the filter; what they are first, where it is `named`."""
         runs = self.runs
-        told = [f"{key_for('home.runs')} Runs"] if named else []
+        heads = [f"{key_for('home.runs')} Runs"] if named else []
         if runs.all:
-            told.append(f"by {runs.sorting}{', reversed' if runs.reversed else ''}")
-        parts: list[str | tuple[str, str]] = [f" {' · '.join(told)}" if told else ""]
+            heads.append(f"by {runs.sorting}{', reversed' if runs.reversed else ''}")
+        parts: list[str | tuple[str, str]] = [f" {' · '.join(heads)}" if heads else ""]
         if self.typing or runs.words:
             words = cut(one_line(runs.words, 200) if runs.words.strip() else runs.words, 30)
             parts.append(f" · {len(runs.shown):,} of {len(runs.all):,} · / ")
@@ -229,7 +229,7 @@ class RunList(LineView):
         width = LONG_DATE if columns.long_date else SHORT_DATE
         when = when_text(one.date, self.now(), columns.long_date)
         spans.append((f"{columns.gap}{left(when, width - 2)}", "muted"))
-        state, errors, gap = stands_text(one), errors_text(one), "  "
+        state, errors, gap = status_text(one), errors_text(one), "  "
         ink, unsaved = look.ink, not (one.saved or one.running or columns.unsaved)
         # The sign tells the word that gives way.
         if unsaved:
@@ -374,7 +374,7 @@ class RunList(LineView):
     def clicked_at(self, x: int, index: int) -> None:
         """Selects a run; a click on the selected one opens it. Without runs keys are told."""
         if not self.runs.shown:
-            self.press_told(self.line(index), x)
+            self.press_key_at(self.line(index), x)
         elif index == self.runs.line:
             self.action_open()
         else:

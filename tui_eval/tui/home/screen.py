@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tui_eval.feeds.feed import Feed
     from tui_eval.tui.home.backend import CompareScreen, ConfigureScreen, HomeBackend
 
-SCOPES = {"runs": "runs", "environments": "near", "endpoints": "near"}
+SCOPES = {"runs": "runs", "environments": "picks", "endpoints": "picks"}
 TYPING: Line = (("words of environment, model, arguments, state, path; !word leaves out", "muted"),)
 
 
@@ -78,13 +78,13 @@ class HomeScreen(DrawnScreen[None]):
 
     def __init__(
         self,
-        desk: HomeBackend,
+        backend: HomeBackend,
         now: Callable[[], float],
         compare: CompareScreen | None = None,
         configure: ConfigureScreen | None = None,
     ) -> None:
         super().__init__()
-        self.desk = desk
+        self.backend = backend
         self.now = now
         self._compare, self._configure = compare, configure
         self.runs = FoundRuns()
@@ -128,14 +128,14 @@ class HomeScreen(DrawnScreen[None]):
     def show_seen(self, path: str) -> None:
         """Selects the run that somebody comes back from."""
         self.runs.want(Path(path))
-        self.run_worker(asyncio.to_thread(self.desk.note_seen, path), group="seen")
+        self.run_worker(asyncio.to_thread(self.backend.note_seen, path), group="seen")
         self.list.refill(self.runs.arrange)
 
     def say(self, message: str) -> None:
         """Shows a message in place of the keys for a while."""
         self.keys.say(message, self.now())
 
-    def tell(self, title: str, text: str) -> None:
+    def show_text(self, title: str, text: str) -> None:
         """Shows a text that has to be read, over the screen."""
         from tui_eval.tui.base.dialogs.question import closing_question
 
@@ -152,7 +152,7 @@ class HomeScreen(DrawnScreen[None]):
     def draw(self) -> None:
         """Draws what changed."""
         self._entitle()
-        known = len(self.runs.all) if self.runs.told else -1
+        known = len(self.runs.all) if self.runs.is_loaded else -1
         around = (self.environments, self.endpoints)
         near = [len(one.listed) if self.polling.looked else -1 for one in around]
         names = ("Runs", "Environments", "Endpoints")
@@ -191,7 +191,7 @@ class HomeScreen(DrawnScreen[None]):
             "copy": "copy" if one is not None else "",
             "export": "export" if one is not None else "",
             "new": "new" if self._configure is not None else "",
-            "demo": "demo" if self.runs.told and not self.runs.all else "",
+            "demo": "demo" if self.runs.is_loaded and not self.runs.all else "",
             "choose": self._choice_word(),
         }
         self.keys.scopes = ("typing",) if self.list.typing else (*self.scopes, self._pane_scope)
@@ -257,14 +257,14 @@ class HomeScreen(DrawnScreen[None]):
         """Opens the selected run, or joins its engine."""
         one = self.runs.selected
         if one is None:
-            if not self.runs.told:
+            if not self.runs.is_loaded:
                 self.polling.opens_soon = True
                 enter = key_for("runs.open")
                 self.say(f"Still looking for runs; {enter} counts once they are found.")
             return
         if one.running and not one.socket:
             self.say("Its engine cannot be joined; this is what is on disk.")
-        self.post_message(self.RunWanted(self.desk.open(one), joined=True))
+        self.post_message(self.RunWanted(self.backend.open(one), joined=True))
 
     def on_pick_list_chosen(self, message: PickList.Chosen) -> None:
         """Evaluates an environment, or asks an endpoint."""
@@ -304,7 +304,7 @@ class HomeScreen(DrawnScreen[None]):
 
     def action_demo(self) -> None:
         """Runs the demo."""
-        self.post_message(self.RunWanted(self.desk.demo()))
+        self.post_message(self.RunWanted(self.backend.demo()))
 
     def action_resume(self) -> None:
         """Goes on with the selected run."""
@@ -314,7 +314,7 @@ class HomeScreen(DrawnScreen[None]):
         if why := can_resume(one):
             self.say(why)
         else:
-            self.post_message(self.RunWanted(self.desk.resume(one)))
+            self.post_message(self.RunWanted(self.backend.resume(one)))
 
     @property
     def _compared(self) -> list[Path]:
@@ -345,7 +345,7 @@ class HomeScreen(DrawnScreen[None]):
             return
 
         async def keep() -> None:
-            why = await asyncio.to_thread(self.desk.save, str(one.run.place))
+            why = await asyncio.to_thread(self.backend.save, str(one.run.place))
             self.say(why or f"{name_of(one)} is kept for good.")
             self.polling.look_soon()
 
@@ -376,6 +376,6 @@ class HomeScreen(DrawnScreen[None]):
         """Shows the keys."""
         from tui_eval.tui.base.keys.help import Help
 
-        scopes = (*self.scopes, "runs", "near", "view", "app")
+        scopes = (*self.scopes, "runs", "picks", "view", "app")
         others = dict.fromkeys(("app.interrupt", "app.quit"), QUIT)
         self.app.push_screen(Help(GROUPS, scopes, self._pane_scope, others=others))

@@ -58,8 +58,8 @@ class Header(LineView, can_focus=False):
         self.feed = feed
         self.state = state
         self.now = now
-        self.asked_pause: bool | None = None
-        self.asked_limit: int | None = None
+        self.requested_pause: bool | None = None
+        self.requested_limit: int | None = None
         self.skipped = 0
         self._width = 0
         self._lines: tuple[Line, Line] = (EMPTY, EMPTY)
@@ -81,8 +81,8 @@ class Header(LineView, can_focus=False):
 
     def _make(self) -> None:
         width, now, state = self.line_width, self.now(), self.state
-        how = status(state, self.feed.live, self.asked_pause, now)
-        bar = progress(state, now, width, self.asked_limit, named=bool(self.skipped))
+        how = status(state, self.feed.live, self.requested_pause, now)
+        bar = progress(state, now, width, self.requested_limit, named=bool(self.skipped))
         self._width, self._lines = width, (title(state, how, width), bar)
 
 
@@ -95,7 +95,7 @@ def elapsed(state: RunState, now: float) -> float:
     return (run.complete_at or over) - run.at + run.worked_ms / 1000
 
 
-def status(state: RunState, live: bool, asked_pause: bool | None, now: float) -> Span:
+def status(state: RunState, live: bool, requested_pause: bool | None, now: float) -> Span:
     """How the run is, in a word or two."""
     if state.run is None:
         return ("starting engine…" if live else "reading…", "muted")
@@ -106,7 +106,7 @@ def status(state: RunState, live: bool, asked_pause: bool | None, now: float) ->
         if state.in_flight:
             return (f"‖ pausing… {state.in_flight:,} in flight", "warn")
         return ("‖ paused", "warn")
-    if asked_pause:
+    if requested_pause:
         return ("‖ pausing…", "warn")
     return (f"▶ running {clock_text(seconds)}", "busy")
 
@@ -176,15 +176,15 @@ def _reward_forms(mean: Mean, errored: int) -> list[tuple[Line, int]]:
 
 
 def progress(
-    state: RunState, now: float, width: int, asked_limit: int | None = None, named: bool = False
+    state: RunState, now: float, width: int, requested_limit: int | None = None, named: bool = False
 ) -> Line:
     """A bar of finished, running and waiting rollouts, and their numbers.
 
     Args:
-        asked_limit: Rollouts in flight that somebody just asked for, until the engine answers.
+        requested_limit: Rollouts in flight that somebody just asked for, until the engine answers.
         named: The environment is named before the bar, where there is room for both.
     """
-    moved = moved_limit(state, now, asked_limit)
+    moved = moved_limit(state, now, requested_limit)
     if state.run is None:
         return (("─" * width, "rule"),)
     name: Line = ((one_line(state.run.env_id, MOST_NAME), "role"), ("  ", "")) if named else EMPTY
@@ -196,7 +196,7 @@ def progress(
         if room >= (least if words < 3 else WIDE // 4):
             counts = (state.finished, state.errored, state.running, state.expected)
             return (*name, *bar_spans(*counts, room), ("  ", ""), *facts)
-    return progress(state, now, width, asked_limit) if named else facts
+    return progress(state, now, width, requested_limit) if named else facts
 
 
 def bar_spans(finished: int, errored: int, running: int, total: int, width: int) -> list[Span]:

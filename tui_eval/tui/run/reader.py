@@ -71,7 +71,7 @@ class Reader:
     def take(self, event: ev.Event) -> None:
         """Adds messages, tool results and text to the running rollout that they belong to."""
         if type(event).__name__ == "RunStarted":
-            self._begin_anew(event.reading)  # type: ignore[union-attr]
+            self._restart(event.reading)  # type: ignore[union-attr]
             return
         if type(event).__name__ == "RowsTakenBack":
             self._kept.clear()  # other rollouts may be where they were
@@ -85,7 +85,7 @@ class Reader:
         if rollout is not None and not rollout.finished and event.row == rollout.row:  # type: ignore[union-attr]
             rollout.apply(event)  # type: ignore[arg-type]
 
-    def _begin_anew(self, reading: int) -> None:
+    def _restart(self, reading: int) -> None:
         """Where the file was written anew, every row is another one, or is there no more."""
         if reading == self._reading and self.row < self.state.total:
             return

@@ -178,11 +178,11 @@ class RunScreen(DrawnScreen[None]):
         kind, of = type(event).__name__, cast(Any, event)  # its class is loaded later than this
         match kind:
             case "GateMoved":
-                self.steering.asked_pause = None
+                self.steering.requested_pause = None
             case "CommandAnswered":
                 self.say(of.text)
             case "LimitMoved":
-                self.header.asked_limit = None
+                self.header.requested_limit = None
                 self.say(at_most(of.max_concurrent))
             case "Noticed" if not self.feed.live:
                 self.say(of.text)
@@ -209,7 +209,7 @@ class RunScreen(DrawnScreen[None]):
         self._drawn = drawn
         self.annotations.read()
         self.quit_flow.update()
-        self.header.asked_pause = self.steering.asked_pause
+        self.header.requested_pause = self.steering.requested_pause
         if state.total and self.reader.row < 0:
             self.shown.show_first()
         elif state.run is not None and not state.total:
@@ -232,7 +232,7 @@ class RunScreen(DrawnScreen[None]):
         self.retitle()
         self.update_keys()
 
-    def draw_anew(self) -> None:
+    def invalidate(self) -> None:
         """Everything is drawn next time."""
         self._drawn = None
 

@@ -76,7 +76,7 @@ class ShownRollout:
         sticks = reader.rollout is not None and not reader.rollout.finished
         screen.trajectory.show(reader.rollout, anew=True, sticks=sticks)
         self.show_reward()
-        screen.draw_anew()
+        screen.invalidate()
 
     def show_reward(self) -> None:
         """Shows how the reward of the rollout came about, and how it stands to its group."""

@@ -50,14 +50,16 @@ class Steering:
     def __init__(self, screen: RunScreen, prompts: Prompts) -> None:
         self._screen = screen
         self._prompts = prompts
-        self.asked_pause: bool | None = None
+        self.requested_pause: bool | None = None
         """What the engine was told last and has not answered: whether it pauses."""
 
     @property
     def is_paused(self) -> bool:
         """Whether the gate is closed, or was asked to close and has not answered yet."""
         return (
-            not self._screen.status.is_gate_open if self.asked_pause is None else self.asked_pause
+            not self._screen.status.is_gate_open
+            if self.requested_pause is None
+            else self.requested_pause
         )
 
     def action_pause(self) -> None:
@@ -70,9 +72,9 @@ class Steering:
         from tui_eval.commands import Pause, Resume
 
         paused = self.is_paused
-        self.asked_pause = not paused
+        self.requested_pause = not paused
         screen.root.send(Resume() if paused else Pause())
-        screen.draw_anew()
+        screen.invalidate()
         screen.refresh_run()
 
     def action_cancel_rollout(self) -> None:
@@ -117,7 +119,7 @@ class Steering:
         if not status.at_work:
             screen.say(status.why_not("limit") or "No engine is at work on this.")
             return
-        asked = screen.header.asked_limit
+        asked = screen.header.requested_limit
         now = status.max_concurrent if asked is None else asked
         if now is None:
             screen.say(STILL_LOADING)
@@ -130,7 +132,7 @@ class Steering:
             pauses = f"{key_for('run.pause')} pauses the {screen.noun}"
             screen.say(f"One rollout at a time is the least; {pauses}.")
             return
-        screen.header.asked_limit = wanted
+        screen.header.requested_limit = wanted
         screen.root.send(MoveLimit(wanted))
         screen.say(at_most(wanted))
         screen.header.update()

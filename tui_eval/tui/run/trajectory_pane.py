@@ -38,7 +38,7 @@ class TrajectoryPane(TrajectoryView):
     """What was told of the trajectory that was looked through last."""
     _is_finding = False
 
-    _told_word = ""
+    _shown_word = ""
     """What enter did when that was told last."""
 
     class Searched(Message):
@@ -53,7 +53,7 @@ class TrajectoryPane(TrajectoryView):
             sticks: Whether the view follows its end.
         """
         self.rollout = rollout
-        self._told = None, []
+        self._parts = None, []
         self._is_finding = self.search.wanted is not None  # at the end of this, and once
         if anew:
             self._layout.forget()
@@ -77,11 +77,11 @@ class TrajectoryPane(TrajectoryView):
     def update(self) -> None:
         """Draws what changed; what a running rollout has said since is looked through as well."""
         super().update()
-        told = self._told[0]
-        if told != self._found_in and self.search.matches_may_come and not self._is_finding:
+        version = self._parts[0]
+        if version != self._found_in and self.search.matches_may_come and not self._is_finding:
             self._look_through()
-        if self.has_focus and (word := self.fold_word) != self._told_word:
-            self._told_word = word
+        if self.has_focus and (word := self.fold_word) != self._shown_word:
+            self._shown_word = word
             self.post_message(self.Searched())
 
     def scroll_lines(self, lines: int) -> None:
@@ -336,7 +336,7 @@ class TrajectoryPane(TrajectoryView):
         self._look_through(goes)
 
     def _look_through(self, goes: bool = False) -> None:
-        self._found_in, self._is_finding = self._told[0], True
+        self._found_in, self._is_finding = self._parts[0], True
         self.run_worker(self._found(goes), group="find", exclusive=True)
 
     async def _found(self, goes: bool) -> None:

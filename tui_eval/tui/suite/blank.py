@@ -71,8 +71,8 @@ def blank_lines(suite: SuiteState, place: int, fault: str, width: int) -> Iterat
         word = "starting…" if one.last.status == "running" and not one.last.path else "opening…"
         yield ((f"    {word}", "faint"),)
     elif suite.started is not None and not suite.started.at:
-        told = "reading…" if suite.end is None else "Not begun: there is no run of it on disk."
-        yield ((f"    {told}", "muted"),)
+        text = "reading…" if suite.end is None else "Not begun: there is no run of it on disk."
+        yield ((f"    {text}", "muted"),)
     elif suite.end is not None:
         yield (("    Not begun: the suite ended before its turn.", "muted"),)
     else:

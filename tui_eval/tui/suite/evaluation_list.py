@@ -113,9 +113,9 @@ class EvaluationList(LineView):
         return index == self.place
 
     def key(self, index: int) -> Hashable:
-        """What was told of the evaluation last, and how the suite is."""
+        """The status of the evaluation, and how the suite is."""
         last, suite = self.suite.evaluations[index].last, self.suite
-        told = (last.finished, last.errored, last.running, last.total, last.reward, last.cost)
+        counts = (last.finished, last.errored, last.running, last.total, last.reward, last.cost)
         tokens = last.input_tokens + last.output_tokens
         used = (last.low, last.high, tokens, int(last.elapsed_s))
         return (
@@ -125,7 +125,7 @@ class EvaluationList(LineView):
             last.text,
             suite.end is None,
             suite.gate_open,
-            *told,
+            *counts,
             *used,
         )
 
@@ -176,8 +176,8 @@ class EvaluationList(LineView):
     def _values(self, one: EvaluationState) -> str:
         return values_of(one, self.suite, self._varying, VARIES_MOST)
 
-    def _longest(self, told: Callable[[EvaluationState], str]) -> int:
-        return max((len(told(one)) for one in self.suite.evaluations), default=0)
+    def _longest(self, text_of: Callable[[EvaluationState], str]) -> int:
+        return max((len(text_of(one)) for one in self.suite.evaluations), default=0)
 
     def _names(self, room: int) -> str:
         """The settings that vary; the longest that is known by a shorter name has it, then cut."""

@@ -34,7 +34,7 @@ class SuiteHeader(LineView, can_focus=False):
         self.suite = suite
         self.now = now
         self.live = True
-        self.asked_pause: bool | None = None
+        self.requested_pause: bool | None = None
         self.held = self.in_flight = 0
         """Rollouts that wait before the closed gate, and those whose call is still out."""
 
@@ -52,7 +52,7 @@ class SuiteHeader(LineView, can_focus=False):
 
     def _title(self) -> Line:
         suite, width = self.suite, self.line_width
-        how = status(suite, self.live, self.asked_pause, self.now(), self.in_flight)
+        how = status(suite, self.live, self.requested_pause, self.now(), self.in_flight)
         over, name = tally(suite), name_of(suite, NAME_MOST)
         room = width - line_width((how,)) - GAP - 3
         if room < len(name) + line_width(over):
@@ -76,11 +76,11 @@ class SuiteHeader(LineView, can_focus=False):
 
     def clicked_at(self, x: int, index: int) -> None:
         """Does what the key under the mouse does."""
-        self.press_told(self.line(index), x)
+        self.press_key_at(self.line(index), x)
 
 
 def status(
-    suite: SuiteState, live: bool, asked_pause: bool | None, now: float, in_flight: int = 0
+    suite: SuiteState, live: bool, requested_pause: bool | None, now: float, in_flight: int = 0
 ) -> Span:
     """How the suite is, in the words that a run has for it."""
     end = suite.end
@@ -90,7 +90,7 @@ def status(
         if not suite.gate_open:
             pausing = f"‖ pausing… {in_flight:,} in flight"
             return (pausing if in_flight else "‖ paused", "warn")
-        return ("‖ pausing…", "warn") if asked_pause else (f"▶ running {took}", "busy")
+        return ("‖ pausing…", "warn") if requested_pause else (f"▶ running {took}", "busy")
     word = end.status if end is not None else ""
     if not began:
         return _stood(end, now)

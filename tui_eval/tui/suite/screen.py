@@ -125,12 +125,12 @@ class SuiteScreen(RunScreen):
         self._turn_blank()
         self.header.skipped = int(self.header.size.height == 1)
         fault = self.state.end.text if self.state.end is not None else ""
-        self.top.live, self.top.asked_pause = self.root.live, self.steering.asked_pause
+        self.top.live, self.top.requested_pause = self.root.live, self.steering.requested_pause
         shut = [run.state for run in self.opened if not run.state.gate_open]
         self.top.held = sum(state.by_stage[HELD] for state in shut)
         self.top.in_flight = sum(state.in_flight for state in shut)
         self.blank.place, self.blank.fault = self.evaluations.place, fault
-        how = (self._told, self.follows, self.root.live, self.steering.asked_pause)
+        how = (self._told, self.follows, self.root.live, self.steering.requested_pause)
         gate = (self.top.held, self.top.in_flight)
         clock = int(now) if self.status.at_work else -int(now / NO_CLOCK_S)
         drawn = (how, gate, self.blank.place, fault, clock)
@@ -139,7 +139,7 @@ class SuiteScreen(RunScreen):
             self.grid.entitle(self.evaluations, self._list_title())
             for view in (self.top, self.evaluations, self.blank):
                 view.update()
-            self.draw_anew()
+            self.invalidate()
         super().refresh_run()
 
     def _list_title(self) -> Content:

@@ -24,14 +24,14 @@ def error_text(error: str) -> str:
         error: A chain such as "ToolCallError('it failed') -> KeyError('a')", or any text, which
             stays as it is.
     """
-    told: list[str] = []
+    links: list[str] = []
     at = 0
     while at < len(error):
         link = _LINK.match(error, at)
-        text, at = (error[at:], len(error)) if link is None else (_said(link, told), link.end())
+        text, at = (error[at:], len(error)) if link is None else (_said(link, links), link.end())
         if text:
-            told.append(f"caused by {text}" if told else text)
-    return "\n".join(told)
+            links.append(f"caused by {text}" if links else text)
+    return "\n".join(links)
 
 
 def _said(link: re.Match[str], before: list[str]) -> str:

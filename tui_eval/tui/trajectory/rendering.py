@@ -147,15 +147,15 @@ def step_note(step: dict[str, Any] | None) -> Line:
         notes.append(in_words(kinds, count_text))
     if isinstance(model := step.get("model"), str):
         notes.append(f"by {one_line(model, MODEL_MOST)}")
-    told: list[Span] = [(" · ".join(notes), "faint")] if notes else []
+    shown: list[Span] = [(" · ".join(notes), "faint")] if notes else []
     reason = step.get("finish_reason")
     if reason == "length" or step.get("is_truncated"):
-        told.append((CUTS[0], "warn"))
+        shown.append((CUTS[0], "warn"))
     elif reason in ENDED:
-        told.append((f"  {UNWILLING} {ENDED[reason]}", "warn"))
+        shown.append((f"  {UNWILLING} {ENDED[reason]}", "warn"))
     elif reason not in _EXPECTED_REASONS:
-        told.append((f"  ! {one_line(str(reason), 24)}", "warn"))
-    return tuple(told)
+        shown.append((f"  ! {one_line(str(reason), 24)}", "warn"))
+    return tuple(shown)
 
 
 def tool_blocks(use: ToolUse) -> list[Block]:
@@ -213,8 +213,8 @@ def _tool_note(use: ToolUse, live: bool, folded: bool) -> Line:
     """How a call went; of an error its name only where the rest of it stands below."""
     took = "" if use.ms is None else f" {ms_text(use.ms)}"
     if use.error:
-        told = use.error if folded else use.error.partition(": ")[0]
-        return ((f"✗{took} {one_line(told, 28)}", "bad"),)
+        shown = use.error if folded else use.error.partition(": ")[0]
+        return ((f"✗{took} {one_line(shown, 28)}", "bad"),)
     if use.result is not None:
         return (("✓", "good"), (took, "muted"))
     return (("▶ running", "busy"),) if live else (("– no result", "muted"),)

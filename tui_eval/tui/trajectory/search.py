@@ -138,8 +138,8 @@ class Search:
         end, ink = self._standing()
         room = max(width - len(end) - 4, 4)
         typed = cut(self.wanted.typed, room)
-        told = search_keys("trajectory", bool(self.matches)) if focused else ()
-        keys = next((f"   {keys}" for keys in told if cell_len(typed + keys) + 3 <= room), "")
+        hints = search_keys("trajectory", bool(self.matches)) if focused else ()
+        keys = next((f"   {keys}" for keys in hints if cell_len(typed + keys) + 3 <= room), "")
         return (("/", "key"), (typed, ""), (f"  {end}", ink), (keys, "faint"))
 
     def _standing(self) -> tuple[str, str]:

@@ -46,7 +46,7 @@ class TrajectoryView(LineView):
         self._layout = Layout()
         self._taken: Hashable = None
         self._wrapped_to = 0
-        self._told: tuple[Hashable, list[Part]] = (None, [])
+        self._parts: tuple[Hashable, list[Part]] = (None, [])
         self._texts: dict[int, Texts] = {}
         self._inked: dict[int, Line] = {}
         self._ink_from = self._ink_until = 0.0
@@ -146,10 +146,10 @@ class TrajectoryView(LineView):
             return
         self._taken = facts
         self._wrapped_to = self.line_width
-        told = (rollout.version, rollout.finished, self.is_over)
-        if told != self._told[0]:
-            self._told = told, parts_of(rollout, self.is_over)
-        parts = self._told[1] + tail_of(rollout, self.note, self._told[1], self.is_over)
+        version = (rollout.version, rollout.finished, self.is_over)
+        if version != self._parts[0]:
+            self._parts = version, parts_of(rollout, self.is_over)
+        parts = self._parts[1] + tail_of(rollout, self.note, self._parts[1], self.is_over)
         set_apart(parts)
         self._layout.take(parts, self.line_width)
         self._inked.clear()

@@ -43,7 +43,7 @@ def without_words(words: Mapping[str, str], *actions: str) -> dict[str, str]:
     return {command.id: "" for command in COMMANDS if command.action in silent}
 
 
-def told_commands(
+def listed_commands(
     groups: Sequence[str],
     scopes: Collection[str] = (),
     here: Scope = "",
@@ -75,9 +75,9 @@ def key_lines(
     here: Scope = "",
     others: Mapping[str, str] = AS_EVER,
 ) -> Iterator[Line]:
-    """The lines of `told_commands`, keys that do the same on one; a blank one between groups."""
+    """The lines of `listed_commands`, keys that do the same on one; a blank one between groups."""
     others = {**UNFOLLOWED, **others} if scopes else others
-    told = told_commands(groups, scopes, here, others)
+    told = listed_commands(groups, scopes, here, others)
     shown = {command.id: keymap.shown(command) for _, commands in told for command in commands}
     width = max(KEYS, *(cell_len(keys) + 2 for keys in shown.values()))
     for name, commands in told:
@@ -173,7 +173,7 @@ class Help(Dialog[None]):
         groups: Of commands, in their order.
         scopes: Where they work; empty for those of a run, with the signs of its stages.
         here: Scope of the pane with the focus, told first.
-        others: See `told_commands`.
+        others: See `listed_commands`.
     """
 
     HORIZONTAL_BREAKPOINTS = [(0, "-filled"), (130, "-free")]  # noqa: RUF012

@@ -15,7 +15,7 @@ from tui_eval.tui.base.keys.registry import COMMANDS, FIXED, TOGETHER, TYPED
 
 BY_ID = {command.id: command for command in COMMANDS if command.scope not in FIXED}
 """Commands whose keys can be set."""
-EARLIER_SCOPES = {"story": "trajectory", "transcripts": "trajectories"}
+EARLIER_SCOPES = {"near": "picks", "story": "trajectory", "transcripts": "trajectories"}
 """Scopes as settings of earlier versions have them."""
 NONE: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 

@@ -54,7 +54,7 @@ class ClickedLines(ScrollView):
     def head_clicked(self, x: int, index: int) -> None:
         """A fixed line was clicked, so many cells from its first."""
 
-    def press_told(self, line: Line, x: int) -> bool:
+    def press_key_at(self, line: Line, x: int) -> bool:
         """Presses the key that a line tells at a cell, if it tells one there."""
         key = key_in_line(line, x)
         if key:

@@ -80,8 +80,8 @@ class Panes(Container):
         style = style_of_others(self.app)
         for pane, title in zip(self._panes, titles, strict=True):
             room = pane.size.width - FRAME - title.cell_length if pane in shown[:1] else 0
-            told = (_names(hidden), [*map(_key, hidden), " "] if hidden else [])
-            others = next((texts for texts in told if len("".join(texts)) <= room), [])
+            hidden_texts = (_names(hidden), [*map(_key, hidden), " "] if hidden else [])
+            others = next((texts for texts in hidden_texts if len("".join(texts)) <= room), [])
             links = [f"{style} @click=screen.pane({number})" for number in hidden]
             spans = zip(others, [*links, style], strict=False)
             self.entitle(pane, Content.assemble(title, *spans))

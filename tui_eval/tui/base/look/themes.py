@@ -18,24 +18,24 @@ PATIENCE_S = 0.5
 _NAME = ("tmux", "display-message", "-p", "#{client_termname}")
 
 
-def known_colours(told: str | None) -> str | None:
+def known_colours(claimed: str | None) -> str | None:
     """The colours that a terminal has, as Rich names them.
 
     GNU screen has no more than 256, and COLORTERM may stand there from the terminal around it;
     tmux makes fewer of 256 where the terminal around it has fewer, grey to black among them.
 
     Args:
-        told: What TERM and COLORTERM say.
+        claimed: What TERM and COLORTERM say.
     """
-    if told not in ("256", "truecolor"):
-        return told
+    if claimed not in ("256", "truecolor"):
+        return claimed
     term = os.environ.get("TERM", "")
     in_tmux = bool(os.environ.get("TMUX"))
     if os.environ.get("STY") or (term.startswith("screen") and not in_tmux):
-        told = "256" if term.endswith("256color") else "standard"
+        claimed = "256" if term.endswith("256color") else "standard"
     if in_tmux and (outer := _terminal_of_tmux()) and 0 < _colours_of(outer) < 256:
         return "standard"
-    return told
+    return claimed
 
 
 def _terminal_of_tmux() -> str:

@@ -79,18 +79,18 @@ async def copy(app: App[Any], text: str, what: str) -> str:
     """
     data = text.encode("utf-8", "backslashreplace")
     size = f"{len(text):,} characters" if len(data) <= MOST_BYTES else f"{len(data) / 1000:,.0f} kB"
-    told = await asyncio.to_thread(_put, data, what, size)
-    if not told and len(data) <= MOST_BYTES:
+    sent = await asyncio.to_thread(_put, data, what, size)
+    if not sent and len(data) <= MOST_BYTES:
         app.copy_to_clipboard(data.decode())
-        told = _sent(what, size)
+        sent = _sent(what, size)
     try:
         where = lies_in(shown_path(await asyncio.to_thread(keep, data)))
     except OSError as error:
         why = f"no file could be written: {error.strerror or error}"
-        return f"{told or f'{size} are not copied'}; {why}"
+        return f"{sent or f'{size} are not copied'}; {why}"
     return (
-        f"{told}; also {where}"
-        if told
+        f"{sent}; also {where}"
+        if sent
         else f"Too long for a clipboard, {size}: {what} is {where} only"
     )
 

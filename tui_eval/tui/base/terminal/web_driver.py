@@ -31,7 +31,7 @@ class WebDriver(web_driver.WebDriver):
         """Writes to the browser's terminal."""
         super().write(hold_columns(data))
 
-    def tell_server(self, path: str) -> None:
+    def notify_server(self, path: str) -> None:
         """Tells the server what is shown, so that other tabs can show it, too."""
         self.write_meta({"type": SHOWS, "path": path})
 

@@ -144,7 +144,7 @@ class LogView(LineView):
         moved = self.lines.lay_out(max(self.line_width - MARGIN, 8), FILTERS[self.filter][0])
         if (record := self._selected) is not None:
             self.cursor = record.offset
-        self._tell_new()
+        self._announce_new()
         super().update()
         if self.sticks:
             self._to_end()
@@ -166,7 +166,7 @@ class LogView(LineView):
             at += 1  # what says how much is left out has no place in the log
         return lines.records[at].offset, y - lines.span(at)[0]
 
-    def _tell_new(self) -> None:
+    def _announce_new(self) -> None:
         """Counts what came in since somebody moved away from the end."""
         newest = self._records[-1].offset if self._records else -1
         if self.sticks:

@@ -105,8 +105,8 @@ def _scored(state: RunState, reward: Mean) -> str:
         told.append(f"{state.errored:,} errored")
     if no_number := len(state.facts.no_number):
         told.append(f"{no_number:,} no number")
-    all_told = state.expected if state.end is not None else state.finished
-    if (missing := all_told - reward.n - state.errored - no_number) > 0:
+    expected = state.expected if state.end is not None else state.finished
+    if (missing := expected - reward.n - state.errored - no_number) > 0:
         told.append(f"{missing:,} missing")
     return " · ".join(told)
 

@@ -80,8 +80,8 @@ class FilterEntry:
             return []
         state = listing.state
         total = state.expected if state.has_gaps else state.total
-        is_told = total and (listing.wanted is not None or not listing.faults)
-        count = f"{listing.count():,} of {total:,}" if is_told else ""
+        is_known = total and (listing.wanted is not None or not listing.faults)
+        count = f"{listing.count():,} of {total:,}" if is_known else ""
         if count and listing.faults and width >= LAST_GOOD_LEAST:
             count += " · last good filter"
         clears = (("  esc", "key"), (" clears", "faint")) if focused and not self.is_open else ()

@@ -292,7 +292,7 @@ class RolloutList(ArrangedList):
                 self.entry.click(x)
                 self.update()
         elif self.state.run is None:
-            self.press_told(self.head(index), x)
+            self.press_key_at(self.head(index), x)
         elif field := self.lines.field_at(x):
             self.sort(field)
 
