@@ -329,7 +329,7 @@ def test_models_dataclasses_and_typed_dicts_are_definitions():
     assert found["place"] == {"$ref": "#/$defs/Place"}
     assert found["trip"] == {"$ref": "#/$defs/Trip"}
     assert found["plan"] == {"$ref": "#/$defs/Plan"}
-    assert found["picks"]["anyOf"][0] == {
+    assert found["near"]["anyOf"][0] == {
         "additionalProperties": {"$ref": "#/$defs/Place"},
         "type": "object",
     }
