@@ -1,4 +1,9 @@
-"""The observer that a rollout reports to, and which can hold it."""
+"""The observer that a rollout reports to, and which can hold it.
+
+Environments, clients and rubrics are used without an engine too, in a notebook or under another
+library. They report to whatever observer is current, which by default does nothing, and so import
+nothing of the engine.
+"""
 
 from __future__ import annotations
 

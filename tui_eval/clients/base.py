@@ -1,4 +1,9 @@
-"""What every client does: translate the request, call, translate the answer."""
+"""What every client does: translate the request, call, translate the answer.
+
+The three are separate functions, so that translation can be tested on recorded answers without a
+server, and a subclass of an author may replace one of them. What goes wrong in any of them becomes
+a `ModelError` here, so that environments see one kind of failure whatever SDK is below.
+"""
 
 from __future__ import annotations
 

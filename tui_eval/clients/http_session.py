@@ -1,4 +1,8 @@
-"""The connections of one client: an aiohttp session under the SDK's calls and the short way."""
+"""The connections of one client: an aiohttp session under the SDK's calls and the short way.
+
+Judges and people's code call the SDK's client, rollouts go the short way: both are on one pool, so
+that limits, time-outs, proxies and certificates are set once and hold for both.
+"""
 
 from __future__ import annotations
 

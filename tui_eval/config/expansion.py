@@ -1,4 +1,9 @@
-"""From a request to validated plans: one evaluation of a command line, or those of a file."""
+"""From a request to validated plans: one evaluation of a command line, or those of a file.
+
+A request is expanded in the engine alone, whoever made it: a command, a form, a resume, a program.
+The whole of it is read before anything is refused, so that people see every fault at once, each
+with its place.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Every setting of an evaluation and of its command, once: flags, keys of files, help, checks."""
+"""Every setting of an evaluation and of its command, once: flags, keys of files, help, checks.
+
+A flag, a key in a TOML file, a field of the form and a line of the help are four faces of one
+setting. They are made from one row, so that a setting has one name, one range and one error text
+wherever it is set.
+"""
 
 from __future__ import annotations
 

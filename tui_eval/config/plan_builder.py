@@ -1,4 +1,9 @@
-"""From settings to the validated plan of one evaluation."""
+"""From settings to the validated plan of one evaluation.
+
+A plan is complete: nothing that comes later looks at flags, files or defaults again. It is saved as
+run.toml, which is why a resume needs nothing but that file, and why each value keeps the place that
+it came from.
+"""
 
 from __future__ import annotations
 

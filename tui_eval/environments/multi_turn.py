@@ -1,4 +1,9 @@
-"""Environments that answer the model, turn after turn."""
+"""Environments that answer the model, turn after turn.
+
+Authors override single steps of the loop (`env_response`, stop conditions, `setup_state`), as they
+do in verifiers. The loop therefore calls each of them at one place, and whatever they raise ends
+this rollout only.
+"""
 
 from __future__ import annotations
 

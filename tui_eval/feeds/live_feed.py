@@ -1,4 +1,9 @@
-"""The listener's end of the socket: events in, commands out."""
+"""The listener's end of the socket: events in, commands out.
+
+Frames are put aside as they come and decoded when the screen has time for them, so that a fast
+engine never makes a screen late. Finished rows from before it joined are read from the run's index;
+an engine that dies without a word is noticed by its connection, and its run is closed for it.
+"""
 
 from __future__ import annotations
 

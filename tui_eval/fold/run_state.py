@@ -1,4 +1,8 @@
-"""A run as its listeners see it: plain columns, one entry a rollout, and running sums."""
+"""A run as its listeners see it: plain columns, one entry a rollout, and running sums.
+
+What is shown of a run is computed here, once: screen, console, reports and budgets read the same
+numbers. Each event costs the same, whatever came before.
+"""
 
 from __future__ import annotations
 

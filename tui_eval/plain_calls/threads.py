@@ -1,4 +1,9 @@
-"""Plain functions off the event loop, in threads that nothing waits for."""
+"""Plain functions off the event loop, in threads that nothing waits for.
+
+A reward function that sleeps or computes for a second would hold up every rollout on the loop. In a
+pool a function that never returns would keep the process from ending. So each runs in a daemon
+thread, is waited for as long as the rollout may take, and is left behind then.
+"""
 
 from __future__ import annotations
 

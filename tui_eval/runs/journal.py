@@ -1,4 +1,9 @@
-"""Rollouts that are generated but wait for their score: kept until their row is written."""
+"""Rollouts that are generated but wait for their score: kept until their row is written.
+
+A group is scored when its last rollout is generated, which may be an hour after the first. Without
+the journal a stop in between would pay for all of them again. It holds only what results.jsonl has
+not yet, and is written anew once most of it has got there.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Repairs a run's files before a resume: one row a rollout, no torn line, a true index."""
+"""Repairs a run's files before a resume: one row a rollout, no torn line, a true index.
+
+Files are replaced only here, before the first new line, by a temporary file and a rename. While a
+run goes on its results are only appended to, so that readers never see a file that is half of one
+thing. Rows that run again are kept in superseded.jsonl: what they cost was spent.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Replays a saved run as events: what it is, every row, how it ended, what came after."""
+"""Replays a saved run as events: what it is, every row, how it ended, what came after.
+
+A saved run is shown by the code that shows a running one: its rows become the events that its
+engine sent. So there is no second viewer that may count differently, and other programs' files need
+only a reader of rows.
+"""
 
 from __future__ import annotations
 

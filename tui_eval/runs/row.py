@@ -1,4 +1,10 @@
-"""One finished rollout as a line of results.jsonl, in the format that verifiers 0.1.11 writes."""
+"""One finished rollout as a line of results.jsonl, in the format that verifiers 0.1.11 writes.
+
+The format is another library's, so that its readers and ours read each other's files; what it has
+no place for is under `tui_eval`. There is always a row: a value that JSON cannot carry is replaced
+visibly and named in the row, because a rollout that was paid for must not be lost to one odd value
+in its state.
+"""
 
 from __future__ import annotations
 

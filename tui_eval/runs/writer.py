@@ -1,4 +1,9 @@
-"""The one place where a run's lines are written: on disk before anyone gets their events."""
+"""The one place where a run's lines are written: on disk before anyone gets their events.
+
+A line is one `write()` to a file that is only appended to: a process that dies leaves whole lines
+and at most one torn one, and readers need no lock. Flushing to the disk costs milliseconds, so a
+thread does it once a second: what a power cut can cost is that second.
+"""
 
 from __future__ import annotations
 

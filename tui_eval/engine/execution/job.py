@@ -1,4 +1,10 @@
-"""What stands around the session of a run that its own engine works on: notices and heartbeat."""
+"""What an engine works on, one run or several, and what surrounds a session: notices, heartbeat.
+
+The process, its socket and its signals need not know whether there is one run or a suite: both are
+a `Job`. What a session needs only where its engine is a process of its own (a heartbeat, a garbage
+collector that stays out of the way) is here, so that a program that calls `evaluate` gets none of
+it.
+"""
 
 from __future__ import annotations
 

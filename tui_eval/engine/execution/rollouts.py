@@ -1,4 +1,10 @@
-"""Rollouts: each is generated, scored, written and published."""
+"""Rollouts: each is generated, scored, written and published.
+
+This is the only place where a rollout's steps follow each other. A row is written for every rollout
+that began: what an environment or a rubric raises is kept in the state, and only what the engine
+itself cannot do (write the line) is raised. The line is on disk before the event goes out, so that
+no listener knows of a row that a crash could lose.
+"""
 
 from __future__ import annotations
 

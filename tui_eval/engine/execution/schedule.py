@@ -1,4 +1,8 @@
-"""Which rollouts wait to begin, and the tasks of those that have."""
+"""Which rollouts wait to begin, and the tasks of those that have.
+
+Which rollout begins next is kept apart from what a rollout does. A rollout that is cancelled, run
+again or parked by a budget then changes one queue, and a stop has one set of tasks to end.
+"""
 
 from __future__ import annotations
 

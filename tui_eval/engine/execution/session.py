@@ -1,4 +1,10 @@
-"""A run from its plan to its end: prepared, worked through, stopped, summed up."""
+"""A run from its plan to its end: prepared, worked through, stopped, summed up.
+
+A session owns the run's files from the first rollout to the last event, and nobody else writes
+them. Whatever ends it (the last rollout, a budget, a signal, a full disk) goes through the same
+close: files first, then the lock, then the event, so that whoever hears of the end can read all of
+it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Several evaluations in one engine: begun in their order, worked on within shared limits."""
+"""Several evaluations in one engine: begun in their order, worked on within shared limits.
+
+They share one process because they share what is scarce: an endpoint's rate limit, a budget, open
+files. Each evaluation is a run like any other, with a directory, a hub and a socket of its own, so
+that everything that can show a run can show one of these.
+"""
 
 from __future__ import annotations
 

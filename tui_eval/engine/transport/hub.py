@@ -1,4 +1,10 @@
-"""The hub gathers, numbers, folds and publishes the engine's events."""
+"""The hub gathers, numbers, folds and publishes the engine's events.
+
+Batches of 30 ms keep the cost of an event independent of how many listeners there are: each batch
+is encoded once. The engine folds the events that it sends, so that its own numbers and those of
+every screen are the same. It never waits for a listener: one that is slow gets less, and is told to
+read the rest from disk.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Starting an engine as a process of its own, and ending it for sure."""
+"""Starting an engine as a process of its own, and ending it for sure.
+
+The engine is a process of its own because people's code runs in it, which may block, print, exit or
+use up the memory. It has a session of its own, so that a Ctrl-C in the terminal reaches the screen
+alone, which then asks. The socket listens before the process starts: there is no time at which
+nobody can connect.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""One connection of a listener: a bounded buffer that the engine never waits for."""
+"""One connection of a listener: a bounded buffer that the engine never waits for.
+
+A terminal over ssh may stop reading for minutes. What it misses is then not queued: finished rows
+are on disk, so that one event (`ReadAgain`) stands for any number of them, and of stages only the
+last one of each rollout is kept.
+"""
 
 from __future__ import annotations
 

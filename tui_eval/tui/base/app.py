@@ -1,4 +1,8 @@
-"""What every app of the house has: people's own settings, the palette, the themes."""
+"""What every app has: people's own settings, the palette, the themes.
+
+There are three apps (a run, home, a single screen), and people's keys and colours hold in all of
+them. Only what an app alone can do is here; what a screen does is in the controllers that it holds.
+"""
 
 from __future__ import annotations
 

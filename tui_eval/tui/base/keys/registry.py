@@ -1,4 +1,8 @@
-"""Every command, a table a screen: bindings, palette, footer and help are read from them."""
+"""Every command, a table a screen: bindings, palette, footer and help are read from them.
+
+A key that the footer names and the help does not, or that people cannot set, comes from saying the
+same thing twice. Commands are rows of data; whatever shows or binds a key reads the rows.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Draws on a terminal, and leaves it whole whatever happens."""
+"""Draws on a terminal, and leaves it whole whatever happens.
+
+Textual's driver writes to the terminal and waits until that has taken it: a line that stalls stops
+the app, and a program that is killed leaves the terminal without echo. This one never waits, makes
+no frame before the last one is out, and gives the terminal back whatever ends the program.
+"""
 
 from __future__ import annotations
 

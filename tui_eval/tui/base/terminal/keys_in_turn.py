@@ -1,4 +1,9 @@
-"""An app whose keys go on one after the other, however fast they come."""
+"""An app whose keys go on one after the other, however fast they come.
+
+Over a slow line keys come faster than screens open. Textual hands a key to the widget that has the
+focus now, which may not be the one that the key before opens: what somebody typed as a filter would
+then be taken as commands.
+"""
 
 from __future__ import annotations
 
