@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _HOMES: dict[str, tuple[str, ...]] = {
     "tui_eval.cli.prime_plugin": (
