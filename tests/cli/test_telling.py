@@ -14,7 +14,7 @@ from program import Program
 from scripted_suite import moved, suite_started
 from servers import FaultServer, Reply
 
-from tui_eval.cli.progress_lines import FIRST_WAIT_AFTER_S, ProgressLines
+from tui_eval.cli.console_lines import FIRST_WAIT_AFTER_S, ProgressLines
 from tui_eval.cli.suite_console import SuiteConsole
 from tui_eval.events import RunFinished
 

@@ -14,8 +14,7 @@ from streamed_answers import events_of, sent
 
 from tui_eval.clients.wire.answer_stream import AnswerStream, EventReader
 from tui_eval.clients.wire.answer_struct import decode_answer
-from tui_eval.clients.wire.anthropic_answer import AnthropicAnswer
-from tui_eval.clients.wire.anthropic_stream import AnthropicStream
+from tui_eval.clients.wire.anthropic_answer import AnthropicAnswer, AnthropicStream
 from tui_eval.clients.wire.anthropic_translation import (
     check_anthropic_answer,
     from_anthropic_answer,
@@ -28,8 +27,7 @@ from tui_eval.clients.wire.completions_translation import (
     check_completion_answer,
     from_completion_answer,
 )
-from tui_eval.clients.wire.responses_answer import ResponsesAnswer
-from tui_eval.clients.wire.responses_stream import ResponsesStream
+from tui_eval.clients.wire.responses_answer import ResponsesAnswer, ResponsesStream
 from tui_eval.clients.wire.responses_translation import (
     check_responses_answer,
     from_responses_answer,

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tui_eval.cli.error_lines import ErrorLines
+from tui_eval.cli.console_lines import ErrorLines, ProgressLines
 from tui_eval.cli.log_tail import RunLogs
-from tui_eval.cli.progress_lines import ProgressLines
 from tui_eval.cli.pushing import code_with_pushes, push_requested
 from tui_eval.cli.report import (
     ending_lines,

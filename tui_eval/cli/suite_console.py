@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tui_eval.cli.error_lines import ErrorLines
-from tui_eval.cli.progress_lines import ProgressLines
+from tui_eval.cli.console_lines import ErrorLines, ProgressLines
 from tui_eval.cli.pushing import code_with_pushes, dataset_of, push_requested
 from tui_eval.cli.report import (
     print_json,

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.clients.base_urls import BaseUrl, read_anthropic_url
 from tui_eval.clients.sdk_client import SdkClient
-from tui_eval.clients.wire.anthropic_answer import AnthropicAnswer
-from tui_eval.clients.wire.anthropic_stream import AnthropicStream
+from tui_eval.clients.wire.anthropic_answer import AnthropicAnswer, AnthropicStream
 from tui_eval.clients.wire.anthropic_translation import (
     DEFAULT_MAX_TOKENS,
     check_anthropic_answer,

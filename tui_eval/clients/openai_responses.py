@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tui_eval.clients.openai_sdk import OpenAISdkClient
-from tui_eval.clients.wire.responses_answer import ResponsesAnswer
+from tui_eval.clients.wire.responses_answer import ResponsesAnswer, ResponsesStream
 from tui_eval.clients.wire.responses_items import to_items
-from tui_eval.clients.wire.responses_stream import ResponsesStream
 from tui_eval.clients.wire.responses_translation import (
     check_responses_answer,
     from_responses_answer,

@@ -16,8 +16,7 @@ from tui_eval import clock
 from tui_eval.commands import Command, Stop
 from tui_eval.config.expansion import Expander
 from tui_eval.config.plan import Request
-from tui_eval.engine.execution.job import Job, let_listeners_read
-from tui_eval.engine.execution.one_run import OneRun
+from tui_eval.engine.execution.job import Job, OneRun, let_listeners_read
 from tui_eval.engine.logging.run_log import early_output, set_up_logging
 from tui_eval.engine.setup.examine import check
 from tui_eval.engine.setup.prepare import prepare

@@ -15,7 +15,6 @@ from typing import Any
 
 from tui_eval import clock
 from tui_eval.commands import Command, Pause, Resume, Stop
-from tui_eval.engine.execution.columns_seen import ColumnsSeen
 from tui_eval.engine.execution.early_stop import EarlyStop
 from tui_eval.engine.execution.host import Host
 from tui_eval.engine.execution.replicas import Replicas
@@ -24,7 +23,7 @@ from tui_eval.engine.execution.rollouts import Rollouts
 from tui_eval.engine.execution.run_metadata import RunMetadata
 from tui_eval.engine.execution.schedule import Schedule
 from tui_eval.engine.execution.steering import AtWork, Steering
-from tui_eval.engine.execution.work import Work
+from tui_eval.engine.execution.work import ColumnsSeen, Work
 from tui_eval.engine.limits.budget import CallGuard, call_guard
 from tui_eval.engine.limits.gate import Gate
 from tui_eval.engine.limits.limits import Held, Limits, Phases
