@@ -327,7 +327,7 @@ class TuiEvalApp(BaseApp[Leave]):
 
     def lose_terminal(self) -> None:
         """Ends; a run goes on as after `disown`, which keeps the signal away that would stop it."""
-        if not self._exit:
+        if self.return_code is None:
             self._leave(Leave("detach" if self.live_screen.status.at_work else "closed"))
 
     def _stop_and_leave(self) -> None:

@@ -36,6 +36,7 @@ from tui_eval.tui.base.preferences import Preferences
 from tui_eval.tui.base.terminal.browser import NO_SHELL, in_browser
 from tui_eval.tui.base.terminal.ending import EndingSignals
 from tui_eval.tui.base.terminal.keys_in_turn import InTurnApp
+from tui_eval.tui.base.textual_private import READS_TEXTS, can_drive_terminals, take_callbacks
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -61,7 +62,8 @@ class BaseApp(InTurnApp[Result]):
     ) -> None:
         super().__init__(css_path=css_path)
         count_spacing_marks()
-        self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
+        if READS_TEXTS:
+            self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
         self._signals: EndingSignals | None = None
         self.preferences = preferences or Preferences()
         self.keymap = self.preferences.keymap
@@ -89,7 +91,7 @@ class BaseApp(InTurnApp[Result]):
     def get_driver_class(self) -> type[Driver]:
         """The one of the house where Textual would take its own for a terminal."""
         usual = super().get_driver_class()
-        if usual.__name__ != "LinuxDriver":
+        if usual.__name__ != "LinuxDriver" or not can_drive_terminals(usual):
             return usual
         from tui_eval.tui.base.terminal.driver import TerminalDriver
 
@@ -112,7 +114,7 @@ class BaseApp(InTurnApp[Result]):
         try:
             return await super().run_async(**options)
         finally:
-            if give_back := getattr(self._driver, "give_back", None):
+            if give_back := getattr(self.drawn_by, "give_back", None):
                 give_back()
             self._signals.let_go()
 
@@ -123,15 +125,14 @@ class BaseApp(InTurnApp[Result]):
         """
         gone = self.screen
         popped = super().pop_screen()
-        waiting, gone._callbacks = gone._callbacks, []
-        for callback, sender in waiting:
+        for callback, sender in take_callbacks(gone):
             if getattr(sender, "screen", None) is not gone:
-                self.screen._invoke_later(callback, sender)
+                sender.call_after_refresh(callback)
         return popped
 
     def notify_server(self, path: str) -> None:
         """Tells `tui-eval serve` which run or file of evaluations this app shows."""
-        if tell := getattr(self._driver, "notify_server", None):
+        if tell := getattr(self.drawn_by, "notify_server", None):
             tell(path)
 
     def on_load(self) -> None:

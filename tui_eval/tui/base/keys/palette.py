@@ -6,6 +6,7 @@ import re
 from collections.abc import AsyncIterator, Iterable
 
 from rich.console import RenderableType
+from textual import on
 from textual.app import ComposeResult, SystemCommand
 from textual.command import (
     CommandInput,
@@ -18,7 +19,7 @@ from textual.command import (
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.style import Style
-from textual.widgets import Button, Input, LoadingIndicator
+from textual.widgets import Input, LoadingIndicator
 
 from tui_eval.tui.base.dialogs.dialog import ClosedOnce, dimmed
 
@@ -78,10 +79,13 @@ class Palette(CommandPalette, ClosedOnce[None]):
         """Says them."""
         self.query_one("#--container").border_subtitle = "enter runs · esc closes"
 
-    def _select_or_command(self, event: Input.Submitted | Button.Pressed | None = None) -> None:
-        """Runs what was chosen, once."""
-        if self.is_current:
-            super()._select_or_command(event)
+    @on(Input.Submitted)
+    @on(CommandList.OptionSelected)
+    def choose_once(self, event: Input.Submitted | CommandList.OptionSelected) -> None:
+        """What is chosen while the palette closes is not run any more."""
+        if not self.is_current:
+            event.stop()
+            event.prevent_default()
 
     def render(self) -> RenderableType:
         """What is behind the box."""

@@ -50,6 +50,22 @@ class Frame(NamedTuple):
     foot: tuple[Line, ...]
 
 
+class _InkNode(DOMNode):
+    """A node that is styled as if it stood in a widget."""
+
+    def __init__(self, within: Widget, name: str) -> None:
+        super().__init__(classes=name)
+        self._within = within
+
+    @property
+    def css_path_nodes(self) -> list[DOMNode]:
+        return [*self._within.css_path_nodes, self]
+
+    @property
+    def ancestors_with_self(self) -> list[DOMNode]:
+        return [self, *self._within.ancestors_with_self]
+
+
 class LineView(SelectedLines, can_focus=True):
     """Lines drawn on demand, below as many fixed ones as `heads` says.
 
@@ -243,8 +259,7 @@ class LineView(SelectedLines, can_focus=True):
 
     def _styled(self, name: str) -> Style:
         assert name in INKS, f"there is no ink {name!r}"
-        drop = DOMNode(classes=f"ink--{name}")
-        drop._attach(self)
+        drop = _InkNode(self, f"ink--{name}")
         self.app.stylesheet.apply(drop)
         return drop.rich_style
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual.css.stylesheet import Stylesheet
+from tui_eval.tui.base.textual_private import TextsStylesheet
 
 if TYPE_CHECKING:
     from textual.css.model import RuleSet
 
 
-class KeptStylesheet(Stylesheet):
+class KeptStylesheet(TextsStylesheet):
     """Keeps what its texts say in the colours they were read with, for all apps of the process.
 
     Textual reads them all again for each change of the theme, which an app makes twice before its
@@ -19,11 +19,20 @@ class KeptStylesheet(Stylesheet):
 
     _kept: ClassVar[dict[tuple[Any, ...], list[RuleSet]]] = {}
 
-    def _parse_rules(self, *source: Any, **options: Any) -> list[RuleSet]:
-        colours = frozenset(self._variables.items())
-        key = (colours, source, frozenset(options.items()))
+    def __init__(self, *, variables: dict[str, str]) -> None:
+        super().__init__(variables=variables)
+        self._colours = frozenset(variables.items())
+
+    def set_variables(self, variables: dict[str, str]) -> None:
+        """Takes the colours of now."""
+        super().set_variables(variables)
+        self._colours = frozenset(variables.items())
+
+    def read_text(self, *source: Any, **options: Any) -> list[RuleSet]:
+        """Reads one text, unless it was read in these colours."""
+        key = (self._colours, source, frozenset(options.items()))
         if key not in self._kept:
-            self._kept[key] = super()._parse_rules(*source, **options)
+            self._kept[key] = super().read_text(*source, **options)
         return self._kept[key]
 
     def reparse(self) -> None:

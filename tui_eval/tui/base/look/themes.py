@@ -7,7 +7,7 @@ import subprocess
 import sys
 from typing import Any, NamedTuple
 
-from rich.console import COLOR_SYSTEMS
+from rich.console import COLOR_SYSTEMS, Console
 from textual.app import App
 
 from tui_eval.tui.base.look.palettes import DARK, LIGHT, themes
@@ -113,12 +113,27 @@ def dress(app: App[Any], chosen: str) -> None:
         chosen: One of `CHOICES`, or empty.
     """
     known = known_colours(app.console.color_system)
-    if known in COLOR_SYSTEMS:
-        app.console._color_system = COLOR_SYSTEMS[known]
+    if known in COLOR_SYSTEMS and known != app.console.color_system:
+        app.console = _console_of(app, known)
     for theme in themes(app.console.color_system):
         app.register_theme(theme)
     app.theme = DARK.name  # Textual's own default may already be the wished one, unstyled
     app.theme = fitting_theme(app, chosen)
+
+
+def _console_of(app: App[Any], colours: Any) -> Console:
+    """A console as Textual makes it, of other colours."""
+    return Console(
+        color_system=colours,
+        file=app.console.file,
+        no_color=app.console.no_color,
+        highlight=False,
+        emoji=False,
+        legacy_windows=False,
+        force_terminal=True,
+        safe_box=False,
+        soft_wrap=False,
+    )
 
 
 def fitting_theme(app: App[Any], chosen: str) -> str:

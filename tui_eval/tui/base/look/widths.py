@@ -12,7 +12,8 @@ import re
 import unicodedata
 
 from rich import cells
-from rich._unicode_data import load as load_cell_table
+
+from tui_eval.tui.base.textual_private import cell_widths
 
 _LEFT_TO_RIGHT_MARK = "\u200e"
 _RIGHT_TO_LEFT = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
@@ -27,7 +28,7 @@ def spacing_marks() -> str:
     """All spacing marks that Rich gives no cell."""
     return "".join(
         chr(code)
-        for start, end, width in load_cell_table("auto").widths
+        for start, end, width in cell_widths()
         if width == 0 and start >= _FIRST_MARK and end <= _LAST_MARK
         for code in range(start, end + 1)
         if unicodedata.category(chr(code)) == "Mc"
@@ -38,8 +39,7 @@ def spacing_marks() -> str:
 def count_spacing_marks() -> None:
     """Has Rich, and with it Textual, count a cell for each spacing mark in this process."""
     marks = set(map(ord, spacing_marks()))
-    widths = load_cell_table("auto").widths
-    assert isinstance(widths, list)
+    widths = cell_widths()
     counted: list[tuple[int, int, int]] = []
     for start, end, width in widths:
         if width:

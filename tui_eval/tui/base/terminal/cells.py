@@ -11,10 +11,10 @@ from rich.cells import split_graphemes
 from rich.color import ColorSystem
 from rich.segment import Segment
 from rich.style import Style
-from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.strip import Strip
 
 from tui_eval.tui.base.look.widths import is_placed_with_its_word
+from tui_eval.tui.base.textual_private import LayoutUpdate, Update
 
 
 class Ink(NamedTuple):
@@ -87,7 +87,7 @@ def _put_sign(row: Row, sign: str, width: int, ink: Ink) -> None:
         row[at] = (row[at][0] + sign, row[at][1])
 
 
-def pieces_of(update: LayoutUpdate | ChopsUpdate) -> Iterator[tuple[int, int, Strip]]:
+def pieces_of(update: Update) -> Iterator[tuple[int, int, Strip]]:
     """What an update of Textual draws: line, column, and the strip that begins there."""
     if isinstance(update, LayoutUpdate):
         for y, strips in enumerate(update.strips, update.region.y):
@@ -125,7 +125,7 @@ class ScreenCells:
         self._shown = [[UNKNOWN] * self.width for _ in range(self.height)]
         self._changed = set(range(self.height))
 
-    def take(self, update: LayoutUpdate | ChopsUpdate, colors: ColorSystem) -> None:
+    def take(self, update: Update, colors: ColorSystem) -> None:
         """Takes in what is drawn."""
         for y, x, strip in pieces_of(update):
             if 0 <= y < self.height and x < self.width:

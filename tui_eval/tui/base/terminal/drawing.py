@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from textual._compositor import ChopsUpdate, Compositor
 from textual.geometry import Region
-from textual.screen import Screen, ScreenResultType
-from textual.strip import Strip
+from textual.screen import ScreenResultType
 from textual.timer import Timer
 from textual.widget import Widget
+
+from tui_eval.tui.base.textual_private import (
+    ChopsUpdate,
+    ClockedScreen,
+    Compositor,
+    LayoutUpdate,
+    changed_regions,
+)
 
 Places: TypeAlias = dict[Widget, tuple[Region, Region]]
 """Where each widget is, and how much of it is shown; those in front come first."""
@@ -24,28 +31,32 @@ class ChangedRowsCompositor(Compositor):
 
     def __init__(self) -> None:
         super().__init__()
-        self._changed: set[Region] = set()
+        self._seen: Places | None = None
+
+    @property
+    def visible_widgets(self) -> Places:
+        """All of them; while a frame is made only those that are asked for lines."""
+        return super().visible_widgets if self._seen is None else self._seen
 
     def render_partial_update(self) -> ChopsUpdate | None:
-        """Remembers what changed."""
-        self._changed = self._dirty_regions.copy()
-        try:
+        """Draws what changed."""
+        with self._drawing(changed_regions(self)):
             return super().render_partial_update()
-        finally:
-            self._changed = set()
 
-    def _render_chops(
-        self, crop: Region, is_rendered_line: Callable[[int], bool]
-    ) -> Sequence[Mapping[int, Strip]]:
+    def render_full_update(self, simplify: bool = False) -> LayoutUpdate:
+        """Draws everything that is seen."""
+        with self._drawing({self.size.region}):
+            return super().render_full_update(simplify)
+
+    @contextmanager
+    def _drawing(self, changed: set[Region]) -> Iterator[None]:
         """Asks only widgets of which something that changed is seen, and only for its lines."""
         assert self.cuts is not None  # worked out from all widgets, and kept
-        every = self.visible_widgets
-        within = self._visible_widgets = self._seen_of(every, self._changed or {crop})
+        self._seen = self._seen_of(self.visible_widgets, changed)
         try:
-            return super()._render_chops(crop, is_rendered_line)
+            yield
         finally:
-            if self._visible_widgets is within:
-                self._visible_widgets = every
+            self._seen = None
 
     def _seen_of(self, every: Places, changed: Iterable[Region]) -> Places:
         """The widgets, front to back, before something covers all that changed behind it."""
@@ -60,7 +71,7 @@ class ChangedRowsCompositor(Compositor):
         return seen
 
 
-class DrawnScreen(Screen[ScreenResultType]):
+class DrawnScreen(ClockedScreen[ScreenResultType]):
     """The base of the screens that are looked at for long.
 
     What such a screen can do is spread over the controllers that it holds, each with the state of
@@ -83,20 +94,16 @@ class DrawnScreen(Screen[ScreenResultType]):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._compositor = ChangedRowsCompositor()
+        self.use_compositor(ChangedRowsCompositor)
         self._gathering: Timer | None = None
         self._is_gathering = False
 
-    def _on_timer_update(self) -> None:
+    def draw_due(self) -> None:
         """Draws what one key changed in one frame.
 
         After a rest the clock of frames comes at once: only the pane that asked first would be
         drawn, and the others up to two periods later.
         """
-        if self._layout_required or self._scroll_required:
-            super()._on_timer_update()
-            return
-        self._update_timer.pause()
         if self._gathering is None:
             self._gathering = self.set_interval(GATHERS_S, self._draw_gathered, name="gathering")
         elif not self._is_gathering:
@@ -107,4 +114,4 @@ class DrawnScreen(Screen[ScreenResultType]):
         assert self._gathering is not None
         self._gathering.pause()
         self._is_gathering = False
-        super()._on_timer_update()
+        self.draw_now()

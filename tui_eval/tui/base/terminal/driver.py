@@ -7,6 +7,7 @@ no frame before the last one is out, and gives the terminal back whatever ends t
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import signal
@@ -26,12 +27,14 @@ from textual.drivers.linux_driver import (
 from textual.message import Message
 
 from tui_eval.tui.base.look.widths import hold_columns
+from tui_eval.tui.base.terminal.frames import FramesApp
 from tui_eval.tui.base.terminal.ground import keep_answer
-from tui_eval.tui.base.terminal.guardian import Guardian
+from tui_eval.tui.base.terminal.guardian import SETTINGS, Guardian
 from tui_eval.tui.base.terminal.keyboard import Keyboard, usual_key
 from tui_eval.tui.base.terminal.line import Line
 from tui_eval.tui.base.terminal.output import TerminalOutput
 from tui_eval.tui.base.terminal.starting import erased_start
+from tui_eval.tui.base.textual_private import write_to
 
 GIVEN_BACK = "".join(
     (
@@ -52,6 +55,11 @@ ASKED_FOR = "".join(
     )
 )
 """What the driver asks of a terminal, but for the mouse."""
+MOUSE = tuple(f"\x1b[?{mode}h" for mode in (1000, 1003, 1015, 1006, 1016))
+"""What asks for the mouse; the last, for its place in pixels, only where the terminal has that."""
+SHORT = 100
+RESIZE_REPORTS = "\x1b[?2048$p"
+"""Asks whether the terminal reports its size itself."""
 LOOKS_EVERY_S = 1.0
 GONE_AFTER_S = 2.0
 """So long the signal that tells of the loss has to come, if the program is to hear of it."""
@@ -77,18 +85,23 @@ class TerminalDriver(LinuxDriver):
         file = sys.__stderr__ or sys.__stdout__  # the first is not there if the caller closed it
         assert file is not None
         self._drawn_on = file
-        self.line = Line(self._loop)
+        self._shown_app = app
+        if isinstance(app, FramesApp):
+            app.drawn_by = self
+        self.loop = asyncio.get_running_loop()
+        self.line = Line(self.loop)
         self._output = TerminalOutput(file, self.line.written)
-        self._file = self._output  # type: ignore[assignment]
+        write_to(self, self._output)
+        self._mouse_modes: dict[str, None] = {}
         self._guardian: Guardian | None = None
         self._is_taken = False
         self._is_undone = False
         self._modes: list[Any] | None = None
         self._has_slept = self._sleeps = False
         self._keyboard = Keyboard(self.fileno, self.process_message, self.line.answered)
-        self._looking = self._loop.call_later(LOOKS_EVERY_S, self._look)
-        self._loop.add_signal_handler(signal.SIGTSTP, self._sleep)
-        self._loop.add_signal_handler(signal.SIGCONT, self._wake)
+        self._looking = self.loop.call_later(LOOKS_EVERY_S, self._look)
+        self.loop.add_signal_handler(signal.SIGTSTP, self._sleep)
+        self.loop.add_signal_handler(signal.SIGCONT, self._wake)
 
     def start_application_mode(self) -> None:
         """Takes the terminal."""
@@ -116,13 +129,16 @@ class TerminalDriver(LinuxDriver):
         try:
             self.attrs_before = termios.tcgetattr(self.fileno)
             modes = termios.tcgetattr(self.fileno)
-            modes[0] = self._patch_iflag(modes[0])
-            modes[3] = self._patch_lflag(modes[3])
+            may_signal = bool(os.environ.get("TEXTUAL_ALLOW_SIGNALS"))
+            for place, names in SETTINGS.items():
+                for name in names:
+                    if name != "isig" or not may_signal:
+                        modes[place] &= ~getattr(termios, name.upper())
             termios.tcsetattr(self.fileno, termios.TCSANOW, modes)
         except termios.error:
             return None
         keep_answer(self._keyboard.ask_for_ground(self._write_at_once))
-        if take_ground := getattr(self._app, "take_ground", None):
+        if take_ground := getattr(self._shown_app, "take_ground", None):
             take_ground()
         return self.attrs_before
 
@@ -146,10 +162,11 @@ class TerminalDriver(LinuxDriver):
 
     def write(self, data: str) -> None:
         """Has the thread that writes write this next, each text in its column."""
-        waiting = self._writer_thread._queue.qsize() if self._writer_thread is not None else 0
-        if waiting > MOST_WAITING and not self._output.leaves_out:
+        if len(data) < SHORT:  # no frame of much
+            self._mouse_modes.update(dict.fromkeys(one for one in MOUSE if one in data))
+        if self.line.writes_waiting > MOST_WAITING and not self._output.leaves_out:
             self._output.leave_out()
-            self._loop.add_writer(self._output.fileno(), self._flows)
+            self.loop.add_writer(self._output.fileno(), self._flows)
         self.line.begin()
         super().write(hold_columns(data))
 
@@ -165,7 +182,7 @@ class TerminalDriver(LinuxDriver):
 
     def stop_application_mode(self) -> None:
         """Gives the terminal back, as far as what is written reaches it: see `close`."""
-        if self._mouse_pixels:
+        if MOUSE[-1] in self._mouse_modes:
             self.write("\x1b[?1016l")
         super().stop_application_mode()
         self._is_undone = True
@@ -187,7 +204,7 @@ class TerminalDriver(LinuxDriver):
             self._undo()
         self._dismiss()
         self._looking.cancel()
-        self._loop.remove_writer(self._output.fileno())
+        self.loop.remove_writer(self._output.fileno())
         self._output.close()
 
     def _undo(self) -> None:
@@ -204,12 +221,12 @@ class TerminalDriver(LinuxDriver):
         the keys would read nothing over and over.
         """
         if self._keyboard.is_gone():
-            self._looking = self._loop.call_later(GONE_AFTER_S, self._lose)
+            self._looking = self.loop.call_later(GONE_AFTER_S, self._lose)
         else:
-            self._looking = self._loop.call_later(LOOKS_EVERY_S, self._look)
+            self._looking = self.loop.call_later(LOOKS_EVERY_S, self._look)
 
     def _lose(self) -> None:
-        if lose := getattr(self._app, "lose_terminal", None):
+        if lose := getattr(self._shown_app, "lose_terminal", None):
             lose()
 
     def _sleep(self) -> None:
@@ -217,12 +234,12 @@ class TerminalDriver(LinuxDriver):
         self._sleeps = True
         self.suspend_application_mode()
         self._sleeps = False
-        self._must_signal_resume = True
         self._has_slept = True
         self._stop_process()
         while self._is_in_background():
             self._stop_process()
         self.resume_application_mode()
+        self._shown_app.post_message(self.SignalResume())
 
     def _stop_process(self) -> None:
         # To this thread: it goes no further before it has stopped.
@@ -248,15 +265,11 @@ class TerminalDriver(LinuxDriver):
         if self._modes is not None:
             with contextlib.suppress(termios.error):
                 termios.tcsetattr(self.fileno, termios.TCSANOW, self._modes)
-        self.write(CUT_SHORT + ASKED_FOR)
-        self._enable_mouse_support()
-        if self._mouse_pixels:
-            self._enable_mouse_pixels()
-        self._query_in_band_window_resize()
-        self._app.post_message(self.SignalResume())
+        self.write(CUT_SHORT + ASKED_FOR + "".join(self._mouse_modes) + RESIZE_REPORTS)
+        self._shown_app.post_message(self.SignalResume())
 
     def _flows(self) -> None:
         """What was left out is asked for and drawn anew."""
-        self._loop.remove_writer(self._output.fileno())
+        self.loop.remove_writer(self._output.fileno())
         self._output.flows()
         self._take_again()

@@ -14,12 +14,11 @@ from collections.abc import Callable
 from typing import Any
 
 from textual import events
-from textual._parser import ParseError
-from textual._xterm_parser import XTermParser
 from textual.message import Message
 
 from tui_eval.tui.base.terminal import ground
 from tui_eval.tui.base.terminal.answers import Answers
+from tui_eval.tui.base.textual_private import key_parser
 
 LOOKS_EVERY_S = 0.1
 AT_ONCE = 1 << 12
@@ -97,25 +96,21 @@ class Keyboard:
 
     def run(self, ended: threading.Event) -> None:
         """Reads until it is told to end, first what was typed before."""
-        parser = XTermParser()
+        parser = key_parser()
+        assert parser is not None  # else the terminal has another driver
         decode = getincrementaldecoder("utf-8")("replace").decode
         typed, self._typed_before = self._typed_before, ""
         self._hand_on(parser.feed, typed)
-        try:
-            while not ended.is_set():
-                if self._has_more(LOOKS_EVERY_S):
-                    data = os.read(self._fileno, AT_ONCE)
-                    if not data:  # stdin is a pipe that was closed, or the terminal is gone
-                        ended.wait(LOOKS_EVERY_S)
-                    self._hand_on(parser.feed, self._answers.take_out(decode(data)))
-                else:
-                    self._hand_on(parser.feed, self._answers.give_up())
-                for event in parser.tick():
-                    self._handle(event)
-        finally:
-            with contextlib.suppress(EOFError, ParseError):
-                for _ in parser.feed(""):
-                    pass
+        while not ended.is_set():
+            if self._has_more(LOOKS_EVERY_S):
+                data = os.read(self._fileno, AT_ONCE)
+                if not data:  # stdin is a pipe that was closed, or the terminal is gone
+                    ended.wait(LOOKS_EVERY_S)
+                self._hand_on(parser.feed, self._answers.take_out(decode(data)))
+            else:
+                self._hand_on(parser.feed, self._answers.give_up())
+            for event in parser.tick():
+                self._handle(event)
 
     def is_gone(self) -> bool:
         """Whether the terminal is not there any more.

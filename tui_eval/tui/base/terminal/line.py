@@ -136,6 +136,12 @@ class Line:
             self._asked, self._late = None, 0
 
     @property
+    def writes_waiting(self) -> int:
+        """How many writes wait behind one that was begun."""
+        with self._changed:
+            return max(self._writing - 1, 0)
+
+    @property
     def is_free(self) -> bool:
         """Whether a frame that is made now follows what the terminal shows."""
         with self._changed:

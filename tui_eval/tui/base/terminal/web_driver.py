@@ -12,6 +12,8 @@ from textual.drivers import web_driver
 
 from tui_eval.tui.base.look.widths import hold_columns
 from tui_eval.tui.base.terminal.browser import SHOWS, in_browser
+from tui_eval.tui.base.terminal.frames import FramesApp
+from tui_eval.tui.base.textual_private import write_packets_by
 
 PRELUDE = b"__GANGLION__\n"
 """What Textual's driver writes before its first packet."""
@@ -25,7 +27,9 @@ class WebDriver(web_driver.WebDriver):
         # What this process starts is not meant to draw for the browser.
         os.environ.pop("TEXTUAL_DRIVER", None)
         super().__init__(app, **options)
-        self._write = functools.partial(_packets())
+        write_packets_by(self, _packets)
+        if isinstance(app, FramesApp):
+            app.drawn_by = self
 
     def write(self, data: str) -> None:
         """Writes to the browser's terminal."""
@@ -35,10 +39,10 @@ class WebDriver(web_driver.WebDriver):
         """Tells the server what is shown, so that other tabs can show it, too."""
         self.write_meta({"type": SHOWS, "path": path})
 
-    def stop_application_mode(self) -> None:
-        """Stops reading keys. The browser is let go when the process ends, not before."""
-        self.exit_event.set()
-        self._input_reader.close()
+    def write_meta(self, data: dict[str, object]) -> None:
+        """Writes to the server. The browser is let go when the process ends, not before."""
+        if data != {"type": "exit"}:
+            super().write_meta(data)
 
 
 @functools.cache

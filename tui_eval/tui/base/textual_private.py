@@ -1,0 +1,302 @@
+"""Every private name of Textual and Rich that the app touches; nothing else touches any.
+
+Private names may change with any release. Each is checked here before it is used: where it is
+missing, or of another kind than in the version it was seen in, the app does without it, as public
+Textual does, and says so once in Textual's log (`TEXTUAL_LOG=FILE`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from inspect import getattr_static, isfunction
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
+
+from textual import log
+from textual.app import App
+from textual.css.stylesheet import Stylesheet
+from textual.driver import Driver
+from textual.geometry import Region
+from textual.message_pump import MessagePump
+from textual.screen import Screen, ScreenResultType
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from textual._compositor import ChopsUpdate as ChopsUpdate
+    from textual._compositor import Compositor as Compositor
+    from textual._compositor import LayoutUpdate as LayoutUpdate
+    from textual.css.model import RuleSet
+
+Result = TypeVar("Result")
+TEXTUAL, RICH = "Textual 8.2.8", "Rich 15.0.0"
+
+
+class PrivateName(NamedTuple):
+    """Why a private name is touched, the newest version it was seen in, and what is without it."""
+
+    seen: str
+    why: str
+    without: str
+
+
+_FRAMES = "each frame is written as a whole, and waits behind those that the terminal has not taken"
+_ROWS = "all rows of every widget are drawn for each frame"
+_CLOCK = "what one key changes may be drawn in several frames"
+_DRIVER = "Textual's own driver draws on the terminal"
+NAMES = {
+    "App._display": PrivateName(TEXTUAL, "the one place where frames are written", _FRAMES),
+    "App._batch_count": PrivateName(TEXTUAL, "in a batch no frame is drawn", _FRAMES),
+    "textual._compositor.LayoutUpdate": PrivateName(TEXTUAL, "the cells of a whole frame", _FRAMES),
+    "textual._compositor.ChopsUpdate": PrivateName(TEXTUAL, "the cells that changed", _FRAMES),
+    "textual._compositor.Compositor": PrivateName(TEXTUAL, "asks widgets for their rows", _ROWS),
+    "Compositor._dirty_regions": PrivateName(TEXTUAL, "the rows that changed", _ROWS),
+    "Screen._compositor": PrivateName(TEXTUAL, "where a screen has its compositor", _ROWS),
+    "Screen._on_timer_update": PrivateName(TEXTUAL, "the one place where frames are due", _CLOCK),
+    "Screen._update_timer": PrivateName(
+        TEXTUAL, "the clock of frames stops until one is due", _CLOCK
+    ),
+    "Screen._layout_required": PrivateName(TEXTUAL, "a new layout is drawn at once", _CLOCK),
+    "Screen._scroll_required": PrivateName(TEXTUAL, "what scrolls is drawn at once", _CLOCK),
+    "Screen._callbacks": PrivateName(
+        TEXTUAL,
+        "what waits for the next frame of a screen",
+        "what waits for a frame of a screen that closes is not done",
+    ),
+    "Stylesheet._parse_rules": PrivateName(
+        TEXTUAL,
+        "reads one text of a style sheet",
+        "style sheets are read again for each change of the theme",
+    ),
+    "LinuxDriver._file": PrivateName(TEXTUAL, "what the thread that writes writes to", _DRIVER),
+    "textual._xterm_parser.XTermParser": PrivateName(
+        TEXTUAL, "makes keys of what a terminal sends", _DRIVER
+    ),
+    "WebDriver._write": PrivateName(
+        TEXTUAL,
+        "writes the packets for `tui-eval serve`",
+        "what is printed comes between the packets for the browser",
+    ),
+    "rich._unicode_data.load": PrivateName(
+        RICH,
+        "the cells that each sign fills",
+        "spacing marks of Indic scripts fill no cell",
+    ),
+}
+"""All of them, by where they stand."""
+_missed: set[str] = set()
+
+
+def _has(name: str, found: object) -> bool:
+    """Whether a private name is what it was; says so once in the log where it is not."""
+    if not found and name not in _missed:
+        from importlib.metadata import version
+
+        _missed.add(name)
+        seen, _, without = NAMES[name]
+        package = seen.partition(" ")[0]
+        log.warning(f"{package} {version(package)} has no {name} as {seen} had it: {without}.")
+    return bool(found)
+
+
+def _is_method(owner: type, name: str, *parameters: str) -> bool:
+    found = getattr_static(owner, name, None)
+    if not isfunction(found):
+        return False
+    code = found.__code__
+    return code.co_varnames[: code.co_argcount] == ("self", *parameters)
+
+
+def _sets(owner: type, *names: str) -> bool:
+    """Whether objects of a class have these attributes from the beginning."""
+    made = [vars(one)["__init__"] for one in owner.__mro__ if "__init__" in vars(one)]
+    known = {name for one in made if isfunction(one) for name in one.__code__.co_names}
+    return known.issuperset(names)
+
+
+def _class(module: str, name: str) -> Any:
+    """A class of a private module; an empty one where there is none of that name."""
+    try:
+        found = getattr(import_module(module), name, None)
+    except ModuleNotFoundError:
+        found = None
+    return found if isinstance(found, type) else type(name, (), {})
+
+
+if not TYPE_CHECKING:
+    Compositor = _class("textual._compositor", "Compositor")
+    LayoutUpdate = _class("textual._compositor", "LayoutUpdate")
+    ChopsUpdate = _class("textual._compositor", "ChopsUpdate")
+
+Update: TypeAlias = "LayoutUpdate | ChopsUpdate"
+"""What a frame draws: all cells of a region, or those that changed."""
+_SEES_FRAMES = all(
+    (
+        _has("App._display", _is_method(App, "_display", "screen", "renderable")),
+        _has("App._batch_count", _sets(App, "_batch_count")),
+        _has("textual._compositor.LayoutUpdate", _sets(LayoutUpdate, "strips", "region")),
+        _has("textual._compositor.ChopsUpdate", _sets(ChopsUpdate, "chops", "spans", "chop_ends")),
+    )
+)
+
+
+class FrameSource(App[Result]):
+    """An app that may write its frames itself."""
+
+    @property
+    def takes_frames(self) -> bool:
+        """Whether `take_frame` is called for what is drawn, in place of Textual's writing it."""
+        return False
+
+    def take_frame(self, update: Update) -> None:
+        """Takes in what is drawn."""
+        raise NotImplementedError
+
+    if _SEES_FRAMES:
+
+        def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+            if not isinstance(renderable, LayoutUpdate | ChopsUpdate) or not self.takes_frames:
+                super()._display(screen, renderable)
+                return
+            try:
+                if not self._batch_count and self.is_running:
+                    self.take_frame(renderable)
+            finally:
+                self.post_display_hook()
+
+
+_DRAWS_PARTS = all(
+    (
+        _has(
+            "textual._compositor.Compositor",
+            _is_method(Compositor, "render_partial_update")
+            and _is_method(Compositor, "render_full_update", "simplify")
+            and isinstance(getattr_static(Compositor, "visible_widgets", None), property)
+            and isinstance(getattr_static(Compositor, "cuts", None), property),
+        ),
+        _has("Compositor._dirty_regions", _sets(Compositor, "_dirty_regions")),
+        _has("Screen._compositor", _sets(Screen, "_compositor")),
+    )
+)
+
+
+def changed_regions(compositor: Compositor) -> set[Region]:
+    """What changed since the last frame."""
+    changed = compositor._dirty_regions
+    if _has("Compositor._dirty_regions", isinstance(changed, set)):
+        return changed.copy()
+    return {compositor.size.region}
+
+
+_DRAWS_LATER = all(
+    (
+        _has("Screen._on_timer_update", _is_method(Screen, "_on_timer_update")),
+        _has("Screen._update_timer", hasattr(Screen, "_update_timer")),
+        _has("Screen._layout_required", _sets(Screen, "_layout_required")),
+        _has("Screen._scroll_required", _sets(Screen, "_scroll_required")),
+    )
+)
+
+
+class ClockedScreen(Screen[ScreenResultType]):
+    """A screen with a compositor of its own, that may draw a frame later than Textual would."""
+
+    def use_compositor(self, make: Callable[[], Compositor]) -> None:
+        """Draws by this compositor from now on."""
+        if _DRAWS_PARTS:
+            self._compositor = make()
+
+    def draw_due(self) -> None:
+        """A frame is due in which nothing moves; `draw_now` draws it."""
+        self.draw_now()
+
+    def draw_now(self) -> None:
+        """Draws what changed."""
+        super()._on_timer_update()
+
+    if _DRAWS_LATER:
+
+        def _on_timer_update(self) -> None:
+            if self._layout_required or self._scroll_required:
+                super()._on_timer_update()
+            else:
+                self._update_timer.pause()
+                self.draw_due()
+
+
+def take_callbacks(screen: Screen[Any]) -> list[tuple[Callable[[], Any], MessagePump]]:
+    """What waits for the next frame of a screen, and for whom; nothing waits any more."""
+    waiting = getattr(screen, "_callbacks", None)
+    if not _has("Screen._callbacks", isinstance(waiting, list)):
+        return []
+    screen._callbacks = []
+    return waiting or []
+
+
+READS_TEXTS = _has(
+    "Stylesheet._parse_rules",
+    _is_method(
+        Stylesheet, "_parse_rules", "css", "read_from", "is_default_rules", "tie_breaker", "scope"
+    ),
+)
+"""Whether a `TextsStylesheet` is of use."""
+
+
+class TextsStylesheet(Stylesheet):
+    """A style sheet that reads each of its texts by `read_text`."""
+
+    def read_text(self, *source: Any, **options: Any) -> list[RuleSet]:
+        """Reads one text: what it says, in the colours of now."""
+        return super()._parse_rules(*source, **options)
+
+    def _parse_rules(self, *source: Any, **options: Any) -> list[RuleSet]:
+        return self.read_text(*source, **options)
+
+
+class KeyParser(Protocol):
+    """Makes keys and other events of what a terminal sends."""
+
+    def feed(self, data: str) -> Any:
+        """The events that are complete with these characters."""
+
+    def tick(self) -> Any:
+        """The events for which nothing more came in time."""
+
+
+def key_parser() -> KeyParser | None:
+    """A new parser; None where there is none."""
+    parser = _class("textual._xterm_parser", "XTermParser")
+    has_both = callable(getattr(parser, "feed", None)) and callable(getattr(parser, "tick", None))
+    made: KeyParser | None = parser() if has_both else None
+    _has("textual._xterm_parser.XTermParser", made is not None)
+    return made
+
+
+def can_drive_terminals(driver: type[Driver]) -> bool:
+    """Whether this driver of Textual's can be given what it writes to, and its keys be read."""
+    writes = _has("LinuxDriver._file", _sets(driver, "_file"))
+    return key_parser() is not None and writes
+
+
+def write_to(driver: Any, file: Any) -> None:
+    """Has the thread of a terminal's driver write to a file."""
+    driver._file = file
+
+
+def write_packets_by(driver: Any, make: Callable[[], Callable[[bytes], int]]) -> None:
+    """Has the driver of browsers write its packets by what is made here."""
+    if _has("WebDriver._write", callable(getattr(driver, "_write", None))):
+        driver._write = make()
+
+
+def cell_widths() -> list[tuple[int, int, int]]:
+    """The first and last codes of signs and the cells that they fill: Rich's own list.
+
+    Empty where there is none; what is changed in it counts for the whole process.
+    """
+    try:
+        found = getattr(import_module("rich._unicode_data"), "load", None)
+    except ModuleNotFoundError:
+        found = None
+    widths = getattr(found("auto"), "widths", None) if callable(found) else None
+    is_list = isinstance(widths, list) and all(len(one) == 3 for one in widths)
+    return widths if _has("rich._unicode_data.load", is_list) and widths else []
