@@ -84,13 +84,25 @@ class Expander:
 
     def __init__(self, request: Request) -> None:
         self.request = request
+        self._typed: TypedValues | None = None
         self._read: _Read | None = None
         self._expanded: list[tuple[RunPlan | None, Expansion]] = []
 
     def read_again(self) -> None:
         """Forgets what was read: the request or the working directory is another one now."""
-        self._read = None
+        self._typed = self._read = None
         self._expanded.clear()
+
+    @property
+    def typed(self) -> TypedValues:
+        """The values of the command line; they are parsed once."""
+        if self._typed is None:
+            with collected() as pasted:
+                raw, notices = _acting(self.request)
+                values, faults = parse_values(raw)
+            sets = values.pop("sets", [])
+            self._typed = TypedValues(values, sets, faults, notices, pasted)
+        return self._typed
 
     def expansion(self, before: RunPlan | None = None) -> Expansion:
         """Every evaluation of the request, with its plan where nothing is wrong.
@@ -103,7 +115,7 @@ class Expander:
                 return found
         with collected() as pasted:
             if self._read is None:
-                self._read = _read(self.request)
+                self._read = _read(self.request, self.typed)
             found = _expanded(self.request, self._read, before)
             for evaluation in found.evaluations:
                 plan = evaluation.plan or evaluation.draft
@@ -141,6 +153,24 @@ def expand(request: Request, before: RunPlan | None = None) -> Expansion:
     return Expander(request).expansion(before)
 
 
+class TypedValues(NamedTuple):
+    """What of the command line acts.
+
+    Args:
+        values: Of the options that are right, by name.
+        sets: What `--set` says.
+        faults: What is wrong with the others.
+        notices: Sentences on flags that are ignored.
+        pasted: Sentences on what came along with pasted text.
+    """
+
+    values: dict[str, Any]
+    sets: Sets
+    faults: list[Fault]
+    notices: list[Notice]
+    pasted: list[str]
+
+
 @dataclass(slots=True)
 class _Read:
     """What is in a request and around it.
@@ -164,22 +194,20 @@ class _Read:
     pasted: list[str] = field(default_factory=list)
 
 
-def _read(request: Request) -> _Read:
-    raw, notices = _acting(request)
-    values, faults = parse_values(raw)
-    sets = values.pop("sets", [])
+def _read(request: Request, typed: TypedValues) -> _Read:
     top, own, unread = _settings_of(request)
     once = functools.cache
     return _Read(
         top=top,
         own=own,
-        typed=typed_settings(values, request.flags),
-        sets=sets,
-        notices=notices,
-        faults=faults,
+        typed=typed_settings(typed.values, request.flags),
+        sets=typed.sets,
+        notices=typed.notices,
+        faults=typed.faults,
         unread=unread,
         around=Surroundings(once(read_registry), once(registry_path), once(find_servers)),
         defaults=once(environment_defaults),
+        pasted=list(typed.pasted),
     )
 
 

@@ -12,7 +12,6 @@ from tui_eval.config.env_file import load_env_file
 from tui_eval.config.expansion import Expander
 from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import Request, RunPlan
-from tui_eval.config.values import parse_values
 from tui_eval.engine.setup.compatibility import misfit
 from tui_eval.engine.setup.resume_match import plan_of, roots_of, rows_key
 from tui_eval.errors import Notice, RefusedError
@@ -62,7 +61,8 @@ def plan_before(run: RunDir, expander: Expander) -> RunPlan:
     request = expander.request
     plan = expander.draft() if request.of_file else None
     if plan is None:
-        return plan_to_resume(run, request.env_id, *parse_values(request.raw))
+        typed = expander.typed
+        return plan_to_resume(run, request.env_id, typed.values, typed.faults)
     return plan_to_resume(run, plan.env_id, option_values(plan))
 
 
@@ -80,7 +80,7 @@ class Search:
         self._expander = expander
         self._plan = plan
         self._every = every
-        self._sizes = _requested_sizes(expander.request, plan)
+        self._sizes = _requested_sizes(expander, plan)
         self.kept: list[Notice] = []
         """The settings that stay the chosen run's own, where no run has the same."""
 
@@ -172,10 +172,11 @@ class Search:
         return not same_size(self._sizes, before.model_dump())
 
 
-def _requested_sizes(request: Request, plan: RunPlan) -> Mapping[str, int]:
+def _requested_sizes(expander: Expander, plan: RunPlan) -> Mapping[str, int]:
     """Examples (-1 for all) and rollouts of each, where somebody named them."""
+    request = expander.request
     named = set(request.raw) | (plan.sources.keys() if request.of_file else set())
-    named |= {".".join(path) for path, _ in parse_values(request.raw)[0].get("sets", [])}
+    named |= {".".join(path) for path, _ in expander.typed.sets}
     return plan.model_dump(include=named & {"num_examples", "rollouts_per_example"})
 
 
