@@ -8,8 +8,8 @@ import random
 from pathlib import Path
 from typing import Any
 
+from scripted_conversation import SYSTEM, USER, call
 from scripted_run import NOW
-from scripted_talk import SYSTEM, USER, call
 
 from tui_eval.tui.compare.comparing import Reading
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from made_once import made_once
+from scripted_conversation import BY_ZERO, completion
 from scripted_run import (
     NOW,
     STARTED,
@@ -21,7 +22,6 @@ from scripted_run import (
     saved_row,
     staged,
 )
-from scripted_talk import BY_ZERO, completion
 
 from tui_eval import events as ev
 

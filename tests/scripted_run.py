@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from made_once import made_once
-from scripted_talk import (
+from scripted_conversation import (
     BY_ZERO,
     EXPECTED,
     MAX_TURNS,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from scripted_conversation import call
 from scripted_run import (
     ERRORS,
     NOW,
@@ -20,7 +21,6 @@ from scripted_run import (
     saved_rows,
     staged,
 )
-from scripted_talk import call
 
 from tui_eval import events as ev
 

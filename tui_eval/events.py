@@ -15,9 +15,9 @@ import msgspec
 from tui_eval.suite_events import EvaluationMoved as EvaluationMoved
 from tui_eval.suite_events import ListedEvaluation as ListedEvaluation
 from tui_eval.suite_events import SuiteStarted as SuiteStarted
-from tui_eval.talk_events import MessagesAdded as MessagesAdded
-from tui_eval.talk_events import TextAdded as TextAdded
-from tui_eval.talk_events import ToolFinished as ToolFinished
+from tui_eval.trajectory_events import MessagesAdded as MessagesAdded
+from tui_eval.trajectory_events import TextAdded as TextAdded
+from tui_eval.trajectory_events import ToolFinished as ToolFinished
 
 PROTOCOL = 1
 

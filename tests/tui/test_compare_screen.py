@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from compare_staging import Comparing, comparing, runs_screen
 from compared_runs import PASSES, QUESTIONS, Stuck, strangers, three_runs, two_runs, write_run
-from scripted_talk import USER
+from scripted_conversation import USER
 
 from tui_eval.fold.comparison import Change, Comparison, PairedExample
 from tui_eval.fold.paired_figures import PairedFigure

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from run_on_disk import feed_on_disk
+from scripted_conversation import USER
 from scripted_run import (
     ScriptedFeed,
     all_events,
@@ -16,7 +17,6 @@ from scripted_run import (
     saved_row,
     saved_rows,
 )
-from scripted_talk import USER
 from staging import Stage, over, running, staged_app
 
 from tui_eval.fold.run_state import RunState

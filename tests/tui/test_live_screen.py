@@ -4,6 +4,7 @@ import re
 import threading
 
 import pytest
+from scripted_conversation import conversation, ending_messages
 from scripted_run import (
     ERRORS,
     NOW,
@@ -17,7 +18,6 @@ from scripted_run import (
     run_started,
     staged,
 )
-from scripted_talk import conversation, ending_messages
 from seeing import seen, until
 from staging import Stage, over, running, staged_app
 

@@ -107,13 +107,13 @@ class MultiTurnEnv(Environment):
             prompt: Messages = state["prompt"]
             return prompt
         last = state["trajectory"][-1]
-        talk = [*last["prompt"], *last["completion"]]
-        said = await self.env_response(talk, state)
+        conversation = [*last["prompt"], *last["completion"]]
+        said = await self.env_response(conversation, state)
         if said is None:
             if state.get("final_env_response") is None:
                 raise TypeError("env_response returned None; return messages, or [] for none")
             said = []
-        return [*talk, *normalize_messages(said, field_name="env_response")]
+        return [*conversation, *normalize_messages(said, field_name="env_response")]
 
     async def add_model_response(
         self, state: State, prompt_messages: Messages, response: Response
@@ -152,15 +152,15 @@ class MultiTurnEnv(Environment):
 
         Where the rollout ended in an error, messages that the model has not answered are in it.
         """
-        talk: Messages = []
+        conversation: Messages = []
         if state["trajectory"]:
             last = state["trajectory"][-1]
-            talk = [*last["prompt"], *last["completion"]][len(state["prompt"]) :]
+            conversation = [*last["prompt"], *last["completion"]][len(state["prompt"]) :]
         if state.get("final_env_response") is not None:
-            talk += to_messages(state["final_env_response"])
+            conversation += to_messages(state["final_env_response"])
         elif state.get("error") is not None:
-            talk += state.unanswered
-        state["completion"] = talk
+            conversation += state.unanswered
+        state["completion"] = conversation
 
     @stop(priority=100)
     async def has_error(self, state: State, **kwargs: Any) -> bool:

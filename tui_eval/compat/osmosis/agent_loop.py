@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from tui_eval.compat.osmosis.conversation import CURRENT_CONVERSATION
 from tui_eval.compat.osmosis.schemas import (
     MessageDict,
     OpenAIFunctionToolSchema,
     RolloutMetrics,
     RolloutRequest,
 )
-from tui_eval.compat.osmosis.talk import CURRENT_TALK
 
 log = logging.getLogger("tui_eval.agent")
 
@@ -124,9 +124,9 @@ class RolloutContext:
         """Counts a tool call that took so many milliseconds."""
         self._num_tool_calls += 1
         self._tool_latency_ms += latency_ms
-        talk = CURRENT_TALK.get()
-        if talk is not None:
-            talk.call_recorded(latency_ms)
+        conversation = CURRENT_CONVERSATION.get()
+        if conversation is not None:
+            conversation.call_recorded(latency_ms)
 
     @property
     def debug_enabled(self) -> bool:

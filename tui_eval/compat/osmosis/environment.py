@@ -14,8 +14,14 @@ from tui_eval.compat.osmosis.agent_loop import (
     RolloutContext,
     RolloutResult,
 )
+from tui_eval.compat.osmosis.conversation import (
+    CURRENT_CONVERSATION,
+    Conversation,
+    to_dict,
+    to_dicts,
+    without_prompt,
+)
 from tui_eval.compat.osmosis.schemas import RolloutMetrics, RolloutRequest
-from tui_eval.compat.osmosis.talk import CURRENT_TALK, Talk, to_dict, to_dicts, without_prompt
 from tui_eval.environments.ending import record_error
 from tui_eval.environments.environment import Environment
 from tui_eval.environments.monitors import MultiTurnMonitorRubric, ToolMonitorRubric
@@ -71,20 +77,20 @@ class AgentLoopEnv(Environment):
         """Runs the agent on one row.
 
         What the agent raises is the state's error, and so is what it gives as its error; messages
-        and tokens so far are kept. A talk that outgrows the model's context ends as in other
-        environments: it is scored as it stands.
+        and tokens so far are kept. A conversation that outgrows the model's context ends as in
+        other environments: it is scored as it stands.
         """
         state = await self.init_state(input, client, model, sampling_args)
         state.observer.staged(Stage.SETUP)
         prompt = to_dicts(state["prompt"])
         stop_condition = "has_error"
-        talk = Talk(state, [])
-        token = CURRENT_TALK.set(talk)
+        conversation = Conversation(state, [])
+        token = CURRENT_CONVERSATION.set(conversation)
         try:
             request = self._request(state, prompt)
-            talk.read(request.messages)
-            result = await self._run(state, talk, request)
-            stop_condition = self._take_result(state, talk, result)
+            conversation.read(request.messages)
+            result = await self._run(state, conversation, request)
+            stop_condition = self._take_result(state, conversation, result)
         except OverlongPromptError:
             stop_condition = "prompt_too_long"
             state[stop_condition] = state["is_truncated"] = True
@@ -93,17 +99,17 @@ class AgentLoopEnv(Environment):
                 raise
             record_error(state, error)
         finally:
-            CURRENT_TALK.reset(token)
-        talk.close()
+            CURRENT_CONVERSATION.reset(token)
+        conversation.close()
         if state.get("completion") is None:
-            state["completion"] = without_prompt(talk.messages, state["prompt"])
+            state["completion"] = without_prompt(conversation.messages, state["prompt"])
         await self.end_rollout(state, stop_condition)
         return state
 
-    async def _run(self, state: State, talk: Talk, request: RolloutRequest) -> Any:
+    async def _run(self, state: State, conversation: Conversation, request: RolloutRequest) -> Any:
         tools = self.agent_loop.get_tools(request)
         state["tool_defs"] = read_tools(tools)
-        llm = RolloutModel(self, state, talk)
+        llm = RolloutModel(self, state, conversation)
         debug_dir = os.environ.get(DEBUG_VAR) or None
         context = RolloutContext(request, list(tools or ()), llm, _debug_dir=debug_dir)
         return await self.agent_loop.run(context)
@@ -129,7 +135,7 @@ class AgentLoopEnv(Environment):
             metadata=metadata,
         )
 
-    def _take_result(self, state: State, talk: Talk, result: Any) -> str:
+    def _take_result(self, state: State, conversation: Conversation, result: Any) -> str:
         """Takes over how the agent's run ended; returns the stop condition.
 
         Raises:
@@ -139,7 +145,7 @@ class AgentLoopEnv(Environment):
             what = f"run() of the agent loop returned a {type(result).__name__}"
             raise AgentError(f"{what}; return ctx.complete(messages) or ctx.error(text)")
         if result.final_messages:
-            final = talk.read(result.final_messages)
+            final = conversation.read(result.final_messages)
             state["completion"] = without_prompt(final, state["prompt"])
         if result.status != "COMPLETED":
             raise AgentError(result.error_message or f"the agent gave the status {result.status}")
@@ -150,10 +156,10 @@ class AgentLoopEnv(Environment):
 class RolloutModel:
     """The model of one rollout, as its agent asks it: through the run's client, gate and slots."""
 
-    def __init__(self, env: AgentLoopEnv, state: State, talk: Talk) -> None:
+    def __init__(self, env: AgentLoopEnv, state: State, conversation: Conversation) -> None:
         self._env = env
         self._state = state
-        self._talk = talk
+        self._conversation = conversation
 
     async def chat_completions(
         self, messages: Sequence[dict[str, Any]], **kwargs: Any
@@ -168,7 +174,7 @@ class RolloutModel:
             tui_eval.Error: The call failed, also when tried again.
         """
         state = self._state
-        prompt = self._talk.read(messages)
+        prompt = self._conversation.read(messages)
         tools = read_tools(kwargs.pop("tools")) if kwargs.get("tools") else None
         kwargs.pop("tools", None)
         model = kwargs.pop("model", None)
@@ -177,7 +183,7 @@ class RolloutModel:
             state, prompt, model=model, tool_defs=tools, sampling_args=sampling_args
         )
         answer = to_dict(_as_message(response))
-        self._talk.answered(answer)
+        self._conversation.answered(answer)
         state["trajectory"].append(self._step(prompt, answer, response))
         return _as_result(answer, response)
 

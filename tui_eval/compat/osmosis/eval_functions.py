@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from tui_eval.compat.osmosis.talk import to_dicts
+from tui_eval.compat.osmosis.conversation import to_dicts
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.messages import text_of
 from tui_eval.rubrics.rubric import Rubric

@@ -8,8 +8,8 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+from tui_eval.compat.osmosis.conversation import CURRENT_CONVERSATION
 from tui_eval.compat.osmosis.exceptions import ToolArgumentError
-from tui_eval.compat.osmosis.talk import CURRENT_TALK
 
 
 def create_tool_result(tool_call_id: str, content: str) -> dict[str, str]:
@@ -19,9 +19,9 @@ def create_tool_result(tool_call_id: str, content: str) -> dict[str, str]:
 
 def create_tool_error_result(tool_call_id: str, error_message: str) -> dict[str, str]:
     """The message that tells the model that its call failed."""
-    talk = CURRENT_TALK.get()
-    if talk is not None:
-        talk.call_failed(tool_call_id, error_message)
+    conversation = CURRENT_CONVERSATION.get()
+    if conversation is not None:
+        conversation.call_failed(tool_call_id, error_message)
     return create_tool_result(tool_call_id, f"Error: {error_message}")
 
 
@@ -90,15 +90,17 @@ async def execute_tool_calls(
 async def _execute(
     call: dict[str, Any], executor: Callable[[dict[str, Any]], Awaitable[dict[str, str]]]
 ) -> dict[str, str]:
-    talk = CURRENT_TALK.get()
+    conversation = CURRENT_CONVERSATION.get()
     began = time.perf_counter()
     try:
         message = await executor(call)
     except Exception as error:
-        if talk is not None:
-            talk.call_ended(call.get("id"), (time.perf_counter() - began) * 1000, None, error)
+        if conversation is not None:
+            conversation.call_ended(
+                call.get("id"), (time.perf_counter() - began) * 1000, None, error
+            )
         raise
-    if talk is not None:
+    if conversation is not None:
         content = message.get("content") if isinstance(message, Mapping) else None
-        talk.call_ended(call.get("id"), (time.perf_counter() - began) * 1000, content)
+        conversation.call_ended(call.get("id"), (time.perf_counter() - began) * 1000, content)
     return message

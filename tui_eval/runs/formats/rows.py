@@ -188,7 +188,7 @@ def _event(row: _Row, offset: int, length: int, asked: int | str | None) -> Roll
     ours, timing = row.tui_eval or _NO_OURS, row.timing or _NO_TIMING
     used, lost = row.token_usage or _NO_TOKENS, ours.lost_usage or _NO_TOKENS
     steps, completion = ours.steps, row.completion
-    turns, calls, tools = _talk(completion if isinstance(completion, list) else ())
+    turns, calls, tools = _conversation(completion if isinstance(completion, list) else ())
     if isinstance(completion, str) and completion:
         turns = 1  # a plain text is one answer
     if ours.tool_calls is not None:
@@ -248,7 +248,7 @@ def _recorded(records: list[_Record]) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _talk(messages: Sequence[_Message]) -> tuple[int, int, dict[str, tuple[int, int]]]:
+def _conversation(messages: Sequence[_Message]) -> tuple[int, int, dict[str, tuple[int, int]]]:
     """Turns, tool calls, and calls and errors by tool, as far as messages say them."""
     turns = 0
     names: list[str] = []

@@ -15,7 +15,7 @@ from tui_eval.state import State
 from tui_eval.types import ToolRecord
 
 
-class Talk:
+class Conversation:
     """Tells the observer of each message once, and records the tool calls between them.
 
     Args:
@@ -91,7 +91,7 @@ class Talk:
         while start and not self._is_told(messages[start - 1]):
             start -= 1
         if start == 0 and self._told and messages and messages[0] == self._told[0]:
-            return min(len(self._told), len(messages))  # the same talk, with rewritten messages
+            return min(len(self._told), len(messages))  # the same one, rewritten
         rewritten = 0 < start < len(messages) and messages[start - 1] != self._told[-1]
         if rewritten and _role(messages[start]) == _role(self._told[-1]) == "assistant":
             return start + 1  # the agent keeps the last answer in words of its own
@@ -133,8 +133,8 @@ def _role(message: Any) -> Any:
     return message.get("role") if hasattr(message, "get") else None
 
 
-CURRENT_TALK: ContextVar[Talk | None] = ContextVar("talk", default=None)
-"""The talk of the rollout that runs in this task."""
+CURRENT_CONVERSATION: ContextVar[Conversation | None] = ContextVar("conversation", default=None)
+"""The conversation of the rollout that runs in this task."""
 
 
 def without_prompt(messages: Messages, prompt: Messages) -> Messages:
