@@ -169,7 +169,6 @@ _DRAWS_PARTS = all(
         _has(
             "textual._compositor.Compositor",
             _is_method(Compositor, "render_partial_update")
-            and _is_method(Compositor, "render_full_update", "simplify")
             and isinstance(getattr_static(Compositor, "visible_widgets", None), property)
             and isinstance(getattr_static(Compositor, "cuts", None), property),
         ),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from textual.geometry import Region
@@ -15,7 +14,6 @@ from tui_eval.tui.base.textual_private import (
     ChopsUpdate,
     ClockedScreen,
     Compositor,
-    LayoutUpdate,
     changed_regions,
 )
 
@@ -39,22 +37,11 @@ class ChangedRowsCompositor(Compositor):
         return super().visible_widgets if self._seen is None else self._seen
 
     def render_partial_update(self) -> ChopsUpdate | None:
-        """Draws what changed."""
-        with self._drawing(changed_regions(self)):
-            return super().render_partial_update()
-
-    def render_full_update(self, simplify: bool = False) -> LayoutUpdate:
-        """Draws everything that is seen."""
-        with self._drawing({self.size.region}):
-            return super().render_full_update(simplify)
-
-    @contextmanager
-    def _drawing(self, changed: set[Region]) -> Iterator[None]:
         """Asks only widgets of which something that changed is seen, and only for its lines."""
         assert self.cuts is not None  # worked out from all widgets, and kept
-        self._seen = self._seen_of(self.visible_widgets, changed)
+        self._seen = self._seen_of(self.visible_widgets, changed_regions(self))
         try:
-            yield
+            return super().render_partial_update()
         finally:
             self._seen = None
 
