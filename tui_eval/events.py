@@ -60,7 +60,7 @@ class RunStarted(msgspec.Struct, tag="run", array_like=True):
         format: What wrote a run that is read from disk, as `runs.formats` calls it.
         asked: False where it is not known how many rollouts there are to be: `total` is then the
             places that those take which are there, in groups of one size.
-        env_told: False where `env_id` is only how a file or its folder is called.
+        names_env: False where `env_id` is only how a file or its folder is called.
         refused: Requests that were refused in earlier sessions, or in all of a run that is read
             from disk; None where nobody counted them.
         lost: Tokens (input, output, and those of each kind where there are any) that rollouts
@@ -91,7 +91,7 @@ class RunStarted(msgspec.Struct, tag="run", array_like=True):
     reading: int = 0
     format: str = ""
     asked: bool = True
-    env_told: bool = True
+    names_env: bool = True
     refused: int | None = None
     lost: dict[int, tuple[int, ...]] = {}
     limits: list[tuple[int, int]] = []

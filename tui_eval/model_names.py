@@ -10,13 +10,13 @@ _SNAPSHOT = re.compile(r"[-@](?:\d{4}-\d{2}-\d{2}|\d{8}|\d{6}|\d{4}|\d{3})(?:-v\
 """Dates and numbers of snapshots: -2024-08-06, -20250929, -0613, @001."""
 
 
-def is_same_model(asked: str, answered: str) -> bool:
+def is_same_model(requested: str, answered: str) -> bool:
     """Whether two names may be those of one model, such as an alias and its dated snapshot.
 
     Folders and providers in front of a name do not count, and neither do its case and its tag. Two
     snapshots of a model are two models.
     """
-    first, second = _plain(asked), _plain(answered)
+    first, second = _plain(requested), _plain(answered)
     return first in (second, _SNAPSHOT.sub("", second)) or _SNAPSHOT.sub("", first) == second
 
 

@@ -12,7 +12,7 @@ _AROUND = " \t\r\n\v\f\x00\u00a0\u00ad\u200b\u200c\u200d\u200e\u200f\u2028\u2029
 _QUOTES = "\"'`\u2018\u2019\u201c\u201d"
 
 log = logging.getLogger(__name__)
-_TOLD: ContextVar[list[str] | None] = ContextVar("told", default=None)
+_COLLECTED: ContextVar[list[str] | None] = ContextVar("told", default=None)
 _cleaned: set[str] = set()
 
 
@@ -32,7 +32,7 @@ def unwrapped(text: str, what: str) -> str:
 def tell(what: str) -> None:
     """Says that something came along: to who collects it, or else to the log."""
     said = f"White space, quotes or invisible characters around {what} were left out"
-    reported = _TOLD.get()
+    reported = _COLLECTED.get()
     if reported is None:
         log.warning("%s", said)
     elif said not in reported:
@@ -55,7 +55,7 @@ def clean_variable(name: str) -> str:
         os.environ[name] = bare
         _cleaned.add(name)
         tell(f"the key in {name}")
-    elif name in _cleaned and _TOLD.get() is not None:
+    elif name in _cleaned and _COLLECTED.get() is not None:
         tell(f"the key in {name}")
     return bare
 
@@ -64,8 +64,8 @@ def clean_variable(name: str) -> str:
 def collected() -> Iterator[list[str]]:
     """Collects what is reported inside."""
     reported: list[str] = []
-    token = _TOLD.set(reported)
+    token = _COLLECTED.set(reported)
     try:
         yield reported
     finally:
-        _TOLD.reset(token)
+        _COLLECTED.reset(token)

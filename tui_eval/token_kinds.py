@@ -47,11 +47,11 @@ def named(kinds: Kinds) -> dict[str, int]:
     return {name: count for name, count in zip(KINDS, kinds, strict=False) if count}
 
 
-def from_names(told: Any) -> Kinds:
+def from_names(reported: Any) -> Kinds:
     """Kinds from their names, as `named` gives them; what is no count is left out."""
-    if not isinstance(told, Mapping):
+    if not isinstance(reported, Mapping):
         return ()
-    counts = tuple(_count(told.get(name)) for name in KINDS)
+    counts = tuple(_count(reported.get(name)) for name in KINDS)
     return counts if any(counts) else ()
 
 

@@ -9,7 +9,7 @@ import pytest
 from endpoint_scripts import ANSWERS, PATHS, Connect
 from servers import FaultServer, Reply
 
-from tui_eval.clients.retry_after import LONGEST_ASKED, requested_wait
+from tui_eval.clients.retry_after import LONGEST_WAIT, requested_wait
 from tui_eval.messages import UserMessage
 
 
@@ -54,16 +54,16 @@ async def test_tokens_that_are_no_count_are_none(
             None,
             360.0,
         ),
-        ({"x-ratelimit-reset": "4102444800"}, None, LONGEST_ASKED),
-        ({"x-ratelimit-reset": "4102444800000"}, None, LONGEST_ASKED),
-        ({"anthropic-ratelimit-requests-reset": "2099-01-01T00:00:00Z"}, None, LONGEST_ASKED),
+        ({"x-ratelimit-reset": "4102444800"}, None, LONGEST_WAIT),
+        ({"x-ratelimit-reset": "4102444800000"}, None, LONGEST_WAIT),
+        ({"anthropic-ratelimit-requests-reset": "2099-01-01T00:00:00Z"}, None, LONGEST_WAIT),
         ({"anthropic-ratelimit-requests-reset": "2001-01-01T00:00:00Z"}, None, None),
-        ({"x-ratelimit-reset": "1e999"}, None, LONGEST_ASKED),
+        ({"x-ratelimit-reset": "1e999"}, None, LONGEST_WAIT),
         ({"x-ratelimit-reset": "nonsense"}, None, None),
         ({"retry-after": "3"}, {"message": "try again in 9s"}, 3.0),
         ({"retry-after": "30s"}, None, 30.0),
         ({"retry-after": "1m30s"}, None, 90.0),
-        ({"retry-after": "2099-01-01T00:00:00Z"}, None, LONGEST_ASKED),
+        ({"retry-after": "2099-01-01T00:00:00Z"}, None, LONGEST_WAIT),
         ({"retry-after": "1000000000"}, None, None),  # of 2001
         ({}, {"error": {"message": "busy", "retry_after": 7}}, 7.0),
         ({}, {"error": {"message": "busy", "retry_after_ms": 700}}, 0.7),
@@ -72,10 +72,10 @@ async def test_tokens_that_are_no_count_are_none(
         (
             {},
             {"error": {"metadata": {"headers": {"X-RateLimit-Reset": "4102444800000"}}}},
-            LONGEST_ASKED,
+            LONGEST_WAIT,
         ),
         ({}, {"error": {"message": "busy", "retry_after": True}}, None),
-        ({}, {"error": {"message": "busy", "retry_after": 10**400}}, LONGEST_ASKED),
+        ({}, {"error": {"message": "busy", "retry_after": 10**400}}, LONGEST_WAIT),
     ],
 )
 def test_a_wait_is_read_in_every_spelling(

@@ -115,7 +115,7 @@ async def test_independent_rollouts_beat_one_by_one(fault_server: FaultServer) -
 
 
 async def test_without_a_url_nothing_is_sent() -> None:
-    async with Heartbeat("", prepared(examples=1), tells_status=True) as heart:
+    async with Heartbeat("", prepared(examples=1), sends_status=True) as heart:
         heart.handle(finished(0))
         heart.handle(RunFinished(0, 1.0, "finished", 0))
         heart.handle(RunStarted(0, 1.0, "/x", "e", "m", "u", 1, 2, 2, 0, True, {}, {}))

@@ -187,7 +187,7 @@ def test_another_configuration_is_no_rerun(other: str) -> None:
     base = side(shares("abc"), path="/1")
     fields: dict[str, Any] = {"path": "/1" if other == "path" else "/2"}
     fields |= {"model": "other"} if other == "model" else {}
-    fields |= {"env_told": False} if other == "environment" else {}
+    fields |= {"names_env": False} if other == "environment" else {}
     again = side(shares("abc", "abcdefgi" if other == "examples" else "abcdefgh"), **fields)
     if other == "code":
         base, again = replace(base, code={"env": "1"}), replace(again, code={"env": "2"})
@@ -357,7 +357,7 @@ def test_settings_that_differ_are_found() -> None:
 
 
 def test_names_of_files_are_no_environments() -> None:
-    first, second = (side({"a": [1, 1]}, env_id=name, env_told=False) for name in ("c1", "c2"))
+    first, second = (side({"a": [1, 1]}, env_id=name, names_env=False) for name in ("c1", "c2"))
     (found,) = compare_runs([first, second])
     assert found.doubts == []
     assert differing_settings([first, second]) == {}

@@ -107,7 +107,7 @@ def test_a_rollout_that_ran_again_has_another_trajectory() -> None:
     state, wanted = made(), RowFilter("text:den")
     (den,) = wanted.text_conditions
     for row in range(4):
-        wanted.heard(den, row, True, version(state, row))
+        wanted.received(den, row, True, version(state, row))
     assert list(wanted.rows(state)) == [0, 1, 2, 3]
     errored = finished(3, None, error="ModelError -> TimeoutError", example_id=1)
     state.apply(RowsTakenBack(0, 0.0, [errored]))
@@ -122,11 +122,11 @@ def test_a_search_may_tell_of_more_at_any_moment() -> None:
     state, wanted, many = made(), RowFilter("text:den"), 20_000
     (den,) = wanted.text_conditions
     for row in range(many):
-        wanted.heard(den, row, row == 1, version(state, 1))
+        wanted.received(den, row, row == 1, version(state, 1))
     told = itertools.count(many)
 
     def tell(*_: object) -> None:  # the moment at which another thread may come in
-        wanted.heard(den, next(told), True, version(state, 1))
+        wanted.received(den, next(told), True, version(state, 1))
 
     before = gc.get_threshold()
     gc.callbacks.append(tell)
@@ -151,10 +151,10 @@ def test_the_trajectory_is_asked_only_where_it_decides() -> None:
     den, pattern = wanted.text_conditions
     assert (den.value, str(pattern.value)) == ("den", "/x/")
     for row in (0, 1, 2):
-        wanted.heard(pattern, row, row == 2, version(state, row))
+        wanted.received(pattern, row, row == 2, version(state, row))
     assert list(wanted.undecided(state)) == [0]
     assert list(wanted.rows(state)) == [1]
-    wanted.heard(den, 0, True, version(state, 0))
+    wanted.received(den, 0, True, version(state, 0))
     assert list(wanted.rows(state)) == [0, 1]
     assert list(RowFilter("text:a").undecided(state)) == [0, 1, 2, 3]
     assert Compare("text", ":", "a") in RowFilter("!text:a").text_conditions

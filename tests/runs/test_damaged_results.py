@@ -18,7 +18,7 @@ from tui_eval.runs.export.markdown import plain
 from tui_eval.runs.export.source import ExportSource
 from tui_eval.runs.export.writing import write_export
 from tui_eval.runs.formats.recognising import recognise
-from tui_eval.runs.formats.rows import read_row, told
+from tui_eval.runs.formats.rows import read_row, row_event
 from tui_eval.runs.opening import find_run, read_rollout, saved_events
 from tui_eval.runs.scan import Line, line_of
 
@@ -88,11 +88,11 @@ def test_fast_and_careful_reading_agree(saved: dict[str, Any]) -> None:
     raw = json.dumps(saved).encode() + b"\n"
     line = line_of(1, 0, raw)
     assert line is not None and line.row is not None
-    expected = told(Line(1, 0, len(raw), line.row))
+    expected = row_event(Line(1, 0, len(raw), line.row))
     read = read_row(1, 0, memoryview(raw))
     if isinstance(read, Line):  # a row all the same, with a reward that is no number
         assert read.fault.startswith(("its reward is no number", "its reward is too great"))
-        read = told(read)
+        read = row_event(read)
     assert isinstance(read, RolloutFinished)
     assert len(read.question) <= HEAD and len(read.answer) <= HEAD
     assert read == expected

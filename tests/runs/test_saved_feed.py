@@ -324,7 +324,7 @@ def test_a_listener_that_takes_nothing_holds_the_reading_up_and_not_the_memory(
     file = tmp_path / "results.jsonl"
     file.write_bytes(b"".join(line(example, None) for example in range(20_000)))
     seen = listen(tmp_path)
-    seen.feed._told.wait(PATIENCE_S)
+    seen.feed._reported.wait(PATIENCE_S)
     assert len(seen.feed._events) < 2 * saved_feed.MOST_WAITING
     first = seen.feed.drain(10)
     assert len(first) == 10

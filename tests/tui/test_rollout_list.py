@@ -213,7 +213,7 @@ async def test_escape_or_a_fault_ends_a_search_before_the_filter_goes_away(
     def slow(run: object, state: RunState, wanted: Any, notes: object) -> Any:
         for searched in range(1, 41):
             version = Version(0, state.since[searched])
-            wanted.heard(wanted.text_conditions[0], searched, searched == 3, version)
+            wanted.received(wanted.text_conditions[0], searched, searched == 3, version)
             yield SearchProgress(searched, 40, 1, 0)
             if searched == 10:
                 go_on.wait(20)

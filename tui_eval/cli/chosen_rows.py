@@ -43,14 +43,16 @@ def choose(path: Path | None, where: str, sort: str = "") -> ChosenRows:
     state, _ = read_run(run)
     print_damage(state)
     notes = read_notes(run)
-    telling = sys.stderr.isatty()
-    rows = select_rows(run, state, where, sort, notes=notes, tell=_tell if telling else _ignore)
-    if telling:
+    revealing = sys.stderr.isatty()
+    rows = select_rows(
+        run, state, where, sort, notes=notes, tell=_publish if revealing else _ignore
+    )
+    if revealing:
         print("\r\x1b[K", end="", file=sys.stderr)
     return ChosenRows(run, state, notes, rows)
 
 
-def _tell(progress: SearchProgress) -> None:
+def _publish(progress: SearchProgress) -> None:
     if progress.searched % 50 == 0:
         text = f"searching {progress.searched:,} of {progress.total:,}"
         print(f"\r{text}", end="", file=sys.stderr, flush=True)

@@ -129,7 +129,7 @@ class Console:
                 if isinstance(event, RolloutFinished) and state.finished == finished:
                     continue  # known already
                 self.suite.handle(event)
-                self._tell(event)
+                self._publish(event)
                 self._logs.handle(event)
             self.suite.print_progress()
             self._logs.show()
@@ -155,7 +155,7 @@ class Console:
             engine.stop()
             asyncio.get_running_loop().run_in_executor(None, engine.wait)
 
-    def _tell(self, event: Event) -> None:
+    def _publish(self, event: Event) -> None:
         if isinstance(event, RunStarted):
             self._say([*opening_lines(self.state), ""])
         elif isinstance(event, Noticed):

@@ -70,7 +70,7 @@ class ErrorLines:
     """Prints errors; counts them over all its runs."""
 
     def __init__(self) -> None:
-        self._told: Counter[str] = Counter()
+        self._reported: Counter[str] = Counter()
 
     def print(self, kind: str, whose: str, env_id: str, read: Callable[[], Rollout | None]) -> None:
         """Prints an error, unless there were a few of its kind.
@@ -81,12 +81,12 @@ class ErrorLines:
             env_id: Name of its environment.
             read: Reads the rollout.
         """
-        self._told[kind] += 1
-        if self._told[kind] > OF_A_KIND:
+        self._reported[kind] += 1
+        if self._reported[kind] > OF_A_KIND:
             return
         rollout = read()
         text = one_line((rollout.error if rollout else None) or kind, WIDTH)
         place = place_of((rollout.traceback if rollout else None) or "", env_id)
         warn(f"error: {whose}: {text}" + (f" ({place})" if place else ""))
-        if self._told[kind] == OF_A_KIND:
+        if self._reported[kind] == OF_A_KIND:
             warn(f"error: further {kind} are counted and not printed")

@@ -129,14 +129,14 @@ def _resumed_plan(path: str | None) -> RunPlan | None:
         return None
 
 
-def _endpoint(alias: str, replicas: list[Endpoint], told: str) -> Offer:
+def _endpoint(alias: str, replicas: list[Endpoint], faults: str) -> Offer:
     first = replicas[0]
     has_key = not first.key_var or bool(os.environ.get(first.key_var))
     key = "" if has_key else f"{first.key_var} is not set · "
     more = f" and {len(replicas) - 1} more" if len(replicas) > 1 else ""
     note = f"{key}{first.model} at {masked_url(first.url)}{more}"
     sets = {"endpoint_id": "", "provider": "", "api_base_url": ""}
-    return Offer(alias, note, _about(replicas, has_key) + told, sets, has_key)
+    return Offer(alias, note, _about(replicas, has_key) + faults, sets, has_key)
 
 
 def _about(replicas: list[Endpoint], has_key: bool) -> str:

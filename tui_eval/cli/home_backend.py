@@ -38,17 +38,17 @@ class LocalHomeBackend:
 
     def __init__(self, paths: Sequence[Path] = ()) -> None:
         self._paths = paths
-        self._lookout: RunWatcher | None = None
+        self._watcher: RunWatcher | None = None
         self._registry: tuple[Path, int] | None = None
 
     def runs(self) -> list[FoundRun]:
         """See `HomeBackend.runs`."""
-        if self._lookout is None:
+        if self._watcher is None:
             from tui_eval.feeds import joined_feed  # noqa: F401  so that opening a run is quick
             from tui_eval.runs.run_watcher import RunWatcher
 
-            self._lookout = RunWatcher(self._paths)
-        return self._lookout.look()
+            self._watcher = RunWatcher(self._paths)
+        return self._watcher.look()
 
     def last_seen(self) -> tuple[Path, float] | None:
         """See `HomeBackend.last_seen`."""

@@ -155,7 +155,7 @@ def _serve(
     elif is_far and not (public_url or "").startswith("https"):
         warn("warning: token and screen travel as plain text; use an ssh tunnel or a proxy")
 
-    def tell() -> None:
+    def print_address() -> None:
         query = f"?{urlencode({'token': token})}" if token and is_random else ""
         url = f"{public_url or _url(address, port)}".rstrip("/") + f"/{query}"
         print_stdout(["Serving tui-eval at", url])  # by itself, so that it is one line to be copied
@@ -166,7 +166,7 @@ def _serve(
         print_stdout(["Ctrl-C ends it, and every screen with it."])
 
     gate = Gate(token, host, port, public_url)
-    asyncio.run(WebServer(words, gate, public_url).run(listening, tell))
+    asyncio.run(WebServer(words, gate, public_url).run(listening, print_address))
     return 0
 
 

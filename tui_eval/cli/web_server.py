@@ -156,12 +156,12 @@ class WebServer(Server):
         Args:
             ready: Called once requests are answered.
         """
-        asked_to_end = asyncio.Event()
+        is_ending = asyncio.Event()
 
         def end() -> None:
-            if asked_to_end.is_set():
+            if is_ending.is_set():
                 self.kill()
-            asked_to_end.set()
+            is_ending.set()
 
         for number in ending_signals():
             asyncio.get_running_loop().add_signal_handler(number, end)
@@ -170,7 +170,7 @@ class WebServer(Server):
         try:
             await web.SockSite(runner, listening).start()
             ready()
-            await asked_to_end.wait()
+            await is_ending.wait()
         finally:
             await runner.cleanup()
 

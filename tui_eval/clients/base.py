@@ -17,7 +17,7 @@ from tui_eval.clients.credentials import credentials_of
 from tui_eval.clients.faults import advice, describe
 from tui_eval.clients.refused_parameters import how_to_turn_off
 from tui_eval.clients.refused_prompts import kind_of_refusal
-from tui_eval.clients.secrets import Secrets, is_telling
+from tui_eval.clients.secrets import Secrets, is_revealing
 from tui_eval.clients.wire.reasoning import ReasoningRoute, field_of
 from tui_eval.errors import (
     Error,
@@ -256,9 +256,9 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
         """Which key goes with each request and in which header, in words."""
         if self.config is None:
             return ""
-        telling = ", ".join(name for name in self.config.extra_headers if is_telling(name))
-        if telling:
-            return f"{telling}, as the endpoint's headers say"
+        revealing = ", ".join(name for name in self.config.extra_headers if is_revealing(name))
+        if revealing:
+            return f"{revealing}, as the endpoint's headers say"
         if not self._api_key:
             return "none was sent; name the variable that holds one with `api_key_var` or -k"
         of = f"of {self._key_variable}" if self._key_variable else "that was given"

@@ -135,7 +135,7 @@ def describe(error: Exception, timeout: float | None) -> str:
     status = getattr(error, "status_code", None)
     tries = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
     if status is not None:
-        text = f"{status} from {place or 'the endpoint'}: {_told(error)}"
+        text = f"{status} from {place or 'the endpoint'}: {_reported(error)}"
     elif "Timeout" in type(error).__name__ and place and not _is_broken(error.__cause__):
         text = _timeout_text(error, place, timeout)
     elif place:
@@ -164,7 +164,7 @@ def _connection_text(error: Exception, place: str) -> str:
     return f"no connection to {place}: {cause.text if cause else _network_reason(error)}"
 
 
-def _told(error: Exception) -> str:
+def _reported(error: Exception) -> str:
     response = getattr(error, "response", None)
     location = response.headers.get("location") if response is not None else None
     if location:

@@ -58,7 +58,7 @@ class Pace:
         self.waiting = 0
         self.reason = ""
         self.patience = patience
-        self._refusing_s = self._refused_at = self._asked = 0.0
+        self._refusing_s = self._refused_at = self._requested = 0.0
         self._rate = math.inf
         self._guess_over: float | None = None
         self._steps = LEAST_STEPS
@@ -84,22 +84,22 @@ class Pace:
         """A request was answered."""
         self._refusing_s = 0.0
 
-    def refuse(self, sent_at: float, asked: float | None, reason: str) -> None:
+    def refuse(self, sent_at: float, requested: float | None, reason: str) -> None:
         """A request was refused.
 
         Args:
             sent_at: When it was sent; one from before the last refusal was known teaches no more.
-            asked: Seconds that the endpoint asks to wait; None where it says nothing.
+            requested: Seconds that the endpoint asks to wait; None where it says nothing.
             reason: What it says.
         """
         at = now()
-        self._count(at, asked or 0.0)
+        self._count(at, requested or 0.0)
         self.is_limited, self.reason = True, reason
-        if asked is None:
+        if requested is None:
             return
-        until = at + asked
+        until = at + requested
         if math.isinf(self._rate) and self._guess_over is None:
-            self._guess_over = min(asked, GUESS_OVER_S)
+            self._guess_over = min(requested, GUESS_OVER_S)
         elif sent_at < self._noticed_at:
             self._next_at = max(self._next_at, until)
             return
@@ -108,12 +108,12 @@ class Pace:
         self._since, self._noticed_at, self._sent = until, at, 0
         self._next_at = max(self._next_at, until)
 
-    def _count(self, at: float, asked: float) -> None:
+    def _count(self, at: float, requested: float) -> None:
         if self._refusing_s:
-            self._refusing_s += min(at - self._refused_at, self._asked + GAP_S)
+            self._refusing_s += min(at - self._refused_at, self._requested + GAP_S)
         else:
             self._refusing_s = 1e-9
-        self._refused_at, self._asked = at, asked
+        self._refused_at, self._requested = at, requested
 
     def _learn(self, at: float, until: float) -> None:
         served = self._sent - 1

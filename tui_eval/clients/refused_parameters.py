@@ -70,24 +70,24 @@ def _in_messages(body: dict[str, Any]) -> set[str]:
     return {name for message in messages for name in REASONING if name in message}
 
 
-def _places(told: Any) -> Iterator[str]:
+def _places(body: Any) -> Iterator[str]:
     """Where a refusal says that the fault is: OpenAI's `param`, pydantic's `loc`."""
-    if isinstance(told, dict):
-        if isinstance(told.get("param"), str):
-            yield told["param"]
-        if isinstance(told.get("loc"), list):
-            yield ".".join(map(str, told["loc"]))
-        told = list(told.values())
-    if isinstance(told, list):
-        for one in told:
+    if isinstance(body, dict):
+        if isinstance(body.get("param"), str):
+            yield body["param"]
+        if isinstance(body.get("loc"), list):
+            yield ".".join(map(str, body["loc"]))
+        body = list(body.values())
+    if isinstance(body, list):
+        for one in body:
             yield from _places(one)
 
 
-def _texts(told: Any) -> Iterator[str]:
-    if isinstance(told, str):
-        yield told
-    elif isinstance(told, dict | list):
-        for one in told.values() if isinstance(told, dict) else told:
+def _texts(body: Any) -> Iterator[str]:
+    if isinstance(body, str):
+        yield body
+    elif isinstance(body, dict | list):
+        for one in body.values() if isinstance(body, dict) else body:
             yield from _texts(one)
 
 

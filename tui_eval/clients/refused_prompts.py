@@ -85,7 +85,7 @@ _OF_A_RATE = ("rate limit", "rate_limit", "per minute", "per day", "(tpm)", "(tp
 context.
 """
 _CONTEXT = re.compile(r"maximum context length is (\d+)")
-_ASKED = re.compile(
+_REQUESTED = re.compile(
     r"max_(?:completion_|new_)?tokens\W+(?:or\W+max_\w+\W+)?(?:is too large: |= ?)(\d+)"
     r"|(\d+) (?:tokens )?in the completion"
 )
@@ -109,9 +109,9 @@ def kind_of_refusal(error: Exception, phrases: Iterable[str] = ()) -> type[Error
     return None
 
 
-def is_refused(told: Any) -> bool:
+def is_refused(reported: Any) -> bool:
     """Whether an error that names no status is the refusal of a prompt."""
-    text = str(told).lower()
+    text = str(reported).lower()
     return is_overlong(text) or _says(text, FILTERED)
 
 
@@ -122,7 +122,7 @@ def is_overlong(text: str, phrases: Iterable[str] = ()) -> bool:
     """
     if not (_says(text, OVERLONG) or _says(text, phrases)) or _says(text, _OF_A_RATE):
         return False
-    context, requested = _CONTEXT.search(text), _ASKED.search(text)
+    context, requested = _CONTEXT.search(text), _REQUESTED.search(text)
     return not (context and requested) or int(requested[1] or requested[2]) < int(context[1])
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-LONGEST_ASKED = 600.0
+LONGEST_WAIT = 600.0
 """Seconds; what asks for more is asked again then."""
 
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
@@ -43,13 +43,13 @@ def requested_wait(headers: Mapping[str, str], body: Any = None) -> float | None
         headers: By names in lower case, or in any where the mapping does not mind.
         body: Of the answer: JSON that was read, or text.
     """
-    for wait in _told(headers, body):
+    for wait in _reported(headers, body):
         if wait is not None and not math.isnan(wait):
-            return min(wait, LONGEST_ASKED) if wait > 0 else None
+            return min(wait, LONGEST_WAIT) if wait > 0 else None
     return None
 
 
-def _told(headers: Mapping[str, str], body: Any) -> Iterator[float | None]:
+def _reported(headers: Mapping[str, str], body: Any) -> Iterator[float | None]:
     yield from _retry_after(headers)
     reported = list(_texts(body))
     in_body = {name.lower().replace("_", "-"): text for name, text in reported}

@@ -30,7 +30,7 @@ Answer = TypeVar("Answer")
 
 FIRST_WAIT = 0.5
 LONGEST_BACKOFF = 60.0
-NOT_TOLD_S = 0.25
+NOT_SHOWN_S = 0.25
 """Seconds; for a turn that comes sooner no slot is given back, and nobody is notified."""
 STARVES_MOST = 4
 """So often a request waits for a file that it may open, which is about ten seconds."""
@@ -175,7 +175,7 @@ class _Request(Generic[Answer]):
         pace = self._pace
         seconds = max(self._wait, pace.expected_s)
         if self._error is None:
-            if seconds > NOT_TOLD_S:
+            if seconds > NOT_SHOWN_S:
                 async with self._observer.request_queues(seconds, pace.reason):
                     await pace.turn()
             elif pace.expected_s:

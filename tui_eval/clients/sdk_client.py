@@ -243,7 +243,7 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
     ) -> Any:
         from tui_eval.clients.streaming import read_stream
 
-        payload = encode_body(self.STREAM.asked_for(body))
+        payload = encode_body(self.STREAM.for_stream(body))
         observer = getattr(state, "observer", SILENT)
 
         async def send() -> Any:

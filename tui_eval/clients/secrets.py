@@ -8,7 +8,7 @@ from typing import Any
 MASK = "[redacted]"
 # Placeholders such as `EMPTY` are no secrets, and replacing so short a text would maim messages.
 SHORTEST = 8
-_TELLING = ("auth", "key", "token", "secret", "cookie")
+_REVEALING = ("auth", "key", "token", "secret", "cookie")
 
 
 class Secrets:
@@ -23,7 +23,7 @@ class Secrets:
         reported = [
             text
             for name, value in headers.items()
-            if is_telling(name)
+            if is_revealing(name)
             for text in (value, value.rpartition(" ")[2])  # the second without `Bearer` or such
         ]
         return cls([api_key, *reported])
@@ -61,6 +61,6 @@ class Secrets:
             link = link.__cause__ or link.__context__
 
 
-def is_telling(header: str) -> bool:
+def is_revealing(header: str) -> bool:
     """Whether a header's name says that it carries a credential."""
-    return any(part in header.lower() for part in _TELLING)
+    return any(part in header.lower() for part in _REVEALING)

@@ -59,15 +59,15 @@ def text_change(name: str, before: str | None, now: str | None) -> Change:
     return Change(name=name, before=before or NOTHING, now=now or NOTHING, at=at)
 
 
-def changes(asked: Mapping[str, Any], before: Mapping[str, Any]) -> list[Change]:
+def changes(requested: Mapping[str, Any], before: Mapping[str, Any]) -> list[Change]:
     """The settings of rows that are requested now and were others in the run, key by key.
 
     Args:
-        asked: By name; what is missing or None was not requested.
+        requested: By name; what is missing or None was not requested.
     """
     found: list[Change] = []
     for name in KEPT:
-        now, then = masked(asked.get(name)), masked(before.get(name))
+        now, then = masked(requested.get(name)), masked(before.get(name))
         if now is None or now == then:
             continue
         if isinstance(now, dict) and isinstance(then, dict):
@@ -98,15 +98,15 @@ def size_of(name: str, before: Mapping[str, Any]) -> int:
     return int(counted or before[name])
 
 
-def same_size(asked: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
+def same_size(requested: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
     """Whether a run has as many examples and rollouts of each as are requested."""
-    wanted = {name: asked[name] for name, _, _ in _SIZES if asked.get(name) is not None}
+    wanted = {name: requested[name] for name, _, _ in _SIZES if requested.get(name) is not None}
     return all(now in (before[name], size_of(name, before)) for name, now in wanted.items())
 
 
 def misfits(
     env_id: str | None,
-    asked: Mapping[str, Any],
+    requested: Mapping[str, Any],
     before: Mapping[str, Any],
     where: str,
     flags: Mapping[str, str] = {},
@@ -114,7 +114,7 @@ def misfits(
     """What nobody can accept: another environment, other examples, or less than the run has.
 
     Args:
-        asked: Settings by name; what is missing or None was not requested.
+        requested: Settings by name; what is missing or None was not requested.
         where: What named the run: `--resume`, or an argument of a function.
         flags: What a command calls settings in place of the usual flags.
     """
@@ -124,10 +124,10 @@ def misfits(
         what = f"environment is {env_id!r}, the run has {before['env_id']!r}"
         faults.append(Fault(where, what, hint))
     for name in _ORDER:
-        if asked.get(name) is not None and asked[name] != before.get(name):
-            faults.append(Fault(where, str(change(name, before.get(name), asked[name])), hint))
+        if requested.get(name) is not None and requested[name] != before.get(name):
+            faults.append(Fault(where, str(change(name, before.get(name), requested[name])), hint))
     for name, flag, things in _SIZES:
-        now, has = asked.get(name), size_of(name, before)
+        now, has = requested.get(name), size_of(name, before)
         if now is None or now < 0 or now == before[name] or 0 <= has <= now:
             continue
         shown = flags.get(name, flag) if where == "--resume" else name

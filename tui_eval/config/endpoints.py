@@ -105,19 +105,19 @@ _ALIKE = {
 """What the replicas of an alias have in common: attribute, and how it is written."""
 
 
-def registry_path(asked: str | None) -> Path:
+def registry_path(requested: str | None) -> Path:
     """The registry to read: the one requested, `./configs/endpoints.toml`, or the shipped one.
 
     Args:
-        asked: A file, or a folder that holds `endpoints.toml`, or else `endpoints.py`.
+        requested: A file, or a folder that holds `endpoints.toml`, or else `endpoints.py`.
     """
-    path = Path(asked or "configs")
+    path = Path(requested or "configs")
     if os.path.isdir(path):  # noqa: PTH112  where nobody may look there is none
         for name in ("endpoints.toml", "endpoints.py"):
             if os.path.isfile(path / name):  # noqa: PTH113
                 return path / name
         path = path / "endpoints.toml"
-    if asked or os.path.isfile(path):  # noqa: PTH113
+    if requested or os.path.isfile(path):  # noqa: PTH113
         return path
     return shipped("configs", "endpoints.toml")
 

@@ -336,9 +336,9 @@ def _without_effect(evaluations: Sequence[Evaluation]) -> list[Notice]:
 
 
 _TABLES = ("env_args", "extra_env_kwargs")
-_TOLD_OTHERWISE = {"env_id", "name", "model", "endpoint_id", *SAMPLING, "sampling_args", "headers"}
+_SHOWN_OTHERWISE = {"env_id", "name", "model", "endpoint_id", *SAMPLING, "sampling_args", "headers"}
 
-_APART = _TOLD_OTHERWISE | {one.name for one in OPTIONS if one.describes != "evaluation"}
+_APART = _SHOWN_OTHERWISE | {one.name for one in OPTIONS if one.describes != "evaluation"}
 
 
 def what_varies(evaluations: Sequence[Settings]) -> list[dict[str, str]]:

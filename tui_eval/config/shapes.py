@@ -42,10 +42,10 @@ def fits(value: Any, shape: Shape) -> bool:
 
 def expected(shape: Shape) -> str:
     """What is expected, with an example of what to type."""
-    return f"{_told(shape)}, such as {json.dumps(_examples(shape)[0], ensure_ascii=False)}"
+    return f"{_reported(shape)}, such as {json.dumps(_examples(shape)[0], ensure_ascii=False)}"
 
 
-def _told(shape: Shape, many: bool = False) -> str:
+def _reported(shape: Shape, many: bool = False) -> str:
     if isinstance(shape, str):
         _, one, several, _ = _PLAIN[shape]
         return several if many else one
@@ -53,12 +53,12 @@ def _told(shape: Shape, many: bool = False) -> str:
     if kind == "among":
         return " or ".join(json.dumps(one, ensure_ascii=False) for one in of)
     if kind == "either":
-        return " or ".join(_told(one, many) for one in of)
+        return " or ".join(_reported(one, many) for one in of)
     name = "object" if kind == "table" else "list"
     one = f"{name}s" if many else f"an {name}" if kind == "table" else f"a {name}"
     if of == ["any"]:
         return one
-    inner = " and ".join(map(_told, of)) if kind == "row" else _told(of[0], many=True)
+    inner = " and ".join(map(_reported, of)) if kind == "row" else _reported(of[0], many=True)
     return f"{one} of {inner}"
 
 

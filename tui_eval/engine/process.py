@@ -166,15 +166,15 @@ async def sample_engine(
         others: Hubs that get the same.
     """
     loop = asyncio.get_running_loop()
-    lag, ticks, told_at = 0.0, 0, 0
+    lag, ticks, sampled_at = 0.0, 0, 0
     while True:
         before = loop.time()
         await asyncio.sleep(TICK_S)
         lag = max(lag, loop.time() - before - TICK_S)
         ticks += 1
         finished = finished_by_now()
-        if ticks >= EVERY_TICKS or finished - told_at >= EVERY_ROLLOUTS:
-            told_at, ticks = finished, 0
+        if ticks >= EVERY_TICKS or finished - sampled_at >= EVERY_ROLLOUTS:
+            sampled_at, ticks = finished, 0
             figures = (time.process_time(), lag * 1000, private_mb(), finished)
             for one in (hub, *others()):
                 one.publish(EngineSampled(0, clock.now(), *figures))

@@ -65,7 +65,7 @@ _DEFAULT = _Default("INFO")
 _loggers = [logging.getLogger(name) for name in ("tui_eval", "verifiers")]
 _lock = threading.RLock()
 _installed: list[logging.Handler] = []  # by setup_logging
-_asked: list[list[int]] = []  # levels that `log_level` asks for now, each in a box of its own
+_requested: list[list[int]] = []  # levels that `log_level` asks for now, each in a box of its own
 _before: list[tuple[logging.Logger | logging.Handler, int]] = []  # the levels before the first
 _variable_heeded = False
 
@@ -124,7 +124,7 @@ def setup_logging(
             if not in_a_run:
                 logger.propagate = False
                 logger.setLevel(min(handler.level for handler in handlers))
-        if _asked:
+        if _requested:
             _remember_levels()
             _set_levels()
 
@@ -168,15 +168,15 @@ def log_level(level: Level) -> Iterator[None]:
     """
     box = [_number(level)]
     with _lock:
-        if not _asked:
+        if not _requested:
             _remember_levels()
-        _asked.append(box)
+        _requested.append(box)
         _set_levels()
     try:
         yield
     finally:
         with _lock:
-            _asked[:] = [other for other in _asked if other is not box]
+            _requested[:] = [other for other in _requested if other is not box]
             _set_levels()
 
 
@@ -192,7 +192,7 @@ def _remember_levels() -> None:
 
 def _set_levels() -> None:
     for one, before in _before:
-        one.setLevel(_asked[-1][0] if _asked else before)
+        one.setLevel(_requested[-1][0] if _requested else before)
 
 
 def _remove_installed() -> None:

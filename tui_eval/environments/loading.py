@@ -54,12 +54,12 @@ def load(
     env_id: str,
     folder: Path,
     env_args: Mapping[str, Any],
-    asked: Sequence[tuple[str, Mapping[str, Any]]] = (),
+    requested: Sequence[tuple[str, Mapping[str, Any]]] = (),
 ) -> Environment:
     """The same for arguments of any names, for the first environment that a program loads.
 
     Args:
-        asked: All arguments that it will be made with, each behind what its faults begin with;
+        requested: All arguments that it will be made with, each behind what its faults begin with;
             `env_args` alone if left out.
 
     Raises:
@@ -67,7 +67,7 @@ def load(
     """
     token = _folder.set(folder)
     try:
-        return _load(env_id, folder, env_args, asked or [("", env_args)])
+        return _load(env_id, folder, env_args, requested or [("", env_args)])
     finally:
         _folder.reset(token)
 
@@ -94,13 +94,13 @@ def _load(
     env_id: str,
     folder: Path,
     env_args: Mapping[str, Any],
-    asked: Sequence[tuple[str, Mapping[str, Any]]],
+    requested: Sequence[tuple[str, Mapping[str, Any]]],
 ) -> Environment:
     where = f"environment {env_id}"
     found, make = import_environment(env_id, folder)
     faults = [
         fault
-        for begins, arguments in asked
+        for begins, arguments in requested
         for fault in _argument_faults(make, arguments, f"{begins}{where}")
     ]
     if faults:

@@ -38,13 +38,13 @@ class SavedFeed:
         self._run = run
         self._events: deque[Event] = deque()
         self._faults = bytearray()
-        self._lines_told: set[str] = set()
+        self._lines_shown: set[str] = set()
         self._log_size: int | None = None
         self._faults_in_log: int | None = None
         self._stop = threading.Event()
         self._cancelled = threading.Event()
         self._drained = threading.Event()
-        self._told = threading.Event()
+        self._reported = threading.Event()
         self._thread = threading.Thread(target=self._read, name="saved run", daemon=True)
 
     async def start(self) -> None:
@@ -54,23 +54,23 @@ class SavedFeed:
     def open(self) -> None:
         """As `start`, for callers without a loop."""
         self._thread.start()
-        self._told.wait()
+        self._reported.wait()
 
     def _read(self) -> None:
         replay = Replay(self._run)
         try:
-            goes = self._tell(replay.begin())
+            goes = self._publish(replay.begin())
             while goes and not self._stop.wait(LOOKS_EVERY_S):
-                goes = self._tell(replay.more())
+                goes = self._publish(replay.more())
         except OSError as error:
             text = f"the file cannot be read: {error.strerror or error}"
             self._log(text)
             self._events.append(Noticed(0, time.time(), "warning", text))
         finally:
-            self._told.set()
+            self._reported.set()
             replay.close()
 
-    def _tell(self, batches: Iterator[list[Event]]) -> bool:
+    def _publish(self, batches: Iterator[list[Event]]) -> bool:
         """Hands over events as fast as they are taken; False where nobody wants more."""
         rested = time.perf_counter()
         for events in batches:
@@ -81,23 +81,23 @@ class SavedFeed:
                 elif isinstance(event, Noticed):
                     self._log(event.text)
             if len(events) > 1:  # the run's first rows, not only what it is
-                self._told.set()
+                self._reported.set()
             while len(self._events) > MOST_WAITING and not self._stop.is_set():
                 self._drained.clear()
-                self._told.set()
+                self._reported.set()
                 self._drained.wait(0.1)
             if self._stop.is_set() or self._cancelled.is_set():
                 return False
             if time.perf_counter() - rested > RESTS_EVERY_S:
                 time.sleep(0)
                 rested = time.perf_counter()
-        self._told.set()
+        self._reported.set()
         return True
 
     def _log_line(self, text: str) -> None:
         """Says a line's fault once: where the file is read again it has the same."""
-        if text not in self._lines_told:
-            self._lines_told.add(text)
+        if text not in self._lines_shown:
+            self._lines_shown.add(text)
             self._log(text)
 
     def _log(self, text: str) -> None:

@@ -84,7 +84,7 @@ def _moved(one: EvaluationStatus, run: RunDir) -> EvaluationMoved:
     assert state.run is not None and state.end is not None, "its trajectory is told to its end"
     one.begin(state.run, state.finished, "").state = state
     end = state.end
-    was_told = end.status != "interrupted" or read_metadata(run).get("status") == end.status
-    reported = one.over(end.status if was_told else CUT_OFF, end.exit_code, end.text)
+    was_recorded = end.status != "interrupted" or read_metadata(run).get("status") == end.status
+    reported = one.over(end.status if was_recorded else CUT_OFF, end.exit_code, end.text)
     reported.at = end.at
     return reported

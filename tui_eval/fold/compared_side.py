@@ -39,7 +39,7 @@ class Side:
     def environment(self) -> str | None:
         """The environment that it is of, where its files say that."""
         run = self.state.run
-        return run.env_id if run is not None and run.env_told else None
+        return run.env_id if run is not None and run.names_env else None
 
     def rows_by_content(self) -> dict[bytes, list[int]]:
         """The rows of every example; examples of the same content count as one."""

@@ -68,14 +68,14 @@ class RowFilter:
             or (isinstance(part, Compare) and isinstance(part.value, Pattern))
             for part in parts
         )
-        self._heard: dict[Compare, dict[int, tuple[Version, bool]]] = {
+        self._received: dict[Compare, dict[int, tuple[Version, bool]]] = {
             one: {} for one in self.text_conditions
         }
         self._searched = _Searched()
 
-    def heard(self, condition: Compare, row: int, holds: bool, version: Version) -> None:
+    def received(self, condition: Compare, row: int, holds: bool, version: Version) -> None:
         """Says whether a condition holds for the trajectory that a row had in this version."""
-        self._heard[condition][row] = (version, holds)
+        self._received[condition][row] = (version, holds)
 
     def rows(self, state: RunState, notes: Notes | None = None) -> np.ndarray:
         """The rows that are sure to match, in their order.
@@ -127,7 +127,7 @@ class RowFilter:
         sure = np.zeros(columns.total, bool)
         possible = columns.stages() >= DONE  # only these have a trajectory on disk
         started = columns.started()
-        reported = self._heard[node].copy()  # one call: a search in a thread reports more
+        reported = self._received[node].copy()  # one call: a search in a thread reports more
         for row, (version, holds) in reported.items():
             if row < columns.total and version == (columns.reading, started[row]):
                 sure[row] = possible[row] = holds

@@ -87,7 +87,7 @@ class SuiteState:
             self.refused = event.faults
 
     @property
-    def told(self) -> list[Event]:
+    def events(self) -> list[Event]:
         """Events that bring another listener to this state."""
         reported: list[Event] = [one.last for one in self.evaluations]
         return [

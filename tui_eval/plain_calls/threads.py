@@ -149,7 +149,7 @@ class _Crew:
         self._looks = False
         self._left_behind: list[threading.Thread] = []
         self._done: deque[tuple[_Call, Outcome]] = deque()
-        self._told = False
+        self._reported = False
         self._ended_at = self._since = self._cpu = 0.0
 
     @property
@@ -204,8 +204,8 @@ class _Crew:
             Whether there is still a loop to say.
         """
         self._done.append((job, outcome))
-        if not self._told:
-            self._told = True
+        if not self._reported:
+            self._reported = True
             try:
                 job.future.get_loop().call_soon_threadsafe(self._settle)
             except RuntimeError:  # it is closed
@@ -214,7 +214,7 @@ class _Crew:
         return True
 
     def _settle(self) -> None:
-        self._told = False
+        self._reported = False
         while self._done:
             job, outcome = self._done.popleft()
             job.settle(outcome)

@@ -12,7 +12,7 @@ from tui_eval.events import RolloutFinished, RowsTakenBack
 from tui_eval.fold.saved_values import mapping, number_of, score_of
 from tui_eval.printable import one_line
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.row_positions import REPEATS_TOLD, RowPositions
+from tui_eval.runs.row_positions import REPEATS_SHOWN, RowPositions
 from tui_eval.runs.run_info import count_of, read_metadata, recorded_date
 from tui_eval.runs.scan import LineNumbers
 
@@ -84,7 +84,7 @@ def contradictions(
     """
     found, metadata = [], read_metadata(run)
     if count := placing.repeats + len(repeated):
-        first = sorted([*placing.repeated_at, *repeated])[:REPEATS_TOLD]
+        first = sorted([*placing.repeated_at, *repeated])[:REPEATS_SHOWN]
         found.append(_repeats(run.results, first, count))
     if metadata:
         found += _settings(run, metadata, facts, (placing.examples, placing.per_example))

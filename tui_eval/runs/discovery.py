@@ -241,8 +241,8 @@ def _recorded_interval(reward: Mapping[str, Any]) -> tuple[float | None, float |
     return low, high, interval_name(str(method), weight, groups, n)
 
 
-def _counts(told: Any) -> dict[str, int]:
-    return {str(name): count for name, count in mapping(told).items() if isinstance(count, int)}
+def _counts(saved: Any) -> dict[str, int]:
+    return {str(name): count for name, count in mapping(saved).items() if isinstance(count, int)}
 
 
 def _done(run: RunDir, format: Format, facts: Mapping[str, Any], size: int) -> int | None:

@@ -24,7 +24,7 @@ from tui_eval.runs.contradictions import RowSums, contradictions, recorded_means
 from tui_eval.runs.file_stamps import Settling, Stamp, stamp_of
 from tui_eval.runs.formats import osmosis
 from tui_eval.runs.formats.recognising import Format
-from tui_eval.runs.formats.rows import reward_fault, told
+from tui_eval.runs.formats.rows import reward_fault, row_event
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
 from tui_eval.runs.outcome import saved_outcome
@@ -217,7 +217,7 @@ class Replay:
                 if line.row is not None:
                     row = osmosis.row_of(line.row, run.row_index)
                     line = dataclasses.replace(line, row=row, fault=reward_fault(row))
-                    rows.append(told(line))
+                    rows.append(row_event(line))
                 if line.fault:
                     faults.append(_unreadable(self.run, line))
         except ValueError as error:

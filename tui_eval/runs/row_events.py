@@ -154,10 +154,10 @@ def _count(records: Any, completion: Any, role: str) -> int:
     return sum(isinstance(m, Mapping) and m.get("role") == role for m in messages)
 
 
-def _models(told: Any) -> dict[str, int]:
+def _models(reported: Any) -> dict[str, int]:
     return {
         _whole(name): calls
-        for name, calls in mapping(told).items()
+        for name, calls in mapping(reported).items()
         if isinstance(name, str) and isinstance(calls, int) and calls > 0
     }
 

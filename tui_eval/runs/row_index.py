@@ -16,7 +16,7 @@ import msgspec
 
 from tui_eval.event_frames import HEADER_BYTES, frame
 from tui_eval.events import LineUnreadable, RolloutFinished
-from tui_eval.runs.formats.rows import UNTOLD, read_row, told
+from tui_eval.runs.formats.rows import UNTOLD, read_row, row_event
 from tui_eval.runs.index import IndexReader, encode_entry
 from tui_eval.runs.layout import RunDir, cache_root
 from tui_eval.runs.scan import BLOCK, Line, lines_of
@@ -207,7 +207,7 @@ class RowIndex:
                     if read.question and read.number == UNTOLD:  # so it will have a place
                         requested = read.example_id
                 elif read is not None and read.row is not None:
-                    found.append(told(read))
+                    found.append(row_event(read))
                     self._doubt(read)
                 elif read is not None:
                     fault = self._fault(read)

@@ -9,7 +9,7 @@ from tui_eval.events import RolloutFinished, RowsTakenBack
 from tui_eval.runs.formats.rows import UNTOLD
 from tui_eval.runs.row_places import RowPlaces
 
-REPEATS_TOLD = 5
+REPEATS_SHOWN = 5
 """Of rows that are there twice so many are named by their lines."""
 
 
@@ -43,10 +43,10 @@ class Counted:
         return len(self._rows), max(self._most, min(self._numbered, self.rows))
 
 
-def likely_shape(asked: tuple[int, int], counted: tuple[int, int]) -> tuple[int, int]:
+def likely_shape(requested: tuple[int, int], counted: tuple[int, int]) -> tuple[int, int]:
     """The shape of a run: as it was requested, where that can be; as it was counted, where not."""
-    if asked[1] and asked[1] >= counted[1]:
-        return max(asked[0], counted[0]), asked[1]
+    if requested[1] and requested[1] >= counted[1]:
+        return max(requested[0], counted[0]), requested[1]
     return counted[0], max(counted[1], 1)
 
 
@@ -135,5 +135,5 @@ class RowPositions:
 
     def _leave_out(self, event: RolloutFinished) -> None:
         self.repeats += 1
-        if len(self.repeated_at) < REPEATS_TOLD:
+        if len(self.repeated_at) < REPEATS_SHOWN:
             self.repeated_at.append(event.offset)

@@ -87,11 +87,11 @@ def read_facts(run: RunDir, format: Format) -> dict[str, Any]:
     return metadata
 
 
-def _requested_settings(asked: Mapping[str, Any]) -> dict[str, Any]:
+def _requested_settings(request: Mapping[str, Any]) -> dict[str, Any]:
     """What run.toml says better than metadata.json, which anybody may have changed."""
-    shape = count_of(asked.get("examples_taken")), count_of(asked.get("rollouts_per_example"))
+    shape = count_of(request.get("examples_taken")), count_of(request.get("rollouts_per_example"))
     found = {"num_examples": shape[0], "rollouts_per_example": shape[1]} if all(shape) else {}
-    return found | ({"model": asked["model"]} if asked.get("model") else {})
+    return found | ({"model": request["model"]} if request.get("model") else {})
 
 
 def known_shape(run: RunDir, facts: Mapping[str, Any]) -> tuple[int, int] | None:
@@ -187,7 +187,7 @@ def started_event(
         cache_write_price=number_of(facts.get("cache_write_price")),
         list_price=str(facts.get("list_price") or ""),
         format=format.value,
-        env_told=bool(_recorded_env(facts)),
+        names_env=bool(_recorded_env(facts)),
         refused=refused_count(facts),
         limits=limits_reached(facts),
         until=_text(facts.get("until")),

@@ -59,7 +59,7 @@ def search_trajectories(
                     return
                 known = _answers(line, wanted.text_conditions, matchers)
                 for condition, holds in known.items():
-                    wanted.heard(condition, row, holds, version)
+                    wanted.received(condition, row, holds, version)
                 unread += len(known) < len(wanted.text_conditions)
                 found += any(known.values())
                 yield SearchProgress(searched, len(rows), found, unread)

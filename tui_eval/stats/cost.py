@@ -90,7 +90,7 @@ class Amount(NamedTuple):
 def over_budget(
     spent: Amount,
     reserved: Amount,
-    asked: Amount,
+    requested: Amount,
     *,
     max_cost: float | None = None,
     max_total_tokens: int | None = None,
@@ -100,7 +100,7 @@ def over_budget(
     Args:
         spent: What was used.
         reserved: What calls in flight may still use, their prompts left out.
-        asked: What the call may use.
+        requested: What the call may use.
         max_cost: US dollars at most; None for no limit.
         max_total_tokens: Tokens at most; None for no limit.
     """
@@ -108,17 +108,17 @@ def over_budget(
         return over
     if max_total_tokens is not None:
         held = spent.tokens + reserved.tokens
-        if held >= max_total_tokens or held + asked.tokens > max_total_tokens:
+        if held >= max_total_tokens or held + requested.tokens > max_total_tokens:
             return (
-                f"{spent.tokens:,} tokens are used and an answer may have {asked.tokens:,}, "
+                f"{spent.tokens:,} tokens are used and an answer may have {requested.tokens:,}, "
                 f"the limit is {max_total_tokens:,}"
             )
     if max_cost is not None and spent.cost is not None:
         dollars = spent.cost + (reserved.cost or 0.0)
-        if dollars >= max_cost or dollars + (asked.cost or 0.0) > max_cost:
+        if dollars >= max_cost or dollars + (requested.cost or 0.0) > max_cost:
             return (
                 f"{dollars_text(spent.cost)} is spent and an answer may cost "
-                f"{dollars_text(asked.cost or 0.0)}, the limit is {dollars_text(max_cost)}"
+                f"{dollars_text(requested.cost or 0.0)}, the limit is {dollars_text(max_cost)}"
             )
     return ""
 

@@ -280,7 +280,7 @@ class TuiEvalApp(BaseApp[Leave]):
 
     def on_run_screen_run_again(self, message: RunScreen.RunAgain) -> None:
         """Has an engine go on with the run; its screen stands in place of this one."""
-        path, told = message.request["raw"]["resume"], self.suite.told if self.suite else []
+        path, told = message.request["raw"]["resume"], self.suite.events if self.suite else []
         self._shown_before = (
             message,
             self.live_screen.noun,

@@ -26,7 +26,7 @@ class AnswerStream(ABC):
     """
 
     EVENT: ClassVar[type[AnswerStruct]]
-    COUNTS_WHEN_ASKED: ClassVar[bool] = False
+    COUNTS_ON_REQUEST: ClassVar[bool] = False
     """Whether tokens are counted in a stream only where the request says so."""
 
     def __init__(self, on_text: OnText, url: Any = "the endpoint") -> None:
@@ -37,10 +37,10 @@ class AnswerStream(ABC):
         """Whether the endpoint said that nothing follows."""
 
     @classmethod
-    def asked_for(cls, body: dict[str, Any]) -> dict[str, Any]:
+    def for_stream(cls, body: dict[str, Any]) -> dict[str, Any]:
         """A request body that asks for a stream in place of a whole answer."""
         requested = {**body, "stream": True}
-        if cls.COUNTS_WHEN_ASKED:
+        if cls.COUNTS_ON_REQUEST:
             requested["stream_options"] = {
                 "include_usage": True,
                 **(body.get("stream_options") or {}),

@@ -31,10 +31,10 @@ def as_data(value: Any) -> Any:
     return value if dump is None else dump(by_alias=True, exclude_unset=True, warnings=False)
 
 
-def copy_known(into: AnswerStruct, told: Any, names: Iterable[str]) -> None:
+def copy_known(into: AnswerStruct, reported: Any, names: Iterable[str]) -> None:
     """Sets those of the fields that are reported, which are those that are not None."""
     for name in names:
-        value = getattr(told, name)
+        value = getattr(reported, name)
         if value is not None:
             setattr(into, name, value)
 

@@ -122,16 +122,16 @@ class AnthropicStream(AnswerStream):
             is_first = all(one.block.type != given.type for one in self._blocks)
             self._on_text("tool", f"{'' if is_first else chr(10)}{given.name or ''} ")
         self._blocks.append(block)
-        self._tell(block, given.text or given.thinking)
+        self._publish(block, given.text or given.thinking)
 
     def _add_delta(self, index: int | None, delta: AnthropicDelta) -> None:
         block = self._at.get(index)
         if block is None:
             text = f"{self._url} goes on with block {index}, which has not begun"
             raise InvalidModelResponseError(text)
-        self._tell(block, block.add(delta))
+        self._publish(block, block.add(delta))
 
-    def _tell(self, block: _Block, text: str | None) -> None:
+    def _publish(self, block: _Block, text: str | None) -> None:
         kind = _KINDS.get(block.block.type)
         if text and kind is not None:
             self._on_text(kind, text)

@@ -86,7 +86,7 @@ class ChatStream(AnswerStream):
     """Chunks of one answer, put together; the text of the first choice is streamed."""
 
     EVENT = ChatChunk
-    COUNTS_WHEN_ASKED = True
+    COUNTS_ON_REQUEST = True
 
     def __init__(self, on_text: OnText, url: Any = "the endpoint") -> None:
         super().__init__(on_text, url)

@@ -50,7 +50,7 @@ class CompletionStream(AnswerStream):
     """Parts of one answer, put together; the text of the first choice is streamed."""
 
     EVENT = CompletionAnswer
-    COUNTS_WHEN_ASKED = True
+    COUNTS_ON_REQUEST = True
 
     def __init__(self, on_text: OnText, url: Any = "the endpoint") -> None:
         super().__init__(on_text, url)

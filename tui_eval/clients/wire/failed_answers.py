@@ -83,15 +83,15 @@ class ReportedError(Exception):
 
     Args:
         status: The status.
-        reported: The error as the endpoint says it.
+        error: The error as the endpoint says it.
     """
 
-    def __init__(self, status: int, told: Any) -> None:
-        super().__init__(f"status {status} inside the answer: {server_message(told)}")
+    def __init__(self, status: int, error: Any) -> None:
+        super().__init__(f"status {status} inside the answer: {server_message(error)}")
         self.status_code = status
-        self.told = self.body = told
-        self.code = told.get("code") if isinstance(told, Mapping) else None
-        self.response = SimpleNamespace(headers=_headers_of(told))
+        self.error = self.body = error
+        self.code = error.get("code") if isinstance(error, Mapping) else None
+        self.response = SimpleNamespace(headers=_headers_of(error))
 
 
 def sdk_error(error: ReportedError, sdk: ModuleType, request: Any) -> Exception:
@@ -103,33 +103,35 @@ def sdk_error(error: ReportedError, sdk: ModuleType, request: Any) -> Exception:
     """
     import httpx2
 
-    content = json.dumps({"error": error.told}).encode()
+    content = json.dumps({"error": error.error}).encode()
     status, headers = error.status_code, error.response.headers
     response = httpx2.Response(status, headers=headers, content=content, request=request)
     return status_error(sdk, response)
 
 
-def error_text(told: Any, status: int = 0) -> Exception:
+def error_text(error: Any, status: int = 0) -> Exception:
     """The exception for an error that an endpoint says inside an answer.
 
     A `ReportedError` where it says a status, or is the refusal of a prompt; else an
     `InvalidModelResponseError`.
 
     Args:
-        reported: The error.
+        error: The error.
         status: The status where the error itself says none.
     """
-    found = reported_status(told) or (400 if is_refused(told) else status)
-    return ReportedError(found, told) if found else InvalidModelResponseError(error_in_answer(told))
+    found = reported_status(error) or (400 if is_refused(error) else status)
+    return (
+        ReportedError(found, error) if found else InvalidModelResponseError(error_in_answer(error))
+    )
 
 
-def reported_status(told: Any) -> int:
+def reported_status(error: Any) -> int:
     """The status that an error names, by number, name or words; 0 where it names none."""
-    if isinstance(told, Mapping):
-        named = [told.get(name) for name in _NAMED_BY]
-        texts = [server_message(told.get("message"))]
+    if isinstance(error, Mapping):
+        named = [error.get(name) for name in _NAMED_BY]
+        texts = [server_message(error.get("message"))]
     else:
-        named, texts = [], [server_message(told)]
+        named, texts = [], [server_message(error)]
     for name in named:
         status = _status_of_name(name)
         if status:
@@ -149,9 +151,9 @@ def _status_of_name(name: Any) -> int:
     return STATUSES.get(plain.removesuffix("_exception").removesuffix("_error"), 0)
 
 
-def _headers_of(told: Any) -> dict[str, str]:
+def _headers_of(error: Any) -> dict[str, str]:
     """What the failed call's answer had as headers, where a gateway passes them on."""
-    metadata = told.get("metadata") if isinstance(told, Mapping) else None
+    metadata = error.get("metadata") if isinstance(error, Mapping) else None
     given = metadata.get("headers") if isinstance(metadata, Mapping) else None
     if not isinstance(given, Mapping):
         return {}

@@ -74,27 +74,27 @@ FAILURES: dict[Any, int] = {
 _NOTHING = (None, "", "null", "finish_reason_unspecified")
 
 
-def finish_reason(told: Any) -> FinishReason:
+def finish_reason(reported: Any) -> FinishReason:
     """Our word for what an endpoint says; None where there is none."""
-    found = FINISH_REASONS.get(told)
-    return FINISH_REASONS.get(_plain(told)) if found is None else found
+    found = FINISH_REASONS.get(reported)
+    return FINISH_REASONS.get(_plain(reported)) if found is None else found
 
 
-def is_known(told: Any) -> bool:
+def is_known(reported: Any) -> bool:
     """Whether an endpoint gives a reason why an answer, also an empty one, ended."""
-    return told in FINISH_REASONS or _plain(told) in FINISH_REASONS
+    return reported in FINISH_REASONS or _plain(reported) in FINISH_REASONS
 
 
-def says_nothing(told: Any) -> bool:
+def says_nothing(reported: Any) -> bool:
     """Whether no reason is given, as in all parts of a stream but the last."""
-    return told in _NOTHING or _plain(told) in _NOTHING
+    return reported in _NOTHING or _plain(reported) in _NOTHING
 
 
-def failed_status(told: Any) -> int:
+def failed_status(reported: Any) -> int:
     """The status of the failure that a reason says; 0 for the end of an answer."""
-    is_an_end = not isinstance(told, str) or told in FINISH_REASONS
-    return 0 if is_an_end else FAILURES.get(_plain(told), 0)
+    is_an_end = not isinstance(reported, str) or reported in FINISH_REASONS
+    return 0 if is_an_end else FAILURES.get(_plain(reported), 0)
 
 
-def _plain(told: Any) -> str | None:
-    return told.lower() if isinstance(told, str) else None
+def _plain(reported: Any) -> str | None:
+    return reported.lower() if isinstance(reported, str) else None

@@ -103,11 +103,11 @@ class ResponsesStream(AnswerStream):
         """Takes in the next event."""
         kind = _KINDS.get(event.type)
         if kind is not None and isinstance(event.delta, str):
-            self._tell(kind, event, event.delta)
+            self._publish(kind, event, event.delta)
         elif event.type == "response.output_item.added":
             self._begun.add(event.output_index or 0)
             if event.item is not None and event.item.get("type") == "function_call":
-                self._tell("tool", event, f"{event.item.get('name') or ''} ")
+                self._publish("tool", event, f"{event.item.get('name') or ''} ")
         elif event.type == "response.output_item.done" and event.item is not None:
             self._done[event.output_index or 0] = event.item
         elif event.type in _LAST and event.response is not None:
@@ -115,7 +115,7 @@ class ResponsesStream(AnswerStream):
         elif event.type == "error":
             raise error_text({"code": event.code, "message": event.message})
 
-    def _tell(self, kind: str, event: ResponsesEvent, text: str) -> None:
+    def _publish(self, kind: str, event: ResponsesEvent, text: str) -> None:
         place = (event.output_index, event.summary_index, event.content_index)
         if self._places.setdefault(kind, place) != place:
             self._places[kind] = place

@@ -68,7 +68,7 @@ def from_anthropic_usage(usage: Any) -> Usage | None:
         )
     return Usage(
         prompt_tokens=prompt,
-        reasoning_tokens=min(_told(details, _THOUGHTS), completion),
+        reasoning_tokens=min(_reported(details, _THOUGHTS), completion),
         completion_tokens=completion,
         total_tokens=prompt + completion,
         cached_prompt_tokens=read,
@@ -79,11 +79,11 @@ def from_anthropic_usage(usage: Any) -> Usage | None:
 def _from_openai(
     usage: Any, prompt: int, completion: int, read_details: Any, written_details: Any
 ) -> Usage:
-    cached = _told(read_details, _CACHED) or _told(usage, _CACHED_BESIDE)
-    written = _told(read_details, _WRITTEN) or _told(usage, _WRITTEN)
+    cached = _reported(read_details, _CACHED) or _reported(usage, _CACHED_BESIDE)
+    written = _reported(read_details, _WRITTEN) or _reported(usage, _WRITTEN)
     if cached + written > prompt:  # counted apart from the prompt, as Anthropic does
         prompt += cached + written
-    thoughts = _told(written_details, _THOUGHTS)
+    thoughts = _reported(written_details, _THOUGHTS)
     hidden = count_of(usage.total_tokens) - prompt - completion
     if hidden > 0:  # Google and xAI count thoughts in the total alone
         completion += hidden
@@ -102,12 +102,12 @@ def _from_openai(
         total_tokens=prompt + completion,
         cached_prompt_tokens=cached,
         cache_write_tokens=written,
-        audio_prompt_tokens=min(_told(read_details, _AUDIO), prompt),
-        audio_completion_tokens=min(_told(written_details, _AUDIO), completion),
+        audio_prompt_tokens=min(_reported(read_details, _AUDIO), prompt),
+        audio_completion_tokens=min(_reported(written_details, _AUDIO), completion),
     )
 
 
-def _told(details: Any, names: tuple[str, ...]) -> int:
+def _reported(details: Any, names: tuple[str, ...]) -> int:
     """The first count among these that is reported and is not 0."""
     if details is None:
         return 0

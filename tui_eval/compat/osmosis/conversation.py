@@ -26,7 +26,7 @@ class Conversation:
     def __init__(self, state: State, prompt: Sequence[dict[str, Any]]) -> None:
         self.messages: Messages = []
         self._state = state
-        self._told: list[Any] = []  # kept, so that no other message gets one of these ids
+        self._published: list[Any] = []  # kept, so that no other message gets one of these ids
         self._ids: set[int] = set()
         self._pending: dict[str, str] = {}  # calls of the last answer without a record: id, name
         self._latencies: deque[float] = deque()
@@ -45,7 +45,7 @@ class Conversation:
         start = self._first_new(messages)
         new = found[start:]
         if new:
-            self._tell(messages[start:], new)
+            self._publish(messages[start:], new)
         for message in new:
             if message.role == "tool":
                 self._note_result(message.tool_call_id, text_of(message.content))
@@ -54,7 +54,7 @@ class Conversation:
     def answered(self, answer: dict[str, Any]) -> None:
         """Takes up the model's answer."""
         message = to_message(answer)
-        self._tell([answer], [message])
+        self._publish([answer], [message])
         calls = (isinstance(message, AssistantMessage) and message.tool_calls) or ()
         self._pending = {call.id: call.name for call in calls}
         self._answered_at = time.perf_counter()
@@ -88,20 +88,20 @@ class Conversation:
 
     def _first_new(self, messages: Sequence[Any]) -> int:
         start = len(messages)
-        while start and not self._is_told(messages[start - 1]):
+        while start and not self._is_known(messages[start - 1]):
             start -= 1
-        if start == 0 and self._told and messages and messages[0] == self._told[0]:
-            return min(len(self._told), len(messages))  # the same one, rewritten
-        rewritten = 0 < start < len(messages) and messages[start - 1] != self._told[-1]
-        if rewritten and _role(messages[start]) == _role(self._told[-1]) == "assistant":
+        if start == 0 and self._published and messages and messages[0] == self._published[0]:
+            return min(len(self._published), len(messages))  # the same one, rewritten
+        rewritten = 0 < start < len(messages) and messages[start - 1] != self._published[-1]
+        if rewritten and _role(messages[start]) == _role(self._published[-1]) == "assistant":
             return start + 1  # the agent keeps the last answer in words of its own
         return start
 
-    def _is_told(self, message: Any) -> bool:
-        return id(message) in self._ids or bool(self._told and message == self._told[-1])
+    def _is_known(self, message: Any) -> bool:
+        return id(message) in self._ids or bool(self._published and message == self._published[-1])
 
-    def _tell(self, given: Sequence[Any], messages: Messages) -> None:
-        self._told += given
+    def _publish(self, given: Sequence[Any], messages: Messages) -> None:
+        self._published += given
         self._ids.update(map(id, given))
         self.messages += messages
         self._state.observer.messages_added(messages)

@@ -145,12 +145,12 @@ def _read_json(path: Path) -> Iterator[Place]:
 def _lines(text: str, count: int) -> Iterator[int]:
     """The line on which each element of a JSON array begins."""
     read = json.JSONDecoder().raw_decode
-    line, told, place = 1, 0, text.index("[") + 1
+    line, reported, place = 1, 0, text.index("[") + 1
     for _ in range(count):
         begin = _BETWEEN.match(text, place).end()  # type: ignore[union-attr]
-        line += text.count("\n", told, begin)
+        line += text.count("\n", reported, begin)
         yield line
-        told = begin
+        reported = begin
         _, place = read(text, begin)
 
 

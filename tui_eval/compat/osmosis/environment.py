@@ -129,7 +129,7 @@ class AgentLoopEnv(Environment):
             rollout_id=f"eval-{row}-run-{number}",
             server_url=_NOWHERE,
             messages=prompt,
-            completion_params=asked_sampling(state),
+            completion_params=requested_sampling(state),
             max_turns=self.max_turns,
             max_tokens_total=MOST_TOKENS,
             metadata=metadata,
@@ -241,13 +241,13 @@ def _read_tool(tool: Any, place: int) -> Tool:
     )
 
 
-def asked_sampling(state: State) -> dict[str, Any]:
+def requested_sampling(state: State) -> dict[str, Any]:
     """The sampling parameters that somebody asked for, without what every run has."""
-    asked = dict(state["sampling_args"] or {})
-    asked.pop("n", None)
-    if not asked.get("extra_body"):
-        asked.pop("extra_body", None)
-    return asked
+    requested = dict(state["sampling_args"] or {})
+    requested.pop("n", None)
+    if not requested.get("extra_body"):
+        requested.pop("extra_body", None)
+    return requested
 
 
 def _as_message(response: Response) -> Any:

@@ -63,17 +63,17 @@ def load_endpoints(endpoints_path: str) -> Endpoints:
     A registry in Python is read, not run.
     """
     file = resolve_endpoints_file(endpoints_path)
-    told = [f"there is no registry at {endpoints_path}"]
+    reported = [f"there is no registry at {endpoints_path}"]
     if file is not None and file.exists():
         found, faults = read_registry(file)
-        told = [str(fault) for fault in faults]
+        reported = [str(fault) for fault in faults]
         if not faults:
             return {
                 alias: [_endpoint(one) for one in replicas]
                 for alias, replicas in found.items()
                 if replicas[0].source.startswith(str(file))
             }
-    logger.warning("No endpoints were read: %s", "; ".join(told))
+    logger.warning("No endpoints were read: %s", "; ".join(reported))
     return {}
 
 

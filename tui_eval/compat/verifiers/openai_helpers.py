@@ -49,10 +49,10 @@ def get_usage_field(usage: Any, key: str) -> Any:
 
 def parse_reasoning_content(message: Any) -> str | None:
     """What the model thought, under the first name that has text; None where it tells nothing."""
-    told = message.model_dump()
-    if not isinstance(told, dict):
+    reported = message.model_dump()
+    if not isinstance(reported, dict):
         return None
-    texts = (told.get(name) for name in DEFAULT_REASONING_FIELDS)
+    texts = (reported.get(name) for name in DEFAULT_REASONING_FIELDS)
     return next((text for text in texts if isinstance(text, str)), None)
 
 

@@ -27,14 +27,14 @@ def get_task_outputs(results: GenerateOutputs, task: str) -> GenerateOutputs:
 
 def print_results(results: GenerateOutputs, num_samples: int = 1) -> None:
     """Prints settings, first rollouts and all summaries of an evaluation, and of each task."""
-    told, outputs = results["metadata"], results["outputs"]
+    reported, outputs = results["metadata"], results["outputs"]
     print_lines(
         "--- Evaluation ---",
-        f"Environment: {told['env_id']}",
-        f"Model: {told['model']}",
-        f"Provider: {told['base_url']}",
-        f"Examples: {told['num_examples']}",
-        f"Rollouts per example: {told['rollouts_per_example']}",
+        f"Environment: {reported['env_id']}",
+        f"Model: {reported['model']}",
+        f"Provider: {reported['base_url']}",
+        f"Examples: {reported['num_examples']}",
+        f"Rollouts per example: {reported['rollouts_per_example']}",
         "--- Example ---",
     )
     print_prompt_completions_sample(
@@ -62,10 +62,10 @@ def _print_summaries(results: GenerateOutputs) -> None:
 
 def print_rewards(results: GenerateOutputs) -> None:
     """Prints rewards, pass rates and metrics: their mean, deviation, and each trial."""
-    told, outputs = results["metadata"], results["outputs"]
-    trials = told["rollouts_per_example"]
+    reported, outputs = results["metadata"], results["outputs"]
+    trials = reported["rollouts_per_example"]
     print_lines("Rewards:", *_column("reward", [output["reward"] for output in outputs], trials))
-    rates = compute_pass_at_k(outputs, trials, told.get("pass_threshold", 0.5))
+    rates = compute_pass_at_k(outputs, trials, reported.get("pass_threshold", 0.5))
     for name, by_k in zip(("pass@k", "pass^k"), rates, strict=True):
         if by_k:
             print_lines(f"{name}: " + ", ".join(f"{k}={rate:.3f}" for k, rate in by_k.items()))
@@ -104,13 +104,13 @@ def print_timing(results: GenerateOutputs) -> None:
 def print_usage(results: GenerateOutputs) -> None:
     """Prints the mean of tokens a rollout; nothing where no answer told any."""
     rows = (output.get("token_usage") for output in results["outputs"])
-    told: list[Mapping[str, Any]] = [one for one in rows if isinstance(one, Mapping)]
+    reported: list[Mapping[str, Any]] = [one for one in rows if isinstance(one, Mapping)]
     whole: Any = results["metadata"].get("usage")
-    if not told and whole is not None:
-        told = [whole]
-    if told:
+    if not reported and whole is not None:
+        reported = [whole]
+    if reported:
         names = ("input_tokens", "output_tokens")
-        means = {name: _mean([one.get(name, 0.0) for one in told]) for name in names}
+        means = {name: _mean([one.get(name, 0.0) for one in reported]) for name in names}
         print_lines("Usage:", *(f"{name} (avg): {mean:.3f}" for name, mean in means.items()))
 
 

@@ -119,13 +119,13 @@ class GenerateOutputsBuilder:
         return GenerateOutputs(outputs=rows, metadata=self.build_metadata())
 
     def _mean_usage(self) -> TokenUsage | None:
-        told = [
+        reported = [
             one for output in self.outputs if isinstance(one := output.get("token_usage"), dict)
         ]
-        if not told:
+        if not reported:
             return None
         names = ("input_tokens", "output_tokens")
-        read, written = (_mean([one.get(name, 0.0) for one in told]) for name in names)
+        read, written = (_mean([one.get(name, 0.0) for one in reported]) for name in names)
         return TokenUsage(input_tokens=read, output_tokens=written)
 
     def _tools(self) -> Any:
@@ -243,9 +243,9 @@ def validate_resume_metadata(
         differing.append("num_examples")
         wanted["num_examples"] = num_examples
     if differing:
-        told = "; ".join(f"{n}: saved={found[n]!r}, current={wanted[n]!r}" for n in differing)
+        reported = "; ".join(f"{n}: saved={found[n]!r}, current={wanted[n]!r}" for n in differing)
         hint = "Use the run's settings, more examples, or another results path"
-        raise ValueError(f"{where}: metadata mismatch ({told}). {hint}")
+        raise ValueError(f"{where}: metadata mismatch ({reported}). {hint}")
 
 
 def make_dataset(results: GenerateOutputs) -> Any:
@@ -255,9 +255,9 @@ def make_dataset(results: GenerateOutputs) -> Any:
 
 def get_hf_hub_dataset_name(outputs: GenerateOutputs) -> str:
     """The name of a dataset that nobody named."""
-    told = outputs["metadata"]
-    model = told["model"].replace("/", "_")
-    return f"{told['env_id']}_{model}_n{told['num_examples']}_r{told['rollouts_per_example']}"
+    facts = outputs["metadata"]
+    model = facts["model"].replace("/", "_")
+    return f"{facts['env_id']}_{model}_n{facts['num_examples']}_r{facts['rollouts_per_example']}"
 
 
 def push_results_to_hf_hub(results: GenerateOutputs, dataset_name: str | None = None) -> None:

@@ -15,7 +15,7 @@ def get_commit_for_path(path: Path) -> str | None:
     """The commit that is checked out where a file or folder is; None outside of a repository."""
     folder = path if path.is_dir() else path.parent
     try:
-        asked = subprocess.run(
+        requested = subprocess.run(
             ["git", "rev-parse", "HEAD"],
             capture_output=True,
             text=True,
@@ -24,7 +24,7 @@ def get_commit_for_path(path: Path) -> str | None:
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return asked.stdout.strip() if asked.returncode == 0 else None
+    return requested.stdout.strip() if requested.returncode == 0 else None
 
 
 def get_package_source_path(package_name: str) -> Path | None:

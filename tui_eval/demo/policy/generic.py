@@ -42,9 +42,9 @@ def _wants_a_tool(tool_turns: int, dice: Dice) -> bool:
     return dice.chance(0.9 - 0.3 * tool_turns)
 
 
-def _mentioned(names: list[str], asked: str, dice: Dice) -> list[str]:
+def _mentioned(names: list[str], question: str, dice: Dice) -> list[str]:
     """At half of the calls the functions with a word of the question in their names, else all."""
-    said = {word.lower() for word in _WORD.findall(asked[:2000])} if dice.chance(0.5) else set()
+    said = {word.lower() for word in _WORD.findall(question[:2000])} if dice.chance(0.5) else set()
     return [name for name in names if said & set(name.lower().split("_"))] or names
 
 
@@ -71,19 +71,21 @@ def _guess(dialogue: Dialogue, dice: Dice) -> str | None:
     return str(dice.random.randint(middle - aside, middle + aside))
 
 
-def _short_answer(asked: str, dice: Dice) -> str:
-    found = _SUM.search(asked)
+def _short_answer(question: str, dice: Dice) -> str:
+    found = _SUM.search(question)
     if found:
         return _calculate(float(found[1]), found[2], float(found[3]), dice)
-    choices = _CHOICE.findall(asked)
+    choices = _CHOICE.findall(question)
     if len(choices) > 1:
         return str(dice.pick(choices))
-    if re.match(r"\s*(is|are|was|were|do|does|did|can|could|will|should|has|have)\b", asked, re.I):
+    if re.match(
+        r"\s*(is|are|was|were|do|does|did|can|could|will|should|has|have)\b", question, re.I
+    ):
         return dice.pick(("yes", "no"))
-    if re.search(r"\bhow (many|much|old|far|long)\b", asked, re.I):
-        numbers = re.findall(r"\d+", asked)
+    if re.search(r"\bhow (many|much|old|far|long)\b", question, re.I):
+        numbers = re.findall(r"\d+", question)
         return dice.pick(numbers) if numbers else str(dice.random.randint(2, 40))
-    return _topic(asked, dice)
+    return _topic(question, dice)
 
 
 def _calculate(first: float, sign: str, last: float, dice: Dice) -> str:

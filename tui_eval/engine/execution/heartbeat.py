@@ -31,10 +31,10 @@ class Heartbeat:
         url: Where to; nothing is ever sent where it is empty.
     """
 
-    def __init__(self, url: str, prepared: Prepared, *, tells_status: bool = False) -> None:
+    def __init__(self, url: str, prepared: Prepared, *, sends_status: bool = False) -> None:
         examples = prepared.examples
         self._url = url
-        self._tells_status = tells_status
+        self._sends_status = sends_status
         self._example_of = examples.example
         self._alone = prepared.independent
         self._left = [examples.size(example) for example in range(len(examples))] if url else []
@@ -70,7 +70,7 @@ class Heartbeat:
             self._left[example] -= 1
             if self._alone or self._left[example] <= 0:
                 self._beat()
-        elif self._tells_status and isinstance(event, (RunStarted, RunFinished)):
+        elif self._sends_status and isinstance(event, (RunStarted, RunFinished)):
             status = event.status if isinstance(event, RunFinished) else "started"
             self._farewells.append(asyncio.create_task(self._get(status)))
 

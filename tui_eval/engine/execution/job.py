@@ -64,8 +64,8 @@ async def run_session(session: Session, hub: Hub, prepared: Prepared) -> RunFini
     plan = prepared.plan
     for notice in prepared.notices:
         hub.publish(Noticed(0, clock.now(), notice.level, notice.text))
-    url, tells_status = plan.heartbeat_url or "", plan.heartbeat_status
-    async with Heartbeat(url, prepared, tells_status=tells_status) as heartbeat:
+    url, sends_status = plan.heartbeat_url or "", plan.heartbeat_status
+    async with Heartbeat(url, prepared, sends_status=sends_status) as heartbeat:
         hub.on_event = heartbeat.handle
         return await session.run()
 

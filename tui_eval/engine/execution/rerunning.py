@@ -51,7 +51,7 @@ class Rerunning:
         rollouts: Rollouts,
         writer: RunWriter,
     ) -> None:
-        self.asked: set[int] = set()
+        self.requested: set[int] = set()
         self._prepared = prepared
         self._hub = hub
         self._schedule = schedule
@@ -84,7 +84,7 @@ class Rerunning:
             for row, state in members.items():
                 self._rollouts.groups.add_saved(row, state)
             self._rollouts.release_lines()
-            self.asked -= rows
+            self.requested -= rows
             if stopped is not None:
                 raise stopped
             self._schedule.put_first(sorted(rows))

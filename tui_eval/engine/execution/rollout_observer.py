@@ -82,7 +82,7 @@ class RolloutObserver:
         self.guard: CallGuard | None = None
         self._reserved: list[int] = []
         self._longest = 0
-        self._asked_at = 0.0
+        self._requested_at = 0.0
         self._waits, self._closed_before = 0, 0.0
         self.begin_attempt()
 
@@ -145,7 +145,7 @@ class RolloutObserver:
     def stage_of_call(self) -> Stage | None:
         if self.stage is Stage.TOOL:
             return Stage.TOOL if self._tools_in_flight > 0 else None
-        asks = self.stage in (Stage.MODEL, Stage.SLEEPING) and self._asked_at
+        asks = self.stage in (Stage.MODEL, Stage.SLEEPING) and self._requested_at
         return Stage.MODEL if asks else None
 
     async def model_call(
@@ -188,7 +188,7 @@ class RolloutObserver:
                 await self._gate.wait()
         self.deadline.check()
         self.staged(Stage.MODEL)
-        self._asked_at = asyncio.get_running_loop().time()
+        self._requested_at = asyncio.get_running_loop().time()
 
     @contextmanager
     def _pause_left_out(self) -> Iterator[None]:
@@ -205,8 +205,8 @@ class RolloutObserver:
 
     def model_answered(self, input_tokens: int, output_tokens: int, kinds: Kinds = ()) -> None:
         if self.held.concurrency is not None:
-            self.held.concurrency.answered(self._asked_at)
-        self._asked_at = 0.0
+            self.held.concurrency.answered(self._requested_at)
+        self._requested_at = 0.0
         self.turns += 1
         self._use(input_tokens, output_tokens, kinds)
         self._hub.mark_changed(self)
@@ -214,7 +214,7 @@ class RolloutObserver:
             log.debug("%s: answered, %d + %d tokens", self, input_tokens, output_tokens)
 
     def answer_refused(self, input_tokens: int, output_tokens: int, kinds: Kinds = ()) -> None:
-        self._asked_at = 0.0
+        self._requested_at = 0.0
         self._use(input_tokens, output_tokens, kinds)
         self._hub.mark_changed(self)
         log.debug("%s: no usable answer, %d + %d tokens", self, input_tokens, output_tokens)
@@ -231,7 +231,7 @@ class RolloutObserver:
 
         def add_text(kind: str, text: str) -> None:
             more = answer.add(kind, text)
-            if more is not None and answer is self._answer and self._hub.is_watched(self.row):
+            if more is not None and answer is self._answer and self._hub.is_subscribed(self.row):
                 self._hub.publish_to_watchers(more)
 
         return add_text
@@ -243,7 +243,7 @@ class RolloutObserver:
         if first == 0:
             self.prompt_length = len(self.messages)
         first_step, self._published_steps = self._published_steps, len(self._steps)
-        if self._hub.is_watched(self.row):
+        if self._hub.is_subscribed(self.row):
             self._hub.publish_to_watchers(self._added(first, first_step))
         if log.isEnabledFor(logging.DEBUG):
             for message in messages:
@@ -270,7 +270,7 @@ class RolloutObserver:
             0, clock.now(), self.row, record["id"], name, ms, error, result, traceback, output
         )
         self._tools_done.append(done)
-        if self._hub.is_watched(self.row):
+        if self._hub.is_subscribed(self.row):
             self._hub.publish_to_watchers(_plain(done))
         if traceback:
             why = f"{one_line(str(error), SHOWN)}\n{traceback.rstrip()}"
@@ -285,7 +285,7 @@ class RolloutObserver:
     ) -> AbstractAsyncContextManager[Any]:
         log.warning("%s: %s; the request is tried again in %.1f s", self, reason, seconds)
         if reason.startswith(REFUSALS):
-            self.held.refuse(self._asked_at, seconds, is_paced=is_paced)
+            self.held.refuse(self._requested_at, seconds, is_paced=is_paced)
         self.sleeps_for(seconds, f"{reason}, again in {seconds:.0f}s")
         return self._sleeping()
 

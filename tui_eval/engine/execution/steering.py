@@ -86,14 +86,14 @@ class Steering:
             for row in command.rows or errors
             if row in errors and state.stage[row] == Stage.ERROR
             if command.error in ("", errors[row])
-        } - self._rerunning.asked
+        } - self._rerunning.requested
         if self._parts.rollouts.may_begin_no_more:
             self._answer("The budget is spent: nothing new begins.", False)
             return
         if not rows:
             self._answer("No rollout of these has errored: there is nothing to run again.", False)
             return
-        self._rerunning.asked |= rows
+        self._rerunning.requested |= rows
         self._parts.schedule.start(self._rerun_now(rows), Held())
 
     async def _rerun_now(self, rows: set[int]) -> None:

@@ -72,18 +72,18 @@ class Concurrency:
         own = self._own if self._own > 0 else math.inf
         self.slots.move(self.limit if self._gave_way else own)
         if self.refused:
-            self._tell()
+            self._publish()
 
-    def answered(self, asked_at: float) -> None:
+    def answered(self, requested_at: float) -> None:
         """A request was answered that was sent then, in seconds of the loop's clock."""
-        took = asyncio.get_running_loop().time() - asked_at
+        took = asyncio.get_running_loop().time() - requested_at
         self._latency += (took - self._latency) * (SMOOTHING if self._latency else 1.0)
-        if self.refused and self._adapts and asked_at >= self._since:
+        if self.refused and self._adapts and requested_at >= self._since:
             self._was_full = self._was_full or self.slots.used >= self.slots.limit
             self._served += 1
             self._end_round()
 
-    def refuse(self, asked_at: float, seconds: float, *, is_paced: bool = False) -> None:
+    def refuse(self, requested_at: float, seconds: float, *, is_paced: bool = False) -> None:
         """A request was refused that was sent then; its rollout sleeps so long.
 
         Args:
@@ -94,12 +94,12 @@ class Concurrency:
             self.slots.used += 1
             alone = self.slots.limit <= 1  # then nobody else finds out when there is room again
             kept = min(self._latency, seconds) if alone else self._latency
-            asyncio.get_running_loop().call_later(kept, self._let_go, asked_at)
-        self._tell()
+            asyncio.get_running_loop().call_later(kept, self._let_go, requested_at)
+        self._publish()
 
-    def _let_go(self, asked_at: float) -> None:
+    def _let_go(self, requested_at: float) -> None:
         self.slots.release()
-        if asked_at >= self._since:
+        if requested_at >= self._since:
             self._turned_away += 1
             self._end_round()
 
@@ -119,8 +119,8 @@ class Concurrency:
         self._since = asyncio.get_running_loop().time()
         self._served = self._turned_away = 0
         self._was_full = False
-        self._tell()
+        self._publish()
 
-    def _tell(self) -> None:
+    def _publish(self) -> None:
         for handle in list(self.on_move):
             handle()

@@ -68,11 +68,11 @@ class Held:
         self._refused = Counter[int]() if refused is None else refused
         self._is_lent = False
 
-    def refuse(self, asked_at: float, seconds: float, *, is_paced: bool = False) -> None:
+    def refuse(self, requested_at: float, seconds: float, *, is_paced: bool = False) -> None:
         """The endpoint refused a request; see `Concurrency.refuse`."""
         if self.concurrency is not None:
             self._refused[self.place] += 1
-            self.concurrency.refuse(asked_at, seconds, is_paced=is_paced)
+            self.concurrency.refuse(requested_at, seconds, is_paced=is_paced)
 
     @asynccontextmanager
     async def lent(self) -> AsyncIterator[None]:

@@ -46,7 +46,7 @@ log = logging.getLogger("tui_eval.engine")
 FILE = "code."
 """Before the name of a file."""
 
-MOST_FILES_TOLD = 5
+MOST_FILES_SHOWN = 5
 MOST_SHOWN = 6
 
 
@@ -71,9 +71,9 @@ def code_changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[Chan
     names = [name for name in sorted({*before, *now}) if before.get(name) != now.get(name)]
     files = [name for name in names if name.startswith(FILE)]
     others = [name for name in names if not name.startswith(FILE) and name != DATASET]
-    reported = [*files[:MOST_FILES_TOLD], *others]
+    reported = [*files[:MOST_FILES_SHOWN], *others]
     found = [text_change(name, before.get(name), now.get(name)) for name in reported]
-    if more := len(files) - MOST_FILES_TOLD:
+    if more := len(files) - MOST_FILES_SHOWN:
         count = f"{more} more file{'s' if more > 1 else ''}"
         found += [text_change("code", count, f"other text in {count}")] if more > 0 else []
     return found

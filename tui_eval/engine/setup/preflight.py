@@ -63,13 +63,13 @@ def ask_endpoints(plans: Iterable[RunPlan], notices: list[Notice]) -> list[Fault
             if one.url != EMBEDDED and is_url(one.url):
                 key = (plan.model, plan.client_type, one.url, one.key_var, str(one.headers))
                 requested.setdefault(key, (plan, one))
-    found = _in_parallel([lambda one=one: _told_by(*one) for one in requested.values()])  # type: ignore[misc]
+    found = _in_parallel([lambda one=one: _answer_of(*one) for one in requested.values()])  # type: ignore[misc]
     reported = list(dict.fromkeys(one for answers in found for one in answers))
     notices += [one for one in reported if isinstance(one, Notice)]
     return [one for one in reported if isinstance(one, Fault)]
 
 
-def _told_by(plan: RunPlan, endpoint: PlannedEndpoint) -> list[Fault | Notice]:
+def _answer_of(plan: RunPlan, endpoint: PlannedEndpoint) -> list[Fault | Notice]:
     faults: list[Fault | Notice] = [*unreachable(endpoint.url)]
     if faults or HIDDEN in endpoint.headers.values():
         return faults

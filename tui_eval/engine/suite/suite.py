@@ -218,14 +218,14 @@ class Suite:
             self._hub.publish(event)
         for notice in self._found.notices:
             self._notice(notice.level, notice.text)
-        telling = asyncio.create_task(self._publish_often())
+        revealing = asyncio.create_task(self._publish_often())
         self._job = asyncio.create_task(self._begin_all())
         if self._stopped:
             self._job.cancel()
         await asyncio.wait([self._job])
         if self._tasks:
             await asyncio.wait(self._tasks)
-        telling.cancel()
+        revealing.cancel()
         await self._clients.close()
         if not self._job.cancelled():
             self._job.result()

@@ -84,7 +84,7 @@ class Hub:
         self.active: dict[int, ActiveRollout] = {}
         self.listeners: set[Listener] = set()
         self.somebody_listens = asyncio.Event()
-        self._watched: Counter[int] = Counter()
+        self._subscribed: Counter[int] = Counter()
         self._seq = 0
         self._facts: list[Event] = []
         self._changed: dict[int, ActiveRollout] = {}
@@ -125,9 +125,9 @@ class Hub:
         self._changed.pop(event.row, None)
         self.publish(event)
 
-    def is_watched(self, row: int) -> bool:
+    def is_subscribed(self, row: int) -> bool:
         """Whether a listener wants this rollout's messages."""
-        return row in self._watched
+        return row in self._subscribed
 
     def publish_to_watchers(self, event: MessagesAdded | ToolFinished | TextAdded) -> None:
         """Takes in one event for the listeners that subscribed to its rollout."""
@@ -138,10 +138,10 @@ class Hub:
 
     def subscribe(self, listener: Listener, rows: list[int]) -> None:
         """From now on a listener gets these rollouts' messages; it gets what there is at once."""
-        self._watched.subtract(listener.rows)
+        self._subscribed.subtract(listener.rows)
         listener.rows = set(rows)
-        self._watched.update(listener.rows)
-        self._watched += Counter()
+        self._subscribed.update(listener.rows)
+        self._subscribed += Counter()
         self._replay_to(listener)
         self._schedule()
 

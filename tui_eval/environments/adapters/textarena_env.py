@@ -198,9 +198,9 @@ def _take_in_either_order(state: Any) -> None:
     """Some games say an invalid move's reward before its reason, which has the first place."""
     own = state.set_invalid_move
 
-    def set_invalid_move(*told: Any, **named: Any) -> None:
-        is_swapped = len(told) == 2 and isinstance(told[1], str)
-        own(*(reversed(told) if is_swapped else told), **named)
+    def set_invalid_move(*reported: Any, **named: Any) -> None:
+        is_swapped = len(reported) == 2 and isinstance(reported[1], str)
+        own(*(reversed(reported) if is_swapped else reported), **named)
 
     state.set_invalid_move = set_invalid_move
 

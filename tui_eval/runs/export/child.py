@@ -23,7 +23,7 @@ from tui_eval.runs.export.writing import write_export
 from tui_eval.runs.notes import read_notes
 from tui_eval.runs.opening import find_run, saved_events
 
-TELLS_EVERY_S = 0.1
+REPORTS_EVERY_S = 0.1
 
 
 class Wanted(msgspec.Struct):
@@ -55,12 +55,12 @@ def main() -> int:
         wanted = msgspec.json.decode(sys.stdin.buffer.read(), type=Wanted)
         written = _write(wanted)
     except RefusedError as error:
-        _tell(faults=[(fault.where, fault.what, fault.hint) for fault in error.faults])
+        _publish(faults=[(fault.where, fault.what, fault.hint) for fault in error.faults])
         return 2
     except OSError as error:
-        _tell(faults=[Fault("export", error.strerror or str(error))])
+        _publish(faults=[Fault("export", error.strerror or str(error))])
         return 2
-    _tell(done=written)
+    _publish(done=written)
     return 0
 
 
@@ -74,9 +74,9 @@ def _write(wanted: Wanted) -> int:
     path = Path(wanted.path)
     for progress in write_export(source, wanted.kind, path, overwrite=wanted.overwrite):
         written = progress.written
-        if (now := time.monotonic()) - reported >= TELLS_EVERY_S:
+        if (now := time.monotonic()) - reported >= REPORTS_EVERY_S:
             reported = now
-            _tell(written=written, total=progress.total)
+            _publish(written=written, total=progress.total)
     return int(written)
 
 
@@ -93,7 +93,7 @@ def _source(wanted: Wanted) -> ExportSource:
     return ExportSource(run, state, read_notes(run), finished, wanted.where)
 
 
-def _tell(**facts: Any) -> None:
+def _publish(**facts: Any) -> None:
     sys.stdout.write(json.dumps(facts) + "\n")
     sys.stdout.flush()
 

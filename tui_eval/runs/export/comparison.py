@@ -99,8 +99,8 @@ def _figure_lines(first: str, second: str, found: Comparison) -> Iterator[str]:
         yield f"  {name:<{widths[0]}}  {reported}  {interval:<{widths[-2]}}  {word}".rstrip()
     yield ""
     for one in found.figures:
-        tells = one.is_reward or (one.verdict.is_conclusive and not one.is_equal)
-        if tells and (reported := figure_sentence(one, found)):
+        matters = one.is_reward or (one.verdict.is_conclusive and not one.is_equal)
+        if matters and (reported := figure_sentence(one, found)):
             yield f"  {reported}"
 
 

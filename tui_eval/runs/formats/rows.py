@@ -23,7 +23,7 @@ from tui_eval.token_kinds import from_names
 UNTOLD = -1
 """Place and number of a rollout whose row does not have them."""
 IMPOSSIBLE = -2
-TOLD = 40
+SHOWN = 40
 """Characters that are shown of what should be a reward."""
 HEAD_BYTES = 2 * HEAD
 """Enough for the first characters of most texts."""
@@ -126,7 +126,7 @@ _NO_OURS, _NO_TIMING, _NO_TOKENS = _Ours(), _Timing(), _Tokens()
 
 
 def read_row(
-    number: int, offset: int, raw: memoryview, asked: int | str | None = None
+    number: int, offset: int, raw: memoryview, requested: int | str | None = None
 ) -> RolloutFinished | Line | None:
     """The event of one line; the line where it has a fault; None for a blank one.
 
@@ -135,10 +135,10 @@ def read_row(
     Args:
         number: The line's number, from 1.
         raw: The line with its newline.
-        asked: The example whose question is reported already; that need not be done again.
+        requested: The example whose question is reported already; that need not be done again.
     """
     try:
-        return _event(_decode(raw), offset, len(raw), asked)
+        return _event(_decode(raw), offset, len(raw), requested)
     except (msgspec.DecodeError, ValueError, RecursionError, OverflowError):
         return _read_slowly(number, offset, bytes(raw))
 
@@ -155,7 +155,7 @@ def _read_slowly(number: int, offset: int, raw: bytes) -> RolloutFinished | Line
         record = {**record, "example_id": number - 1}
     faults = [fault for fault in (encoding_fault(raw), reward_fault(record)) if fault]
     whole = Line(number, offset, len(raw), dict(record), "; ".join(faults), line.ends)
-    return whole if faults else told(whole)
+    return whole if faults else row_event(whole)
 
 
 def reward_fault(record: Mapping[str, Any]) -> str:
@@ -167,22 +167,22 @@ def reward_fault(record: Mapping[str, Any]) -> str:
     is_great = isinstance(reward, int) or math.isfinite(found)
     shown = json.dumps(reward)
     what = "too great for a mean" if is_great else "no number"
-    return f"its reward is {what}: {shown if len(shown) <= TOLD else shown[:TOLD] + '…'}"
+    return f"its reward is {what}: {shown if len(shown) <= SHOWN else shown[:SHOWN] + '…'}"
 
 
-def told(line: Line) -> RolloutFinished:
+def row_event(line: Line) -> RolloutFinished:
     """The event of a row, placed where the row says."""
     ours = mapping((line.row or {}).get("tui_eval"))
-    return event_of(line, _told(ours.get("row")), _told(ours.get("rollout")))
+    return event_of(line, _reported(ours.get("row")), _reported(ours.get("rollout")))
 
 
-def _told(value: Any) -> int:
+def _reported(value: Any) -> int:
     if not isinstance(value, int):
         return UNTOLD
     return value if 0 <= value < 1 << 31 else IMPOSSIBLE
 
 
-def _event(row: _Row, offset: int, length: int, asked: int | str | None) -> RolloutFinished:
+def _event(row: _Row, offset: int, length: int, requested: int | str | None) -> RolloutFinished:
     if row.reward is not None and not is_number(row.reward):
         raise ValueError("a reward that is told with its line")
     ours, timing = row.tui_eval or _NO_OURS, row.timing or _NO_TIMING
@@ -220,7 +220,7 @@ def _event(row: _Row, offset: int, length: int, asked: int | str | None) -> Roll
         tools,
         int(lost.input_tokens or 0),
         int(lost.output_tokens or 0),
-        _head(row.prompt, "user") if row.example_id != asked else "",
+        _head(row.prompt, "user") if row.example_id != requested else "",
         _head(completion, "assistant"),
     )
     if ours is not _NO_OURS:

@@ -26,7 +26,7 @@ UTF = (
 )
 LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*\{")
 LOOKED_AT = 1 << 16
-KEYS_TOLD = 6
+KEYS_SHOWN = 6
 LINES = "A rollout is a line with completion, messages, or reward and example_id"
 
 
@@ -72,5 +72,5 @@ def _first_line(path: Path) -> tuple[str, str]:
         return "its lines are no JSON objects", LINES
     if not keys:
         return "its lines are empty objects", LINES
-    more = ", …" if len(keys) > KEYS_TOLD else ""
-    return f"its lines have {', '.join(keys[:KEYS_TOLD])}{more}", LINES
+    more = ", …" if len(keys) > KEYS_SHOWN else ""
+    return f"its lines have {', '.join(keys[:KEYS_SHOWN])}{more}", LINES
