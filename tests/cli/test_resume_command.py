@@ -143,7 +143,7 @@ def test_resume_alone_without_an_environment_goes_on_with_the_newest_run_begun_h
     move(talk)
     other = talk.run("run", "--resume")
     assert other.code == 2, other
-    assert f"begun in {here} goes on with tui-eval run --resume {talk.state}" in other.err
+    assert f"begun in {here} is resumed with tui-eval run --resume {talk.state}" in other.err
     talk.folder = here
     done = talk.run("--resume")
     assert done.code == 0, done

@@ -51,7 +51,7 @@ def test_a_run_that_a_table_names_is_gone_on_with_by_that_evaluation_alone(suite
     suite.write(f"{marked('a')}; {named}", f"{marked('a')}; {named}")
     done = suite.run()
     assert done.code == 2, done
-    assert "two evaluations cannot go on with the same run" in done.err
+    assert "two evaluations cannot resume the same run" in done.err
 
 
 def test_each_goes_on_only_with_runs_of_the_folder_that_it_names(suite: Suites) -> None:

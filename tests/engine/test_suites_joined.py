@@ -248,7 +248,7 @@ async def test_each_goes_on_with_the_run_that_is_named_for_it_and_with_no_other(
     async with seat(LiveFeed({**REQUEST, "runs": [paths[0]]})) as root:
         await root.until(lambda: root.suite.refused or root.state.refused, "it is refused")
         (fault,) = root.state.refused
-        assert fault[1] == "it has 2 evaluations, and 1 are to go on"
+        assert fault[1] == "it has 2 evaluations, and 1 are to be resumed"
 
 
 @pytest.mark.usefixtures("here")

@@ -39,7 +39,7 @@ def test_mended_code_is_named_and_accepted_on_the_screen(
         terminal.type("R")
         terminal.wait_for("Run again?")
         terminal.type("a")
-        terminal.wait_for(" run did not go on")
+        terminal.wait_for(" run was not resumed")
         terminal.wait_for("code.own.py is hash")
         terminal.type("a")
         terminal.wait_for("finished in")

@@ -35,7 +35,7 @@ async def test_where_there_are_no_runs_a_click_does_what_is_told() -> None:
 async def test_what_is_told_of_a_run_is_done_by_a_click() -> None:
     async with at_home(size=(80, 24)) as stage:
         await stage.select("9e8d7c6b")
-        await stage.click_on("goes on with")
+        await stage.click_on("resumes what")
         await stage.watching()
         assert stage.wanted == ("resume", "9e8d7c6b")
     async with at_home(size=(80, 24)) as stage:

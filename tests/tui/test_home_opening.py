@@ -231,7 +231,7 @@ async def test_quitting_at_once_leaves_an_attached_run_alone() -> None:
 async def test_an_incomplete_run_is_resumed_and_leaving_it_asks() -> None:
     async with at_home() as stage:
         await stage.select("9e8d7c6b")
-        assert "r goes on with what is missing" in stage.about
+        assert "r resumes what is missing" in stage.about
         await stage.press("r")
         await stage.watching()
         assert stage.wanted == ("resume", "9e8d7c6b")

@@ -349,7 +349,7 @@ async def test_a_run_that_stopped_early_has_ended_well(size: tuple[int, int]) ->
         line = stage.list.splitlines()[1]
         assert line.rstrip().endswith("early 48/120") and "✓" in line
         assert (f"stopped early: {why}" in stage.about) == (size[0] == 120)
-        assert "r goes on with what is missing" in stage.about
+        assert "r resumes what is missing" in stage.about
 
 
 async def test_a_narrow_list_leaves_spaces_out_before_the_word_of_a_run() -> None:

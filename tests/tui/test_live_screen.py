@@ -281,7 +281,7 @@ async def test_a_run_that_failed_says_why_and_nothing_runs_in_it() -> None:
         assert waiting
         assert not any(re.search(r"\d+s\b", line) for line in waiting), "no clock goes on"
         assert "3 says why" in stage.text(stage.live.keys)
-        assert "R goes on with it." in stage.text(stage.live.keys)
+        assert "R resumes it." in stage.text(stage.live.keys)
 
 
 async def test_a_tick_that_comes_after_the_end_draws_nothing() -> None:

@@ -283,7 +283,7 @@ async def test_the_run_of_another_program_can_only_be_read() -> None:
     feed = ScriptedFeed([run_started(format="verifiers"), *all_events()[1:]], live=False)
     async with staged_app(feed) as stage:
         await stage.press("R")
-        assert "only runs of tui-eval can go on" in said(stage)
+        assert "only runs of tui-eval can be resumed" in said(stage)
 
 
 async def test_why_nothing_goes_on_with_a_run_that_was_cut_off_before_anything_errored() -> None:
@@ -291,7 +291,7 @@ async def test_why_nothing_goes_on_with_a_run_that_was_cut_off_before_anything_e
     feed = ScriptedFeed([run_started(format="verifiers"), *events], live=False)
     async with staged_app(feed) as stage:
         await stage.press("R")
-        assert "only runs of tui-eval can go on" in said(stage)
+        assert "only runs of tui-eval can be resumed" in said(stage)
 
 
 async def test_a_saved_run_is_handed_to_an_engine_and_shown_again_where_it_is_refused() -> None:
@@ -343,7 +343,7 @@ async def test_what_an_interrupted_run_is_missing_runs_from_its_own_screen() -> 
     stage = Stage(feed, True)
     stage.app = TuiEvalApp(feed, now=lambda: NOW, start=start)
     async with stage.app.run_test(size=(120, 40)) as stage.pilot:
-        await stage.until(lambda: not feed.events and "R go on" in said(stage))
+        await stage.until(lambda: not feed.events and "R resume" in said(stage))
         path = stage.live.state.run.path
         await stage.press("R")
         assert "missing" in question(stage)

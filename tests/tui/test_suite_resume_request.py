@@ -60,7 +60,7 @@ async def test_all_that_errored_or_is_missing_runs_again_on_the_same_screen() ->
         before = stage.live
         await stage.press("R")
         told = " ".join(question(stage).split())
-        assert "Run again?" in told and "8 evaluations go on with the runs they have" in told
+        assert "Run again?" in told and "8 evaluations resume the runs they have" in told
         assert "13 errored, 36 missing, 1 refused" in told
         assert "One of them alone: tui-eval open PATH; y copies its path." in told
         await stage.press("g")
@@ -98,7 +98,7 @@ async def test_where_that_is_refused_the_suite_is_shown_again_and_why() -> None:
         await stage.press("R", "g")
         await stage.until_question()
         told = " ".join(question(stage).split())
-        assert "The suite did not go on" in told and "is working on these" in told
+        assert "The suite was not resumed" in told and "is working on these" in told
         await stage.press("escape")
         await stage.until(lambda: stage.app.screen is stage.live and stage.app.suite.over == 8)
         assert isinstance(stage.live, SuiteScreen) and "13 errors" in stage.text(stage.live.top)
@@ -143,7 +143,7 @@ def edited() -> list[ev.Event]:
 )
 async def test_why_a_suite_does_not_go_on_here_is_told(events: list[ev.Event], why: str) -> None:
     async with over(events, size=(120, 40)) as stage:
-        assert "R rerun" not in stage.said and "R go on" not in stage.said
+        assert "R rerun" not in stage.said and "R resume" not in stage.said
         await stage.press("R")
         assert why in stage.said
 
@@ -151,8 +151,8 @@ async def test_why_a_suite_does_not_go_on_here_is_told(events: list[ev.Event], w
 async def test_what_was_stopped_before_anything_errored_goes_on() -> None:
     events = [suite_started(), ev.RunFinished(0, NOW, "interrupted", 130)]
     async with over(events, size=(200, 60)) as stage:
-        assert "R go on" in stage.said
+        assert "R resume" in stage.said
         await stage.press("R")
         told = " ".join(question(stage).split())
-        assert "Go on with the suite?" in told and "384 missing" in told
+        assert "Resume the suite?" in told and "384 missing" in told
         assert "superseded" not in told

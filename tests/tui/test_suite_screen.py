@@ -323,7 +323,7 @@ async def test_a_killed_engine_leaves_what_happened_and_how_to_go_on() -> None:
         shown = stage.text(stage.live.top)
         assert "✗ failed after" in shown
         assert f"✗ {why}" in shown
-        assert shown.count("R goes on with it; leaving prints the command that does.") == 1
+        assert shown.count("R resumes it; leaving prints the command that does.") == 1
         assert stage.evaluations[RUNNING].split()[0] == "■"
         assert stage.evaluations[RUNNING].endswith("cut off")
         assert stage.evaluations[2].endswith("not begun")
@@ -339,7 +339,7 @@ async def test_a_suite_that_did_not_finish_says_how_it_goes_on(status: str, is_k
     async with staged_suite() as stage:
         stage.feed.live = False
         await stage.publish(ev.RunFinished(0, NOW, status, 130))
-        assert ("goes on with it" in stage.text(stage.live.top)) == is_known
+        assert ("resumes it" in stage.text(stage.live.top)) == is_known
 
 
 async def test_what_was_running_when_somebody_stopped_the_suite_was_stopped() -> None:

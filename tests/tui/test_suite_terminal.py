@@ -207,9 +207,9 @@ def test_where_it_cannot_go_on_the_suite_is_shown_again_and_reported(
     errs(terminal, fault_server)
     (program.folder / "suite.toml").unlink()
     run_again(terminal)
-    terminal.wait_for("The suite did not go on")
+    terminal.wait_for("The suite was not resumed")
     terminal.type("\x1b")
-    terminal.wait_for(lambda: "did not go on" not in terminal.text)
+    terminal.wait_for(lambda: "was not resumed" not in terminal.text)
     terminal.wait_for("12 errors")
     terminal.type("q")
     assert terminal.finish() == 3

@@ -79,7 +79,7 @@ def suite_lines(found: Mapping[str, Any]) -> Iterator[str]:
             f"rollouts with {plan['model']}"
         )
         if plan["goes_on"]:
-            yield f"  goes on with {plan['goes_on']}, {plan['left']} rollouts are left"
+            yield f"  resumes {plan['goes_on']}, {plan['left']} rollouts are left"
     yield ""
     at_once = found["max_concurrent"] or "any number"
     yield f"Rollouts: {found['rollouts']}, {at_once} of them at a time"

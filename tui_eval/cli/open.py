@@ -90,7 +90,7 @@ def _look_again(file: Path) -> int:
         what = f"{what}, and none of their runs is here with the settings of the file"
         show = "Name the directory of a run"
     on = shlex.join(["tui-eval", "run", str(file), "--resume"])
-    hint = f"{show}. Or go on: {on} (errored rollouts run again)"
+    hint = f"{show}. Or resume: {on} (errored rollouts run again)"
     return print_faults([Fault(str(file), what, hint)])
 
 

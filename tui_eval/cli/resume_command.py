@@ -50,7 +50,7 @@ def newest_here(is_sought: Callable[[str], bool]) -> tuple[Incomplete | None, st
         folder = requested.get("folder")
         if not one.at_work and (not one.unsaved or folder == str(Path.cwd())):
             return one, ""
-        how = f"goes on with {_resuming(one.env_id, one.run)}"
+        how = f"is resumed with {_resuming(one.env_id, one.run)}"
         if one.at_work:
             how = f"is at work: tui-eval open {shlex.quote(str(one.run.path))}"
         which = f"One that was begun in {folder}" if folder else "Another one"

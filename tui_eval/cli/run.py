@@ -110,7 +110,7 @@ def run(environment: str | None, raw: dict[str, Any]) -> int:
         raw: Text of the options that were typed, by name (see `config.options`).
     """
     if environment is None and not raw.get("resume"):
-        raise click.UsageError("Name an environment, or a run to go on with: --resume PATH")
+        raise click.UsageError("Name an environment, or a run to resume: --resume PATH")
     faults = not_text({"ENVIRONMENT": environment, **raw})
     if environment is None and raw.get("resume") == NEWEST and not faults:
         raw, faults = _name_newest(raw)

@@ -51,7 +51,7 @@ def plan_to_resume(
     if run.plan.exists() or (run.name == RESULTS and not run.metadata.exists()):
         return read_plan(run.plan)
     if run.name != RESULTS or format not in _ADDED_TO:
-        what = f"a {format.value} file holds no rollouts that a run could go on after"
+        what = f"a {format.value} file holds no rollouts after which a run could be resumed"
         raise RefusedError([Fault(str(run.results), what, "Start a new run")])
     facts = read_facts(run, format)
     known, client_type = _known(facts, env_id, typed)

@@ -214,7 +214,7 @@ def _read(request: Request, typed: TypedValues) -> _Read:
 def _expanded(request: Request, read: _Read, before: RunPlan | None) -> Expansion:
     faults, notices = [*read.faults, *read.unread], list(read.notices)
     if not request.env_id and before is None:
-        hint = "Name one, or the run to go on with: --resume PATH"
+        hint = "Name one, or the run to resume: --resume PATH"
         faults.append(Fault("ENVIRONMENT", "no environment is named", hint))
     takes_default_model = not (request.of_file and read.unread)
     evaluations = []

@@ -170,7 +170,7 @@ OPTIONS: tuple[Option, ...] = (
            group="Saving and resuming", spellings=("resume_path",), **_BOTH),
     Option("keep_errors", ("--keep-errors",), "flag", "On resume, do not run errored rollouts "
            "again.", group="Saving and resuming", describes="command"),
-    Option("accept_changes", ("--accept-changes",), "flag", "On resume, go on although settings "
+    Option("accept_changes", ("--accept-changes",), "flag", "On resume, continue although settings "
            "differ from the run's.", group="Saving and resuming", describes="command"),
     Option("save_to_hf_hub", ("-H", "--save-to-hf-hub"), "flag", "Push the rollouts to the "
            "Hugging Face hub once the run is finished.", **_SAVING),

@@ -239,7 +239,7 @@ def read_plan(path: Path) -> RunPlan:
     try:
         return RunPlan(**tomllib.loads(path.read_text("utf-8-sig")))
     except OSError:
-        what = "the run has no run.toml, so it cannot go on; tui-eval open shows it"
+        what = "the run has no run.toml, so it cannot be resumed; tui-eval open shows it"
         raise RefusedError([Fault(str(path.parent), what)]) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise RefusedError([Fault(str(path), f"this is no TOML: {error}")]) from None

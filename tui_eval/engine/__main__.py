@@ -68,7 +68,7 @@ def _print_environments(folder: Path) -> int:
 def main() -> None:
     """Reads the request from standard input, or resumes a run directory."""
     parser = argparse.ArgumentParser(prog="python -m tui_eval.engine", description=__doc__)
-    run_help = "a run directory to go on with, or - for a request on stdin"
+    run_help = "a run directory to resume, or - for a request on stdin"
     parser.add_argument("run", nargs="?", help=run_help)
     parser.add_argument("--socket", help="path of the socket")
     parser.add_argument("--socket-fd", type=int, help="inherited socket that already listens")

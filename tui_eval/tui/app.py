@@ -205,7 +205,7 @@ class TuiEvalApp(BaseApp[Leave]):
             self.live_screen.quit_flow.ask_to_leave()
         if self._refusal is not None and (self.state.run or self.suite) is not None:
             asked, noun, faults = self._refusal
-            title = f"The {noun} did not go on"
+            title = f"The {noun} was not resumed"
             self.show_refusal(asked, title, faults, self.live_screen.post_message)
             self._refusal = None
 

@@ -37,7 +37,7 @@ def left_text(leave: Leave, noun: str = "run") -> str:
     one = "it" if noun == "run" else "a run of it"
     if leave.action == "detach":
         return f"The {noun} goes on; {key_for('runs.open')} attaches to {one} again."
-    kept = f"What finished is kept; {key_for('home.resume')} goes on with {one}."
+    kept = f"What finished is kept; {key_for('home.resume')} resumes {one}."
     return f"The {noun} was told to stop. {kept}"
 
 
@@ -143,7 +143,7 @@ class HomeApp(TuiEvalApp):
         if refused and form is not None:
             self.home.come_back(form, refused)
         elif refused and asked is not None:
-            self.show_refusal(asked, "This run did not go on", refused, self._run_again)
+            self.show_refusal(asked, "This run was not resumed", refused, self._run_again)
         elif text := "\n".join(map(str, refused)) or why:
             self.home.show_text("This run did not begin", text)
 

@@ -104,7 +104,7 @@ def _take_named(one: Planned, taken: set[Path], accept_changes: bool) -> None:
     now, then = plan.model_dump(), before.model_dump()
     faults = misfits(plan.env_id, now, then, "resume")
     if run.path.resolve() in taken:
-        what = "two evaluations cannot go on with the same run"
+        what = "two evaluations cannot resume the same run"
         faults.append(Fault(str(run.path), what, "Name another one, or newest"))
     if not accept_changes:
         faults += change_faults(changes(now, then), "resume", ACCEPT)

@@ -91,7 +91,7 @@ def preflight_suite(request: Request, expansion: Expansion) -> SuitePreflight:
     found.notices += _prices(found)
     again = sum(one.run is not None for one in planned)
     if any(one.resume for one in planned):
-        text = f"{again} of {len(planned)} evaluations go on with an earlier run"
+        text = f"{again} of {len(planned)} evaluations resume an earlier run"
         found.notices.append(Notice(text))
     return found
 
@@ -148,7 +148,7 @@ def _put_runs(request: Request, planned: Sequence[Planned]) -> list[Fault]:
     if request.runs is None:
         return []
     if len(request.runs) != len(planned):
-        what = f"it has {len(planned)} evaluations, and {len(request.runs)} are to go on"
+        what = f"it has {len(planned)} evaluations, and {len(request.runs)} are to be resumed"
         return [Fault(str(request.env_id), what, "Put back the evaluations that it had")]
     for one, path in zip(planned, request.runs, strict=True):
         one.resume = path or None

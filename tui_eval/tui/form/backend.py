@@ -40,7 +40,7 @@ class FormBackend(Protocol):
         """TOML files of evaluations that are near; for a thread."""
 
     def resumable(self, environments_dir: str) -> list[Offer]:
-        """Runs that can go on; for a thread."""
+        """Runs that can be resumed; for a thread."""
 
     async def environments(self, environments_dir: str) -> list[Offer]:
         """Those that there are."""

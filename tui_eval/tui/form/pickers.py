@@ -32,7 +32,7 @@ def field_picker(field: Field, form: Form, backend: FormBackend) -> Picker | Non
     if field.name == "resume":
         folder = str(form.effective("env_dir_path"))
         return Picker(
-            "Runs that can go on",
+            "Runs that can be resumed",
             lambda: asyncio.to_thread(backend.resumable, folder),
             text,
             free=lambda text: "as typed",

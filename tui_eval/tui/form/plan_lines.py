@@ -108,7 +108,7 @@ def _evaluations(plans: Sequence[Mapping[str, Any]], width: int) -> Iterator[Lin
 def _one(found: Mapping[str, Any], width: int) -> Iterator[Line]:
     yield from fact("model", f"{found['model']} at {found['base_url']}", width)
     if found["goes_on"]:
-        yield from fact("goes on", str(found["goes_on"]), width)
+        yield from fact("resumes", str(found["goes_on"]), width)
     functions = found["reward_functions"]
     rewards = ", ".join(
         f"{one['name']}{APART}×{APART}{one['weight']:g}" for one in functions if one["weight"]

@@ -122,7 +122,7 @@ def about_run(one: FoundRun, marked: int, width: int) -> tuple[Line, Line]:
         return facts, (*key_hints((enter, "attaches")), ("; there ", "faint"), *there)
     keys = [(enter, "opens it")]
     if not can_resume(one):
-        keys.append((key_for("home.resume"), "goes on with what is missing"))
+        keys.append((key_for("home.resume"), "resumes what is missing"))
     if not one.saved:
         why = "keeps it for good: unsaved runs go two weeks after their last rollout"
         keys.append((key_for("home.keep"), why))

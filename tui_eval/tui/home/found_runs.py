@@ -90,7 +90,7 @@ def can_resume(one: FoundRun) -> str:
     if one.running:
         return f"It is running: {key_for('runs.open')} attaches to it."
     if one.format != OURS:
-        return "Another program wrote it: only that one can go on with it."
+        return "Another program wrote it: only that one can resume it."
     if one.complete and (one.n is None or one.done is None or one.n >= one.done):
         return "It is complete: there is nothing to resume."
     return ""

@@ -26,7 +26,7 @@ COMMANDS = (
         palette=True,
     ),
     Command(
-        "space,p", "pause", "run", RUN, "Pause the run, or go on", footer="pause", rank=3,
+        "space,p", "pause", "run", RUN, "Pause the run, or resume it", footer="pause", rank=3,
         palette=True,
     ),
     Command(

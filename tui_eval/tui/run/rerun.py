@@ -30,7 +30,7 @@ class RerunFlow:
     @property
     def word(self) -> str:
         """What the key does, in a word; empty where it does nothing."""
-        return "rerun" if self._screen.state.errors else "go on" if self.is_resumable else ""
+        return "rerun" if self._screen.state.errors else "resume" if self.is_resumable else ""
 
     def action_rerun(self) -> None:
         """Asks which errored rollouts are to run again."""
@@ -48,11 +48,11 @@ class RerunFlow:
         if not self._screen.status.is_live and state.end is None:
             return "Another process writes this run: it can only be read."
         if state.is_foreign:
-            return f"This is a run of {state.run.format}: only runs of tui-eval can go on."
+            return f"This is a run of {state.run.format}: only runs of tui-eval can be resumed."
         return ""
 
     def prompt(self, row: int) -> Prompt:
-        title = "Run again?" if self._screen.state.errors else "Go on with the run?"
+        title = "Run again?" if self._screen.state.errors else "Resume the run?"
         if why := self.why_not():
             return Prompt(title, [why], [BACK])
         text = "The run goes on."

@@ -188,7 +188,7 @@ class RunScreen(DrawnScreen[None]):
                 self.say(of.text)
             case "RunFinished" if of.status == "failed":
                 why = f"; {key_for('run.numbers')} says why" if self.noun == "run" else ""
-                on = f"{key_for('run.rerun')} goes on with it"
+                on = f"{key_for('run.rerun')} resumes it"
                 self.say(f"The {self.noun} failed{why}. What finished is on disk, and {on}.")
 
     def fold(self, deadline: float) -> bool:

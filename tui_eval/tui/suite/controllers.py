@@ -75,7 +75,7 @@ class SuiteRerun(RerunFlow):
         if self._suite_screen.status.is_live:
             return super().word
         again = "" if self._suite_screen.status.at_work or why_not(self._suite) else "rerun"
-        return again if errored(self._suite) else again and "go on"
+        return again if errored(self._suite) else again and "resume"
 
     def why_not(self) -> str:
         """Why nothing can run again; empty where something can."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tui_eval.events import RunFinished
     from tui_eval.fold.suite_state import SuiteState
 
-GOES_ON = "Leaving prints the command that goes on with it."
+GOES_ON = "Leaving prints the command that resumes it."
 GAP = 3
 NAME_MOST = 48
 GOOD_BAR = 20
@@ -71,7 +71,7 @@ class SuiteHeader(LineView, can_focus=False):
             lines = [(sign, (part, "fault")) for sign, part in zip(signs, words, strict=True)]
         if why_not(self.suite):
             return [*lines, ((f"  {GOES_ON}", "muted"),)]
-        goes_on = " goes on with it; leaving prints the command that does."
+        goes_on = " resumes it; leaving prints the command that does."
         return [*lines, ((f"  {key_for('run.rerun')}", "key"), (goes_on, ""))]
 
     def clicked_at(self, x: int, index: int) -> None:

@@ -42,7 +42,7 @@ def why_not(suite: SuiteState) -> str:
     name = os.path.relpath(suite.started.path)
     command = f"tui-eval run {name} --resume"
     if suite.end.status == OUT_OF_BUDGET:
-        return f"Its budget is spent. To go on without one: {command}"
+        return f"Its budget is spent. To resume without one: {command}"
     if suite.started.is_edited:
         return f"Its settings were changed in a form. Save them as {name}, then: {command}"
     if request_of(suite) is None:
@@ -52,7 +52,7 @@ def why_not(suite: SuiteState) -> str:
 
 def prompt_of(suite: SuiteState) -> Prompt:
     """The question whether it is to go on."""
-    title = "Run again?" if errored(suite) else "Go on with the suite?"
+    title = "Run again?" if errored(suite) else "Resume the suite?"
     if why := why_not(suite):
         return Prompt(title, [why], [STAY._replace(label="back")])
     missing = max(suite.rollouts - sum(one.last.finished for one in suite.evaluations), 0)
@@ -61,7 +61,7 @@ def prompt_of(suite: SuiteState) -> Prompt:
     note = ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
     count = len(suite.evaluations)
     each = "Both evaluations" if count == 2 else f"All {plural(count, 'evaluation')}"
-    text = [f"{each} go on with the runs they have."]
+    text = [f"{each} resume the runs they have."]
     if suite.started is not None and suite.started.budgets:
         flags = " and ".join(suite.started.budgets)
         text.append(f"They do without {flags}, which held for one command.")
@@ -69,7 +69,7 @@ def prompt_of(suite: SuiteState) -> Prompt:
         text.append("Old rows of what errored stay in superseded.jsonl.")
     copies = f"{key_for('run.copy')} copies its path"
     text.append(f"One of them alone: tui-eval open PATH; {copies}.")
-    all_of_it = Choice("g", "go on with all", note or "what has not finished", ALL)
+    all_of_it = Choice("g", "resume all", note or "what has not finished", ALL)
     return Prompt(title, text, [all_of_it, STAY._replace(label="back")])
 
 
