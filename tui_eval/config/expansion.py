@@ -7,41 +7,33 @@ with its place.
 
 from __future__ import annotations
 
-import functools
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
-from tui_eval.config.endpoint_resolution import Surroundings
-from tui_eval.config.endpoints import read_registry, registry_path
-from tui_eval.config.environment_defaults import environment_defaults
-from tui_eval.config.eval_file import read_eval_file
-from tui_eval.config.local_servers import find_servers
-from tui_eval.config.options import BUDGETS, BY_NAME, OPTIONS
+from tui_eval.config.options import BUDGETS, OPTIONS
 from tui_eval.config.plan import Request, RunPlan
 from tui_eval.config.plan_builder import Evaluation, compose
+from tui_eval.config.request_reading import (
+    Defaults,
+    ReadRequest,
+    Sets,
+    TypedValues,
+    parse_typed,
+    read_request,
+)
 from tui_eval.config.secret_values import masked
 from tui_eval.config.settings import (
     BUILT_IN,
     SAMPLING,
-    Setting,
     Settings,
     apply_sets,
     merged,
     sampling_args,
-    typed_settings,
 )
-from tui_eval.config.values import parse_values
 from tui_eval.errors import Fault, Notice, warning
 from tui_eval.pasted import clean_variable, collected
-
-Sets: TypeAlias = Sequence[tuple[list[str], str]]
-"""What `--set` says: a dotted key in parts, and text."""
-
-Defaults: TypeAlias = Callable[[str, Path], tuple[Settings, list[Fault]]]
-"""Reads the defaults of an environment, given its name and the folder of local ones."""
 
 _SAMPLED = {*SAMPLING, "sampling_args"}
 
@@ -85,7 +77,7 @@ class Expander:
     def __init__(self, request: Request) -> None:
         self.request = request
         self._typed: TypedValues | None = None
-        self._read: _Read | None = None
+        self._read: ReadRequest | None = None
         self._expanded: list[tuple[RunPlan | None, Expansion]] = []
 
     def read_again(self) -> None:
@@ -97,11 +89,7 @@ class Expander:
     def typed(self) -> TypedValues:
         """The values of the command line; they are parsed once."""
         if self._typed is None:
-            with collected() as pasted:
-                raw, notices = _acting(self.request)
-                values, faults = parse_values(raw)
-            sets = values.pop("sets", [])
-            self._typed = TypedValues(values, sets, faults, notices, pasted)
+            self._typed = parse_typed(self.request)
         return self._typed
 
     def expansion(self, before: RunPlan | None = None) -> Expansion:
@@ -115,7 +103,7 @@ class Expander:
                 return found
         with collected() as pasted:
             if self._read is None:
-                self._read = _read(self.request, self.typed)
+                self._read = read_request(self.request, self.typed)
             found = _expanded(self.request, self._read, before)
             for evaluation in found.evaluations:
                 plan = evaluation.plan or evaluation.draft
@@ -153,65 +141,7 @@ def expand(request: Request, before: RunPlan | None = None) -> Expansion:
     return Expander(request).expansion(before)
 
 
-class TypedValues(NamedTuple):
-    """What of the command line acts.
-
-    Args:
-        values: Of the options that are right, by name.
-        sets: What `--set` says.
-        faults: What is wrong with the others.
-        notices: Sentences on flags that are ignored.
-        pasted: Sentences on what came along with pasted text.
-    """
-
-    values: dict[str, Any]
-    sets: Sets
-    faults: list[Fault]
-    notices: list[Notice]
-    pasted: list[str]
-
-
-@dataclass(slots=True)
-class _Read:
-    """What is in a request and around it.
-
-    Args:
-        top, own: Settings of all evaluations of a file, and of each.
-        typed: What was typed, `sets` of it apart.
-        faults: What is wrong with what was typed, and then with the file: `unread`.
-        pasted: Sentences on what came along with pasted text.
-    """
-
-    top: Settings
-    own: list[Settings]
-    typed: Settings
-    sets: Sets
-    notices: list[Notice]
-    faults: list[Fault]
-    unread: list[Fault]
-    around: Surroundings
-    defaults: Defaults
-    pasted: list[str] = field(default_factory=list)
-
-
-def _read(request: Request, typed: TypedValues) -> _Read:
-    top, own, unread = _settings_of(request)
-    once = functools.cache
-    return _Read(
-        top=top,
-        own=own,
-        typed=typed_settings(typed.values, request.flags),
-        sets=typed.sets,
-        notices=typed.notices,
-        faults=typed.faults,
-        unread=unread,
-        around=Surroundings(once(read_registry), once(registry_path), once(find_servers)),
-        defaults=once(environment_defaults),
-        pasted=list(typed.pasted),
-    )
-
-
-def _expanded(request: Request, read: _Read, before: RunPlan | None) -> Expansion:
+def _expanded(request: Request, read: ReadRequest, before: RunPlan | None) -> Expansion:
     faults, notices = [*read.faults, *read.unread], list(read.notices)
     if not request.env_id and before is None:
         hint = "Name one, or the run to resume: --resume PATH"
@@ -234,36 +164,6 @@ def _expanded(request: Request, read: _Read, before: RunPlan | None) -> Expansio
         _name_differences(evaluations)
     notices += _without_effect(evaluations)
     return Expansion(evaluations, notices, list(dict.fromkeys(faults)), top, read.typed)
-
-
-def _acting(request: Request) -> tuple[dict[str, Any], list[Notice]]:
-    """What of the command line acts; beside a file not what describes an evaluation."""
-    typed = {name: text for name, text in request.raw.items() if text is not None}
-    if not request.of_file:
-        return typed, []
-    ignored = {
-        name: BY_NAME[name]
-        for name in typed
-        if name in BY_NAME and BY_NAME[name].describes == "evaluation"
-    }
-    if not ignored:
-        return typed, []
-    flags = ", ".join(option.shown for option in ignored.values())
-    first = next(iter(ignored))
-    notice = (
-        f"Beside {request.env_id} these flags are ignored: {flags}. Write them into the file, or "
-        f"replace its settings with --set {first}=..."
-    )
-    return {name: text for name, text in typed.items() if name not in ignored}, [warning(notice)]
-
-
-def _settings_of(request: Request) -> tuple[Settings, list[Settings], list[Fault]]:
-    """Settings of all evaluations, those of each, and what is wrong with the file."""
-    if request.of_file:
-        file, faults = read_eval_file(Path(str(request.env_id)), request.text)
-        return file.top, file.own, faults
-    named = {"env_id": Setting(request.env_id, "ENVIRONMENT")} if request.env_id else {}
-    return {}, [named], []
 
 
 def _typed_for(own: Settings, typed: Settings) -> Settings:

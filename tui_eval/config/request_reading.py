@@ -1,0 +1,129 @@
+"""Reads a request: the command line, the file of evaluations, and what is looked at beside them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from tui_eval.config.endpoint_resolution import Surroundings
+from tui_eval.config.endpoints import read_registry, registry_path
+from tui_eval.config.environment_defaults import environment_defaults
+from tui_eval.config.eval_file import read_eval_file
+from tui_eval.config.local_servers import find_servers
+from tui_eval.config.options import BY_NAME
+from tui_eval.config.plan import Request
+from tui_eval.config.settings import (
+    Setting,
+    Settings,
+    typed_settings,
+)
+from tui_eval.config.values import parse_values
+from tui_eval.errors import Fault, Notice, warning
+from tui_eval.pasted import collected
+
+Sets: TypeAlias = Sequence[tuple[list[str], str]]
+"""What `--set` says: a dotted key in parts, and text."""
+
+Defaults: TypeAlias = Callable[[str, Path], tuple[Settings, list[Fault]]]
+"""Reads the defaults of an environment, given its name and the folder of local ones."""
+
+
+class TypedValues(NamedTuple):
+    """What of the command line acts.
+
+    Args:
+        values: Of the options that are right, by name.
+        sets: What `--set` says.
+        faults: What is wrong with the others.
+        notices: Sentences on flags that are ignored.
+        pasted: Sentences on what came along with pasted text.
+    """
+
+    values: dict[str, Any]
+    sets: Sets
+    faults: list[Fault]
+    notices: list[Notice]
+    pasted: list[str]
+
+
+@dataclass(slots=True)
+class ReadRequest:
+    """What is in a request and around it; see `expansion.Expander`.
+
+    Args:
+        top, own: Settings of all evaluations of a file, and of each.
+        typed: What was typed, `sets` of it apart.
+        faults: What is wrong with what was typed, and then with the file: `unread`.
+        pasted: Sentences on what came along with pasted text.
+    """
+
+    top: Settings
+    own: list[Settings]
+    typed: Settings
+    sets: Sets
+    notices: list[Notice]
+    faults: list[Fault]
+    unread: list[Fault]
+    around: Surroundings
+    defaults: Defaults
+    pasted: list[str] = field(default_factory=list)
+
+
+def parse_typed(request: Request) -> TypedValues:
+    """Parses the values of a command line, as far as they act beside its file."""
+    with collected() as pasted:
+        raw, notices = _acting(request)
+        values, faults = parse_values(raw)
+    sets = values.pop("sets", [])
+    return TypedValues(values, sets, faults, notices, pasted)
+
+
+def read_request(request: Request, typed: TypedValues) -> ReadRequest:
+    """Reads the file of evaluations, if there is one, once the command line is parsed."""
+    top, own, unread = _settings_of(request)
+    once = functools.cache
+    return ReadRequest(
+        top=top,
+        own=own,
+        typed=typed_settings(typed.values, request.flags),
+        sets=typed.sets,
+        notices=typed.notices,
+        faults=typed.faults,
+        unread=unread,
+        around=Surroundings(once(read_registry), once(registry_path), once(find_servers)),
+        defaults=once(environment_defaults),
+        pasted=list(typed.pasted),
+    )
+
+
+def _acting(request: Request) -> tuple[dict[str, Any], list[Notice]]:
+    """What of the command line acts; beside a file not what describes an evaluation."""
+    typed = {name: text for name, text in request.raw.items() if text is not None}
+    if not request.of_file:
+        return typed, []
+    ignored = {
+        name: BY_NAME[name]
+        for name in typed
+        if name in BY_NAME and BY_NAME[name].describes == "evaluation"
+    }
+    if not ignored:
+        return typed, []
+    flags = ", ".join(option.shown for option in ignored.values())
+    first = next(iter(ignored))
+    notice = (
+        f"Beside {request.env_id} these flags are ignored: {flags}. Write them into the file, or "
+        f"replace its settings with --set {first}=..."
+    )
+    return {name: text for name, text in typed.items() if name not in ignored}, [warning(notice)]
+
+
+def _settings_of(request: Request) -> tuple[Settings, list[Settings], list[Fault]]:
+    """Settings of all evaluations, those of each, and what is wrong with the file."""
+    if request.of_file:
+        file, faults = read_eval_file(Path(str(request.env_id)), request.text)
+        return file.top, file.own, faults
+    named = {"env_id": Setting(request.env_id, "ENVIRONMENT")} if request.env_id else {}
+    return {}, [named], []
