@@ -167,7 +167,7 @@ class TuiEvalApp(BaseApp[Leave]):
         if not self.is_running:
             return  # it was due already when the screens were closed
         deadline = time.perf_counter() + BUDGET_S
-        if not (self._root.fold(deadline, self._told) and self.live_screen.fold(deadline)):
+        if not (self._root.fold(deadline, self._take_root) and self.live_screen.fold(deadline)):
             self._fold_more_soon()
         is_nothing = self.state.run is None and self.suite is None
         if self.state.refused or (self.state.end is not None and is_nothing):
@@ -191,7 +191,7 @@ class TuiEvalApp(BaseApp[Leave]):
         self._refusal = (asked, noun, faults)
         self._replace(feed(), self.live_screen.first_row)
 
-    def _told(self, event: Event) -> None:
+    def _take_root(self, event: Event) -> None:
         """Takes in one event of the root."""
         self._events_taken += 1
         if type(event).__name__ in ("RunStarted", "SuiteStarted") and in_browser():
@@ -280,11 +280,16 @@ class TuiEvalApp(BaseApp[Leave]):
 
     def on_run_screen_run_again(self, message: RunScreen.RunAgain) -> None:
         """Has an engine go on with the run; its screen stands in place of this one."""
-        path, told = message.request["raw"]["resume"], self.suite.events if self.suite else []
+        path, suite_events = (
+            message.request["raw"]["resume"],
+            self.suite.events if self.suite else [],
+        )
         self._shown_before = (
             message,
             self.live_screen.noun,
-            (lambda: RecordedFeed(told)) if told else (lambda: self._open_feed(path, "")),
+            (lambda: RecordedFeed(suite_events))
+            if suite_events
+            else (lambda: self._open_feed(path, "")),
         )
         self._replace(self._start_feed(message.request), message.row)
 

@@ -86,9 +86,9 @@ def _conversation(trace: Mapping[str, Any], data: Mapping[str, Any]) -> tuple[li
         at = nodes[at].get("parent")
     path.reverse()
     messages = [mapping(node.get("message")) for node in path]
-    tells = any("sampled" in node for node in path)
+    is_marked = any("sampled" in node for node in path)
     is_answer = [
-        bool(node.get("sampled")) if tells else message.get("role") == "assistant"
+        bool(node.get("sampled")) if is_marked else message.get("role") == "assistant"
         for node, message in zip(path, messages, strict=True)
     ]
     first = is_answer.index(True) if True in is_answer else len(messages)

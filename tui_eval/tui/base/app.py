@@ -138,7 +138,7 @@ class BaseApp(InTurnApp[Result]):
     def on_load(self) -> None:
         """From before the terminal is taken, signals that end programs end the app."""
         if self._signals is not None:
-            self._signals.hear()
+            self._signals.handle()
 
     def leave_at_once(self) -> None:
         """Ends the app without a question: a signal came."""
@@ -151,7 +151,7 @@ class BaseApp(InTurnApp[Result]):
     def on_mount(self) -> None:
         """The whole screen is drawn after a suspension."""
         if self._signals is not None:
-            self._signals.hear()  # the driver of browsers has taken some of them
+            self._signals.handle()  # the driver of browsers has taken some of them
         self.app_resume_signal.subscribe(self, lambda _: self.redraw())
 
     def on_ready(self) -> None:

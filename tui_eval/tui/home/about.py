@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tui_eval.runs.discovery import FoundRun
 
 MOST = 400
-ASKED_MOST = 60
+REQUEST_MOST = 60
 """Cells for what was asked for: it stands before the path."""
 PATH_LEAST = 16
 APART = "  ·  "
@@ -33,15 +33,15 @@ class About(LineView, can_focus=False):
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
-        self._tell: Callable[[int], tuple[Line, Line]] = lambda width: (EMPTY, EMPTY)
+        self._lines_for: Callable[[int], tuple[Line, Line]] = lambda width: (EMPTY, EMPTY)
 
-    def show(self, tell: Callable[[int], tuple[Line, Line]]) -> None:
+    def show(self, lines_for: Callable[[int], tuple[Line, Line]]) -> None:
         """Shows this.
 
         Args:
-            tell: What is told in so many cells.
+            lines_for: Its lines in so many cells.
         """
-        self._tell = tell
+        self._lines_for = lines_for
         self.update()
 
     def count(self) -> int:
@@ -50,7 +50,7 @@ class About(LineView, can_focus=False):
 
     def line(self, index: int) -> Line:
         """A line."""
-        return self._tell(self.line_width)[index]
+        return self._lines_for(self.line_width)[index]
 
     def clicked_at(self, x: int, index: int) -> None:
         """Does what the key under the mouse does."""
@@ -68,7 +68,7 @@ def _facts_of_run(one: FoundRun, width: int) -> Line:
         )
         facts.append((f"{one.n:,} with a reward{interval}", ""))
     if one.stopped_early:
-        facts.append((f"stopped early: {one_line(one.stopped_early, ASKED_MOST)}", ""))
+        facts.append((f"stopped early: {one_line(one.stopped_early, REQUEST_MOST)}", ""))
     if one.errored:
         if (zeros := one.reward_with_errors) is not None:
             facts.append((f"{reward_text(zeros)} with errors as 0", ""))
@@ -77,9 +77,9 @@ def _facts_of_run(one: FoundRun, width: int) -> Line:
     if one.failed_tools:
         facts.append((f"{TOOL_FAILED} {one.failed_tools:,} with failed tools", "warn"))
     if one.interval_name:
-        facts.append((one_line(one.interval_name, ASKED_MOST), "muted"))
+        facts.append((one_line(one.interval_name, REQUEST_MOST), "muted"))
     if asked := request_text(one):
-        facts.append((one_line(asked, ASKED_MOST), ""))
+        facts.append((one_line(asked, REQUEST_MOST), ""))
     while len(facts) > 1 and line_width(facts) + len(APART) * len(facts) + PATH_LEAST > width:
         facts.pop()
     room = width - line_width(facts) - len(APART) * len(facts)

@@ -124,9 +124,9 @@ def _end_status(state: RunState, took: str) -> Span:
     if has_many_errors(state.errored, state.finished):
         far = "finished" if word == "finished" else "stopped"
         all_of = state.errored == state.finished
-        told = f"{far}, {state.errored:,} of {state.finished:,} errored"
+        text = f"{far}, {state.errored:,} of {state.finished:,} errored"
         if word in ("finished", STOPPED_EARLY, "interrupted"):
-            return (f"✗ {told}", "bad") if all_of else (f"! {told}", "warn")
+            return (f"✗ {text}", "bad") if all_of else (f"! {text}", "warn")
     if word == "finished":
         return (f"✓ finished in {took}" if took else "✓ finished", "good")
     if word == STOPPED_EARLY:
@@ -293,12 +293,12 @@ def _states(state: RunState, words: int, is_tight: bool) -> list[Line]:
             "warn",
         ),
     )
-    told: list[Line] = []
+    parts: list[Line] = []
     for count, glyph, word, ink in glyphs:
         if count:
             spoken = (f"{glyph} ", f" {word}".rstrip()) if words > 1 and word else (glyph, "")
-            told.append(((spoken[0], ink), (f"{count:,}", ""), (spoken[1], "muted")))
-    return told
+            parts.append(((spoken[0], ink), (f"{count:,}", ""), (spoken[1], "muted")))
+    return parts
 
 
 def _concurrency(state: RunState, words: int, terse: bool) -> Line:

@@ -79,7 +79,7 @@ class SuiteScreen(RunScreen):
         self.evaluations = EvaluationList(suite, id="evaluations")
         self.blank = Blank(suite, id="blank")
         self.first_focus = self.evaluations
-        self._told = 0
+        self._events_taken = 0
         self._place = 0
         self._drawn_suite: tuple[object, ...] = ()
         self._rests_at = 0.0
@@ -98,7 +98,7 @@ class SuiteScreen(RunScreen):
         """Takes in one event of the root."""
         super().take(event)
         self.suite.apply(event)
-        self._told += 1
+        self._events_taken += 1
         if type(event).__name__ == "SuiteStarted":
             self.evaluations.styles.max_height = self.evaluations.count() + 2
         elif type(event).__name__ == "Noticed":
@@ -130,7 +130,7 @@ class SuiteScreen(RunScreen):
         self.top.held = sum(state.by_stage[HELD] for state in shut)
         self.top.in_flight = sum(state.in_flight for state in shut)
         self.blank.place, self.blank.fault = self.evaluations.place, fault
-        how = (self._told, self.follows, self.root.live, self.steering.requested_pause)
+        how = (self._events_taken, self.follows, self.root.live, self.steering.requested_pause)
         gate = (self.top.held, self.top.in_flight)
         clock = int(now) if self.status.at_work else -int(now / NO_CLOCK_S)
         drawn = (how, gate, self.blank.place, fault, clock)

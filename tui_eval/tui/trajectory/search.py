@@ -135,14 +135,14 @@ class Search:
             return tuple(spans)
         if self.wanted is None:
             return EMPTY
-        end, ink = self._standing()
+        end, ink = self._counted()
         room = max(width - len(end) - 4, 4)
         typed = cut(self.wanted.typed, room)
         hints = search_keys("trajectory", bool(self.matches)) if focused else ()
         keys = next((f"   {keys}" for keys in hints if cell_len(typed + keys) + 3 <= room), "")
         return (("/", "key"), (typed, ""), (f"  {end}", ink), (keys, "faint"))
 
-    def _standing(self) -> tuple[str, str]:
+    def _counted(self) -> tuple[str, str]:
         if self.trouble:
             return f"✗ {self.trouble}", "bad"
         if self.is_busy:

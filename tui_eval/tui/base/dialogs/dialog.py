@@ -16,7 +16,7 @@ from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen
 from textual.widget import Widget
 
-from tui_eval.tui.base.keys.clicked_keys import TOLD, key_in_hints
+from tui_eval.tui.base.keys.clicked_keys import NAMED_KEYS, key_in_hints
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.look.ink import EMPTY
 
@@ -61,11 +61,11 @@ def _hints_at(widget: Widget, x: int, y: int) -> tuple[str, int]:
     """What is told of keys in this line of the screen on a box, and the cell of it."""
     if y == widget.region.y:
         title, dot, hint = str(widget.border_title or "").rpartition(" · ")
-        named = hint if hint.partition(" ")[0] in TOLD else ""
+        named = hint if hint.partition(" ")[0] in NAMED_KEYS else ""
         return named, x - widget.region.x - FRAME - cell_len(title + dot)
     if y == widget.region.bottom - 1:
-        told = str(widget.border_subtitle or "")
-        return told, x - (widget.region.right - FRAME - cell_len(told))
+        hints = str(widget.border_subtitle or "")
+        return hints, x - (widget.region.right - FRAME - cell_len(hints))
     if isinstance(widget, LineView):
         index = y - widget.content_region.y - widget.heads + widget.scroll_offset.y
         line = widget.line(index) if 0 <= index < widget.count() else EMPTY

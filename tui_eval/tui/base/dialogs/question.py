@@ -42,13 +42,13 @@ class Choices(LineView):
         self._put(asked)
 
     def _put(self, asked: Prompt) -> None:
-        self._asked = asked
+        self._shown_prompt = asked
         self._text, self.choices = asked.text, asked.choices
         self.border_title = Content(printable(asked.title))
 
     def show(self, asked: Prompt) -> None:
         """Shows what is asked now; the cursor stays on its answer, else goes to the last one."""
-        if asked == self._asked:
+        if asked == self._shown_prompt:
             return
         key = self.choices[self.cursor].key
         self._put(asked)

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from tui_eval.tui.base.keys.key_names import key_of
 from tui_eval.tui.base.look.ink import Line
 
-TOLD = {"enter": "enter", "esc": "escape", "space": "space", "tab": "tab"}
+NAMED_KEYS = {"enter": "enter", "esc": "escape", "space": "space", "tab": "tab"}
 """Keys of a box as its hints call them; characters are called what they are."""
 SAID = ("", "faint")
 """The inks of what a key does."""
@@ -21,10 +21,10 @@ def key_in_hints(hints: str, x: int) -> str:
     for hint in hints.split(" · "):
         if start <= x < start + cell_len(hint):
             words = [word.strip(":,") for word in hint.split(" ")]
-            keys = [*takewhile(lambda name: name in TOLD or len(name) == 1, words)]
+            keys = [*takewhile(lambda name: name in NAMED_KEYS or len(name) == 1, words)]
             at = hint[: x - start].count(" ")
             name = keys[at if at < len(keys) else 0] if keys else ""
-            return TOLD.get(name, name if name.isascii() else "")
+            return NAMED_KEYS.get(name, name if name.isascii() else "")
         start += cell_len(hint) + 3
     return ""
 

@@ -56,16 +56,16 @@ def listed_commands(
         others: What is said of commands, by their ids, in place of what the tables say; they are
             left out where that is nothing.
     """
-    told: dict[str, list[Command]] = {name: [] for name in (HERE, *groups)}
+    listed: dict[str, list[Command]] = {name: [] for name in (HERE, *groups)}
     for command in COMMANDS:
         if command.group == ABOVE or not others.get(command.id, command.help):
             continue
         works = command.scope in scopes if scopes else command.scope not in APART
         if command.scope == here or (works and command.group == LISTS.get(here)):
-            told[HERE].append(command)
+            listed[HERE].append(command)
         elif works and command.group in groups:
-            told[command.group].append(command)
-    return [(name, commands) for name, commands in told.items() if commands]
+            listed[command.group].append(command)
+    return [(name, commands) for name, commands in listed.items() if commands]
 
 
 def key_lines(
@@ -77,10 +77,10 @@ def key_lines(
 ) -> Iterator[Line]:
     """The lines of `listed_commands`, keys that do the same on one; a blank one between groups."""
     others = {**UNFOLLOWED, **others} if scopes else others
-    told = listed_commands(groups, scopes, here, others)
-    shown = {command.id: keymap.shown(command) for _, commands in told for command in commands}
+    listed = listed_commands(groups, scopes, here, others)
+    shown = {command.id: keymap.shown(command) for _, commands in listed for command in commands}
     width = max(KEYS, *(cell_len(keys) + 2 for keys in shown.values()))
-    for name, commands in told:
+    for name, commands in listed:
         yield ((name, "role"),)
         keys: dict[str, list[str]] = {}
         for command in commands:
@@ -89,7 +89,7 @@ def key_lines(
             keys.setdefault(text, []).append(shown[command.id])
         for text, those in keys.items():
             yield (f"  {left(' '.join(those), width)}", "key"), (text, "")
-        if name != told[-1][0]:
+        if name != listed[-1][0]:
             yield EMPTY
 
 

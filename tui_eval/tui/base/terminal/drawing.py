@@ -50,8 +50,8 @@ class ChangedRowsCompositor(Compositor):
         seen: Places = {}
         for widget, (region, clip) in every.items():
             shown = region.intersection(clip)
-            if touched := [one for one in changed if shown.overlaps(one)]:
-                _, y, _, height = Region.from_union(touched)
+            if overlapping := [one for one in changed if shown.overlaps(one)]:
+                _, y, _, height = Region.from_union(overlapping)
                 rows = Region(0, y, self.size.width, height)
                 seen[widget] = region, clip.intersection(rows)
                 changed = [one for one in changed if not shown.contains_region(one)]

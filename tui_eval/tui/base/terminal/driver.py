@@ -47,7 +47,7 @@ GIVEN_BACK = "".join(
 CUT_SHORT = "\x1b[?2026l\x1b[0m"
 """What ends a frame of which only a part was written."""
 _KEYS = KITTY_DISAMBIGUATE_ESCAPE_CODES | KITTY_REPORT_ALL_KEYS | KITTY_REPORT_ASSOCIATED_TEXT
-ASKED_FOR = "".join(
+TAKEN_MODES = "".join(
     (
         *("\x1b[?1049h", "\x1b[?25l", "\x1b[?1004h"),  # screen, cursor, focus
         *("\x1b[?2004h", "\x1b[?7l"),  # bracketed paste, line wrap
@@ -77,7 +77,7 @@ class TerminalDriver(LinuxDriver):
     a terminal answers is nothing that was typed; and a crash leaves the terminal whole.
     """
 
-    _was_asked = False
+    _was_queried = False
     """Whether the terminal of this process was asked for its ground."""
 
     def __init__(self, app: App[Any], **options: Any) -> None:
@@ -123,9 +123,9 @@ class TerminalDriver(LinuxDriver):
 
     def _ask_for_ground(self) -> list[Any] | None:
         """Asks once in a process; returns the terminal's settings where they are ours now."""
-        if TerminalDriver._was_asked or not self._drawn_on.isatty():
+        if TerminalDriver._was_queried or not self._drawn_on.isatty():
             return None
-        TerminalDriver._was_asked = True
+        TerminalDriver._was_queried = True
         try:
             self.attrs_before = termios.tcgetattr(self.fileno)
             modes = termios.tcgetattr(self.fileno)
@@ -265,7 +265,7 @@ class TerminalDriver(LinuxDriver):
         if self._modes is not None:
             with contextlib.suppress(termios.error):
                 termios.tcsetattr(self.fileno, termios.TCSANOW, self._modes)
-        self.write(CUT_SHORT + ASKED_FOR + "".join(self._mouse_modes) + RESIZE_REPORTS)
+        self.write(CUT_SHORT + TAKEN_MODES + "".join(self._mouse_modes) + RESIZE_REPORTS)
         self._shown_app.post_message(self.SignalResume())
 
     def _flows(self) -> None:

@@ -24,7 +24,7 @@ class EndingSignals:
         self._end = end
         self._before: dict[int, Any] = {}
 
-    def hear(self) -> None:
+    def handle(self) -> None:
         """From now on; asked again it takes back what others took meanwhile."""
         loop = asyncio.get_running_loop()
         for number in ENDING:

@@ -18,7 +18,7 @@ MOST_PATIENCE_S = 8.0
 """The same where answers come late one after the other: what is written waits in some buffer."""
 MOST_LATE = 9
 """After so many late answers, about a minute, none is believed to come any more."""
-ASKED_IN_VAIN = 5
+UNANSWERED_MOST = 5
 """After so many questions without an answer the terminal is not asked any more."""
 ROW, MARKS = 1, 20
 """The line, from 0, and the columns where the cursor is when the terminal is asked for it."""
@@ -34,7 +34,7 @@ FAST = 1_000_000
 """Bytes a second of a line that needs no reckoning."""
 
 
-class _Asked(NamedTuple):
+class _Query(NamedTuple):
     mark: int
     size: int
     at: float
@@ -55,9 +55,9 @@ class Line:
         self._loop = loop
         self._changed = threading.Condition()
         self._writing = 0
-        self._asked: _Asked | None = None
+        self._query: _Query | None = None
         self._answers = self._has_answered = self._lags = False
-        self._asked_in_vain = self._late = 0
+        self._unanswered = self._late = 0
         self._mark = 0
         self._took_s = 0.0
         self._rate = float("inf")
@@ -78,12 +78,12 @@ class Line:
         """
         with self._changed:
             size = len(frame.encode("utf-8", "replace"))
-            if self._asked is not None:
-                self._asked = self._asked._replace(size=self._asked.size + size)
-            elif self._answers or self._asked_in_vain < ASKED_IN_VAIN:
-                self._asked_in_vain += 1
+            if self._query is not None:
+                self._query = self._query._replace(size=self._query.size + size)
+            elif self._answers or self._unanswered < UNANSWERED_MOST:
+                self._unanswered += 1
                 self._mark = self._mark % min(MARKS, columns) + 1
-                self._asked = _Asked(self._mark, size, time.monotonic())
+                self._query = _Query(self._mark, size, time.monotonic())
                 return f"\x1b[{ROW + 1};{self._mark}H\x1b[6n"
         return ""
 
@@ -113,16 +113,16 @@ class Line:
         with self._changed:
             if y != ROW:
                 return False
-            if self._asked is None or x + 1 != self._asked.mark:
+            if self._query is None or x + 1 != self._query.mark:
                 was_late = self._late > 0
                 self._late -= was_late
                 if was_late:  # the line is back
-                    self._answers, self._asked_in_vain = True, 0
+                    self._answers, self._unanswered = True, 0
                 self._changed.notify_all()
                 return was_late
-            self._took_s = time.monotonic() - self._asked.at
-            self._asked, self._answers, self._has_answered = None, True, True
-            self._lags, self._asked_in_vain = False, 0
+            self._took_s = time.monotonic() - self._query.at
+            self._query, self._answers, self._has_answered = None, True, True
+            self._lags, self._unanswered = False, 0
             self._changed.notify_all()
         self._call_soon()
         return True
@@ -131,9 +131,9 @@ class Line:
         """Waits until the terminal has answered all questions, if it answers any."""
         with self._changed:
             if self._has_answered:
-                is_over = self._changed.wait_for(lambda: not (self._late or self._asked), seconds)
+                is_over = self._changed.wait_for(lambda: not (self._late or self._query), seconds)
                 self._lags |= not is_over
-            self._asked, self._late = None, 0
+            self._query, self._late = None, 0
 
     @property
     def writes_waiting(self) -> int:
@@ -187,12 +187,12 @@ class Line:
             return PATIENCE_S
         now = time.monotonic()
         if self._answers:
-            if self._asked is None or self._asked.size <= ON_ITS_WAY:
+            if self._query is None or self._query.size <= ON_ITS_WAY:
                 return 0.0
-            if (left := self._asked.at + self._patience - now) > 0:
+            if (left := self._query.at + self._patience - now) > 0:
                 return left
-        if self._asked is not None and now - self._asked.at > self._patience:
-            self._asked = None
+        if self._query is not None and now - self._query.at > self._patience:
+            self._query = None
             self._late += 1
             self._answers = self._has_answered and self._late < MOST_LATE
             if self._answers:

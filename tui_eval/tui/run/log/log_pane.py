@@ -191,6 +191,6 @@ class LogPane(LogView):
             place = f"{at + 1:,}" if at < len(found) and found[at] == here else "–"
             parts.append(f"“{self.needle}” entry {place} of {len(found):,}")
             room = self.size.width - len(" · ".join(parts)) - BESIDE
-            told = search_keys("log", bool(found)) if self.has_focus else ()
-            parts += [keys for keys in told if len(keys) <= room][:1]
+            words = search_keys("log", bool(found)) if self.has_focus else ()
+            parts += [keys for keys in words if len(keys) <= room][:1]
         return Content(" · ".join(parts) + " ")

@@ -56,7 +56,7 @@ class LogView(LineView):
         self.pill = ""
         self._reading = self._wants_older = False
         self._seen = -1
-        self._told = ("", False)
+        self._words = ("", False)
 
     def on_mount(self) -> None:
         """Looks for what was added a few times a second, while the pane can be seen."""
@@ -151,8 +151,8 @@ class LogView(LineView):
         elif moved and top is not None and self._records:
             start, end = self.lines.span(self.lines.at_offset(top[0]))
             self.jump(min(start + top[1], end - 1))
-        if self.has_focus and (told := (self.fold_word, bool(self.window.records))) != self._told:
-            self._told = told
+        if self.has_focus and (words := (self.fold_word, bool(self.window.records))) != self._words:
+            self._words = words
             self.post_message(self.Retitled())
 
     def _top(self) -> tuple[int, int] | None:

@@ -100,15 +100,15 @@ def _why_it_ended(state: RunState, width: int) -> Iterator[Line]:
 
 
 def _scored(state: RunState, reward: Mean) -> str:
-    told = [f"{reward.n:,} scored"]
+    parts = [f"{reward.n:,} scored"]
     if state.errored:
-        told.append(f"{state.errored:,} errored")
+        parts.append(f"{state.errored:,} errored")
     if no_number := len(state.facts.no_number):
-        told.append(f"{no_number:,} no number")
+        parts.append(f"{no_number:,} no number")
     expected = state.expected if state.end is not None else state.finished
     if (missing := expected - reward.n - state.errored - no_number) > 0:
-        told.append(f"{missing:,} missing")
-    return " · ".join(told)
+        parts.append(f"{missing:,} missing")
+    return " · ".join(parts)
 
 
 def _reward(state: RunState, width: int) -> Iterator[Line | NumberLine]:
@@ -139,8 +139,8 @@ def _reward(state: RunState, width: int) -> Iterator[Line | NumberLine]:
             (f"version {one.number} of the code ", "muted"),
             (reward_text(one.mean), "strong"),
         )
-        told = f"{one.used:,} of {one.finished:,} scored"
-        line = spread(mean, ((told, "muted"),), width)
+        text = f"{one.used:,} of {one.finished:,} scored"
+        line = spread(mean, ((text, "muted"),), width)
         yield NumberLine(line, ("where", f"code:{one.number}"))
 
 
@@ -223,14 +223,14 @@ def _quantiles(state: RunState, width: int) -> Iterator[Line]:
         (out, state.usage.rollout_out.result(), count_text),
         ("a model call", state.model_call_s.result(), _seconds_text),
     )
-    told = [one for one in every if one[1].p99]
-    if not told:
+    parts = [one for one in every if one[1].p99]
+    if not parts:
         return
     yield EMPTY
     yield ((left("percentile", 14) + "    p50     p90     p99", "faint"),)
-    if told[0][0].startswith(" "):
+    if parts[0][0].startswith(" "):
         yield (("a rollout", "muted"),)
-    for name, one, text in told:
+    for name, one, text in parts:
         yield (
             (left(name, 14), "muted"),
             (right(text(one.p50 or 0.0), 7), "strong"),

@@ -21,10 +21,10 @@ def pass_rates(state: RunState, width: int) -> Iterator[Line]:
         return
     spans: list[Span] = []
     for rate in rates:
-        told = _rate(f"pass@{rate.k}", rate.any_passes)
-        if line_width(spans) + line_width(told) > width + 2:
+        words = _rate(f"pass@{rate.k}", rate.any_passes)
+        if line_width(spans) + line_width(words) > width + 2:
             break
-        spans += told
+        spans += words
     last = rates[-1]
     all_pass = _rate(f"pass^{last.k}", last.all_pass)
     passes = f"passes from {state.threshold:g}"

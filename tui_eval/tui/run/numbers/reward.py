@@ -139,9 +139,9 @@ def _group(rollout: Rollout, group: ExampleFigures, width: int) -> Iterator[Line
     if group.all_equal and is_equal(rollout.advantage or 0.0, 0.0):
         yield (("advantage  ", "muted"), ("= none: all rewards are equal", "warn"))
         return
-    told = rollout.advantage
-    advantage = rollout.reward - group.mean if told is None else told
-    so_far = "" if group.is_complete or told is not None else " so far"
+    saved = rollout.advantage
+    advantage = rollout.reward - group.mean if saved is None else saved
+    so_far = "" if group.is_complete or saved is not None else " so far"
     yield (
         ("advantage  ", "muted"),
         (signed_text(advantage), "strong"),
@@ -156,10 +156,10 @@ def _came_to(group: ExampleFigures, width: int) -> Line:
         counted = f"{group.n:,} of {group.each:,} so far"
     elif group.errored:
         counted = f"{group.n:,} of {plural(group.each, 'rollout')}"
-    told = f"{counted} · mean {reward_text(group.mean)}{spread}"
-    if len(told) > width - GROUP:
-        told = told.replace(" rollouts", "", 1)
-    return ((left("group", GROUP), "muted"), (told, "muted"))
+    words = f"{counted} · mean {reward_text(group.mean)}{spread}"
+    if len(words) > width - GROUP:
+        words = words.replace(" rollouts", "", 1)
+    return ((left("group", GROUP), "muted"), (words, "muted"))
 
 
 def _metrics(

@@ -55,6 +55,6 @@ class RewardPanel(LineView):
         made_of = (rollout and rollout.finished, self.group, self.note, self.empty, self.line_width)
         if rollout is not self._made_for or made_of != self._made_of:
             self._made_for, self._made_of = rollout, made_of
-            told = breakdown(rollout, self.group, self.line_width)
-            self._lines = [*noted(self.note, self.line_width), *told] or [*self.empty]
+            words = breakdown(rollout, self.group, self.line_width)
+            self._lines = [*noted(self.note, self.line_width), *words] or [*self.empty]
         super().update()

@@ -91,7 +91,7 @@ class FilterEntry:
         at = self.typed.caret - len(shown[0][0]) if self.is_open else 0
         found = [spread((("/ ", "key"), *self._marked(shown, at)), end, width, least=0)]
         hint: list[Line] = [((_hint(width), "faint"),)] if self.is_open else []
-        return [*found, *(self._told(width) or hint)]
+        return [*found, *(self._progress_line(width) or hint)]
 
     def _marked(self, spans: Line, at: int) -> list[Span]:
         """The text with its faults marked, from the column of each to the next space.
@@ -114,12 +114,14 @@ class FilterEntry:
             end += 1
         return range(column, end)
 
-    def _told(self, width: int) -> list[Line]:
+    def _progress_line(self, width: int) -> list[Line]:
         listing, search = self.listing, self.listing.search
-        told = search.progress if search is not None else None
+        progress = search.progress if search is not None else None
         stopped: list[Line] = []
-        if search is not None and told is not None and search.is_given_up:
-            stopped = [((f"‖ stopped after {_so_far(told)} trajectories{_unread(told)}", "warn"),)]
+        if search is not None and progress is not None and search.is_given_up:
+            stopped = [
+                ((f"‖ stopped after {_so_far(progress)} trajectories{_unread(progress)}", "warn"),)
+            ]
         if listing.faults:
             column, text = listing.faults[0]
             return [*_fault(f"character {column + 1}: {text}", width), *stopped]
@@ -129,21 +131,21 @@ class FilterEntry:
             return [(("… trajectories will be searched", "muted"),)]
         if search.fault:
             return _fault(f"trajectories cannot be searched any more: {search.fault}", width)
-        if told is None:
+        if progress is None:
             return [(("… searching trajectories", "busy"),)] if listing.is_searching else []
         if listing.is_searching:
-            text = f"… searched {_so_far(told)} · {told.found:,} found"
+            text = f"… searched {_so_far(progress)} · {progress.found:,} found"
             return [spread(((text, "busy"),), (("  esc", "key"), (" cancels", "faint")), width)]
-        unread = _unread(told)
+        unread = _unread(progress)
         return stopped or ([((f"! {unread[3:]}", "warn"),)] if unread else [])
 
 
-def _so_far(told: SearchProgress) -> str:
-    return f"{told.searched:,} of {told.total:,}"
+def _so_far(progress: SearchProgress) -> str:
+    return f"{progress.searched:,} of {progress.total:,}"
 
 
-def _unread(told: SearchProgress) -> str:
-    return f" · {told.unread:,} not readable" if told.unread else ""
+def _unread(progress: SearchProgress) -> str:
+    return f" · {progress.unread:,} not readable" if progress.unread else ""
 
 
 def _fault(text: str, width: int) -> list[Line]:

@@ -85,7 +85,7 @@ class RolloutLines:
         facts = state.facts
         texts = (facts.stop, facts.tools, facts.questions, facts.answers)
         tools = (len(facts.tools.texts), len(facts.failed_tools.texts))
-        told = (len(facts.metrics), *tools, *(one.has_any for one in texts))
+        words = (len(facts.metrics), *tools, *(one.has_any for one in texts))
         made_of = (
             width,
             self._id_width,
@@ -93,7 +93,7 @@ class RolloutLines:
             grouped,
             self.chosen,
             state.per_example,
-            told,
+            words,
         )
         if made_of == self._fitted:
             return

@@ -49,7 +49,7 @@ class Listing:
         self.search = None
         self.notes = {}
         self._metrics: frozenset[str] = frozenset()
-        self._asked = 0
+        self._request = 0
         self._made: tuple[int, ...] = (0,)
         self._hurry = asyncio.Event()
         self._rest_s = REST_LEAST_S
@@ -101,7 +101,7 @@ class Listing:
 
     def change(self) -> None:
         """The rows are to be found anew, now."""
-        self._asked += 1
+        self._request += 1
         self._hurry.set()
 
     # -- lines
@@ -136,7 +136,7 @@ class Listing:
 
     @property
     def _version(self) -> tuple[int, ...]:
-        return (self._asked,) if self._is_plain else (self._asked, self.state.changed)
+        return (self._request,) if self._is_plain else (self._request, self.state.changed)
 
     @property
     def is_behind(self) -> bool:
@@ -146,7 +146,7 @@ class Listing:
     @property
     def is_answered(self) -> bool:
         """Whether the rows are those of what was asked for last, if not of this moment."""
-        return self._made[0] == self._asked
+        return self._made[0] == self._request
 
     def catch_up(self) -> bool:
         """Finds the rows anew where that takes no time; returns whether a thread has to."""
@@ -188,7 +188,7 @@ class Listing:
             if state is self.state and wanted is self.wanted:
                 self.faults = [(0, str(error))]
                 self.wanted = None
-                self._put(None, (self._asked,))
+                self._put(None, (self._request,))
             return True
         if state is not self.state:
             return False
