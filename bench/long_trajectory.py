@@ -202,6 +202,6 @@ async def _drawn(
 ) -> None:
     """Acts, and waits until a frame has the lines of the trajectory, once the condition holds."""
     trajectory = app.live_screen.trajectory
-    before = trajectory.asked
+    before = trajectory.requested
     act()
-    await _until(lambda: condition() and trajectory.asked > before)
+    await _until(lambda: condition() and trajectory.requested > before)

@@ -74,7 +74,7 @@ def several_runs() -> list[FoundRun]:
     narrow = {"reward": 0.42, "low": 0.33, "high": 0.51}
     qwen = "qwen/qwen3-235b-a22b-instruct-2507"
     return [
-        found_run("11aa22bb", date=NOW - 5 * 3600, asked={"prompt": "short", "temperature": 0.2}),
+        found_run("11aa22bb", date=NOW - 5 * 3600, given={"prompt": "short", "temperature": 0.2}),
         running_run(),
         found_run("9e8d7c6b", model=qwen, done=41, total=60, n=40, errored=1,
                   date=NOW - DAY, **narrow),

@@ -58,8 +58,8 @@ class RunStarted(msgspec.Struct, tag="run", array_like=True):
             reported of it no longer holds; a greater number takes back all rows that were reported.
             A later event with the same number only has more places.
         format: What wrote a run that is read from disk, as `runs.formats` calls it.
-        asked: False where it is not known how many rollouts there are to be: `total` is then the
-            places that those take which are there, in groups of one size.
+        total_known: False where it is not known how many rollouts there are to be: `total` is
+            then the places that those take which are there, in groups of one size.
         names_env: False where `env_id` is only how a file or its folder is called.
         refused: Requests that were refused in earlier sessions, or in all of a run that is read
             from disk; None where nobody counted them.
@@ -90,7 +90,7 @@ class RunStarted(msgspec.Struct, tag="run", array_like=True):
     output_price: float | None = None
     reading: int = 0
     format: str = ""
-    asked: bool = True
+    total_known: bool = True
     names_env: bool = True
     refused: int | None = None
     lost: dict[int, tuple[int, ...]] = {}

@@ -24,12 +24,12 @@ def unwrapped(text: str, what: str) -> str:
     """
     bare = text.strip(_AROUND + _QUOTES)
     if bare != text and bare:
-        tell(what)
+        collect(what)
         return bare
     return text
 
 
-def tell(what: str) -> None:
+def collect(what: str) -> None:
     """Says that something came along: to who collects it, or else to the log."""
     said = f"White space, quotes or invisible characters around {what} were left out"
     reported = _COLLECTED.get()
@@ -54,9 +54,9 @@ def clean_variable(name: str) -> str:
     if bare != value:
         os.environ[name] = bare
         _cleaned.add(name)
-        tell(f"the key in {name}")
+        collect(f"the key in {name}")
     elif name in _cleaned and _COLLECTED.get() is not None:
-        tell(f"the key in {name}")
+        collect(f"the key in {name}")
     return bare
 
 

@@ -110,8 +110,8 @@ def test_a_run_of_ours_is_told_from_its_metadata(here: Path) -> None:
         sampling_args={"temperature": 0.2, "n": 1, "extra_body": {}},
     )
     one = found()["one"]
-    asked = {"prompt": "short", "system_prompt": "Be brief.", "temperature": 0.2}
-    assert one.asked == asked
+    given = {"prompt": "short", "system_prompt": "Be brief.", "temperature": 0.2}
+    assert one.given == given
     assert (one.env_id, one.model, one.format) == ("my-env", "org/model", "tui-eval")
     assert (one.reward, one.low, one.high, one.n) == (0.75, 0.5, 1.0, 3)
     assert (one.done, one.total, one.complete, one.running) == (3, 4, False, False)

@@ -67,7 +67,7 @@ class Stage(Watching):
         seen: list[list[int]] = []
         for _ in range(300):
             await self.pilot.pause(0.05)
-            seen.append([view.asked for view in views])
+            seen.append([view.requested for view in views])
             if len(seen) > 4 and not self.feed.events and all(one == seen[-1] for one in seen[-5:]):
                 return seen[-1]
         raise AssertionError("the screen did not come to rest")

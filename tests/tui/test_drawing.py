@@ -37,7 +37,7 @@ async def test_a_tick_with_nothing_new_draws_nothing() -> None:
         for _ in range(10):
             stage.app.tick()
             await stage.pilot.pause()
-        assert [view.asked for view in views] == before
+        assert [view.requested for view in views] == before
 
 
 async def test_a_bar_that_comes_late_stands_where_the_view_is() -> None:
@@ -110,9 +110,9 @@ async def test_the_last_lines_of_a_view_are_made_once_a_frame(
 async def test_one_changed_row_draws_one_line() -> None:
     async with staged_app(running()) as stage:
         await stage.at_rest(stage.live.rollouts)
-        before = stage.live.rollouts.asked
+        before = stage.live.rollouts.requested
         await stage.publish(staged(32, ev.Stage.TOOL, at=NOW - 4.2, turns=1, tool_calls=1))
-        assert stage.live.rollouts.asked - before <= 2
+        assert stage.live.rollouts.requested - before <= 2
 
 
 async def test_ten_thousand_rows_draw_only_what_can_be_seen() -> None:

@@ -92,7 +92,7 @@ async def test_a_file_without_a_rollout_is_not_called_complete() -> None:
 async def test_what_a_run_was_asked_tells_it_from_others_and_finds_it_without_its_secrets() -> None:
     backend = FormBackend(several_runs())
     backend.found[0] = replace(
-        backend.found[0], asked={"prompt": "short", "api_key": "sk-12345678"}
+        backend.found[0], given={"prompt": "short", "api_key": "sk-12345678"}
     )
     async with at_home(backend) as stage:
         await stage.press("slash", *"prompt=short", "enter")
@@ -385,7 +385,7 @@ async def test_errors_take_the_place_of_a_word_that_the_sign_tells() -> None:
 
 
 async def test_facts_of_a_run_stand_whole_beside_the_end_of_its_path() -> None:
-    backend = FormBackend([running_run(asked={"prompt": "short"})])
+    backend = FormBackend([running_run(given={"prompt": "short"})])
     async with at_home(backend, (80, 24)) as stage:
         told = stage.about.splitlines()[0].split("  ·  ")
         assert told[:2] == [" 28 with a reward", "0.54 with errors as 0"]

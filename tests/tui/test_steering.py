@@ -247,7 +247,7 @@ async def test_a_saved_run_says_that_its_files_contradict_each_other(
 async def test_a_run_of_which_nobody_told_how_many_rollouts_it_has_counts_those_there_are(
     size: tuple[int, int],
 ) -> None:
-    events = [run_started(format="verifiers", asked=False), *map(finished, range(25))]
+    events = [run_started(format="verifiers", total_known=False), *map(finished, range(25))]
     end = ev.RunFinished(0, NOW, "finished", 0)
     async with staged_app(ScriptedFeed([*events], live=False), size=size) as stage:
         await stage.publish(ev.ReadingMoved(0, NOW, 9, 9, 0, 26))
@@ -264,7 +264,7 @@ async def test_a_run_of_which_nobody_told_how_many_rollouts_it_has_counts_those_
 
 
 async def test_a_file_without_rows_says_that_it_is_followed() -> None:
-    nothing = run_started(format="verifiers", asked=False, total=0, num_examples=0)
+    nothing = run_started(format="verifiers", total_known=False, total=0, num_examples=0)
     feed = ScriptedFeed([nothing, ev.ReadingMoved(0, NOW, 0, 0)], live=False)
     async with staged_app(feed) as stage:
         shown = [stage.live.header, stage.live.rollouts, stage.live.trajectory]

@@ -291,9 +291,9 @@ async def test_five_hundred_evaluations_draw_only_what_can_be_seen() -> None:
         assert "▌" in stage.text(shown), "the selected one can be seen"
         assert shown.built < 60 + 20 * 4
         await stage.at_rest(shown)
-        before = shown.asked
+        before = shown.requested
         await stage.publish(moved(400, "running"))
-        assert shown.asked - before <= 2
+        assert shown.requested - before <= 2
 
 
 async def test_a_tick_with_nothing_new_draws_nothing() -> None:
@@ -305,7 +305,7 @@ async def test_a_tick_with_nothing_new_draws_nothing() -> None:
         for _ in range(10):
             stage.app.tick()
             await stage.pilot.pause()
-        assert [view.asked for view in views] == before
+        assert [view.requested for view in views] == before
 
 
 @pytest.mark.parametrize("size", [(12, 5), (40, 10), (79, 8), (101, 12), (300, 90)])

@@ -45,7 +45,7 @@ def choose(path: Path | None, where: str, sort: str = "") -> ChosenRows:
     notes = read_notes(run)
     revealing = sys.stderr.isatty()
     rows = select_rows(
-        run, state, where, sort, notes=notes, tell=_publish if revealing else _ignore
+        run, state, where, sort, notes=notes, progressed=_publish if revealing else _ignore
     )
     if revealing:
         print("\r\x1b[K", end="", file=sys.stderr)

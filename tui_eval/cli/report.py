@@ -80,7 +80,7 @@ def opening_lines(state: RunState) -> Iterator[str]:
     run = state.run
     if run is None:
         return
-    if run.asked:
+    if run.total_known:
         total = run.num_examples * run.rollouts_per_example
         yield (
             f"Dataset: {run.num_examples} examples, {run.rollouts_per_example} rollouts per "

@@ -99,7 +99,7 @@ class RunState(RolloutColumns):
 
         A last line that is not whole is one of them.
         """
-        if self.run is None or self.run.asked:
+        if self.run is None or self.run.total_known:
             return self.total
         is_torn = bool(self.unreadable) and not self.unreadable[-1].ends
         return self.total - self.by_stage[WAITING] + is_torn
@@ -176,7 +176,7 @@ class RunState(RolloutColumns):
     @property
     def has_gaps(self) -> bool:
         """Whether there are places that no rollout ever had: they only make groups of one size."""
-        unasked = self.run is not None and not self.run.asked and self.is_read
+        unasked = self.run is not None and not self.run.total_known and self.is_read
         return unasked and self.by_stage[WAITING] > 0
 
     def passes(self, reward: float) -> bool:

@@ -197,7 +197,7 @@ class _Crew:
         else:
             self._quick -= 1
 
-    def tell(self, job: _Call, outcome: Outcome) -> bool:
+    def deliver(self, job: _Call, outcome: Outcome) -> bool:
         """Called in a thread: a job is done. One wake-up of the loop serves all until it is awake.
 
         Returns:
@@ -315,7 +315,7 @@ class _Call:
         outcome = self._context.run(_outcome, self._call)
         with self._lock:
             self._finished = not self._given_up
-        return self._finished and self._crew.tell(self, outcome)
+        return self._finished and self._crew.deliver(self, outcome)
 
     def settle(self, outcome: Outcome) -> None:
         """Called on the loop: says how it went."""

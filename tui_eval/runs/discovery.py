@@ -62,7 +62,7 @@ class FoundRun:
         failed_tools: Rollouts with a tool call that went wrong.
         interval_name: What the interval is, as `Mean.interval_name`.
         stopped_early: Why it stopped before its end by its own numbers; empty where it did not.
-        asked: Arguments of the environment and sampling parameters that were given, by name.
+        given: Arguments of the environment and sampling parameters that were given, by name.
     """
 
     run: RunDir
@@ -80,7 +80,7 @@ class FoundRun:
     pid: int
     socket: str
     saved: bool
-    asked: Mapping[str, Any] = field(default_factory=dict)
+    given: Mapping[str, Any] = field(default_factory=dict)
     errored: int = 0
     classes: Mapping[str, int] = field(default_factory=dict)
     failed_tools: int = 0
@@ -189,7 +189,7 @@ def describe(run: RunDir) -> FoundRun | None:
         pid=held.pid if held is not None else 0,
         socket=held.socket if held is not None else "",
         saved=not is_unsaved(run),
-        asked=requested_values(facts),
+        given=requested_values(facts),
         errored=errored if isinstance(errored, int) else 0,
         classes=_counts(figures.get("error_classes")),
         failed_tools=_counts(figures.get("counts")).get("failed_tools", 0),

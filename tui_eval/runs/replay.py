@@ -154,7 +154,7 @@ class Replay:
         self._noticed: set[str] = set()
         self._started = started_event(self.run, self.format, self._facts, shape)
         self._started.reading = self._reading
-        self._started.asked = self._trusted or self._request_holds()
+        self._started.total_known = self._trusted or self._request_holds()
         self._fault_count = 0
         fault = metadata_fault(self.run)
         reported = [Noticed(0, time.time(), "warning", fault)] if fault else []
@@ -249,7 +249,7 @@ class Replay:
 
     def _end(self) -> list[Event]:
         """How the run ended; nothing while somebody may still write it."""
-        placing, requested = self._placing, self._started.asked
+        placing, requested = self._placing, self._started.total_known
         is_torn = self._reported_torn is not None
         whole = placing.rows >= placing.total if requested else placing.rows > 0 and not is_torn
         if not self._exact:
@@ -286,7 +286,7 @@ class Replay:
         self._read_facts()
         before, shape = self._started, (self._placing.examples, self._placing.per_example)
         self._started = started_event(self.run, self.format, self._facts, shape)
-        self._started.reading, self._started.asked = before.reading, before.asked
+        self._started.reading, self._started.total_known = before.reading, before.total_known
         return self._with_unfinished() or [self._started]
 
     def _with_unfinished(self) -> list[Event]:

@@ -21,7 +21,7 @@ def select_rows(
     sort: str = "",
     *,
     notes: Notes | None = None,
-    tell: Callable[[SearchProgress], None] = lambda _: None,
+    progressed: Callable[[SearchProgress], None] = lambda _: None,
 ) -> list[int]:
     """The rows that match a filter; blocks while trajectories are searched, if it asks for that.
 
@@ -46,7 +46,7 @@ def select_rows(
     try:
         if wanted.text_conditions:
             for progress in search_trajectories(run, state, wanted, notes):
-                tell(progress)
+                progressed(progress)
         rows = wanted.rows(state, notes)
     except PatternTooSlowError as error:
         raise RefusedError([Fault("filter", str(error))]) from None

@@ -187,8 +187,8 @@ class TuiEvalApp(BaseApp[Leave]):
         faults = [Fault(*fault) for fault in self.state.refused]
         if not faults and self.state.end is not None:
             faults = [Fault("", self.state.end.text)]
-        asked, noun, feed = before
-        self._refusal = (asked, noun, faults)
+        again, noun, feed = before
+        self._refusal = (again, noun, faults)
         self._replace(feed(), self.live_screen.first_row)
 
     def _take_root(self, event: Event) -> None:
@@ -204,14 +204,14 @@ class TuiEvalApp(BaseApp[Leave]):
         if leaves:
             self.live_screen.quit_flow.ask_to_leave()
         if self._refusal is not None and (self.state.run or self.suite) is not None:
-            asked, noun, faults = self._refusal
+            again, noun, faults = self._refusal
             title = f"The {noun} was not resumed"
-            self.show_refusal(asked, title, faults, self.live_screen.post_message)
+            self.show_refusal(again, title, faults, self.live_screen.post_message)
             self._refusal = None
 
     def show_refusal(
         self,
-        asked: RunScreen.RunAgain,
+        again: RunScreen.RunAgain,
         title: str,
         faults: list[Fault],
         go_on: Callable[[RunScreen.RunAgain], object],
@@ -225,8 +225,8 @@ class TuiEvalApp(BaseApp[Leave]):
 
         def answered(accepts: bool | None) -> None:
             if accepts:
-                request = {**asked.request, "raw": {**asked.request["raw"], "accept_changes": True}}
-                go_on(self.live_screen.RunAgain(request, asked.row))
+                request = {**again.request, "raw": {**again.request["raw"], "accept_changes": True}}
+                go_on(self.live_screen.RunAgain(request, again.row))
 
         self.push_screen(refusal_question(title, faults), answered)
 

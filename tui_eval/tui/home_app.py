@@ -127,10 +127,10 @@ class HomeApp(TuiEvalApp):
         self._go_home(Leave("closed"))
         self._run_again(message)
 
-    def _run_again(self, asked: RunScreen.RunAgain) -> None:
-        self._watch(self._start_feed(asked.request))
-        self._request_before = asked
-        self.live_screen.first_row = asked.row
+    def _run_again(self, again: RunScreen.RunAgain) -> None:
+        self._watch(self._start_feed(again.request))
+        self._request_before = again
+        self.live_screen.first_row = again.row
 
     def _close_without_run(self) -> None:
         """Goes back home, and says there why there is nothing to watch."""
@@ -138,12 +138,12 @@ class HomeApp(TuiEvalApp):
 
         refused = [Fault(*fault) for fault in self.state.refused]
         why = self.state.end.text if self.state.end is not None else ""
-        form, asked = self._form_before, self._request_before
+        form, again = self._form_before, self._request_before
         self._go_home(Leave("closed"))
         if refused and form is not None:
             self.home.come_back(form, refused)
-        elif refused and asked is not None:
-            self.show_refusal(asked, "This run was not resumed", refused, self._run_again)
+        elif refused and again is not None:
+            self.show_refusal(again, "This run was not resumed", refused, self._run_again)
         elif text := "\n".join(map(str, refused)) or why:
             self.home.show_text("This run did not begin", text)
 

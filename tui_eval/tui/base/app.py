@@ -132,8 +132,8 @@ class BaseApp(InTurnApp[Result]):
 
     def notify_server(self, path: str) -> None:
         """Tells `tui-eval serve` which run or file of evaluations this app shows."""
-        if tell := getattr(self.drawn_by, "notify_server", None):
-            tell(path)
+        if publish := getattr(self.drawn_by, "notify_server", None):
+            publish(path)
 
     def on_load(self) -> None:
         """From before the terminal is taken, signals that end programs end the app."""

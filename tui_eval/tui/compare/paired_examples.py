@@ -162,12 +162,12 @@ class PairedExamples(LineView):
         if self.comparison is None or (place := self.selected) is None:
             return ()
         one = self.comparison.examples[place]
-        asked = one_line(self.question(one), 1000)
-        if cell_len(asked) <= self._question_width:
+        words = one_line(self.question(one), 1000)
+        if cell_len(words) <= self._question_width:
             return ()
         name = f"ex {one_line(str(one.example_id), ID_MOST)}  "
         width, height = self.line_width - cell_len(name), self.size.height - self.heads
-        lines, more = wrap(asked, width, max(min(height // 2, FOOT_MOST), 1))
+        lines, more = wrap(words, width, max(min(height // 2, FOOT_MOST), 1))
         if more:
             lines[-1] = cut(f"{lines[-1]} …", width)
         starts = (name, *[" " * cell_len(name)] * len(lines))

@@ -184,6 +184,6 @@ def command_of(path: str, example: str | None = None) -> Made:
     from tui_eval.runs.run_info import format_of_run, read_facts, read_requested
 
     run = find_run(Path(path))
-    asked = read_requested(run) if run.is_ours else {}  # without what the environment added
-    line, left_out = reproducing(asked or read_facts(run, format_of_run(run)), example)
+    requested = read_requested(run) if run.is_ours else {}  # without what the environment added
+    line, left_out = reproducing(requested or read_facts(run, format_of_run(run)), example)
     return Made(line, f"without {', '.join(left_out)}" if left_out else "")

@@ -75,8 +75,8 @@ class DraftFiles:
         going = Choice(word[0], word, "what was typed is lost", Leave("closed"))
         saving = Choice("w", f"save and {word}", "", Leave("closed", save=True))
         text = ["It has not been run, and the TOML has not been saved."]
-        asked = Prompt(title, text, [STAY, saving, going])
-        self._screen.app.push_screen(Question(lambda: asked), answered)
+        prompt = Prompt(title, text, [STAY, saving, going])
+        self._screen.app.push_screen(Question(lambda: prompt), answered)
 
     async def _load_file(self, path: Path) -> None:
         try:

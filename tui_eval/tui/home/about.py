@@ -78,8 +78,8 @@ def _facts_of_run(one: FoundRun, width: int) -> Line:
         facts.append((f"{TOOL_FAILED} {one.failed_tools:,} with failed tools", "warn"))
     if one.interval_name:
         facts.append((one_line(one.interval_name, REQUEST_MOST), "muted"))
-    if asked := request_text(one):
-        facts.append((one_line(asked, REQUEST_MOST), ""))
+    if requested := request_text(one):
+        facts.append((one_line(requested, REQUEST_MOST), ""))
     while len(facts) > 1 and line_width(facts) + len(APART) * len(facts) + PATH_LEAST > width:
         facts.pop()
     room = width - line_width(facts) - len(APART) * len(facts)

@@ -216,13 +216,13 @@ def _matches(one: FoundRun, words: list[str]) -> bool:
 
 def request_text(one: FoundRun) -> str:
     """What was asked for beside environment and model: `prompt=short, temperature=0.2`."""
-    if not one.asked:
+    if not one.given:
         return ""
     from tui_eval.config.secret_values import masked
 
     return ", ".join(
         f"{name}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
-        for name, value in masked(dict(one.asked)).items()
+        for name, value in masked(dict(one.given)).items()
     )
 
 

@@ -215,13 +215,13 @@ def bar_spans(finished: int, errored: int, running: int, total: int, width: int)
     ]
 
 
-def moved_limit(state: RunState, now: float, asked: int | None) -> str:
+def moved_limit(state: RunState, now: float, requested: int | None) -> str:
     """How the limit of the run is being moved, or was a moment ago: `16 → 24`."""
     last, run = state.limit_moved, state.run
     if state.end is not None or run is None:
         return ""
-    if asked is not None and asked != run.max_concurrent:
-        return f"{limit_text(run.max_concurrent)} → {limit_text(asked)}"
+    if requested is not None and requested != run.max_concurrent:
+        return f"{limit_text(run.max_concurrent)} → {limit_text(requested)}"
     if last is None:
         return ""
     in_flight = state.running - state.sleeping
@@ -239,10 +239,10 @@ def _facts(state: RunState, now: float, words: int, terse: bool, moved: str) -> 
     of the time left.
     """
     left_out, words = max(-words, 0), max(words, 0)
-    asked = state.run is None or state.run.asked
-    of = f"/{state.expected:,}" if asked else ""
+    is_known = state.run is None or state.run.total_known
+    of = f"/{state.expected:,}" if is_known else ""
     done: Line = ((f"{state.finished:,}{of}", "strong"),)
-    noun = " finished" if asked else " rollout" if state.finished == 1 else " rollouts"
+    noun = " finished" if is_known else " rollout" if state.finished == 1 else " rollouts"
     facts = [(*done, (noun, "muted")) if words == 3 else done]
     gives_way = EMPTY if moved else _concurrency(state, words, terse)
     is_tight = terse and not words and len(gives_way) > LIMIT_SPANS

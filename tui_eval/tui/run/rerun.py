@@ -114,8 +114,8 @@ class RerunFlow:
         state = self._screen.state
         path = state.run.path if state.run is not None else ""
         if isinstance(command, str):
-            asked = {"env_id": None, "raw": {"resume": path}}
-            self._screen.post_message(self._screen.RunAgain(asked))
+            again = {"env_id": None, "raw": {"resume": path}}
+            self._screen.post_message(self._screen.RunAgain(again))
             return
         if self._screen.status.is_live:
             self._screen.feed.send(command)

@@ -119,8 +119,8 @@ class Steering:
         if not status.at_work:
             screen.say(status.why_not("limit") or "No engine is at work on this.")
             return
-        asked = screen.header.requested_limit
-        now = status.max_concurrent if asked is None else asked
+        requested = screen.header.requested_limit
+        now = status.max_concurrent if requested is None else requested
         if now is None:
             screen.say(STILL_LOADING)
             return

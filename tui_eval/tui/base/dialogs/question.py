@@ -36,23 +36,23 @@ class Choices(LineView):
             super().__init__()
             self.choice = choice
 
-    def __init__(self, asked: Prompt) -> None:
+    def __init__(self, prompt: Prompt) -> None:
         super().__init__()
         self.cursor = 0
-        self._put(asked)
+        self._put(prompt)
 
-    def _put(self, asked: Prompt) -> None:
-        self._shown_prompt = asked
-        self._text, self.choices = asked.text, asked.choices
-        self.border_title = Content(printable(asked.title))
+    def _put(self, prompt: Prompt) -> None:
+        self._shown_prompt = prompt
+        self._text, self.choices = prompt.text, prompt.choices
+        self.border_title = Content(printable(prompt.title))
 
-    def show(self, asked: Prompt) -> None:
+    def show(self, prompt: Prompt) -> None:
         """Shows what is asked now; the cursor stays on its answer, else goes to the last one."""
-        if asked == self._shown_prompt:
+        if prompt == self._shown_prompt:
             return
         key = self.choices[self.cursor].key
-        self._put(asked)
-        keys = [one.key for one in asked.choices]
+        self._put(prompt)
+        keys = [one.key for one in prompt.choices]
         self.cursor = keys.index(key) if key in keys else len(keys) - 1
         self.update()
 

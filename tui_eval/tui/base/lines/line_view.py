@@ -71,7 +71,7 @@ class LineView(SelectedLines, can_focus=True):
 
     A subclass says how many lines there are (`count`) and what each holds (`line`), and calls
     `update` when that may have changed. Strips are cached by `key`: a value that determines all
-    that the line shows, never an identity. `built` counts the strips that were made and `asked`
+    that the line shows, never an identity. `built` counts the strips that were made and `requested`
     the lines that Textual asked for: the work done so far.
     """
 
@@ -101,7 +101,7 @@ class LineView(SelectedLines, can_focus=True):
         self._frame: Frame | None = None
         self._inks: dict[str, Style] = {}
         self.built = 0
-        self.asked = 0
+        self.requested = 0
 
     def line(self, index: int) -> Line:
         """What a line holds, without its first cell, which marks the selection."""
@@ -193,7 +193,7 @@ class LineView(SelectedLines, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """The strip of one visible line."""
-        self.asked += 1
+        self.requested += 1
         frame = self._frame or self._frame_now()
         key = self._shown[y] = self._key_at(y, frame)
         strip = self._strips.get(key)

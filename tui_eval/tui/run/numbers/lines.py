@@ -325,8 +325,8 @@ def example_line(state: RunState, place: int, width: int) -> Line:
     one = state.examples.result(place)
     name = one_line(str(state.example_id(place * state.per_example)), EXAMPLE)
     room = width - FIGURES
-    asked = state.facts.questions.get(place) if room >= QUESTION_LEAST else ""
-    question: Span = (f"  {one_line(asked, room)}" if asked else "", "faint")
+    words = state.facts.questions.get(place) if room >= QUESTION_LEAST else ""
+    question: Span = (f"  {one_line(words, room)}" if words else "", "faint")
     if not one.n and not one.errored:
         return ((left(_row(name, NONE, "", "", ""), FIGURES - 2), "faint"), question)
     k = state.pass_rates.ks[-1]
