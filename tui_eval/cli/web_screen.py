@@ -28,7 +28,7 @@ LEAVES_WITHIN_S = 3.0
 LAST_WORDS_WITHIN_S = 0.5
 SHOWN_LINES = 200
 CLEAR = "\x1b[0;38;2;214;216;220;48;2;21;23;27m\x1b[2J\x1b[H\x1b[?25l"
-"""An empty screen in the colours of the house, without a cursor."""
+"""An empty screen in our own colours, without a cursor."""
 
 
 class WebScreen(AppService):

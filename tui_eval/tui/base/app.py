@@ -85,11 +85,11 @@ class BaseApp(InTurnApp[Result]):
             self.theme = theme
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Shades for themes that are not the house's own."""
+        """Shades for themes that are not our own."""
         return shades_of(self.current_theme)
 
     def get_driver_class(self) -> type[Driver]:
-        """The one of the house where Textual would take its own for a terminal."""
+        """Our own driver where Textual would take its own for a terminal."""
         usual = super().get_driver_class()
         if usual.__name__ != "LinuxDriver" or not can_drive_terminals(usual):
             return usual

@@ -228,7 +228,7 @@ def terminal_themes(lines: str) -> tuple[Theme, ...]:
 
 
 def themes(colours: str | None) -> tuple[Theme, ...]:
-    """All themes of the house as they are with so many colours.
+    """All themes of our own as they are with so many colours.
 
     Args:
         colours: As Rich names what a terminal has.

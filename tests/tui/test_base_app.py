@@ -1,4 +1,4 @@
-"""What every app of the house does for all of its screens."""
+"""What every app does for all of its screens."""
 
 from __future__ import annotations
 
