@@ -1,16 +1,31 @@
-# make demo, make test: both set up what they need on their first call.
+# make demo, make test, make check: all set up what they need on their first call.
 
+SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test slow lint bench screenshots api clean
+# Tests of plain data and pure functions: they start hardly a process, and no screen.
+PURE := $(addprefix tests/,stats fold parsers tools rubrics) \
+	$(addprefix tests/test_,architecture_page.py contracts.py data_types.py error_classes.py \
+	error_tree.py exit_codes.py import_circles.py messages.py messages_as_dicts.py \
+	model_names.py names.py printable.py public_names.py rollout_data.py token_kinds.py)
+
+.PHONY: demo test check slow lint bench screenshots api clean
 
 demo: $(VENV)/.app
 	@$(BIN)/tui-eval demo
 
 test: $(VENV)/.dev
 	@$(BIN)/pytest -q
+
+check: $(VENV)/.dev
+	@$(BIN)/ruff check -q .
+	@$(BIN)/ruff format -q --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo | tail -2
+	@$(BIN)/pytest -q -n 2 $(PURE)
 
 slow: $(VENV)/.dev
 	@$(BIN)/pytest -q tests/slow -n 2 --dist loadgroup --timeout 600
