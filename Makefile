@@ -1,7 +1,5 @@
 # make demo, make test, make check: all set up what they need on their first call.
 
-SHELL := /bin/bash
-.SHELLFLAGS := -o pipefail -c
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -24,7 +22,7 @@ check: $(VENV)/.dev
 	@$(BIN)/ruff check -q .
 	@$(BIN)/ruff format -q --check .
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-logo | tail -2
+	@$(BIN)/lint-imports --no-logo > $(VENV)/contracts.txt || (cat $(VENV)/contracts.txt; exit 1)
 	@$(BIN)/pytest -q -n 2 $(PURE)
 
 slow: $(VENV)/.dev
