@@ -4,9 +4,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-# Tests of plain data and pure functions: they start hardly a process, and no screen.
-PURE := $(addprefix tests/,stats fold parsers tools rubrics) \
-	$(addprefix tests/test_,architecture_page.py contracts.py data_types.py error_classes.py \
+# Tests of plain data and pure functions. One that starts a process or a screen is marked `process`.
+PURE := $(addprefix tests/,stats fold parsers tools config rubrics runs) \
+	$(addprefix tests/test_,architecture_page.py data_types.py error_classes.py \
 	error_tree.py exit_codes.py import_circles.py messages.py messages_as_dicts.py \
 	model_names.py names.py printable.py public_names.py rollout_data.py token_kinds.py)
 
@@ -23,7 +23,7 @@ check: $(VENV)/.dev
 	@$(BIN)/ruff format -q --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo > $(VENV)/contracts.txt || (cat $(VENV)/contracts.txt; exit 1)
-	@$(BIN)/pytest -q -n 2 $(PURE)
+	@$(BIN)/pytest -q -n 2 --pure $(PURE)
 
 slow: $(VENV)/.dev
 	@$(BIN)/pytest -q tests/slow -n 2 --dist loadgroup --timeout 600

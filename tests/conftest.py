@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 from collections.abc import Generator, Iterator
@@ -33,6 +34,40 @@ sys.dont_write_bytecode = False
 
 # An app makes so many objects that looking for garbage at every 700th is a good part of its tests.
 gc.set_threshold(10_000, 10, 10)
+
+
+STARTS = {"subprocess.Popen", "os.posix_spawn", "os.fork", "os.forkpty", "os.system", "os.exec"}
+"""What Python reports before a process is started."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--pure",
+        action="store_true",
+        help="leave out tests marked `process`; a process or a screen in the others is an error",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # The process that starts the workers tests nothing itself.
+    if config.getoption("--pure") and not config.getoption("numprocesses", None):
+        sys.addaudithook(_refuse_processes)
+
+
+def _refuse_processes(event: str, arguments: tuple[object, ...]) -> None:
+    test = os.environ.get("PYTEST_CURRENT_TEST")
+    if test is None:
+        return
+    is_screen = event == "import" and arguments[0] == "textual.app"
+    if event in STARTS or is_screen:
+        raise RuntimeError(f"{test} starts a process or a screen: mark it `process`")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--pure"):
+        left_out = [item for item in items if item.get_closest_marker("process")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("process")]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -31,6 +31,7 @@ def marked(path: Path, text: str) -> Path:
     return path
 
 
+@pytest.mark.process
 def test_evaluations_registry_and_projects_are_read(program: Program) -> None:
     marked(program.folder / "evals.toml", EVALS.replace("reverse-text", "marked"))
     marked(program.folder / "ep.toml", REGISTRY)

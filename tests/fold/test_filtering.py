@@ -232,6 +232,7 @@ def test_plain_expressions_are_cheap(source: str) -> None:
     assert has_small_cost(source)
 
 
+@pytest.mark.process
 def test_an_expression_that_explodes_is_ended() -> None:
     with Matcher("(a+)+$", short=True, patience_s=0.5) as matcher:
         assert matcher.found_in(["b", "aaa", ""]) == [False, True, False]

@@ -26,6 +26,7 @@ def lower(texts: list[str]) -> LowerTexts:
     return made
 
 
+@pytest.mark.process
 @given(SOURCES, TEXTS)
 def test_many_texts_at_once_come_to_the_same_as_each_by_itself(
     source: str, texts: list[str]

@@ -24,6 +24,7 @@ def rubric_of(server: FaultServer, verdict: str = "", **kwargs: Any) -> HybridMa
     return HybridMathRubric(judge_client=client, **kwargs)
 
 
+@pytest.mark.process
 async def test_equal_answers_call_no_judge(fault_server: FaultServer) -> None:
     state = rollout("1/2", said="0.5")
     await rubric_of(fault_server, judge_model="wise").score_rollout(state)

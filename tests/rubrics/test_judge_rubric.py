@@ -308,6 +308,7 @@ async def test_without_a_client_one_is_made_from_the_environment(server, monkeyp
     assert server.requests[0].headers["Authorization"] == "Bearer secret"
 
 
+@pytest.mark.process
 def test_making_a_rubric_loads_no_sdk():
     source = textwrap.dedent(
         """

@@ -29,6 +29,7 @@ from tui_eval.rubrics.math_rubric import MathRubric
         ("42", "There is no number here", 0.0),
     ],
 )
+@pytest.mark.process
 async def test_answers_are_compared_as_mathematics(answer, said, score):
     state = rollout(answer, said=said)
     await MathRubric().score_rollout(state)
@@ -37,6 +38,7 @@ async def test_answers_are_compared_as_mathematics(answer, said, score):
     assert state["reward"] == score
 
 
+@pytest.mark.process
 async def test_it_comes_after_the_functions_that_are_given():
     def length(completion):
         return 3.0
@@ -48,12 +50,14 @@ async def test_it_comes_after_the_functions_that_are_given():
     assert state["reward"] == 2.5
 
 
+@pytest.mark.process
 async def test_a_correct_answer_without_mathematics_is_an_error():
     state = rollout("", said=r"\boxed{1}")
     await MathRubric().score_rollout(state)
     assert "no mathematics in the correct answer ''" in str(state["error"])
 
 
+@pytest.mark.process
 async def test_an_answer_that_takes_for_ever_is_an_error_and_holds_nothing_up():
     endless, next_one = rollout("1", said=r"\boxed{10^{10^{10}}}"), rollout("42")
     rubric = MathRubric(timeout_seconds=0.5)
@@ -66,6 +70,7 @@ async def test_an_answer_that_takes_for_ever_is_an_error_and_holds_nothing_up():
     assert next_one["reward"] == 1.0
 
 
+@pytest.mark.process
 async def test_a_comparison_whose_process_is_killed_is_an_error_and_the_next_has_another():
     comparers = Comparers()
     assert comparers.compare("1", "1.0", 60) is True
@@ -76,11 +81,13 @@ async def test_a_comparison_whose_process_is_killed_is_an_error_and_the_next_has
     assert comparers.compare("1", "2", 60) is False
 
 
+@pytest.mark.process
 def test_a_path_object_among_the_places_of_modules_is_passed_over(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "path", [tmp_path, *sys.path])
     assert Comparers().compare("1", "1.0", 60) is True
 
 
+@pytest.mark.process
 def test_a_comparing_process_ends_with_a_program_that_is_killed():
     code = (
         "import os, signal; from tui_eval.rubrics.comparer import Comparers; c = Comparers();"
@@ -92,6 +99,7 @@ def test_a_comparing_process_ends_with_a_program_that_is_killed():
     assert (killed.returncode, killed.stderr) == (-9, b"")
 
 
+@pytest.mark.process
 async def test_not_more_comparisons_run_at_once_than_asked_for(monkeypatch):
     comparers = Comparers()
     monkeypatch.setattr(math_rubric, "_COMPARERS", comparers)

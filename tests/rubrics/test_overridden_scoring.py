@@ -172,6 +172,7 @@ def load_environment(**kwargs):
 
 
 @pytest.mark.parametrize(("flags", "reward"), [((), 1.0), (("-i",), 0.42)])
+@pytest.mark.process
 def test_an_own_way_to_score_one_rollout_is_for_independent_scoring(
     program: Program, fault_server: FaultServer, flags: tuple[str, ...], reward: float
 ) -> None:

@@ -176,6 +176,7 @@ async def test_what_was_cancelled_before_it_began_is_not_called(release):
 
 
 @pytest.mark.parametrize("way", ["out of time", "cancelled", "unfinished"])
+@pytest.mark.process
 def test_a_process_ends_although_a_function_hangs(way):
     source = textwrap.dedent(
         """

@@ -48,6 +48,7 @@ copy_run(RunDir(Path(sys.argv[1])), Path(sys.argv[2]))
 """
 
 
+@pytest.mark.process
 def test_a_copy_that_was_killed_leaves_its_name_free(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [line(0, 0)])
     rows, target = run.results.rename(tmp_path / "rows"), tmp_path / "copy"

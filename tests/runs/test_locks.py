@@ -45,6 +45,7 @@ def other_process(path: Path) -> Iterator[subprocess.Popen[str]]:
         process.stdout.close()
 
 
+@pytest.mark.process
 def test_a_second_writer_is_refused_and_told_who_has_it(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with other_process(path) as process:
@@ -53,6 +54,7 @@ def test_a_second_writer_is_refused_and_told_who_has_it(tmp_path: Path) -> None:
             RunLock(path, "")
 
 
+@pytest.mark.process
 def test_a_killed_writer_holds_nothing(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with other_process(path) as process:

@@ -219,6 +219,7 @@ repair(RunDir(pathlib.Path(sys.argv[1])), rollouts_per_example=1, examples=4, ke
 
 
 @pytest.mark.parametrize("steps", range(6))
+@pytest.mark.process
 def test_killed_at_any_step_it_leaves_every_row_once_and_a_run_that_can_be_read(
     tmp_path: Path, steps: int
 ) -> None:

@@ -44,6 +44,7 @@ def saved(path: Path) -> tuple[RunDir, RunState]:
         ("text:none", []),
     ],
 )
+@pytest.mark.process
 def test_trajectories_are_searched(tmp_path: Path, text: str, rows: list[int]) -> None:
     run, state = saved(tmp_path)
     wanted = RowFilter(text)
@@ -64,6 +65,7 @@ def test_a_search_that_is_left_has_told_what_it_found(tmp_path: Path) -> None:
     assert [one.total for one in search_trajectories(run, state, wanted)] == [2, 2]
 
 
+@pytest.mark.process
 def test_an_expression_that_takes_too_long_is_counted_and_the_others_are_searched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

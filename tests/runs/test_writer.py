@@ -86,6 +86,7 @@ def test_secrets_are_redacted_in_lines_and_metadata(tmp_path: Path) -> None:
     assert b"sk-secret" not in run.metadata.read_bytes()
 
 
+@pytest.mark.process
 def test_a_full_disk_leaves_whole_lines_only(tmp_path: Path) -> None:
     program = """
 import resource, sys
@@ -118,6 +119,7 @@ writer.close()
     assert all(json.loads(line) and line.endswith(b"\n") for line in lines)
 
 
+@pytest.mark.process
 def test_a_killed_writer_loses_no_line_that_it_told_of(tmp_path: Path) -> None:
     seed = random.Random(7)
     for number in range(4):
