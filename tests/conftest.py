@@ -58,7 +58,7 @@ def _refuse_processes(event: str, arguments: tuple[object, ...]) -> None:
     test = os.environ.get("PYTEST_CURRENT_TEST")
     if test is None:
         return
-    is_screen = event == "import" and arguments[0] == "textual.app"
+    is_screen = event == "import" and arguments[0] == "textual.drivers.headless_driver"
     if event in STARTS or is_screen:
         raise RuntimeError(f"{test} starts a process or a screen: mark it `process`")
 
