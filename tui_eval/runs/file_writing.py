@@ -7,6 +7,7 @@ be replaced: renaming over it would take it away from everybody else. It is writ
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import stat
@@ -23,10 +24,14 @@ _OF_THE_SYSTEM = ("/dev", "/proc")
 
 _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
 """What macOS has for it: `fsync` leaves the data in the drive's own cache there."""
+_CANNOT_FLUSH = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
+"""How a file system says of a regular file that it has no such thing, as some of servers do."""
 
 
 def sync_to_disk(fd: int) -> None:
     """Flushes what is written to a file to the disk, so that it survives power loss.
+
+    Where the file system cannot be told to, what it does by itself has to do.
 
     Raises:
         OSError: The disk refused.
@@ -35,7 +40,11 @@ def sync_to_disk(fd: int) -> None:
         with contextlib.suppress(OSError):  # file systems of servers and USB sticks have none of it
             fcntl.fcntl(fd, _FULL_SYNC)
             return
-    getattr(os, "fdatasync", os.fsync)(fd)
+    try:
+        getattr(os, "fdatasync", os.fsync)(fd)
+    except OSError as error:
+        if error.errno not in _CANNOT_FLUSH or not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise
 
 
 def is_replaceable(path: Path) -> bool:
