@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -166,3 +168,67 @@ def test_where_processes_are_looked_up_by_ps_everybody_sees_the_same(program: Pr
     assert (second.code, f"process {written['pid']} is writing" in second.err) == (2, True), second
     (program.folder / "go").touch()
     assert program.finish(first).code == 0
+
+
+TAKING = (
+    NO_FLOCK
+    + """
+import sys
+from pathlib import Path
+if sys.argv[1] == "no links":
+    def link(*names, **options):
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+    os.link = link
+from tui_eval.runs.lock import LockHeldError, RunLock
+kept = []
+for line in sys.stdin:
+    folder = Path(line.strip())
+    while not (folder / "go").exists():
+        pass
+    try:
+        kept.append(RunLock(folder / "lock", ""))
+        print("taken", flush=True)
+    except LockHeldError:
+        print("held", flush=True)
+"""
+)
+"""Takes the lock of each folder that it is given, once that has a file `go`."""
+
+
+@pytest.mark.parametrize("links", ["links", "no links"])
+def test_of_many_that_take_over_a_lock_at_once_one_has_it(tmp_path: Path, links: str) -> None:
+    path = tmp_path / "lock"
+    RunLock(path, "").release()
+    lock = RunLock(path, "")
+    written = json.loads(path.read_text())
+    lock.release()
+    gone = {**written, "flocked": False, "process": {**written["process"], "boot": "earlier"}}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    command = [sys.executable, "-c", TAKING, links]
+    takers = [subprocess.Popen(command, **pipes) for _ in range(4)]  # type: ignore[call-overload]
+    try:
+        for number in range(60):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            (folder / "lock").write_text(json.dumps(gone))
+            for taker in takers:
+                print(folder, file=taker.stdin, flush=True)
+            (folder / "go").touch()
+            answers = [taker.stdout.readline() for taker in takers]
+            assert sorted(answers) == ["held\n"] * 3 + ["taken\n"], number
+            assert [one.name for one in folder.glob("lock*")] == ["lock"]
+    finally:
+        for taker in takers:
+            taker.communicate()
+
+
+def test_a_run_is_written_where_modes_cannot_be_changed(program: Program) -> None:
+    refusing = """
+import errno, os
+def fchmod(fd, mode):
+    raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+os.fchmod = fchmod
+"""
+    program.happens_at_start(refusing)
+    done = program.run("word-guess", "-m", "demo", "-n", "1", "-r", "1", "-s")
+    assert done.code == 0, done

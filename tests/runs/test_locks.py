@@ -13,11 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import Holder, LockHeldError, RunLock, holder
 
 HOLDING = """
 import sys
 from pathlib import Path
+from tui_eval.runs.crash_recovery import close_if_dead
+from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import RunLock
 lock = RunLock(Path(sys.argv[1]), "/run/one.sock")
 print("held", flush=True)
@@ -132,3 +135,83 @@ def test_a_file_that_was_replaced_meanwhile_is_not_taken_for_the_lock(
     assert len(opened) == 2
     assert holder(path) == Holder(os.getpid(), "mine")
     lock.release()
+
+
+def test_a_lock_that_cannot_be_written_is_not_kept(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    script = """
+import resource, signal, sys
+from pathlib import Path
+from tui_eval.runs.lock import RunLock
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+path, limit = Path(sys.argv[1]), resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, limit[1]))  # as a full disk
+try:
+    RunLock(path, "")
+except OSError as error:
+    print(error.strerror, path.exists())
+resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+RunLock(path, "")
+print("taken")
+"""
+    command = [sys.executable, "-c", script, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "File too large False\ntaken\n"
+
+
+def test_who_may_not_read_a_lock_does_not_take_it_for_free(tmp_path: Path) -> None:
+    if os.getuid() != 0:
+        pytest.skip("only root may become another user")
+    script = """
+import os, sys
+from pathlib import Path
+from tui_eval.runs.lock import holder
+os.setgid(4321)
+os.setuid(4321)
+print(holder(Path("lock")))
+held = holder(Path("lock"))
+print(held and held.fault(Path(".")))
+"""
+    lock = RunLock(tmp_path / "lock", "")
+    tmp_path.chmod(0o777)
+    try:
+        command = [sys.executable, "-c", script]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    finally:
+        lock.release()
+    first, second = done.stdout.splitlines()
+    assert first == "another process"
+    assert "has ended without a word. Once it has ended: rm lock" in second
+
+
+def test_a_lock_that_somebody_else_has_taken_since_is_not_removed(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    first = RunLock(path, "")
+    path.unlink()  # by hand
+    second = RunLock(path, "mine")
+    first.release()
+    assert holder(path) == Holder(os.getpid(), "mine")
+    second.release()
+    assert not path.exists()
+
+
+def test_a_run_that_is_being_closed_has_no_other_writer(tmp_path: Path) -> None:
+    run = RunDir(tmp_path)
+    run.lock.touch()
+    os.mkfifo(run.metadata)  # who reads it waits
+    script = """
+import sys
+from pathlib import Path
+from tui_eval.runs.crash_recovery import close_if_dead
+from tui_eval.runs.layout import RunDir
+close_if_dead(RunDir(Path(sys.argv[1])))
+"""
+    process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)])
+    try:
+        with open(run.metadata, "wb"), pytest.raises(LockHeldError):
+            run.metadata.unlink()
+            RunLock(run.lock, "")
+    finally:
+        assert process.wait(60) == 0
+    assert not run.lock.exists()
+    RunLock(run.lock, "").release()

@@ -12,7 +12,7 @@ from tui_eval import clock
 from tui_eval.events import RunFinished
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.lock import holder
+from tui_eval.runs.lock import LockHeldError, RunLock, holder
 from tui_eval.runs.metadata import build_metadata
 from tui_eval.runs.opening import saved_events
 from tui_eval.runs.outcome import finished, interrupted
@@ -28,7 +28,9 @@ def close_if_dead(run: RunDir) -> None:
 
 
 def close_dead_run(run: RunDir, end: RunFinished) -> RunFinished:
-    """Brings metadata.json up to the rows on disk and removes the lock that nobody holds.
+    """Brings metadata.json up to the rows on disk and removes the lock, if nobody holds it.
+
+    It is held meanwhile: a resume that begins in between would lose its own.
 
     Args:
         end: See `write_outcome`.
@@ -36,11 +38,16 @@ def close_dead_run(run: RunDir, end: RunFinished) -> RunFinished:
     Returns:
         See `write_outcome`.
     """
-    if holder(run.lock) is None:
-        end = write_outcome(run, end)
-        with contextlib.suppress(OSError):  # a resume removes it
-            run.lock.unlink(missing_ok=True)
-    return end
+    try:
+        lock = RunLock(run.lock, "")
+    except LockHeldError:
+        return end
+    except OSError:  # a folder that cannot be written, or another user's lock
+        return write_outcome(run, end) if holder(run.lock) is None else end
+    try:
+        return write_outcome(run, end)
+    finally:
+        lock.release()
 
 
 def write_outcome(run: RunDir, end: RunFinished) -> RunFinished:

@@ -55,6 +55,9 @@ class Holder:
         return Fault(str(run), f"{self} is writing this run", hint if self.socket else "")
 
 
+_UNKNOWN = Holder(0, "", is_certain=False)
+
+
 class LockHeldError(Exception):
     """Another engine writes this run.
 
@@ -101,21 +104,26 @@ class RunLock:
 
         Raises:
             LockHeldError: Another process has it; the message names the process.
-            OSError: The file cannot be opened.
+            OSError: The file cannot be opened or written.
         """
         self._path = path
         deadline = time.monotonic() + ASKING_LASTS_S
         while (taken := _try_lock(path)) is None:
             held = holder(path)
             if held is not None or time.monotonic() > deadline:
-                raise LockHeldError(held or Holder(0, ""))
+                raise LockHeldError(held or _UNKNOWN)
             time.sleep(0.005)
         self._fd, self.refused = taken
         process = own_identity()
         written = _Written(process.pid, socket, process, not self.refused)
-        os.fchmod(self._fd, 0o600)
-        os.ftruncate(self._fd, 0)
-        os.pwrite(self._fd, msgspec.json.encode(written), 0)
+        try:
+            with contextlib.suppress(PermissionError):  # of file systems without modes
+                os.fchmod(self._fd, 0o600)
+            os.ftruncate(self._fd, 0)
+            os.pwrite(self._fd, msgspec.json.encode(written), 0)
+        except OSError:
+            self.release()
+            raise
 
     @property
     def notices(self) -> list[Notice]:
@@ -126,8 +134,9 @@ class RunLock:
         return [warning(f"{text}a lock file names this process instead.")]
 
     def release(self) -> None:
-        """Gives the lock back and removes its file."""
-        self._path.unlink(missing_ok=True)
+        """Gives the lock back and removes its file, unless that is another process's by now."""
+        if _is_at(self._path, self._fd):
+            self._path.unlink(missing_ok=True)
         os.close(self._fd)
 
 
@@ -175,14 +184,20 @@ def _is_at(path: Path, fd: int) -> bool:
 
 
 def _take_away(path: Path, fd: int) -> None:
-    """Removes the file of a process that is gone, unless another one took it meanwhile."""
-    aside = path.with_name(f"{path.name}.{os.getpid()}")
-    with contextlib.suppress(FileNotFoundError):
-        path.rename(aside)
-        if not _is_at(aside, fd):
-            with contextlib.suppress(OSError):
-                path.hardlink_to(aside)
-        aside.unlink()
+    """Removes the file of a process that is gone, unless another one took it over meanwhile.
+
+    Nothing removes a file only if it is still a given one: so only who has the claim may.
+    """
+    claim = path.with_name(f"{path.name}.claim")
+    try:
+        os.close(os.open(claim, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        return
+    try:
+        if _is_at(path, fd):
+            path.unlink(missing_ok=True)
+    finally:
+        claim.unlink(missing_ok=True)
 
 
 def _read(fd: int) -> _Written | None:
@@ -193,11 +208,16 @@ def _read(fd: int) -> _Written | None:
 
 
 def holder(path: Path) -> Holder | None:
-    """Who holds the lock at this path; None where nobody does."""
+    """Who holds the lock at this path; None where nobody does.
+
+    Of a file that cannot be opened, such as another user's, that is not known.
+    """
     try:
         fd = _open_to_ask(path)
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError:
+        return _UNKNOWN
     try:
         refused = _flock(fd, fcntl.LOCK_SH)
         written = _read(fd)
@@ -208,7 +228,7 @@ def holder(path: Path) -> Holder | None:
     if not refused and (written is None or written.flocked):
         return None
     if written is None:
-        return Holder(0, "", is_certain=False)
+        return _UNKNOWN
     return None if written.is_stale else written.holder
 
 
