@@ -31,7 +31,9 @@ def test_the_runtime_directory_is_used(tmp_path: Path, monkeypatch: pytest.Monke
         runtime.rmdir()
 
 
-@pytest.mark.parametrize("runtime", ["", "/nowhere", "/dev/null", "/sys", "/proc", "/" + "x" * 90])
+@pytest.mark.parametrize(
+    "runtime", ["", ".", "/nowhere", "/dev/null", "/sys", "/proc", "/" + "x" * 90]
+)
 def test_a_runtime_directory_that_cannot_be_used_is_not(
     monkeypatch: pytest.MonkeyPatch, runtime: str
 ) -> None:
