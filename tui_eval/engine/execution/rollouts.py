@@ -49,6 +49,8 @@ log = logging.getLogger("tui_eval.rollout")
 
 LONGEST_BACKOFF_S = 60.0
 LONGEST_STARVING_S = 8.0
+MOST_SHORT_STARVES = 10
+"""So often a rollout soon runs again for want of open files: each time its model calls are paid."""
 
 
 class Rollouts:
@@ -229,7 +231,8 @@ class Rollouts:
         error = fault_of(state)
         is_starved = is_out_of_files(error)
         doublings = watch.starved if is_starved else watch.failed_attempts + tries
-        pause = min(2.0**doublings, LONGEST_STARVING_S if is_starved else LONGEST_BACKOFF_S)
+        is_soon = is_starved and watch.starved < MOST_SHORT_STARVES
+        pause = min(2.0**doublings, LONGEST_STARVING_S if is_soon else LONGEST_BACKOFF_S)
         pause *= 0.75 + random.random() / 2
         log.warning("%s: %s; runs again in %.1f s", watch, ErrorChain(error), pause)
         why = REASON if is_starved else type(error).__name__
