@@ -14,6 +14,7 @@ import importlib.abc, pathlib, sys, time
 class Waits(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
         if name == "textual.app":
+            pathlib.Path("waits").touch()
             while not pathlib.Path("go").exists():
                 time.sleep(0.01)
 
@@ -45,6 +46,7 @@ def test_nothing_of_it_is_left_where_the_program_ends_before(program: Program) -
     terminal = Terminal(program.folder, program.env, "home")
     try:
         terminal.wait_for("tui-eval is starting")
+        terminal.wait_for((program.folder / "waits").exists)
         terminal.process.send_signal(signal.SIGINT)
         assert terminal.finish() == 130
         assert "tui-eval" not in terminal.text
