@@ -122,8 +122,6 @@ def main() -> None:
         asked = json.loads(line)
         if KIND == "garbage":
             print("<html>no such page</html>", flush=True)
-        elif "id" not in asked and KIND == "answers notifications":
-            say(id=None, **NOT_THERE)
         elif "id" in asked and not answer_out_of_turn(asked["id"], asked.get("params") or {}):
             say(id=asked["id"], **answer(asked["method"], asked.get("params") or {}))
 

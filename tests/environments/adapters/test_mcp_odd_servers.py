@@ -133,23 +133,3 @@ def test_a_call_that_the_server_cannot_read_fails_and_no_other(
         assert "the server could not read the call: Parse error" in str(failed)
     with pytest.raises(MCPToolError, match="could not read the call"):
         asyncio.run(asyncio.wait_for(content(env, "unreadable"), 20))
-
-
-def test_an_error_that_answers_a_notification_fails_no_call(
-    served: Callable[[str], vf.MCPEnv],
-) -> None:
-    env = served("answers notifications")  # which are sent as a connection opens
-
-    async def calls() -> list[Any]:
-        assert await content(env, "plain") == "done"
-        kept, given_up = [asyncio.create_task(content(env, "late")) for _ in range(2)]
-        await asyncio.sleep(0)  # both begin, so that the next call is behind them
-        assert await content(env, "plain") == "done"  # the server has both
-        given_up.cancel()  # which the server is notified of
-        await asyncio.wait([given_up])
-        released = await content(env, "release", count=2)
-        return [await kept, released]
-
-    assert asyncio.run(asyncio.wait_for(calls(), 20)) == ["at last", "at last"]
-    with pytest.raises(MCPToolError, match="could not read the call"):
-        asyncio.run(asyncio.wait_for(content(env, "unreadable"), 20))

@@ -271,7 +271,9 @@ class _Held:
     async def _open_and_wait(self, printed: PrintedLines) -> None:
         async with contextlib.AsyncExitStack() as stack:
             async with asyncio.timeout(self._config.start_timeout):
-                opening = mcp_sdk.open_session(self._config, printed, self._guard, self._requests)
+                opening = mcp_sdk.open_session(
+                    self._config, printed, self._guard, self._requests.fail_unreadable
+                )
                 session = await stack.enter_async_context(opening)
             printed.file.close()
             self._opened.set_result(session)

@@ -134,35 +134,6 @@ class MendedMessages:
         return _with_schema_types(item)
 
 
-class NotedMessages:
-    """The stream to a server; who counts hears of each message that gets no answer.
-
-    Args:
-        stream: As a transport gives it.
-        on_silent: Is called before such a message is sent.
-    """
-
-    def __init__(self, stream: Any, on_silent: Callable[[], None]) -> None:
-        self._stream = stream
-        self._on_silent = on_silent
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    async def __aenter__(self) -> NotedMessages:
-        await self._stream.__aenter__()
-        return self
-
-    async def __aexit__(self, *caught: Any) -> Any:
-        return await self._stream.__aexit__(*caught)
-
-    async def send(self, message: Any) -> None:
-        """Sends a message."""
-        if request_id(message) is None:
-            self._on_silent()
-        await self._stream.send(message)
-
-
 def _read_anew(given: Any) -> Any:
     """The message of what version 1 could not read: of a line, or of what it holds."""
     if isinstance(given, dict):

@@ -8,9 +8,6 @@ from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
-_CANCELLED_WITHIN_S = 1.0
-"""How long a request that is cancelled may take to end."""
-
 
 class Requests:
     """The requests that wait for an answer on one connection."""
@@ -18,7 +15,6 @@ class Requests:
     def __init__(self) -> None:
         self._waiting: set[asyncio.Future[str]] = set()
         self._suspects: set[asyncio.Future[str]] = set()
-        self._silent: set[asyncio.Future[str]] = set()
         self._unreadable: list[str] = []
 
     async def finish(
@@ -36,37 +32,29 @@ class Requests:
         """
         pending = asyncio.ensure_future(request)
         refused: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        before = set(self._silent)
         self._waiting.add(refused)
         try:
             # A session whose transport broke may leave its caller waiting for ever.
             ends = (pending, refused, held)
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             if pending.done():
-                self._silent -= before  # a server reads in order
                 return pending.result()
             if refused.done():
                 raise RuntimeError(f"the server could not read the call: {refused.result()}")
         finally:
+            pending.cancel()
             self._waiting.discard(refused)
             self._suspects.discard(refused)
             self._settle()
-            if pending.cancel():  # which the session notifies the server of
-                await asyncio.wait((pending,), timeout=_CANCELLED_WITHIN_S)
         raise ConnectionError("the connection broke")
 
-    def note_silent(self) -> None:
-        """Takes note of a message that gets no answer: it may be one that cannot be read, too."""
-        self._silent.add(asyncio.get_running_loop().create_future())
-
     def fail_unreadable(self, message: str) -> None:
-        """Takes note that the server could not read a message, and so does not know which.
+        """Takes note that the server could not read a request, and so does not know which.
 
-        It is one of those that wait now: once the others have their answers, it fails. It may be
-        a notification as well, until a request that was sent later has its answer.
+        It is one of those that wait now: once the others have their answers, it fails.
         """
         self._unreadable.append(message)
-        self._suspects |= self._waiting | self._silent
+        self._suspects |= self._waiting
         self._settle()
 
     def _settle(self) -> None:
@@ -76,6 +64,5 @@ class Requests:
         for refused in self._suspects:
             if not refused.done():
                 refused.set_result(message)
-        self._silent -= self._suspects
         self._suspects.clear()
         self._unreadable.clear()
