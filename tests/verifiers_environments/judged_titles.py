@@ -4,7 +4,7 @@ import verifiers as vf
 from datasets import Dataset
 from openai import AsyncOpenAI
 
-PROMPT = """Does the title fit the trajectory?
+PROMPT = """Does the title fit the story?
 
 Story: {question}
 Example of a good title: {answer}
@@ -37,11 +37,8 @@ def load_environment(
 
     rubric.add_reward_func(fits, weight=1.0)
     rubric.add_reward_func(said_something, weight=0.0)
-    trajectories = ["A fox crosses a frozen lake.", "Two sisters repair an old radio."]
-    dataset = [
-        {"question": trajectory, "answer": f"{trajectory.split()[1].title()}"}
-        for trajectory in trajectories
-    ]
+    stories = ["A fox crosses a frozen lake.", "Two sisters repair an old radio."]
+    dataset = [{"question": story, "answer": f"{story.split()[1].title()}"} for story in stories]
     return vf.SingleTurnEnv(
         dataset=Dataset.from_list(dataset), parser=parser, rubric=rubric, **kwargs
     )
