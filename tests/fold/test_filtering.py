@@ -143,7 +143,7 @@ def test_a_run_without_rollouts_has_no_row() -> None:
     assert list(RowFilter("fox reward<1 or tool:x").rows(RunState())) == []
 
 
-def test_the_trajectory_is_asked_only_where_it_decides() -> None:
+def test_the_trajectory_is_read_only_where_it_decides() -> None:
     state = made()
     wanted = RowFilter("reward>0 and (text:den or turns>8) and not text:/x/", ("score",))
     assert list(wanted.undecided(state)) == [0, 1, 2]

@@ -308,7 +308,7 @@ async def test_a_click_into_the_text_of_a_field_puts_the_caret_there() -> None:
         assert stage.screen.draft.form.text("name") == "ab-cdef"
 
 
-class HeldDesk(ScriptedBackend):
+class HeldBackend(ScriptedBackend):
     """Whose engine answers when it may."""
 
     def __init__(self) -> None:
@@ -323,7 +323,7 @@ class HeldDesk(ScriptedBackend):
 
 
 async def test_who_scrolled_away_is_left_there_when_the_engine_answers() -> None:
-    backend = HeldDesk()
+    backend = HeldBackend()
     draft = draft_of(env_id="reverse-text", model="demo")
     async with staged(form_app(draft, backend), size=(120, 24)) as stage:
         fields, asked = stage.screen.fields, len(backend.estimated)

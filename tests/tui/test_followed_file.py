@@ -188,7 +188,7 @@ async def test_a_file_that_is_written_anew_while_two_rollouts_are_read_of_it_is_
     assert screen._two(7, 8) == "✗ Their file was written anew and has fewer rollouts now."
 
 
-async def test_a_byte_that_is_no_utf_8_is_told_above_the_trajectory_that_has_it(
+async def test_a_byte_that_is_no_utf_8_is_reported_above_the_trajectory_that_has_it(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "some.jsonl"
