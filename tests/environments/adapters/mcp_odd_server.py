@@ -18,11 +18,19 @@ REQUESTS = {
     ),
 }
 UNREADABLE: dict[str, Any] = {"error": {"code": -32700, "message": "Parse error"}, "id": None}
-tools = ["plain", "late", "release", "unreadable", *REQUESTS]
+FOR_NOTIFICATIONS = {
+    "refuses notifications": {"initialized": -32600, "cancelled": -32600},
+    "does not know notifications": {"initialized": -32601, "cancelled": -32601},
+    "does not know of cancelling": {"cancelled": -32601},
+}
+"""The codes of the errors with which some servers answer them, against the protocol."""
+tools = ["plain", "late", "release", "how many are late", "unreadable", *REQUESTS]
 late: list[int] = []
 """Ids of calls that are answered once there are as many as `release` says."""
 releases: list[tuple[int, int]] = []
 """Ids of such calls, and how many they wait for."""
+cancelled: list[int] = []
+"""Ids of calls that the client has given up; `release` counts them with those that wait."""
 
 
 def say(**message: Any) -> None:
@@ -53,6 +61,8 @@ def listed() -> dict[str, Any]:
 
 def called(name: str) -> str:
     """The text of a tool's result; some of them ask the client first."""
+    if name == "how many are late":
+        return str(len(late))
     if name in REQUESTS:
         method, params = REQUESTS[name]
         say(id=900, method=method, params=params)
@@ -98,10 +108,25 @@ def answer_out_of_turn(number: int, given: dict[str, Any]) -> bool:
         say(**({"error": UNREADABLE["error"]} if KIND == "leaves out the id" else UNREADABLE))
     else:
         return False
-    if releases and len(late) == releases[0][1]:
-        for one in (*late, releases[0][0]):
-            say(id=one, result={"content": [{"type": "text", "text": "at last"}]})
+    release_late()
     return True
+
+
+def release_late() -> None:
+    if releases and len(late) + len(cancelled) == releases[0][1]:
+        for one in (*late, releases[0][0]):
+            if one not in cancelled:
+                say(id=one, result={"content": [{"type": "text", "text": "at last"}]})
+
+
+def take_notification(method: str, given: dict[str, Any]) -> None:
+    name = method.rpartition("/")[2]
+    code = FOR_NOTIFICATIONS.get(KIND, {}).get(name)
+    if code is not None:
+        say(id=None, error={"code": code, "message": f"not taken: {name}"})
+    if name == "cancelled":
+        cancelled.append(given["requestId"])
+        release_late()
 
 
 def flood() -> None:
@@ -122,7 +147,9 @@ def main() -> None:
         asked = json.loads(line)
         if KIND == "garbage":
             print("<html>no such page</html>", flush=True)
-        elif "id" in asked and not answer_out_of_turn(asked["id"], asked.get("params") or {}):
+        elif "id" not in asked:
+            take_notification(asked["method"], asked.get("params") or {})
+        elif not answer_out_of_turn(asked["id"], asked.get("params") or {}):
             say(id=asked["id"], **answer(asked["method"], asked.get("params") or {}))
 
 

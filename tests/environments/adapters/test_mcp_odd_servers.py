@@ -133,3 +133,31 @@ def test_a_call_that_the_server_cannot_read_fails_and_no_other(
         assert "the server could not read the call: Parse error" in str(failed)
     with pytest.raises(MCPToolError, match="could not read the call"):
         asyncio.run(asyncio.wait_for(content(env, "unreadable"), 20))
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["refuses notifications", "does not know notifications", "does not know of cancelling"],
+)
+def test_an_error_that_answers_a_notification_fails_no_call(
+    served: Callable[..., vf.MCPEnv], kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    import mcp
+
+    env = served(kind)
+    notifies_of_cancelling = hasattr(mcp, "Client")  # from version 2 on
+
+    async def calls() -> list[str]:
+        waiting, given_up = (asyncio.create_task(content(env, "late")) for _ in range(2))
+        release = asyncio.create_task(content(env, "release", count=2 + notifies_of_cancelling))
+        while await content(env, "how many are late") != "2":
+            pass
+        given_up.cancel()
+        return await asyncio.gather(waiting, release)
+
+    assert asyncio.run(asyncio.wait_for(calls(), 20)) == ["at last", "at last"]
+    with pytest.raises(MCPToolError, match="could not read the call: Parse error"):
+        asyncio.run(asyncio.wait_for(content(env, "unreadable"), 20))
+    if notifies_of_cancelling:
+        said = "'odd' answers a notification with an error: not taken: cancelled"
+        assert said in caplog.text

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from tui_eval.environments.adapters import mcp_sdk
 from tui_eval.environments.adapters.mcp_process import PrintedLines
-from tui_eval.environments.adapters.mcp_requests import Requests
+from tui_eval.environments.adapters.mcp_requests import NO_SUCH_METHOD, Requests
 from tui_eval.environments.adapters.mcp_sdk import MCPServerConfig, MCPToolError
 from tui_eval.environments.adapters.process_guard import ProcessGuard
 from tui_eval.errors import InfraError
@@ -26,7 +26,6 @@ logger = logging.getLogger(__name__)
 
 _PING_S = 5.0
 """How long a server that a call failed at may take to say that it is there."""
-_NO_SUCH_METHOD = -32601
 _OF_THIS_SIDE = (None, -32000, -32700)
 """Codes of what is no answer: the connection is closed, or nothing could be sent."""
 _MAX_FAILED_CONNECTIONS = 3
@@ -181,7 +180,8 @@ class _Connection:
         held = self._connect()
         session = await held.session()
         try:
-            result = await held.finish(session.call_tool(tool, arguments))
+            calling = session.call_tool(tool, arguments)
+            result = await held.finish(calling, may_be_unreadable=True)
         except Exception as error:
             cause = _innermost(error)
             if await _is_alive(held, session, is_http=self._config.speaks_http):
@@ -245,9 +245,11 @@ class _Held:
         """
         return await asyncio.shield(self._opened)
 
-    async def finish(self, request: Coroutine[Any, Any, Result]) -> Result:
+    async def finish(
+        self, request: Coroutine[Any, Any, Result], *, may_be_unreadable: bool = False
+    ) -> Result:
         """What a request brings while the connection is there; raises as `Requests.finish`."""
-        return await self._requests.finish(request, self.task)
+        return await self._requests.finish(request, self.task, may_be_unreadable=may_be_unreadable)
 
     def end(self) -> None:
         """Closes the connection, or gives up opening it."""
@@ -271,9 +273,7 @@ class _Held:
     async def _open_and_wait(self, printed: PrintedLines) -> None:
         async with contextlib.AsyncExitStack() as stack:
             async with asyncio.timeout(self._config.start_timeout):
-                opening = mcp_sdk.open_session(
-                    self._config, printed, self._guard, self._requests.fail_unreadable
-                )
+                opening = mcp_sdk.open_session(self._config, printed, self._guard, self._requests)
                 session = await stack.enter_async_context(opening)
             printed.file.close()
             self._opened.set_result(session)
@@ -318,7 +318,7 @@ async def _is_alive(held: _Held, session: Any, is_http: bool) -> bool:
         return not held.task.done()
     except Exception as error:
         code = mcp_sdk.code_of(_innermost(error))
-        return code == _NO_SUCH_METHOD if is_http else code not in _OF_THIS_SIDE
+        return code == NO_SUCH_METHOD if is_http else code not in _OF_THIS_SIDE
     return True
 
 

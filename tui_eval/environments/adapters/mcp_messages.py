@@ -89,16 +89,16 @@ class MendedMessages:
     Args:
         name: What the log calls the server.
         stream: As a transport gives it.
-        on_unreadable: Takes what the server says of a request that it cannot read: such an error
-            has no id.
+        on_error: Takes the text and the code of an error without an id, with which a server
+            answers what it cannot read; says whether that is a call.
     """
 
     def __init__(
-        self, name: str, stream: Any, on_unreadable: Callable[[str], None] | None = None
+        self, name: str, stream: Any, on_error: Callable[[str, int], bool] | None = None
     ) -> None:
         self._name = name
         self._stream = stream
-        self._on_unreadable = on_unreadable
+        self._on_error = on_error
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -128,10 +128,40 @@ class MendedMessages:
             logger.warning("MCP server %r changed its tools; the first ones stay", self._name)
         if hasattr(content, "error") and content.id in (None, _NO_ID):
             said = content.error.message
-            logger.warning("MCP server %r cannot read a call: %s", self._name, said)
-            if self._on_unreadable is not None:
-                self._on_unreadable(said)
+            is_call = self._on_error is None or self._on_error(said, content.error.code)
+            what = "cannot read a call" if is_call else "answers a notification with an error"
+            logger.warning("MCP server %r %s: %s", self._name, what, said)
         return _with_schema_types(item)
+
+
+class NotedMessages:
+    """The stream to a server, of whose notifications note is taken.
+
+    Args:
+        stream: As a transport gives it.
+        on_notification: Is called before one is sent.
+    """
+
+    def __init__(self, stream: Any, on_notification: Callable[[], None]) -> None:
+        self._stream = stream
+        self._on_notification = on_notification
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    async def __aenter__(self) -> NotedMessages:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *caught: Any) -> Any:
+        return await self._stream.__aexit__(*caught)
+
+    async def send(self, message: Any) -> None:
+        """Sends a message."""
+        content = _content(message)
+        if hasattr(content, "method") and not hasattr(content, "id"):
+            self._on_notification()
+        await self._stream.send(message)
 
 
 def _read_anew(given: Any) -> Any:

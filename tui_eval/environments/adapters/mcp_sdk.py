@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from importlib import import_module
 from inspect import signature
@@ -14,8 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import from_json, to_json
 
 from tui_eval.environments.adapters.mcp_http import http_client
-from tui_eval.environments.adapters.mcp_messages import MendedMessages
+from tui_eval.environments.adapters.mcp_messages import MendedMessages, NotedMessages
 from tui_eval.environments.adapters.mcp_process import PrintedLines, started_server
+from tui_eval.environments.adapters.mcp_requests import Requests
 from tui_eval.environments.adapters.mcp_sse import sse_streams
 from tui_eval.environments.adapters.process_guard import ProcessGuard
 from tui_eval.errors import ToolError
@@ -116,20 +117,20 @@ async def open_session(
     config: MCPServerConfig,
     printed: PrintedLines,
     guard: ProcessGuard,
-    on_unreadable: Callable[[str], None],
+    requests: Requests,
 ) -> AsyncIterator[Any]:
     """A connected session; to be entered and left in the same task.
 
     Args:
         printed: Takes what a started server prints beside messages.
         guard: Ends a started server where this process dies.
-        on_unreadable: Takes what the server says of a request that it cannot read; over HTTP
-            each has an answer of its own.
+        requests: Learns what the server says of a message that it cannot read; over HTTP each
+            has an answer of its own.
     """
     import mcp
 
     async with AsyncExitStack() as stack:
-        noted = None if config.speaks_http else on_unreadable
+        noted = None if config.speaks_http else requests
         transport = _mended(config.name, _transport(config, printed, guard), noted)
         if hasattr(mcp, "Client"):
             yield await stack.enter_async_context(mcp.Client(transport))
@@ -144,10 +145,14 @@ async def open_session(
 async def _mended(
     name: str,
     transport: AbstractAsyncContextManager[Any],
-    on_unreadable: Callable[[str], None] | None,
+    requests: Requests | None,
 ) -> AsyncIterator[Any]:
     async with transport as streams:
-        yield (MendedMessages(name, streams[0], on_unreadable), *streams[1:])
+        if requests is None:
+            yield (MendedMessages(name, streams[0]), *streams[1:])
+            return
+        read = MendedMessages(name, streams[0], requests.note_error)
+        yield read, NotedMessages(streams[1], requests.note_notification)
 
 
 def _transport(
