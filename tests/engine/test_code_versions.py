@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from program import Finished, Program, Run, chat_answer
+from run_here import run_here
 from servers import FaultServer, Reply
 
 import tui_eval as vf
@@ -55,7 +56,7 @@ def write(program: Program, **texts: str) -> None:
 def evaluate(program: Program, server: FaultServer, *more: str) -> Finished:
     server.script(CHAT, [GOOD])
     words = ("own", "-m", "m", "-b", f"{server.url}/v1", "-k", "", "-A", "-o", "out", "-r", "1")
-    return program.run(*words, *more)
+    return run_here(program, *words, *more)
 
 
 def only(program: Program) -> Run:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from program import TWO_TURNS, Finished, Program, Run, chat_answer, wait_until
+from run_here import run_here
 from servers import FaultServer, Reply
 
 CHAT = "/v1/chat/completions"
@@ -82,7 +83,7 @@ def begun(kept: Kept, program: Program) -> Run:
 
 
 def evaluate(program: Program, server: FaultServer, *more: str) -> Finished:
-    return program.run("kept", "-m", "m", "-b", f"{server.url}/v1", "-r", "1", *more)
+    return run_here(program, "kept", "-m", "m", "-b", f"{server.url}/v1", "-r", "1", *more)
 
 
 def plan_of(run: Run) -> dict[str, Any]:
@@ -99,7 +100,7 @@ def test_every_difference_is_listed_refused_and_accepted_only_if_asked(
         *("-a", '{"level": 2}', "-x", '{"max_seq_len": 9}'),
     )
     before = {file: file.read_bytes() for file in begun.path.iterdir()}
-    refused = program.run(*changed)
+    refused = run_here(program, *changed)
     assert refused.code == 2, refused
     for said in (
         'model is "other", the run has "m"',
@@ -112,7 +113,7 @@ def test_every_difference_is_listed_refused_and_accepted_only_if_asked(
     ):
         assert said in refused.err, said
     assert {file: file.read_bytes() for file in begun.path.iterdir()} == before
-    done = program.run(*changed, "--accept-changes")
+    done = run_here(program, *changed, "--accept-changes")
     assert done.code == 0, done
     assert 'Accepted: model is "other", the run has "m"' in done.err
     assert begun.places() == [(n, 0) for n in range(5)]
@@ -123,11 +124,11 @@ def test_every_difference_is_listed_refused_and_accepted_only_if_asked(
     }  # fmt: skip
     assert all(one["at"] and one["before"] and one["now"] for one in kept)
     assert plan_of(begun)["model"] == "other"
-    again = program.run("run", "--resume", str(begun.path))
+    again = run_here(program, "run", "--resume", str(begun.path))
     assert again.code == 0, again
     assert plan_of(begun)["changes"] == kept
     for order in (["--shuffle"], ["--shuffle-seed", "3"]):
-        other = program.run("run", "--resume", str(begun.path), *order, "--accept-changes")
+        other = run_here(program, "run", "--resume", str(begun.path), *order, "--accept-changes")
         assert other.code == 2, other
         assert f"{order[0][2:].replace('-', '_')} is" in other.err
 
@@ -136,11 +137,11 @@ def test_other_prompts_of_what_is_done_are_noticed_and_more_examples_are_not(
     program: Program, fault_server: FaultServer, begun: Run
 ) -> None:
     write(program, " changed")
-    refused = program.run("run", "--resume", str(begun.path), "-n", "4")
+    refused = run_here(program, "run", "--resume", str(begun.path), "-n", "4")
     assert refused.code == 2, refused
     assert "dataset is" in refused.err
     write(program)
-    done = program.run("run", "--resume", str(begun.path), "-n", "4")
+    done = run_here(program, "run", "--resume", str(begun.path), "-n", "4")
     assert done.code == 0, done
     assert begun.places() == [(n, 0) for n in range(4)]
     assert "changes" not in {k for k, v in plan_of(begun).items() if v}
@@ -155,7 +156,7 @@ def test_another_version_of_the_package_is_noticed(
     program.env["PYTHONPATH"] = os.pathsep.join(
         [str(info.parent), program.env.get("PYTHONPATH", "")]
     )
-    refused = program.run("run", "--resume", str(begun.path))
+    refused = run_here(program, "run", "--resume", str(begun.path))
     assert refused.code == 2, refused
     assert 'env_version is "2.0", the run has null' in refused.err
 
@@ -176,7 +177,7 @@ def test_another_version_of_a_local_environment_is_noticed(
     assert run.metadata["version_info"]["env_version"] == "0.3"
     project.write_text('[project]\nname = "kept"\nversion = "0.4"\n')
     told = f'--resume {run.path}: env_version is "0.4", the run has "0.3"'
-    refused = program.run("run", "--resume", str(run.path))
+    refused = run_here(program, "run", "--resume", str(run.path))
     assert refused.code == 2, refused
     assert told in refused.err
     newest = evaluate(program, fault_server, "-n", "1", "-s", "--resume")
@@ -189,7 +190,9 @@ def test_another_protocol_is_listed_whether_it_was_typed_or_stands_in_the_regist
 ) -> None:
     said = 'client_type is "openai_responses", the run has "openai_chat_completions"'
     path = str(begun.path)
-    typed = program.run("run", "--resume", path, "-n", "4", "--api-client-type", "openai_responses")
+    typed = run_here(
+        program, "run", "--resume", path, "-n", "4", "--api-client-type", "openai_responses"
+    )
     assert (typed.code, said in typed.err) == (2, True), typed
     registry = program.folder / "configs" / "endpoints.toml"
     registry.parent.mkdir()
@@ -198,7 +201,7 @@ def test_another_protocol_is_listed_whether_it_was_typed_or_stands_in_the_regist
         'api_client_type = "openai_responses"\n'
     )
     registry.write_text(entry)
-    named = program.run("run", "--resume", path, "-n", "4", "-m", "m")
+    named = run_here(program, "run", "--resume", path, "-n", "4", "-m", "m")
     assert (named.code, said in named.err) == (2, True), named
 
 
@@ -217,7 +220,7 @@ def test_what_was_typed_is_not_said_to_stay_as_it_was(
 
 
 def test_accepting_changes_of_a_new_run_is_said_to_have_no_effect(program: Program) -> None:
-    done = program.run("reverse-text", "-m", "demo", "-n", "1", "-r", "1", "--accept-changes")
+    done = run_here(program, "reverse-text", "-m", "demo", "-n", "1", "-r", "1", "--accept-changes")
     assert done.code == 0, done
     assert "--accept-changes has no effect without resume" in done.err
 
@@ -226,7 +229,7 @@ def test_what_nobody_can_accept_stays_refused(
     program: Program, fault_server: FaultServer, begun: Run
 ) -> None:
     path = str(begun.path)
-    done = program.run("reverse-text", "--resume", path, "-n", "2", "--accept-changes")
+    done = run_here(program, "reverse-text", "--resume", path, "-n", "2", "--accept-changes")
     assert done.code == 2, done
     assert "environment is 'reverse-text', the run has 'kept'" in done.err
     assert "-n is 2, the run has 3 examples" in done.err
@@ -367,7 +370,7 @@ def test_rollouts_that_wait_for_their_group_keep_their_place_in_larger_groups(
     run = program.only_run()
     assert len((run.path / "journal.jsonl").read_text().splitlines()) == 2
     fault_server.script(CHAT, [GOOD])
-    done = program.run("run", "--resume", str(run.path), "-r", "4")
+    done = run_here(program, "run", "--resume", str(run.path), "-r", "4")
     assert done.code == 0, done
     assert run.places() == [(n, r) for n in range(2) for r in range(4)]
     asked = [one.json()["messages"][-1]["content"] for one in fault_server.requests[6:]]
@@ -384,13 +387,13 @@ def test_complete_runs_that_are_not_taken_say_why(
     program.environment("whole", TWO_TURNS)
     url = f"{fault_server.url}/v1"
     asked = ("whole", "-m", "m", "-b", url, "-n", "1", "-o", "kept")
-    assert program.run(*asked, "-r", "1").code == 0
+    assert run_here(program, *asked, "-r", "1").code == 0
     (first,) = program.runs(program.folder / "kept")
-    more = program.run(*asked, "-r", "2", "--resume")
+    more = run_here(program, *asked, "-r", "2", "--resume")
     which = f"Passed over whole with m, 1 of 1: {first.path.relative_to(program.folder)}"
     assert f"{which} (-r is 2, the run has 1 rollouts of each)" in more.err, more
-    warmer = program.run(*asked, "-r", "1", "-T", "0.5", "--resume")
+    warmer = run_here(program, *asked, "-r", "1", "-T", "0.5", "--resume")
     assert f"{which} (it is complete, and sampling_args.temperature is 0.5" in warmer.err, warmer
-    taken = program.run(*asked, "-r", "1", "--resume")
+    taken = run_here(program, *asked, "-r", "1", "--resume")
     assert taken.err.count("Passed over") == 1, taken
     assert "(-r is 1, the run has 2 rollouts of each)" in taken.err

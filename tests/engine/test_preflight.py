@@ -1,47 +1,16 @@
-"""What would fail once it costs something is refused before: endpoint, key, model, rewards."""
+"""What would fail once it costs something is refused before: endpoint, key, model, folder."""
 
 from __future__ import annotations
 
-import json
 import signal
 import socket
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from program import Finished, Program, chat_answer, wait_until
+from echo_runs import CHAT, MODELS, assert_refused_unpaid, echo, listed, run, run_all
+from program import Program, chat_answer, wait_until
+from run_here import run_here
 from servers import FaultServer, Reply
-
-CHAT, MODELS = "/v1/chat/completions", "/v1/models"
-
-ECHO = """
-    import tui_eval as vf
-    {before}
-
-    def load_environment():
-        return vf.SingleTurnEnv(dataset=[{{"question": "a", "answer": "b"}}], rubric={rubric})
-"""
-
-
-def listed(*names: str) -> Reply:
-    return Reply(body={"object": "list", "data": [{"id": name} for name in names]})
-
-
-def echo(program: Program, rubric: str = "vf.Rubric()", before: str = "") -> None:
-    program.environment("echo", ECHO.format(rubric=rubric, before=before))
-
-
-def run(program: Program, server: FaultServer, *more: str) -> Finished:
-    server.script(CHAT, [Reply(body=chat_answer("yes"))])
-    url = f"{server.url}/v1"
-    return program.run("echo", "-m", "qwen3", "-b", url, "-n", "1", "-r", "1", *more)
-
-
-def assert_refused_unpaid(done: Finished, server: FaultServer, *said: str) -> None:
-    assert done.code == 2, done
-    for text in said:
-        assert text in done.err, done
-    assert not [one for one in server.requests if one.path == CHAT]
 
 
 def test_a_model_that_the_endpoint_does_not_list_is_warned_of_with_the_nearest(
@@ -64,20 +33,12 @@ def test_every_spelling_of_a_base_url_reaches_preflight_and_requests(
     echo(program)
     fault_server.script(f"{below}/models", [listed("other")])
     fault_server.script(f"{below}/chat/completions", [Reply(body=chat_answer("yes"))])
-    done = program.run(
-        *("echo", "-m", "qwen3", "-b", fault_server.url + suffix, "-n", "2", "-r", "2")
+    done = run_here(
+        program, *("echo", "-m", "qwen3", "-b", fault_server.url + suffix, "-n", "2", "-r", "2")
     )
     assert done.code == 0, done
     assert "does not list the model 'qwen3'" in done.err, done
     assert "2 used" in done.out, done
-
-
-def run_all(program: Program, *own: str) -> Finished:
-    """One evaluation of one rollout for each text, as one run."""
-    top = 'model = "qwen3"\nnum_examples = 1\nrollouts_per_example = 1\n'
-    tables = "\n".join(f"[[eval]]\n{one}" for one in own)
-    (program.folder / "all.toml").write_text(top + tables)
-    return program.run("all.toml")
 
 
 def assert_used(program: Program, server: FaultServer, replies: list[Reply]) -> None:
@@ -156,7 +117,8 @@ def test_the_key_of_anthropics_protocol_goes_as_it_wants_it(
     echo(program)
     program.env["MY_KEY"] = "secret-value"
     fault_server.script("/v1/models", [Reply(401)])
-    done = program.run(
+    done = run_here(
+        program,
         *("echo", "-m", "claude", "-b", fault_server.url, "-k", "MY_KEY", "-n", "1"),
         *("--api-client-type", "anthropic_messages"),
     )
@@ -191,180 +153,12 @@ def test_a_folder_that_takes_no_files_is_told_with_everything_else(
     )  # fmt: skip
 
 
-UNCALLABLE = {
-    "vf.Rubric(funcs=[f])": "reward function f: nothing is known for its parameter 'wanted'",
-    "vf.RubricGroup([vf.Rubric(), vf.RubricGroup([vf.Rubric(funcs=[g])])])": "function g: nothing",
-    "vf.JudgeRubric(funcs=[h])": "judge_prompt",
-    "vf.Rubric(funcs=[i])": "Known are prompts, completions, answers",
-}
-
-
-def echoes(program: Program, server: FaultServer, rubrics: Iterable[str], before: str) -> Finished:
-    """Runs an environment with each of the rubrics: `echo-0`, `echo-1` and so on."""
-    server.script(CHAT, [Reply(body=chat_answer("yes"))])
-    own = []
-    for number, rubric in enumerate(rubrics):
-        program.environment(f"echo-{number}", ECHO.format(rubric=rubric, before=before))
-        own.append(f'env_id = "echo-{number}"\napi_base_url = "{server.url}/v1"')
-    return run_all(program, *own)
-
-
-def test_a_reward_function_that_cannot_be_called_is_refused(
-    program: Program, fault_server: FaultServer
-) -> None:
-    functions = "\n    ".join(f"def {name}(completion, wanted): ..." for name in "fgh")
-    functions += "\n    def i(completions, answer): ..."
-    done = echoes(program, fault_server, UNCALLABLE, functions)
-    assert_refused_unpaid(done, fault_server, *UNCALLABLE.values())
-
-
-def test_reward_functions_of_a_groups_members_are_looked_at(
-    program: Program, fault_server: FaultServer
-) -> None:
-    echo(program)
-    program.environment(
-        "echo",
-        """
-        import tui_eval as vf
-
-        def load_environment():
-            bad = vf.Rubric(funcs=[lambda nothing: 1.0])
-            data = [{"question": "a"}]
-            one, two = vf.SingleTurnEnv(dataset=data), vf.SingleTurnEnv(dataset=data, rubric=bad)
-            return vf.EnvGroup([vf.EnvGroup([one, two])])
-        """,
-    )
-    assert_refused_unpaid(run(program, fault_server), fault_server, "'nothing'")
-
-
-def test_reward_functions_that_get_all_they_need_are_called(
-    program: Program, fault_server: FaultServer
-) -> None:
-    rubrics = [
-        "vf.Rubric(funcs=[lambda completion, extra=1: 1.0])",
-        "vf.Rubric(funcs=[lambda *args, **kwargs: 1.0])",
-        "given",
-        "Own(funcs=[lambda mine: 1.0])",
-    ]
-    before = """
-    given = vf.Rubric(funcs=[lambda mine: 1.0])
-    given.add_class_object("mine", 1)
-
-    class Own(vf.Rubric):
-        async def score_group(self, states):
-            for state in states:
-                state["reward"], state["metrics"] = self.funcs[0](1), {}
-    """
-    done = echoes(program, fault_server, rubrics, before.strip())
-    assert done.code == 0, done
-    assert [row["reward"] for one in program.runs() for row in one.rows] == [1.0] * len(rubrics)
-
-
-def test_a_missing_package_of_math_is_named(program: Program, fault_server: FaultServer) -> None:
-    echo(program, "vf.MathRubric()", "import sys; sys.modules['math_verify'] = None")
-    assert_refused_unpaid(run(program, fault_server), fault_server, "tui-eval[math]")
-
-
-def test_columns_that_are_slips_are_refused_with_the_nearest_names(
-    program: Program, fault_server: FaultServer
-) -> None:
-    echo(
-        program,
-        "vf.Rubric(funcs=[right])",
-        "right = lambda answer: 1.0; right.__name__ = 'exact_match'",
-    )
-    done = run(program, fault_server, "-C", "judge_respons,reward,my_own,exact_mach")
-    assert_refused_unpaid(
-        done, fault_server,
-        "-C judge_respons: a state has no such key. Did you mean judge_response?",
-        "-C exact_mach: a state has no such key. Did you mean exact_match?",
-    )  # fmt: skip
-    assert "my_own" not in done.err
-    assert run(program, fault_server, "-C", "judge_respons", "--no-preflight").code == 0
-
-
-def test_a_column_that_no_state_had_is_told_at_the_start_and_at_the_end(
-    program: Program, fault_server: FaultServer
-) -> None:
-    program.environment(
-        "echo",
-        """
-        import tui_eval as vf
-
-        class Noting(vf.SingleTurnEnv):
-            async def setup_state(self, state):
-                state["totally_" + "known"] = None
-                state["plainly_known"] = 1
-                return await super().setup_state(state)
-
-        def load_environment():
-            return Noting(dataset=[{"question": "a", "answer": "b"}], rubric=vf.Rubric())
-        """,
-    )
-    names = "totally_unknown,totally_known,plainly_known,answer,judge_response"
-    done = run(program, fault_server, "-C", names)
-    assert done.code == 0, done
-    (before,) = [line for line in done.err.splitlines() if "-C" in line]
-    assert before.startswith(
-        "warning: -C totally_unknown, totally_known: the environment's own files"
-    )
-    nowhere = "in no rollout's state, so null in every row"
-    told = f"  totally_unknown: {nowhere}. Did you mean totally_known?"
-    lines = done.out.splitlines()
-    assert told in lines
-    assert f"  judge_response: {nowhere}" in lines
-    assert not [line for line in lines if line.startswith(("  totally_known:", "  plainly_known"))]
-    (one,) = program.runs()
-    missing = {"totally_unknown": "Did you mean totally_known?", "judge_response": ""}
-    assert one.metadata["missing_columns"] == missing
-    report = program.run("report", str(one.path), "--json")
-    assert json.loads(report.out)["missing_columns"] == missing
-
-
-def test_nothing_is_said_of_columns_where_every_rollout_errored(
-    program: Program, fault_server: FaultServer
-) -> None:
-    echo(program)
-    fault_server.script(CHAT, [Reply(400, {"error": {"message": "no"}})])
-    url = f"{fault_server.url}/v1"
-    args = ("-m", "qwen3", "-b", url, "-n", "1", "-r", "1", "-C", "totally_unknown")
-    done = program.run("echo", *args, "--no-preflight")
-    assert done.code == 3, done
-    assert "totally_unknown" not in done.out + done.err
-
-
-@pytest.mark.parametrize("where", ["environment", "reward function"])
-def test_a_column_that_the_environments_code_names_is_no_slip(
-    program: Program, fault_server: FaultServer, where: str
-) -> None:
-    base, functions = ("Asks", "") if where == "environment" else ("vf.SingleTurnEnv", "[f]")
-    program.environment(
-        "echo",
-        f"""
-        import tui_eval as vf
-
-        class Asks(vf.SingleTurnEnv):
-            pass
-
-        def f(state):
-            state["answers"] = [1]
-            return 1.0
-
-        def load_environment():
-            rubric = vf.Rubric(funcs={functions or "[]"})
-            return {base}(dataset=[{{"question": "a", "answer": "b"}}], rubric=rubric)
-        """,
-    )
-    done = run(program, fault_server, "-C", "answers")
-    assert done.code == 0, done
-
-
 def test_https_to_a_port_that_speaks_http_is_refused_before_anything_begins(
     program: Program, fault_server: FaultServer
 ) -> None:
     echo(program)
     url = fault_server.url.replace("http:", "https:")
-    done = program.run("echo", "-m", "m", "-b", f"{url}/v1", "-n", "1", "-r", "1")
+    done = run_here(program, "echo", "-m", "m", "-b", f"{url}/v1", "-n", "1", "-r", "1")
     assert done.code == 2, done
     assert "no TLS there: the port speaks plain http; begin the URL with http://" in done.err
 
@@ -372,7 +166,9 @@ def test_https_to_a_port_that_speaks_http_is_refused_before_anything_begins(
 def test_white_space_around_a_url_is_told_once(program: Program, fault_server: FaultServer) -> None:
     echo(program)
     fault_server.script(CHAT, [Reply(body=chat_answer("yes"))])
-    done = program.run("echo", "-m", "m", "-b", f" {fault_server.url}/v1\n", "-n", "1", "-r", "1")
+    done = run_here(
+        program, "echo", "-m", "m", "-b", f" {fault_server.url}/v1\n", "-n", "1", "-r", "1"
+    )
     assert done.code == 0, done
     assert done.err.count("around the URL of the endpoint were left out") == 1
 
@@ -395,8 +191,9 @@ def test_a_missing_key_hides_nothing_else(program: Program) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-    done = program.run(
-        *("echo", "-m", "good", "-b", url, "-k", "NOKEY", "-C", "completoin", "-o", "file/runs")
+    done = run_here(
+        program,
+        *("echo", "-m", "good", "-b", url, "-k", "NOKEY", "-C", "completoin", "-o", "file/runs"),
     )
     assert done.code == 2, done
     for text in ("NOKEY: this variable", "-C completoin", "file is no folder", "'anwser'",
@@ -408,7 +205,9 @@ def test_a_missing_key_hides_nothing_else(program: Program) -> None:
 def test_an_unknown_alias_hides_no_other_fault(program: Program) -> None:
     echo(program)
     (program.folder / "file").write_text("")
-    done = program.run("echo", "-m", "nobody", "-C", "completoin", "-o", "file/runs", "-n", "x")
+    done = run_here(
+        program, "echo", "-m", "nobody", "-C", "completoin", "-o", "file/runs", "-n", "x"
+    )
     assert done.code == 2, done
     for text in ("'nobody'", "-C completoin", "file is no folder", "'x' is not a whole number"):
         assert text in done.err, done

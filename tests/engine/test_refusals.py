@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from program import Finished, Program
+from run_here import run_here
 
 DEMO = ("-m", "demo", "-n", "1", "-r", "1")
 
@@ -29,21 +30,21 @@ def assert_refused(done: Finished, *said: str) -> None:
 
 
 def test_an_unknown_environment_names_the_places_and_the_nearest(program: Program) -> None:
-    done = program.run("calculater", *DEMO)
+    done = run_here(program, "calculater", *DEMO)
     assert_refused(done, "calculater", str(program.folder / "environments"), "calculator")
 
 
 def test_an_unknown_environment_says_how_one_is_installed(program: Program) -> None:
     (program.folder / "environments").mkdir()
     (program.folder / "environments" / "my_math.py").write_text("")
-    done = program.run("acme/some-math", *DEMO)
+    done = run_here(program, "acme/some-math", *DEMO)
     assert_refused(
         done,
         "environment acme/some-math: there is no such environment",
         "prime env install acme/some-math",
         "pip install some-math",
     )
-    done = program.run("my-maths", *DEMO)
+    done = run_here(program, "my-maths", *DEMO)
     assert_refused(done, "Did you mean my-math?", "pip install my-maths")
     assert "prime env install" in done.err
 
@@ -68,16 +69,16 @@ def test_every_fault_is_told_at_once(program: Program) -> None:
 
 
 def test_an_unknown_flag_is_refused_with_the_nearest(program: Program) -> None:
-    assert_refused(program.run("calculator", "--num-exemples", "3"), "--num-examples")
+    assert_refused(run_here(program, "calculator", "--num-exemples", "3"), "--num-examples")
 
 
 def test_an_unknown_client_type_names_the_known(program: Program) -> None:
-    done = program.run("calculator", *DEMO, "--api-client-type", "openai")
+    done = run_here(program, "calculator", *DEMO, "--api-client-type", "openai")
     assert_refused(done, "--api-client-type", "openai_chat_completions", "anthropic_messages")
 
 
 def test_a_missing_key_variable_is_named(program: Program) -> None:
-    done = program.run("calculator", "-n", "1")
+    done = run_here(program, "calculator", "-n", "1")
     assert_refused(done, "--model gpt-4.1-mini", "OPENAI_API_KEY", "not set")
 
 
@@ -98,11 +99,11 @@ def test_a_broken_environment_says_what_and_where(
     program: Program, source: str, said: list[str]
 ) -> None:
     program.environment("broken", source)
-    assert_refused(program.run("broken", *DEMO), *said)
+    assert_refused(run_here(program, "broken", *DEMO), *said)
 
 
 def test_an_unknown_environment_argument_names_the_valid_ones(program: Program) -> None:
-    done = program.run("calculator", *DEMO, "-a", '{"num_exampels": 3}')
+    done = run_here(program, "calculator", *DEMO, "-a", '{"num_exampels": 3}')
     assert_refused(done, "num_exampels", "num_examples")
 
 
@@ -121,7 +122,7 @@ def test_a_dataset_that_cannot_be_used_says_why(
     made = f"vf.SingleTurnEnv(dataset={dataset})"
     source = f"import tui_eval as vf\ndef load_environment():\n    return {made}"
     program.environment("datum", source)
-    assert_refused(program.run("datum", *DEMO), *said)
+    assert_refused(run_here(program, "datum", *DEMO), *said)
 
 
 @pytest.mark.parametrize("flags", [(), ("-s",), ("--no-preflight",)])
@@ -140,7 +141,7 @@ def test_a_threshold_that_is_no_number_is_told_with_all_else(
             return env
         """,
     )
-    done = program.run("high", *DEMO, "-T", "warm", *flags)
+    done = run_here(program, "high", *DEMO, "-T", "warm", *flags)
     assert_refused(done, "-T/--temperature", "which is no number")
     assert f"its pass_threshold is {eval(threshold)!r}"[:40] in done.err
 
@@ -165,7 +166,7 @@ def test_an_endpoint_where_nothing_listens_is_refused_at_once(program: Program) 
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    done = program.run("calculator", "-m", "m", "-b", f"http://127.0.0.1:{port}/v1")
+    done = run_here(program, "calculator", "-m", "m", "-b", f"http://127.0.0.1:{port}/v1")
     assert_refused(done, f"nothing listens on port {port}")
 
 
@@ -173,18 +174,18 @@ def test_an_endpoint_where_nothing_listens_is_refused_at_once(program: Program) 
 def test_a_folder_that_cannot_be_written_is_refused(program: Program, tmp_path: Path) -> None:
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o500)
-    assert_refused(program.run("calculator", *DEMO, "-o", str(closed)), "closed", "-o")
+    assert_refused(run_here(program, "calculator", *DEMO, "-o", str(closed)), "closed", "-o")
 
 
 def test_an_output_folder_that_is_a_file_is_refused(program: Program, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    done = program.run("calculator", *DEMO, "-o", str(tmp_path / "file"))
+    done = run_here(program, "calculator", *DEMO, "-o", str(tmp_path / "file"))
     assert_refused(done, "cannot be written", "-o")
 
 
 @pytest.mark.parametrize("path", ["nowhere", "."])
 def test_a_resume_path_that_is_no_run_is_refused(program: Program, path: str) -> None:
-    assert_refused(program.run("calculator", "-m", "demo", "--resume", path), path)
+    assert_refused(run_here(program, "calculator", "-m", "demo", "--resume", path), path)
 
 
 def test_a_malformed_registry_is_an_error_and_nothing_is_sent(program: Program) -> None:
@@ -193,11 +194,11 @@ def test_a_malformed_registry_is_an_error_and_nothing_is_sent(program: Program) 
     (configs / "endpoints.toml").write_text(
         '[[endpoint]]\nendpoint_id = "a"\nmodle = "m"\nurl = "http://127.0.0.1:1"\n'
     )
-    done = program.run("calculator", "-m", "a")
+    done = run_here(program, "calculator", "-m", "a")
     assert_refused(done, "unknown key 'modle'", "Did you mean model", "model is missing")
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs a folder that nobody may write")
 def test_a_folder_that_nobody_may_write_is_refused(program: Program) -> None:
-    done = program.run("calculator", *DEMO, "-o", "/proc/outputs")
+    done = run_here(program, "calculator", *DEMO, "-o", "/proc/outputs")
     assert_refused(done, "/proc/outputs", "cannot be written", "-o")

@@ -1,0 +1,110 @@
+"""One run as `tui-eval run` has it, in the test's own process: same request, plan, run and lines.
+
+An engine of its own takes half a second to start, so a test has one where it looks at what only
+processes do: signals, engine.log, listeners, exits, several evaluations at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from unittest import mock
+
+import click
+from program import Finished, Program
+
+from tui_eval.cli.report import ending_lines, opening_lines
+from tui_eval.cli.run import command, typed_of
+from tui_eval.cli.summary_lines import result_lines
+from tui_eval.config.expansion import Expander
+from tui_eval.config.plan import Request
+from tui_eval.engine.execution.host import Host
+from tui_eval.engine.execution.job import CANCELS_WITHIN_S, run_session
+from tui_eval.engine.execution.replicas import Replicas
+from tui_eval.engine.execution.session import Session
+from tui_eval.engine.setup.examine import check
+from tui_eval.engine.setup.prepare import client_config, key_of, prepare
+from tui_eval.engine.setup.prepared import Prepared
+from tui_eval.engine.suite.suite_preflight import expand_suite, preflight_suite
+from tui_eval.engine.transport.hub import Hub
+from tui_eval.errors import RefusedError
+from tui_eval.fold.run_state import RunState
+from tui_eval.runs.redaction import Redactor
+from tui_eval.runs.summary_json import json_line, refused_object, summary_object
+
+
+def run_here(program: Program, *args: str) -> Finished:
+    """Runs an evaluation to its end, or says why it cannot begin; a suite is only refused here."""
+    as_json = "--json" in args
+    with _inside(program):
+        try:
+            prepared = _prepared(_request(args))
+        except click.UsageError as error:
+            return Finished(2, "", f"Error: {error.format_message()}\n")
+        except RefusedError as error:
+            out = json_line(refused_object(error.faults)) if as_json else ""
+            return Finished(2, out, _lines(f"error: {one}" for one in error.faults))
+        state = asyncio.run(_work(prepared))
+    assert state.end is not None
+    notices = [f"{level}: {text}" for level, text in state.notices]
+    lines = [json_line(summary_object(state))]
+    if not as_json:
+        results = result_lines(state, abbreviated=False)
+        lines = [*opening_lines(state), *results, *ending_lines(state)]
+    return Finished(state.end.exit_code, _lines(lines), _lines(notices))
+
+
+def _lines(texts: Iterable[str]) -> str:
+    return "".join(f"{one}\n" for one in texts)
+
+
+def _request(args: tuple[str, ...]) -> Request:
+    words = [*args[1:]] if args[0] == "run" else [*args]
+    given = command.make_context("run", words).params
+    environment = given.pop("environment")
+    return Request(env_id=environment, raw=typed_of(given))
+
+
+def _prepared(request: Request) -> Prepared:
+    expander = Expander(request)
+    several = expand_suite(expander)
+    if several is not None:
+        preflight_suite(request, several)
+        raise AssertionError("a suite that is not refused needs an engine of its own")
+    return prepare(check(expander), "", keep_errors=bool(request.raw.get("keep_errors")))
+
+
+async def _work(prepared: Prepared) -> RunState:
+    redact = Redactor(key_of(prepared.plan))
+    hub = Hub()
+    hub.redact, hub.path = redact, str(prepared.run.path)
+    replicas = Replicas([client_config(prepared.plan)])
+    session = Session(hub, prepared, redact, replicas, Host(True, CANCELS_WITHIN_S))
+    await run_session(session, hub, prepared)
+    return hub.state
+
+
+@contextlib.contextmanager
+def _inside(program: Program) -> Iterator[None]:
+    """In the program's folder and environment, whose modules are forgotten afterwards."""
+    path = [*sys.path]
+    own = [one for one in program.env.get("PYTHONPATH", "").split(os.pathsep) if one]
+    sys.path[:] = [*own, *path]
+    with (
+        contextlib.chdir(program.folder),
+        mock.patch.dict(os.environ, program.env, clear=True),
+        # What is written and loaded twice in a second would be found as it was.
+        mock.patch.object(sys, "dont_write_bytecode", True),
+    ):
+        try:
+            yield
+        finally:
+            sys.path[:] = path
+            for name, module in [*sys.modules.items()]:
+                file = getattr(module, "__file__", None)
+                if isinstance(file, str) and Path(file).is_relative_to(program.folder):
+                    del sys.modules[name]
