@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from program import Finished, Program, Run, chat_answer
+from run_here import run_here
 from servers import FaultServer, Reply
 
 import tui_eval as vf
@@ -72,7 +73,7 @@ def written(folder: Path, rows: list[dict[str, Any]], **metadata: Any) -> Run:
 
 
 def go_on(program: Program, run: Run, *more: str) -> Finished:
-    return program.run("run", "--resume", str(run.path), *more)
+    return run_here(program, "run", "--resume", str(run.path), *more)
 
 
 def test_what_lacks_runs_and_the_rows_stay(
@@ -166,7 +167,7 @@ def test_the_line_that_began_it_finds_it(program: Program, fault_server: FaultSe
     folder.mkdir(parents=True)
     line = ("kept", "-m", "m", "-b", url, "-n", "4", "-r", "1", "-T", "0.5", "-s", "-d", "--resume")
     older = written(folder / "older", [row(0)], env_args=None, base_url=f"{url}/")
-    done = program.run(*line)
+    done = run_here(program, *line)
     assert done.code == 0, done
     assert (
         "Passed over kept with m, 1 of 4: outputs/evals/kept--m/older (it tells no env_args)"
@@ -175,7 +176,7 @@ def test_the_line_that_began_it_finds_it(program: Program, fault_server: FaultSe
     (begun,) = [run for run in program.runs() if run.path != older.path]
     shutil.rmtree(begun.path)
     half = written(folder / "half", [row(0), row(2)], base_url=f"{url}/")
-    done = program.run(*line)
+    done = run_here(program, *line)
     assert done.code == 0, done
     assert "Resuming the run outputs/evals/kept--m/half: 2 of 4 done" in done.err
     assert len(half.rows) == 4
@@ -231,11 +232,11 @@ def test_a_folder_without_metadata_or_with_scores_alone_is_refused(program: Prog
     bare = program.folder / "bare"
     bare.mkdir()
     (bare / "results.jsonl").write_text(json.dumps(row(0)) + "\n")
-    assert "has no run.toml" in program.run("run", "--resume", str(bare)).err
+    assert "has no run.toml" in run_here(program, "run", "--resume", str(bare)).err
     scores = program.folder / "scores.json"
     scores.write_text(json.dumps({"config": {"model": "m", "n_runs": 1}, "summary": {},
                                   "rows": [{"row_index": 0, "runs": []}]}))  # fmt: skip
-    done = program.run("run", "--resume", str(scores))
+    done = run_here(program, "run", "--resume", str(scores))
     assert done.code == 2, done
     assert "no rollouts" in done.err
 

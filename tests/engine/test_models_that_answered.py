@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from program import Program, chat_answer
+from run_here import run_here
 from servers import FaultServer, Reply
 
 ECHO = """
@@ -26,19 +27,18 @@ def answered_by(*names: str) -> list[Reply]:
 def run(program: Program, server: FaultServer, *more: str) -> Any:
     program.environment("echo", ECHO)
     url = ("-b", f"{server.url}/v1")
-    return program.run("echo", "-m", "gpt-4o", *url, "-n", "3", "-r", "1", "-c", "1", *more)
+    return run_here(program, "echo", "-m", "gpt-4o", *url, "-n", "3", "-r", "1", "-c", "1", *more)
 
 
 def test_another_model_is_told_once_in_log_and_summary_and_counted(
-    program: Program, fault_server: FaultServer
+    program: Program, fault_server: FaultServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     fault_server.script(CHAT, answered_by("gpt-4o", "gpt-3.5-turbo"))
     done = run(program, fault_server)
     assert done.code == 0, done
     assert "Answered by other models than was asked for: gpt-3.5-turbo 2 calls" in done.out
     found = program.only_run()
-    log = found.log
-    assert log.count("gpt-4o was asked for, and gpt-3.5-turbo answered") == 1
+    assert caplog.text.count("gpt-4o was asked for, and gpt-3.5-turbo answered") == 1
     rows = found.rows
     assert [row["tui_eval"].get("models") for row in rows] == [None, *[{"gpt-3.5-turbo": 1}] * 2]
     assert [row["tui_eval"]["steps"][0].get("model") for row in rows] == [

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from program import Program, chat_answer
+from run_here import run_here
 from servers import FaultServer, Reply
 
 CHAT = "/v1/chat/completions"
@@ -36,7 +37,7 @@ def test_cached_tokens_cost_their_own_price(program: Program, fault_server: Faul
     fault_server.script(CHAT, [Reply(body=chat_answer("yes") | {"usage": CACHED})])
     path = registry(program, fault_server, "cached_input_price = 1\ncache_write_price = 12.5\n")
     asked = ("-m", "m", "-e", path, "-n", "1", "-r", "1")
-    done = program.run("reverse-text", *asked)
+    done = run_here(program, "reverse-text", *asked)
     printed = " ".join(done.out.split())
     assert "Cost: $0.2010 ($10 in, $100 out, $1 cached, $12.5 written to a cache" in printed
     run = program.only_run()
@@ -50,7 +51,7 @@ def test_without_prices_of_their_own_they_cost_what_others_do(
 ) -> None:
     fault_server.script(CHAT, [Reply(body=chat_answer("yes") | {"usage": CACHED})])
     asked = ("-m", "m", "-e", registry(program, fault_server), "-n", "1", "-r", "1", "--json")
-    done = program.run("reverse-text", *asked)
+    done = run_here(program, "reverse-text", *asked)
     assert json.loads(done.out)["cost"]["usd"] == (100_000 * 10 + 10 * 100) / 1e6
 
 
@@ -59,7 +60,7 @@ def test_a_limit_of_cost_without_a_price_runs_and_says_once_that_it_is_blind(
 ) -> None:
     fault_server.script(CHAT, [GOOD])
     asked = ("-m", "gpt-4o", "-b", f"{fault_server.url}/v1", "-n", "2", "-r", "1")
-    done = program.run("reverse-text", *asked, "--max-cost", "0.0001")
+    done = run_here(program, "reverse-text", *asked, "--max-cost", "0.0001")
     assert done.code == 0, done
     told = "--max-cost is blind: nobody knows the prices of gpt-4o"
     assert (done.out + done.err).count(told) == 1
@@ -77,7 +78,7 @@ def test_a_list_price_stands_beside_the_cost_with_its_date(
 ) -> None:
     fault_server.script(CHAT, [GOOD])
     asked = ("-m", "m", "-e", registry(program, fault_server), "-n", "1", "-r", "1")
-    assert program.run("reverse-text", *asked).code == 0
+    assert run_here(program, "reverse-text", *asked).code == 0
     run = program.only_run()
     plan = run.path / "run.toml"
     listed = 'list_price = "2026-11-10, a list"'

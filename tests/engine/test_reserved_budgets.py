@@ -6,6 +6,7 @@ import json
 
 import pytest
 from program import Program, chat_answer
+from run_here import run_here
 from servers import FaultServer, Reply
 
 CHAT = "/v1/chat/completions"
@@ -49,14 +50,14 @@ def test_a_rollout_whose_next_call_does_not_fit_stops_and_can_be_resumed(
     talk: Program, fault_server: FaultServer
 ) -> None:
     asked = (*ASKED, "-n", "6", "-c", "1", "-t", "5")
-    done = talk.run(*asked, "--max-total-tokens", "70")
+    done = run_here(talk, *asked, "--max-total-tokens", "70")
     assert done.code == 4, done
     why = "75 tokens are used, the limit is 70"
     assert f"Stopped: {why}. 1 of 6 rollouts are done." in done.out
     assert len(fault_server.requests) == 5, "75 tokens: more by one prompt at most"
     run = talk.only_run()
     assert [one["input_tokens"] for one in run.metadata["unfinished"]] == [20]
-    again = talk.run("run", "--resume", str(run.path), "--json")
+    again = run_here(talk, "run", "--resume", str(run.path), "--json")
     assert again.code == 0, again
     tokens = json.loads(again.out)["tokens"]
     assert (tokens["total"], tokens["lost"]) == (20 * 15, {"input": 20, "output": 10})
@@ -66,7 +67,7 @@ def test_a_call_waits_while_what_is_in_flight_may_leave_room_for_it(
     talk: Program, fault_server: FaultServer
 ) -> None:
     asked = (*ASKED, *SINGLE, "-n", "6", "-c", "6", "-t", "50")
-    done = talk.run(*asked, "--max-total-tokens", "70")
+    done = run_here(talk, *asked, "--max-total-tokens", "70")
     assert done.code == 4, done
     assert "2 of 6 rollouts are done" in done.out
     why = "30 tokens are used and an answer may have 50, the limit is 70"
@@ -77,7 +78,7 @@ def test_a_call_waits_while_what_is_in_flight_may_leave_room_for_it(
 def test_a_call_that_no_budget_holds_is_never_sent(
     talk: Program, fault_server: FaultServer
 ) -> None:
-    done = talk.run(*ASKED, "-n", "3", "-t", "1000", "--max-cost", "0.1")
+    done = run_here(talk, *ASKED, "-n", "3", "-t", "1000", "--max-cost", "0.1")
     assert done.code == 4, done
     told = "$0.00 is spent and an answer may cost $0.2000, the limit is $0.1000"
     assert f"Stopped: {told}. 0 of 3 rollouts are done." in done.out
@@ -89,7 +90,7 @@ def test_a_cost_is_overspent_by_the_prompts_in_flight_at_most(
 ) -> None:
     # A call costs $0.002, an answer $0.001.
     asked = (*ASKED, *SINGLE, "-n", "12", "-c", "4", "-t", "5", "--json")
-    done = talk.run(*asked, "--max-cost", "0.009")
+    done = run_here(talk, *asked, "--max-cost", "0.009")
     assert done.code == 4, done
     assert json.loads(done.out)["cost"]["usd"] <= 0.009 + 4 * 0.001
 
@@ -99,7 +100,9 @@ def test_a_call_that_failed_gives_back_what_it_had_reserved(
     talk: Program, fault_server: FaultServer, failed: Reply
 ) -> None:
     fault_server.script(CHAT, [failed, GOOD])
-    done = talk.run(*ASKED, *SINGLE, "-n", "2", "-c", "2", "-t", "50", "--max-total-tokens", "80")
+    done = run_here(
+        talk, *ASKED, *SINGLE, "-n", "2", "-c", "2", "-t", "50", "--max-total-tokens", "80"
+    )
     assert done.code == 3, done
     assert len(fault_server.requests) == 2
 
@@ -108,7 +111,9 @@ def test_a_request_that_sleeps_keeps_no_budget_from_others(
     talk: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [Reply(503, headers={"Retry-After": "0.2"}), GOOD])
-    done = talk.run(*ASKED, *SINGLE, "-n", "2", "-c", "2", "-t", "50", "--max-total-tokens", "80")
+    done = run_here(
+        talk, *ASKED, *SINGLE, "-n", "2", "-c", "2", "-t", "50", "--max-total-tokens", "80"
+    )
     assert done.code == 0, done
     assert len(fault_server.requests) == 3
 
@@ -116,7 +121,7 @@ def test_a_request_that_sleeps_keeps_no_budget_from_others(
 def test_without_a_longest_answer_nothing_is_reserved_and_that_is_told_once(
     talk: Program, fault_server: FaultServer
 ) -> None:
-    done = talk.run(*ASKED, "-n", "6", "-c", "1", "--max-total-tokens", "70")
+    done = run_here(talk, *ASKED, "-n", "6", "-c", "1", "--max-total-tokens", "70")
     assert done.code == 4, done
     assert done.err.count("max_tokens is not set, so nothing is reserved for answers") == 1
     assert "Stopped: 75 tokens are used, the limit is 70. 1 of 6 rollouts are done." in done.out
@@ -129,7 +134,7 @@ def test_a_call_that_is_in_flight_when_the_budget_is_reached_is_answered_and_sco
     talk: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [Reply(body=chat_answer("yes"), delay=1.0), GOOD])
-    done = talk.run(*ASKED, *SINGLE, "-n", "6", "-c", "2", "--max-total-tokens", "25")
+    done = run_here(talk, *ASKED, *SINGLE, "-n", "6", "-c", "2", "--max-total-tokens", "25")
     assert done.code == 4, done
     assert "Stopped: 30 tokens are used, the limit is 25. 3 of 6 rollouts are done." in done.out
     assert [row["reward"] for row in talk.only_run().rows] == [1.0] * 3
@@ -139,7 +144,7 @@ def test_a_request_that_slept_is_not_sent_again_once_the_budget_is_reached(
     talk: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [Reply(503, headers={"Retry-After": "1"}), GOOD])
-    done = talk.run(*ASKED, *SINGLE, "-n", "6", "-c", "1", "--max-total-tokens", "25")
+    done = run_here(talk, *ASKED, *SINGLE, "-n", "6", "-c", "1", "--max-total-tokens", "25")
     assert done.code == 4, done
     assert "Stopped: 30 tokens are used, the limit is 25. 2 of 6 rollouts are done." in done.out
     assert len(fault_server.requests) == 3

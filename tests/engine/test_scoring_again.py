@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from program import Program, chat_answer
+from run_here import run_here
 from servers import FaultServer, Reply
 
 SHAKY = """
@@ -55,7 +56,7 @@ def test_a_reward_function_that_fails_for_infrastructure_is_called_again(
     shaky: Program, fault_server: FaultServer, kind: str
 ) -> None:
     args = at(fault_server, f'{{"kind": "{kind}"}}', "-r", "1", "--max-retries", "1")
-    done = shaky.run(*args)
+    done = run_here(shaky, *args)
     assert done.code == 0, done
     (row,) = shaky.only_run().rows
     assert (row["reward"], row["error"], row["metrics"]["shaky"]) == (1.0, None, 1.0)
@@ -65,7 +66,7 @@ def test_a_reward_function_that_fails_for_infrastructure_is_called_again(
 
 def test_a_group_is_scored_again_as_a_whole(shaky: Program, fault_server: FaultServer) -> None:
     args = at(fault_server, '{"grouped": true}', "-r", "3", "--max-retries", "1")
-    done = shaky.run(*args)
+    done = run_here(shaky, *args)
     assert done.code == 0, done
     assert [row["reward"] for row in shaky.only_run().rows] == [1.5, 1.5, 1.5]
     assert len(fault_server.requests) == 3
@@ -75,26 +76,28 @@ def test_a_mistake_of_a_reward_function_is_not_tried_again(
     shaky: Program, fault_server: FaultServer
 ) -> None:
     args = at(fault_server, '{"kind": "bug"}', "-r", "1", "--max-retries", "3")
-    done = shaky.run(*args)
+    done = run_here(shaky, *args)
     assert done.code == 3, done
     (row,) = shaky.only_run().rows
     assert "KeyError" in row["error_chain"]
 
 
-def test_retries_come_to_an_end(shaky: Program, fault_server: FaultServer) -> None:
+def test_retries_come_to_an_end(
+    shaky: Program, fault_server: FaultServer, caplog: pytest.LogCaptureFixture
+) -> None:
     args = at(fault_server, '{"always": true}', "-r", "1", "--max-retries", "1")
-    done = shaky.run(*args)
+    done = run_here(shaky, *args)
     assert done.code == 3, done
     (row,) = shaky.only_run().rows
     assert "the sandbox is away" in row["error_chain"]
-    assert shaky.only_run().log.count("runs again in") == 1
+    assert caplog.text.count("runs again in") == 1
 
 
 def test_a_metric_that_counts_nothing_is_tried_again_as_well(
     shaky: Program, fault_server: FaultServer
 ) -> None:
     args = at(fault_server, '{"weight": 0.0}', "-r", "1", "--max-retries", "1")
-    done = shaky.run(*args)
+    done = run_here(shaky, *args)
     assert done.code == 0, done
     (row,) = shaky.only_run().rows
     assert (row["metrics"]["shaky"], row["tui_eval"]["scores"][0]["error"]) == (1.0, None)
@@ -102,11 +105,11 @@ def test_a_metric_that_counts_nothing_is_tried_again_as_well(
 
 
 def test_a_metric_that_fails_to_the_end_leaves_the_reward(
-    shaky: Program, fault_server: FaultServer
+    shaky: Program, fault_server: FaultServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     args = at(fault_server, '{"weight": 0.0, "always": true}', "-r", "1", "--max-retries", "1")
-    done = shaky.run(*args)
+    done = run_here(shaky, *args)
     assert done.code == 0, done
     (row,) = shaky.only_run().rows
     assert (row["metrics"]["shaky"], row["error"], row["reward"]) == (None, None, 0.0)
-    assert shaky.only_run().log.count("runs again in") == 1
+    assert caplog.text.count("runs again in") == 1

@@ -6,6 +6,7 @@ import json
 
 import pytest
 from program import Program, chat_answer
+from run_here import run_here
 from servers import FaultServer, Reply
 
 CHAT = "/v1/chat/completions"
@@ -52,7 +53,7 @@ def test_a_limit_of_turns_has_no_effect_where_the_model_is_asked_once(
     served: Program, fault_server: FaultServer
 ) -> None:
     turns = json.dumps({"max_turns": 20})
-    done = served.run(*at(fault_server, "asks-once", "-n", "2", "-x", turns))
+    done = run_here(served, *at(fault_server, "asks-once", "-n", "2", "-x", turns))
     assert done.code == 0, done
     assert "max_turns has no effect on asks-once, which asks the model once" in done.err
     assert len(fault_server.requests) == 2
@@ -63,7 +64,7 @@ def test_a_limit_of_turns_acts_in_those_of_a_group_that_have_turns(
 ) -> None:
     served.environment("mixed", MIXED)
     turns = json.dumps({"max_turns": 3})
-    done = served.run(*at(fault_server, "mixed", "-n", "-1", "-x", turns))
+    done = run_here(served, *at(fault_server, "mixed", "-n", "-1", "-x", turns))
     assert done.code == 0, done
     assert "max_turns has no effect on once" in done.err
     assert len(fault_server.requests) == 1 + 3
@@ -73,7 +74,7 @@ def test_a_group_function_is_refused_where_each_rollout_is_scored_alone(
     served: Program, fault_server: FaultServer
 ) -> None:
     grouped = json.dumps({"grouped": True})
-    done = served.run(*at(fault_server, "asks-once", "-a", grouped, "-i"))
+    done = run_here(served, *at(fault_server, "asks-once", "-a", grouped, "-i"))
     assert done.code == 2, done
     assert "reward function together needs all rollouts of an example" in done.err
     assert "Leave -i/--independent-scoring out" in done.err
@@ -88,7 +89,7 @@ def test_a_file_of_evaluations_is_refused_for_it_too(
         f'model = "m"\napi_base_url = "{fault_server.url}/v1"\n[[eval]]\nenv_id = "asks-once"\n'
         "independent_scoring = true\nenv_args = { grouped = true }\n"
     )
-    done = served.run("two.toml")
+    done = run_here(served, "two.toml")
     assert done.code == 2, done
     assert "together needs all rollouts of an example" in done.err
     assert not fault_server.requests
@@ -98,7 +99,7 @@ def test_the_question_and_the_answer_are_columns_by_those_names(
     served: Program, fault_server: FaultServer
 ) -> None:
     columns = ("-C", "query,completion,expected_answer,reward,error")
-    done = served.run(*at(fault_server, "asks-once", "-n", "2", *columns))
+    done = run_here(served, *at(fault_server, "asks-once", "-n", "2", *columns))
     assert done.code == 0, done
     assert "warning" not in done.err
     rows = {row["query"]: row["expected_answer"] for row in served.only_run().rows}

@@ -8,6 +8,7 @@ import signal
 from typing import Any
 
 from program import TWO_TURNS, Program, Run, chat_answer, wait_until
+from run_here import run_here
 from servers import FaultServer, Reply
 
 from tui_eval.runs.lock import holder
@@ -20,7 +21,7 @@ BAD = Reply(body={"choices": []})
 def spent(program: Program, server: FaultServer, env_id: str, code: int) -> dict[str, Any]:
     """What is told of the tokens of one rollout that may be tried twice."""
     asked = ("-m", "m", "-b", f"{server.url}/v1", "-n", "1", "-r", "1", "--max-retries", "1")
-    done = program.run(env_id, *asked, "--json")
+    done = run_here(program, env_id, *asked, "--json")
     assert done.code == code, done
     found: dict[str, Any] = json.loads(done.out)["tokens"]
     return found
@@ -59,7 +60,7 @@ def test_a_rollout_that_slept_does_not_run_again_once_the_budget_is_spent(
     fault_server.script(CHAT, [BAD, GOOD])
     asked = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "2", "-r", "1", "-c", "1")
     budget = ("--max-retries", "1", "--max-total-tokens", "10")
-    done = program.run("reverse-text", *asked, *budget)
+    done = run_here(program, "reverse-text", *asked, *budget)
     assert done.code in (3, 4), done
     assert len([one for one in fault_server.requests if one.path == CHAT]) == 2
 
@@ -69,7 +70,7 @@ def test_the_cost_of_a_saved_run_is_told_from_the_prices_that_it_was_made_with(
 ) -> None:
     fault_server.script(CHAT, [GOOD])
     asked = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "2", "-r", "1")
-    assert program.run("reverse-text", *asked).code == 0
+    assert run_here(program, "reverse-text", *asked).code == 0
     run = program.only_run()
     plan = run.path / "run.toml"
     plan.write_text(f"input_price = 1000.0\noutput_price = 2000.0\n{plan.read_text()}")
@@ -85,10 +86,10 @@ def test_tokens_of_a_row_that_runs_again_are_counted_on(
     program.environment("two-turns", TWO_TURNS)
     fault_server.script(CHAT, [GOOD, Reply(400), GOOD, Reply(400), GOOD])
     asked = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "1", "-r", "1")
-    assert program.run("two-turns", *asked).code == 3
+    assert run_here(program, "two-turns", *asked).code == 3
     run = program.only_run()
-    assert program.run("run", "--resume", str(run.path)).code == 3
-    done = program.run("run", "--resume", str(run.path), "--json")
+    assert run_here(program, "run", "--resume", str(run.path)).code == 3
+    done = run_here(program, "run", "--resume", str(run.path), "--json")
     assert done.code == 0, done
     tokens = json.loads(done.out)["tokens"]
     assert tokens["lost"] == {"input": 20, "output": 10}, "of both sessions before"
@@ -113,7 +114,7 @@ def test_what_is_in_flight_counts_for_the_budget_also_where_the_engine_was_kille
     report = program.run("report", str(run.path), "--json")
     assert json.loads(report.out)["tokens"]["total"] == 45
     before, budget = len(fault_server.requests), ("--max-total-tokens", "45")
-    again = program.run("run", "--resume", str(run.path), *budget)
+    again = run_here(program, "run", "--resume", str(run.path), *budget)
     assert again.code == 4, again
     assert len(fault_server.requests) == before
 

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from program import TWO_TURNS, Program, chat_answer
+from run_here import run_here
 from servers import FaultServer, Reply
 
 CHAT = "/v1/chat/completions"
@@ -29,7 +30,7 @@ def test_rows_and_sums_have_the_tokens_of_each_kind(
 ) -> None:
     program.environment("two-turns", TWO_TURNS)
     fault_server.script(CHAT, [answer(), answer(cached=90, reasoning=15)])
-    done = program.run("two-turns", *asked(fault_server), "--json")
+    done = run_here(program, "two-turns", *asked(fault_server), "--json")
     assert done.code == 0, done
     tokens = json.loads(done.out)["tokens"]
     assert (tokens["input"], tokens["cached"], tokens["reasoning"]) == (200, 90, 15)
@@ -57,12 +58,12 @@ def test_kinds_of_lost_attempts_and_of_rows_that_run_again_are_counted_on(
     program.environment("two-turns", TWO_TURNS)
     cached = answer(cached=90)
     fault_server.script(CHAT, [cached, BAD, cached, Reply(400), cached, cached])
-    first = program.run("two-turns", *asked(fault_server), "--max-retries", "1", "--json")
+    first = run_here(program, "two-turns", *asked(fault_server), "--max-retries", "1", "--json")
     assert first.code == 3, first
     assert json.loads(first.out)["tokens"]["cached"] == 180
     (row,) = program.only_run().rows
     assert row["tui_eval"]["lost_usage"]["token_kinds"] == {"cached": 90}
-    done = program.run("run", "--resume", str(program.only_run().path), "--json")
+    done = run_here(program, "run", "--resume", str(program.only_run().path), "--json")
     assert done.code == 0, done
     tokens = json.loads(done.out)["tokens"]
     assert (tokens["input"], tokens["cached"]) == (400, 360)
@@ -88,9 +89,9 @@ def test_kinds_of_generated_rollouts_outlive_a_stop_before_their_scores(
     )
     one = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "1", "-r", "2", "-c", "1")
     fault_server.script(CHAT, [answer(cached=90), answer()])
-    assert program.run("compared", *one, "--max-total-tokens", "100").code == 4
+    assert run_here(program, "compared", *one, "--max-total-tokens", "100").code == 4
     assert program.only_run().rows == []
-    done = program.run("run", "--resume", str(program.only_run().path), "--json")
+    done = run_here(program, "run", "--resume", str(program.only_run().path), "--json")
     assert done.code == 0, done
     assert json.loads(done.out)["tokens"]["cached"] == 90
     kinds = [row["tui_eval"].get("token_kinds") for row in program.only_run().rows]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from program import Program, chat_answer
+from run_here import run_here
 from servers import FaultServer, Reply
 
 CHAT = "/v1/chat/completions"
@@ -48,7 +49,7 @@ def test_a_run_stops_early_with_whole_examples_and_says_so(
     steady: Program, fault_server: FaultServer, grouped: bool
 ) -> None:
     env_args = json.dumps({"grouped": grouped})
-    done = steady.run(*at(fault_server, "-r", "2", "-c", "4", "-a", env_args, *UNTIL))
+    done = run_here(steady, *at(fault_server, "-r", "2", "-c", "4", "-a", env_args, *UNTIL))
     assert done.code == 0, done
     run = steady.only_run()
     assert ENOUGH <= len(run.rows) / 2 <= ENOUGH + 4, "what is in flight finishes"
@@ -67,7 +68,7 @@ def test_a_run_stops_early_with_whole_examples_and_says_so(
 
 
 def test_the_json_says_that_it_stopped_early(steady: Program, fault_server: FaultServer) -> None:
-    done = steady.run(*at(fault_server, "-r", "1", "-c", "1", *UNTIL, "--json"))
+    done = run_here(steady, *at(fault_server, "-r", "1", "-c", "1", *UNTIL, "--json"))
     told = json.loads(done.out)
     assert (told["status"], told["exit_code"], told["error"]) == ("stopped early", 0, None)
     assert told["stopped_early"] == f"width(reward) = 0.2897 < 0.3 after {ENOUGH} of 200 examples"
@@ -86,13 +87,13 @@ def test_a_run_that_stopped_early_goes_on_with_the_rest(
 ) -> None:
     env_args = json.dumps({"size": 40})
     asked = at(fault_server, "-r", "1", "-c", "1", "-a", env_args)
-    assert steady.run(*asked, *UNTIL).code == 0
+    assert run_here(steady, *asked, *UNTIL).code == 0
     run = steady.only_run()
     assert len(run.rows) == ENOUGH
-    again = steady.run("run", "--resume", str(run.path), *UNTIL)
+    again = run_here(steady, "run", "--resume", str(run.path), *UNTIL)
     assert again.code == 0 and "Stopped early" in again.out, again
     assert len(run.rows) == ENOUGH, "the rewards on disk tell enough already"
-    whole = json.loads(steady.run("run", "--resume", str(run.path), "--json").out)
+    whole = json.loads(run_here(steady, "run", "--resume", str(run.path), "--json").out)
     assert (whole["status"], whole["counts"]["finished"]) == ("finished", 40)
     assert whole["reward_anytime"] is None and whole["reward"]["method"] != "anytime"
     assert whole["stopped_early"] is None
@@ -102,7 +103,7 @@ def test_a_condition_that_never_holds_stops_nothing(
     steady: Program, fault_server: FaultServer
 ) -> None:
     args = at(fault_server, "-r", "1", "-a", '{"rewards": [0, 1], "size": 30}', *UNTIL)
-    done = steady.run(*args, "--json", "--shuffle")
+    done = run_here(steady, *args, "--json", "--shuffle")
     told = json.loads(done.out)
     assert "--until" not in done.err
     assert (told["status"], told["exit_code"]) == ("finished", 0)
@@ -113,7 +114,7 @@ def test_a_reward_outside_0_to_1_makes_the_condition_unusable_and_that_is_told_o
     steady: Program, fault_server: FaultServer
 ) -> None:
     args = at(fault_server, "-r", "1", "-a", '{"rewards": [1, 1, 3], "size": 60}', *UNTIL)
-    done = steady.run(*args, "-c", "2")
+    done = run_here(steady, *args, "-c", "2")
     assert done.code == 0, done
     assert len(steady.only_run().rows) == 60
     told = [line for line in done.err.splitlines() if "warning: --until" in line]
@@ -125,9 +126,9 @@ def test_rewards_that_are_known_to_be_outside_are_refused(
     steady: Program, fault_server: FaultServer
 ) -> None:
     asked = at(fault_server, "-r", "1", "-a", '{"rewards": [1, 3], "size": 4}')
-    assert steady.run(*asked).code == 0
+    assert run_here(steady, *asked).code == 0
     path = str(steady.only_run().path)
-    again = steady.run("run", "--resume", path, "-n", "4", *UNTIL)
+    again = run_here(steady, "run", "--resume", path, "-n", "4", *UNTIL)
     assert again.code == 2, again
     assert "--until" in again.err and "3 is not from 0 to 1" in again.err
 
@@ -146,7 +147,7 @@ def test_rewards_that_are_known_to_be_outside_are_refused(
 def test_what_cannot_stop_a_run_is_refused_before_it_begins(
     steady: Program, fault_server: FaultServer, until: str, more: tuple[str, ...], said: str
 ) -> None:
-    done = steady.run(*at(fault_server, *more, "--until", until))
+    done = run_here(steady, *at(fault_server, *more, "--until", until))
     assert done.code == 2 and said in done.err and "--until" in done.err, done
     assert not fault_server.requests
 
