@@ -40,7 +40,7 @@ from tui_eval.runs.summary_json import json_line, refused_object, summary_object
 def run_here(program: Program, *args: str) -> Finished:
     """Runs an evaluation to its end, or says why it cannot begin; a suite is only refused here."""
     as_json = "--json" in args
-    with _inside(program):
+    with inside(program):
         try:
             prepared = _prepared(_request(args))
         except click.UsageError as error:
@@ -89,7 +89,7 @@ async def _work(prepared: Prepared) -> RunState:
 
 
 @contextlib.contextmanager
-def _inside(program: Program) -> Iterator[None]:
+def inside(program: Program) -> Iterator[None]:
     """In the program's folder and environment, whose modules are forgotten afterwards."""
     path = [*sys.path]
     own = [one for one in program.env.get("PYTHONPATH", "").split(os.pathsep) if one]

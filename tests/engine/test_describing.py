@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 from program import PATIENCE_S, Program
+from run_here import inside
 
+from tui_eval.engine.setup.environment_info import describe_environment
 from tui_eval.engine.transport.engine_query import ask_engine
 
 TYPED = """
@@ -60,6 +62,12 @@ def asked(program: Program, *words: str) -> tuple[int, dict[str, Any]]:
     return done.returncode, json.loads(done.stdout)
 
 
+def described(program: Program, env_id: str) -> dict[str, Any]:
+    """What such a process prints, without one."""
+    with inside(program):
+        return describe_environment(env_id, Path("environments"))
+
+
 def test_an_environment_is_described_with_its_typed_arguments(program: Program) -> None:
     program.environment("typed", TYPED.replace('other: "Missing"', "other"))
     code, found = asked(program, "--describe", "typed")
@@ -95,8 +103,8 @@ def test_an_annotation_that_cannot_be_resolved_is_told_by_its_default(program: P
     program.environment("typed", "from __future__ import annotations\n" + "\n".join(
         line[4:] for line in TYPED.splitlines()
     ))  # fmt: skip
-    code, found = asked(program, "--describe", "typed")
-    assert code == 0
+    found = described(program, "typed")
+    assert found["exit_code"] == 0
     kinds = {one["name"]: (one["kind"], one["annotation"]) for one in found["parameters"]}
     assert kinds["other"] == ("int", "'Missing'")
     assert kinds["count"] == ("int", "int")
@@ -134,7 +142,7 @@ def test_what_json_may_say_for_an_argument_is_told(program: Program) -> None:
         def load_environment({parameters}): ...
     """,
     )
-    _, found = asked(program, "--describe", "shaped")
+    found = described(program, "shaped")
     told = [one["shape"] for one in found["parameters"]]
     assert dict(zip(SHAPES, told, strict=True)) == SHAPES
 
@@ -147,7 +155,7 @@ def test_readme_version_and_defaults_come_from_its_folder(program: Program) -> N
     (folder / "pyproject.toml").write_text(
         '[project]\nname = "my-env"\nversion = "1.4"\n[tool.verifiers.eval]\nnum_examples = 50\n'
     )
-    _, found = asked(program, "--describe", "my-env")
+    found = described(program, "my-env")
     assert found["release"] == "1.4"
     assert found["readme"].startswith("# Mine\nxxx") and len(found["readme"]) == 64_000
     source = "environments/my-env/pyproject.toml:5"
@@ -172,7 +180,7 @@ def test_a_readme_is_found_in_every_folder_that_is_called_like_the_environment(
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
     (folder / "README.md").write_text("# All of them")
-    _, found = asked(program, "--describe", "my-env")
+    found = described(program, "my-env")
     assert found["readme"] == "# Mine"
 
 
@@ -188,8 +196,8 @@ def test_what_cannot_be_imported_is_refused_as_a_start_would_be(
     program: Program, source: str, words: str
 ) -> None:
     program.environment("broken", source)
-    code, found = asked(program, "--describe", "broken")
-    assert (code, found["status"]) == (2, "refused")
+    found = described(program, "broken")
+    assert (found["exit_code"], found["status"]) == (2, "refused")
     (fault,) = found["faults"]
     assert fault["where"] == "environment broken"
     assert words in f"{fault['what']}. {fault['hint']}"

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 from program import Program, Run, chat_answer, wait_until
+from run_here import run_here
 from servers import FaultServer, Reply
 
-from tui_eval.runs.outcome import lost_engine_text
+from tui_eval.runs.outcome import lost_engine_outcome, lost_engine_text
 
 CHAT = "/v1/chat/completions"
 GOOD = Reply(body=chat_answer("yes"))
@@ -68,19 +69,17 @@ def in_flight(program: Program, server: FaultServer) -> tuple[Run, int]:
     return run, json.loads((run.path / "lock").read_bytes())["pid"]
 
 
-@pytest.mark.parametrize(
-    "left",
-    [
-        "threading.Thread(target=time.sleep, args=(600,)).start()",
-        "self.task = asyncio.create_task(stubborn())",
-        "asyncio.get_running_loop().run_in_executor(None, time.sleep, 600)",
-    ],
-    ids=["thread", "task", "executor"],
-)
+LEFT = """
+        threading.Thread(target=time.sleep, args=(600,)).start()
+        self.task = asyncio.create_task(stubborn())
+        asyncio.get_running_loop().run_in_executor(None, time.sleep, 600)
+"""
+
+
 def test_what_people_leave_running_does_not_hold_the_end(
-    program: Program, fault_server: FaultServer, left: str
+    program: Program, fault_server: FaultServer
 ) -> None:
-    environment(program, setup=left)
+    environment(program, setup=LEFT.strip())
     fault_server.script(CHAT, [GOOD])
     done = program.run(*asked(fault_server))
     assert done.code == 0, done
@@ -121,15 +120,14 @@ def test_an_engine_that_nobody_listens_to_ends_in_time(
     assert not (run.path / "lock").exists()
 
 
-@pytest.mark.parametrize("code", [0, 3, 130])
 def test_code_that_ends_the_process_does_not_end_the_run_well(
-    program: Program, fault_server: FaultServer, code: int
+    program: Program, fault_server: FaultServer
 ) -> None:
-    environment(program, setup=f"state['example_id'] == 2 and os._exit({code})")
+    environment(program, setup="state['example_id'] == 2 and os._exit(0)")
     fault_server.script(CHAT, [GOOD])
     done = program.run(*asked(fault_server, "-c", "1"))
     assert done.code == 1, done
-    assert f"the engine ended unexpectedly with exit code {code}" in done.err
+    assert "the engine ended unexpectedly with exit code 0" in done.err
     run = program.only_run()
     assert len(run.rows) == 2
     assert run.metadata["status"] == "failed"
@@ -147,15 +145,28 @@ def test_a_signal_that_ended_the_engine_is_named(code: int, words: str) -> None:
     assert lost_engine_text(code) == words
 
 
-@pytest.mark.parametrize("code", [0, 3, 7])
 def test_an_environment_that_ends_the_process_on_import_is_told(
-    program: Program, fault_server: FaultServer, code: int
+    program: Program, fault_server: FaultServer
 ) -> None:
-    program.environment("held", f"import os; os._exit({code})")
+    program.environment("held", "import os; os._exit(0)")
     done = program.run(*asked(fault_server))
     assert done.code == 1, done
-    assert f"exit code {code} before the run began" in done.err
+    assert "exit code 0 before the run began" in done.err
     assert "resumed" not in done.err
+
+
+@pytest.mark.parametrize("status", ["", "running"])
+@pytest.mark.parametrize("code", [0, 3, 7, 130])
+def test_an_end_that_the_engine_did_not_report_is_a_failure_whatever_its_exit_code(
+    code: int, status: str
+) -> None:
+    facts = {"status": status} if status else {}
+    end = lost_engine_outcome(1.0, facts, code, was_stopped=False, has_begun=bool(status))
+    assert (end.status, end.exit_code) == ("failed", 1)
+    assert f"the engine ended unexpectedly with exit code {code}" in end.text
+    assert ("can be resumed" in end.text, "before the run began" in end.text) == (
+        (True, False) if status else (False, True)
+    )
 
 
 @pytest.mark.parametrize("how", ["removed", "truncated", "run-removed"])
@@ -232,7 +243,7 @@ def test_values_that_json_does_not_have_do_not_end_the_engine(
         ''',
     )
     fault_server.script(CHAT, [GOOD])
-    done = program.run(*asked(fault_server))
+    done = run_here(program, *asked(fault_server))
     assert done.code in (0, 2, 3), done
     if done.code != 2:
         assert len(program.only_run().rows) == 3
@@ -244,16 +255,18 @@ def test_numbers_that_no_file_can_hold_are_refused(
     program: Program, fault_server: FaultServer, flag: str
 ) -> None:
     program.environment("held", ENVIRONMENT.replace("load_environment(", "load_environment(seed=0"))
-    done = program.run(*asked(fault_server, flag, f'{{"seed": {10**30}}}'))
+    done = run_here(program, *asked(fault_server, flag, f'{{"seed": {10**30}}}'))
     assert done.code == 2, done
     assert flag in done.err
     assert str(10**30) in done.err
 
 
-def test_a_teardown_that_fails_is_told(program: Program, fault_server: FaultServer) -> None:
+def test_a_teardown_that_fails_is_told(
+    program: Program, fault_server: FaultServer, caplog: pytest.LogCaptureFixture
+) -> None:
     environment(program, teardown="raise ValueError('the sandbox is still there')")
     fault_server.script(CHAT, [GOOD])
-    done = program.run(*asked(fault_server))
+    done = run_here(program, *asked(fault_server))
     assert done.code == 0, done
     assert "a teardown handler raised ValueError: the sandbox is still there" in done.err
-    assert "in say_goodbye" in program.only_run().log
+    assert "in say_goodbye" in caplog.text

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+import pytest
 from program import Finished, Program, Run, chat_answer, tool_call
+from run_here import run_here
 from servers import FaultServer, Reply
 
 CHAT = "/v1/chat/completions"
@@ -26,8 +28,17 @@ def plain(examples: int) -> str:
     """
 
 
+Work = Callable[..., Finished]
+"""What works a request through: here, or as a process."""
+
+
 def run_each(
-    program: Program, server: FaultServer, environment: str, *replies: Reply, args: Any = ()
+    program: Program,
+    server: FaultServer,
+    environment: str,
+    *replies: Reply,
+    args: Any = (),
+    work: Work = run_here,
 ) -> tuple[Finished, Run, list[dict[str, Any]]]:
     """Runs one rollout of each example, one after the other.
 
@@ -36,7 +47,7 @@ def run_each(
     program.environment("one", environment)
     server.script(CHAT, replies)
     url = f"{server.url}/v1"
-    done = program.run("one", "-m", "m", "-b", url, "-n", "-1", "-r", "1", "-c", "1", *args)
+    done = work(program, "one", "-m", "m", "-b", url, "-n", "-1", "-r", "1", "-c", "1", *args)
     run = program.only_run()
     rows = sorted(run.rows, key=lambda row: row["example_id"])
     assert [row["example_id"] for row in rows] == list(range(len(rows)))
@@ -60,7 +71,9 @@ def test_an_answer_that_cannot_be_used_is_the_rollouts_error(
     program: Program, fault_server: FaultServer
 ) -> None:
     replies = [reply for reply, _, _ in UNUSABLE.values()]
-    done, run, rows = run_each(program, fault_server, plain(len(UNUSABLE)), *replies)
+    done, run, rows = run_each(
+        program, fault_server, plain(len(UNUSABLE)), *replies, work=Program.run
+    )
     assert done.code == 3, done
     for row, (fault, (_, chain, said)) in zip(rows, UNUSABLE.items(), strict=True):
         assert chain in row["error"]["error_chain_str"], fault
@@ -79,13 +92,16 @@ PASSING = [
 ]
 
 
-def test_a_passing_fault_is_tried_again(program: Program, fault_server: FaultServer) -> None:
+def test_a_passing_fault_is_tried_again(
+    program: Program, fault_server: FaultServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "tui_eval")
     replies = [reply for fault in PASSING for reply in (fault, GOOD)]
-    done, run, rows = run_each(program, fault_server, plain(len(PASSING)), *replies)
+    done, _, rows = run_each(program, fault_server, plain(len(PASSING)), *replies)
     assert done.code == 0, done
     assert [row["reward"] for row in rows] == [1.0] * len(PASSING)
     assert len(fault_server.requests) == 2 * len(PASSING)
-    assert run.log.count("tried again in") == len(PASSING)
+    assert caplog.text.count("tried again in") == len(PASSING)
 
 
 def test_a_rollout_is_run_again_as_often_as_asked(

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from program import Program, chat_answer
+from run_here import run_here
 from servers import FaultServer, Received, Reply
 
 from tui_eval.engine.execution.heartbeat import Heartbeat
@@ -23,7 +24,8 @@ def beats(server: FaultServer) -> list[Received]:
 
 def run(program: Program, server: FaultServer, *more: str, url: str = "") -> Any:
     server.script(CHAT, [Reply(body=chat_answer("yes"), delay=0.05)])
-    return program.run(
+    return run_here(
+        program,
         *("reverse-text", "-m", "m", "-b", f"{server.url}/v1", "-r", "2", "-c", "1", "-s"),
         *("--heartbeat-url", url or f"{server.url}{PING}?key=1", *more),
     )
@@ -52,7 +54,7 @@ def test_start_and_end_are_told_where_that_is_asked_for(
 
 @pytest.mark.parametrize("fault", ["refused", "reset", "hang"])
 def test_a_heart_that_cannot_beat_stops_nothing(
-    program: Program, fault_server: FaultServer, fault: str
+    program: Program, fault_server: FaultServer, fault: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     fault_server.script(PING, [Reply(hang=fault == "hang", reset=fault == "reset")])
     url = "http://127.0.0.1:9/x" if fault == "refused" else ""
@@ -60,7 +62,7 @@ def test_a_heart_that_cannot_beat_stops_nothing(
     assert done.code == 0, done
     assert len(program.only_run().rows) == 4
     if fault != "hang":
-        assert "heartbeat failed" in program.only_run().log
+        assert "heartbeat failed" in caplog.text
 
 
 def finished(row: int) -> RolloutFinished:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 from program import Program, chat_answer
+from run_here import run_here
 from servers import FaultServer, Reply
 
 LIMIT = 4
@@ -35,7 +36,7 @@ def run(program: Program, server: FaultServer, *args: str) -> None:
     program.environment("judged", JUDGED)
     server.script("/v1/chat/completions", [Reply(body=chat_answer("yes"))])
     to = [] if "-e" in args else ["-m", "m", "-b", f"{server.url}/v1"]
-    done = program.run("judged", "-n", str(ROLLOUTS), "-r", "1", "--no-preflight", *to, *args)
+    done = run_here(program, "judged", "-n", str(ROLLOUTS), "-r", "1", "--no-preflight", *to, *args)
     assert done.code == 0, done
 
 

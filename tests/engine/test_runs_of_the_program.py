@@ -9,6 +9,7 @@ import sys
 
 import pytest
 from program import Program, chat_answer, tool_call
+from run_here import run_here
 from servers import FaultServer, Reply
 
 CHAT = "/v1/chat/completions"
@@ -39,7 +40,7 @@ def echo(program: Program, fault_server: FaultServer) -> list[str]:
 def test_bundled_environments_run_on_the_embedded_endpoint(
     program: Program, environment: str
 ) -> None:
-    done = program.run(environment, "-m", "demo", "-n", "4", "-r", "2", "-s")
+    done = run_here(program, environment, "-m", "demo", "-n", "4", "-r", "2", "-s")
     assert done.code == 0, done
     run = program.only_run()
     assert run.path.is_relative_to(program.folder / "outputs" / "evals")
@@ -48,8 +49,14 @@ def test_bundled_environments_run_on_the_embedded_endpoint(
     assert run.metadata["model"] == "demo-scripted-policy"
     for row in run.rows:
         assert isinstance(row["completion"][-1]["content"], str)
+
+
+def test_a_run_prints_what_begins_how_far_it_is_and_what_it_came_to(program: Program) -> None:
+    done = program.run("reverse-text", "-m", "demo", "-n", "4", "-r", "2", "-s")
+    assert done.code == 0, done
+    run = program.only_run()
     lines = done.out.splitlines()
-    assert lines[0] == f"Loading environment: {environment}"
+    assert lines[0] == "Loading environment: reverse-text"
     assert lines[1] == "Dataset: 4 examples, 2 rollouts per example = 8 total rollouts"
     assert lines[2] == "Model: demo-scripted-policy"
     assert "Progress: ████████████████████ 8/8 (100%)" in lines
@@ -82,7 +89,7 @@ def test_a_run_of_a_local_folder_is_saved_beside_its_environment(
     program.environment("echo/echo", "")
     package = program.folder / "environments" / "echo"
     (program.folder / "environments" / "echo.py").replace(package / "echo.py")
-    assert program.run(*echo, "-s").code == 0
+    assert run_here(program, *echo, "-s").code == 0
     assert len(list((package / "outputs" / "evals").glob("echo--m/*/results.jsonl"))) == 1
 
 
@@ -146,7 +153,7 @@ def test_group_functions_score_complete_groups(program: Program, fault_server: F
     words = ["a", "bb", "ccc"] * 3
     fault_server.script(CHAT, [Reply(body=chat_answer(word)) for word in words])
     url = f"{fault_server.url}/v1"
-    done = program.run("ranked", "-m", "m", "-b", url, "-n", "3", "-r", "3", "-c", "1", "-s")
+    done = run_here(program, "ranked", "-m", "m", "-b", url, "-n", "3", "-r", "3", "-c", "1", "-s")
     assert done.code == 0, done
     run = program.only_run()
     for row in run.rows:
@@ -158,15 +165,22 @@ def test_no_more_rollouts_are_in_flight_than_asked(
     program: Program, echo: list[str], fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [Reply(body=chat_answer("yes"), delay=0.05)])
-    assert program.run(*echo, "-c", "3").code == 0
+    assert run_here(program, *echo, "-c", "3").code == 0
     assert fault_server.most_at_once == 3
 
 
 def test_sampling_arguments_reach_the_endpoint(
     program: Program, echo: list[str], fault_server: FaultServer
 ) -> None:
-    done = program.run(
-        *echo, "-T", "0.7", "-t", "99", "-S", '{"top_p": 0.9, "temperature": 0.1, "top_k": 3}'
+    done = run_here(
+        program,
+        *echo,
+        "-T",
+        "0.7",
+        "-t",
+        "99",
+        "-S",
+        '{"top_p": 0.9, "temperature": 0.1, "top_k": 3}',
     )
     assert done.code == 0, done
     body = fault_server.requests[0].json()
@@ -195,7 +209,8 @@ def test_environment_arguments_and_state_columns(
         """,
     )
     fault_server.script(CHAT, [Reply(body=chat_answer("yes"))])
-    done = program.run(
+    done = run_here(
+        program,
         *("columns", "-m", "m", "-b", f"{fault_server.url}/v1", "-n", "1", "-r", "1"),
         *("-a", '{"level": "hard"}', "-C", "level, strange,reward,absent"),
     )
@@ -367,7 +382,7 @@ def test_an_anthropic_endpoint_is_spoken_to_in_its_own_protocol(
         "usage": {"input_tokens": 7, "output_tokens": 2},
     }
     fault_server.script("/v1/messages", [Reply(body=message)])
-    done = program.run("echo", "-m", "claude", "-n", "2", "-r", "1", "-t", "50")
+    done = run_here(program, "echo", "-m", "claude", "-n", "2", "-r", "1", "-t", "50")
     assert done.code == 0, done
     request = fault_server.requests[0]
     assert request.headers["x-api-key"] == "sk-ant-0123456789"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from program import Program, Run, chat_answer, wait_until
+from run_here import run_here
 from servers import FaultServer, Reply
 
 CHAT = "/v1/chat/completions"
@@ -47,8 +48,12 @@ def asked_of(server: FaultServer) -> Counter[str]:
     return Counter(request.json()["messages"][-1]["content"] for request in server.requests)
 
 
+def held(server: FaultServer, *args: str) -> list[str]:
+    return ["held", "-m", "m", "-b", f"{server.url}/v1", "-r", "1", *args]
+
+
 def started(program: Program, server: FaultServer, *args: str) -> subprocess.Popen[str]:
-    return program.start("held", "-m", "m", "-b", f"{server.url}/v1", "-r", "1", *args)
+    return program.start(*held(server, *args))
 
 
 def rows_written(program: Program, count: int) -> Run:
@@ -80,7 +85,7 @@ def test_a_signal_stops_cleanly_and_the_run_goes_on_later(
 
     before = asked_of(fault_server)
     fault_server.script(CHAT, [GOOD])
-    again = program.run("run", "--resume", str(run.path))
+    again = run_here(program, "run", "--resume", str(run.path))
     assert again.code == 0, again
     assert run.places() == [(i, 0) for i in range(10)]
     assert run.metadata["n_used"] == 10
@@ -93,10 +98,10 @@ def test_a_run_that_is_complete_returns_at_once(
 ) -> None:
     program.environment("held", CLEANUPS)
     fault_server.script(CHAT, [GOOD])
-    program.finish(started(program, fault_server, "-n", "3", "-s"))
+    run_here(program, *held(fault_server, "-n", "3", "-s"))
     run = program.only_run()
     before = (run.path / "results.jsonl").read_bytes()
-    again = program.run("run", "--resume", str(run.path))
+    again = run_here(program, "run", "--resume", str(run.path))
     assert again.code == 0, again
     assert (run.path / "results.jsonl").read_bytes() == before
     assert len(fault_server.requests) == 3
@@ -156,13 +161,13 @@ def test_errored_rollouts_run_again_unless_they_are_to_be_kept(
     program.environment("held", CLEANUPS)
     bad = Reply(400, {"error": {"message": "bad"}})
     fault_server.script(CHAT, [GOOD, bad, GOOD, bad, GOOD])
-    done = program.finish(started(program, fault_server, "-n", "4", "-c", "1", "-s"))
+    done = run_here(program, *held(fault_server, "-n", "4", "-c", "1", "-s"))
     assert done.code == 3, done
     run = program.only_run()
-    kept = program.run("run", "--resume", str(run.path), "--keep-errors")
+    kept = run_here(program, "run", "--resume", str(run.path), "--keep-errors")
     assert kept.code == 3, kept
     assert len(fault_server.requests) == 4
-    again = program.run("run", "--resume", str(run.path))
+    again = run_here(program, "run", "--resume", str(run.path))
     assert again.code == 0, again
     assert run.places() == [(i, 0) for i in range(4)]
     assert len(fault_server.requests) == 6
@@ -184,7 +189,7 @@ def test_a_killed_engine_loses_nothing_that_was_finished(
     with open(run.path / "results.jsonl", "ab") as file:
         file.write(b'{"example_id": 9, "torn')
     fault_server.script(CHAT, [GOOD])
-    again = program.run("run", "--resume", str(run.path))
+    again = run_here(program, "run", "--resume", str(run.path))
     assert again.code == 0, again
     assert run.places() == [(i, 0) for i in range(10)]
 
@@ -223,11 +228,11 @@ def test_resume_alone_takes_the_newest_run_that_matches(
     program.finish(process)
     fault_server.script(CHAT, [GOOD])
     url = f"{fault_server.url}/v1"
-    other = program.run("held", "-m", "other", "-b", url, "-n", "1", "-r", "1", "--resume")
+    other = run_here(program, "held", "-m", "other", "-b", url, "-n", "1", "-r", "1", "--resume")
     assert other.code == 0, other
     assert "No incomplete run matches; starting a new one." in other.err
     assert f"Passed over held with m, 3 of 5, unsaved: {run.path} (another model)" in other.err
-    again = program.run("held", "-m", "m", "-b", url, "-n", "5", "-r", "1", "--resume", "-s")
+    again = run_here(program, "held", "-m", "m", "-b", url, "-n", "5", "-r", "1", "--resume", "-s")
     assert again.code == 0, again
     assert f"Resuming the unsaved run {run.path}: 3 of 5 done" in again.err
     (saved,) = program.runs(program.folder / "outputs")
@@ -246,7 +251,7 @@ def test_a_run_that_an_engine_works_on_is_found_and_joined_not_begun_again(
     run = rows_written(program, 3)
     asked = len(fault_server.requests)
     where = [str(run.path)] if named else []
-    done = program.finish(started(program, fault_server, "-n", "5", "--resume", *where))
+    done = run_here(program, *held(fault_server, "-n", "5", "--resume", *where))
     assert done.code == 2, done
     assert "is writing this run" in done.err
     assert f"Join it: tui-eval open {run.path}" in done.err
@@ -258,10 +263,10 @@ def test_a_run_that_an_engine_works_on_is_found_and_joined_not_begun_again(
 
 def test_resume_alone_takes_a_saved_run_before_a_newer_unsaved_one(program: Program) -> None:
     words = ("calculator", "-m", "demo", "-r", "1")
-    assert program.run(*words, "-n", "2", "-s").code == 0
+    assert run_here(program, *words, "-n", "2", "-s").code == 0
     saved = program.only_run()
-    assert program.run(*words, "-n", "2").code == 0
-    again = program.run(*words, "-n", "3", "-s", "--resume")
+    assert run_here(program, *words, "-n", "2").code == 0
+    again = run_here(program, *words, "-n", "3", "-s", "--resume")
     assert again.code == 0, again
     assert f"Resuming the run {saved.path.relative_to(program.folder)}: 2 of 2 done" in again.err
     assert len(saved.rows) == 3
@@ -269,16 +274,16 @@ def test_resume_alone_takes_a_saved_run_before_a_newer_unsaved_one(program: Prog
 
 def test_resume_alone_passes_over_runs_with_other_rollouts_and_says_why(program: Program) -> None:
     words = ("calculator", "-m", "demo", "-s")
-    assert program.run(*words, "-n", "3", "-r", "1", "--max-total-tokens", "1").code == 4
+    assert run_here(program, *words, "-n", "3", "-r", "1", "--max-total-tokens", "1").code == 4
     first = program.only_run()
-    again = program.run(*words, "-n", "3", "-r", "2", "--resume")
+    again = run_here(program, *words, "-n", "3", "-r", "2", "--resume")
     assert again.code == 0, again
     assert "No incomplete run matches; starting a new one." in again.err
     assert f"{first.path.relative_to(program.folder)} (-r is 2, the run has 1" in again.err
     assert sorted(len(run.places()) for run in program.runs()) == [len(first.rows), 6]
-    fewer = program.run(*words, "-n", "2", "-r", "1", "--resume")
+    fewer = run_here(program, *words, "-n", "2", "-r", "1", "--resume")
     assert "(-n is 2, the run has 3 examples)" in fewer.err
-    equal = program.run(*words, "-n", "3", "-r", "2", "--resume")
+    equal = run_here(program, *words, "-n", "3", "-r", "2", "--resume")
     assert "6 of 6 done" in equal.err and len(program.runs()) == 3
 
 
@@ -294,7 +299,7 @@ def test_resume_alone_finds_a_run_in_the_folder_that_is_named(
     process.send_signal(signal.SIGINT)
     program.finish(process)
     fault_server.script(CHAT, [GOOD])
-    again = program.finish(started(program, fault_server, "-n", "5", "-o", "kept", "--resume"))
+    again = run_here(program, *held(fault_server, "-n", "5", "-o", "kept", "--resume"))
     assert again.code == 0, again
     assert f"Resuming the run {run.path.relative_to(program.folder)}: 3 of 5 done" in again.err
     assert run.places() == [(i, 0) for i in range(5)]
@@ -306,10 +311,10 @@ def test_settings_that_would_mix_two_runs_are_refused(
 ) -> None:
     program.environment("held", CLEANUPS)
     fault_server.script(CHAT, [GOOD])
-    program.finish(started(program, fault_server, "-n", "3", "-s"))
+    run_here(program, *held(fault_server, "-n", "3", "-s"))
     path = str(program.only_run().path)
-    done = program.run(
-        *("reverse-text", "-m", "demo", "-n", "2", "-r", "5", "-T", "1", "--resume", path)
+    done = run_here(
+        program, *("reverse-text", "-m", "demo", "-n", "2", "-r", "5", "-T", "1", "--resume", path)
     )
     assert done.code == 2, done
     for said in (
@@ -357,7 +362,7 @@ def test_a_rollout_that_waits_for_its_group_is_scored_and_not_generated_again(
     program.finish(process)
 
     fault_server.script(CHAT, [Reply(body=chat_answer("fff"))])
-    again = program.run("run", "--resume", str(run.path))
+    again = run_here(program, "run", "--resume", str(run.path))
     assert again.code == 0, again
     assert len(fault_server.requests) == 7
     assert run.places() == [(i, j) for i in range(2) for j in range(3)]
@@ -367,11 +372,11 @@ def test_a_rollout_that_waits_for_its_group_is_scored_and_not_generated_again(
 
 
 def test_a_run_that_is_being_written_cannot_be_resumed_twice(program: Program) -> None:
-    assert program.run("calculator", "-m", "demo", "-n", "1", "-r", "1", "-s").code == 0
+    assert run_here(program, "calculator", "-m", "demo", "-n", "1", "-r", "1", "-s").code == 0
     path = program.only_run().path
     with open(path / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        done = program.run("calculator", "-m", "demo", "--resume", str(path))
+        done = run_here(program, "calculator", "-m", "demo", "--resume", str(path))
     assert done.code == 2, done
     assert "is writing this run" in done.err
     assert len(program.only_run().rows) == 1
