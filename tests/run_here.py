@@ -23,9 +23,8 @@ from tui_eval.cli.summary_lines import result_lines
 from tui_eval.config.expansion import Expander
 from tui_eval.config.plan import Request
 from tui_eval.engine.execution.host import Host
-from tui_eval.engine.execution.job import CANCELS_WITHIN_S, run_session
+from tui_eval.engine.execution.job import CANCELS_WITHIN_S, RunJob
 from tui_eval.engine.execution.replicas import Replicas
-from tui_eval.engine.execution.session import Session
 from tui_eval.engine.setup.examine import check
 from tui_eval.engine.setup.prepare import client_config, key_of, prepare
 from tui_eval.engine.setup.prepared import Prepared
@@ -83,8 +82,7 @@ async def _work(prepared: Prepared) -> RunState:
     hub = Hub()
     hub.redact, hub.path = redact, str(prepared.run.path)
     replicas = Replicas([client_config(prepared.plan)])
-    session = Session(hub, prepared, redact, replicas, Host(True, CANCELS_WITHIN_S))
-    await run_session(session, hub, prepared)
+    await RunJob(hub, prepared, redact, replicas, Host(True, CANCELS_WITHIN_S)).run()
     return hub.state
 
 

@@ -16,7 +16,7 @@ from tui_eval import clock
 from tui_eval.commands import Command, Stop
 from tui_eval.config.expansion import Expander
 from tui_eval.config.plan import Request
-from tui_eval.engine.execution.job import Job, OneRun, let_listeners_read
+from tui_eval.engine.execution.job import RunJob, let_listeners_read, open_alone
 from tui_eval.engine.logging.run_log import early_output, set_up_logging
 from tui_eval.engine.setup.examine import check
 from tui_eval.engine.setup.prepare import prepare
@@ -51,7 +51,7 @@ class Engine:
         self._launched = launched
         self._hub = Hub()
         self._hub.pid = os.getpid()
-        self._job: Job | None = None
+        self._job: RunJob | Suite | None = None
         self._early: list[Command] = []
         self._notices: list[Notice] = []
         self._stopped = False
@@ -82,7 +82,7 @@ class Engine:
         else:
             await self._work(job)
 
-    def _prepare(self) -> Job:
+    def _prepare(self) -> RunJob | Suite:
         """The job that the request amounts to.
 
         Raises:
@@ -102,7 +102,7 @@ class Engine:
                 check(expander), self._socket_path, keep_errors=keep_errors, again=request.again
             )
         prepared.notices += self._notices
-        return OneRun(prepared, self._hub, self._end.count_down)
+        return open_alone(prepared, self._hub, self._end.count_down)
 
     async def _launcher_connects(self) -> bool:
         """Whether who started this process is still there: otherwise nobody wants the run."""
@@ -117,7 +117,7 @@ class Engine:
         self._hub.publish(Refused(0, [(f.where, f.what, f.hint) for f in error.faults]))
         self._hub.flush()
 
-    async def _work(self, job: Job) -> None:
+    async def _work(self, job: RunJob | Suite) -> None:
         self._job = job
         if self._stopped:
             job.stop()
@@ -125,7 +125,7 @@ class Engine:
             job.handle(command)
         pruning = asyncio.create_task(asyncio.to_thread(prune))
         sampling = asyncio.create_task(sample_engine(self._hub, job.finished, job.hubs))
-        self._code = await job.run()
+        self._code = (await job.run()).exit_code
         sampling.cancel()
         self._job = None
         await pruning

@@ -25,12 +25,11 @@ from tui_eval.config.plan import Request
 from tui_eval.engine.execution.host import Host
 from tui_eval.engine.execution.job import (
     CANCELS_WITHIN_S,
+    RunJob,
     let_listeners_read,
-    run_session,
     spare_collector,
 )
 from tui_eval.engine.execution.replicas import Replicas, SharedClients
-from tui_eval.engine.execution.session import Session
 from tui_eval.engine.limits.gate import Gate
 from tui_eval.engine.limits.spending import spent_on_disk
 from tui_eval.engine.logging.run_log import (
@@ -77,7 +76,7 @@ IDLE_LOOKS = 3
 
 
 class Suite:
-    """See `Job`. Evaluations that have not begun leave nothing on disk."""
+    """Several runs as one job. Evaluations that have not begun leave nothing on disk."""
 
     def __init__(self, request: Request, found: SuitePreflight, hub: Hub, socket: str) -> None:
         """Says that this process works on the evaluations.
@@ -94,7 +93,7 @@ class Suite:
         plans = [one.plan for one in found.evaluations]
         self._redact = Redactor({key for plan in plans for key in key_of(plan)})
         self._evaluations = [EvaluationStatus(place, plan) for place, plan in enumerate(plans)]
-        self._working: dict[int, Session] = {}
+        self._working: dict[int, RunJob] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._clients = SharedClients()
         self._limits = SuiteLimits(*found.limits)
@@ -130,15 +129,15 @@ class Suite:
         return [one for one in last if one.status != "waiting" or one.total]
 
     def finished(self) -> int:
-        """See `Job.finished`."""
+        """Rollouts that have a row on disk."""
         return sum(one.last.finished for one in self._evaluations)
 
     def hubs(self) -> list[Hub]:
-        """See `Job.hubs`."""
+        """The hubs of its evaluations, beside the engine's own."""
         return [one.hub for one in self._evaluations if one.hub is not None]
 
     def stop(self) -> None:
-        """See `Job.stop`."""
+        """Ends all evaluations early and resumably."""
         self._stopped = True
         if self._job is not None:
             self._job.cancel()
@@ -146,7 +145,7 @@ class Suite:
             session.stop()
 
     def handle(self, command: Command) -> None:
-        """See `Job.handle`: what is asked of all evaluations."""
+        """Does what a listener asks of all evaluations."""
         if isinstance(command, Stop):
             self.stop()
         elif isinstance(command, MoveLimit):
@@ -167,7 +166,7 @@ class Suite:
             for session in self._working.values():
                 session.handle(command)
 
-    def _handle_at(self, session: Session, command: Command) -> None:
+    def _handle_at(self, session: RunJob, command: Command) -> None:
         """Does what is asked at one evaluation's own socket.
 
         All are paused and resumed together: nobody there sees that the others stand still. A limit
@@ -203,7 +202,7 @@ class Suite:
         self._hub.publish(LimitMoved(0, clock.now(), limit, before))
 
     def emergency_close(self) -> int:
-        """See `Job.emergency_close`."""
+        """Closes all evaluations: see `Session.emergency_close`."""
         for session in [*self._working.values()]:
             session.emergency_close()
         for one in self._evaluations:
@@ -212,8 +211,8 @@ class Suite:
         self._lock.release()
         return 130
 
-    async def run(self) -> int:
-        """See `Job.run`."""
+    async def run(self) -> RunFinished:
+        """Works through all evaluations."""
         for event in (self._started, *self._moved()):
             self._hub.publish(event)
         for notice in self._found.notices:
@@ -233,7 +232,7 @@ class Suite:
         self._lock.release()
         self._hub.publish(end)
         self._hub.flush()
-        return end.exit_code
+        return end
 
     async def _begin_all(self) -> None:
         for one, planned in zip(self._evaluations, self._found.evaluations, strict=True):
@@ -305,7 +304,7 @@ class Suite:
                 session.handle(Pause())
             self._hub.publish(one.moved())
             self._hub.flush()  # the launcher closes the run if this process dies at its first step
-            end = await run_session(session, hub, prepared)
+            end = await session.run()
             self._hub.publish(one.over(end.status, end.exit_code, end.text))
             self._working.pop(one.place, None)
             one.all_begun.set()
@@ -324,7 +323,7 @@ class Suite:
         hub: Hub,
         replicas: Replicas,
         run_log: RunLog,
-    ) -> Session:
+    ) -> RunJob:
         """Opens the files of an evaluation; its lock is free again where they cannot be written."""
         hub.redact, hub.pid = self._redact, os.getpid()
         try:
@@ -332,7 +331,7 @@ class Suite:
                 self._has_output = True
                 take_output(prepared.run.log, self._redact)
             run_log.open(prepared.run.log)
-            return Session(hub, prepared, self._redact, replicas, self._host(one))
+            return RunJob(hub, prepared, self._redact, replicas, self._host(one))
         except OSError:
             prepared.lock.release()
             raise
