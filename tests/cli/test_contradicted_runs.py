@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_here import command_here
 from program import Program
+from run_here import run_here
 
 RUNS = Path(__file__).parents[1] / "data" / "runs"
 OTHERS = RUNS.parent / "others"
@@ -32,18 +34,20 @@ def copied(
     return run
 
 
-def own(program: Program) -> Path:
-    done = program.run("reverse-text", "-m", "demo", "-n", "2", "-r", "2", "-s")
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run of ours, which the tests copy."""
+    program = Program(tmp_path_factory.mktemp("finished"))
+    done = run_here(program, "reverse-text", "-m", "demo", "-n", "2", "-r", "2", "-s")
     assert done.code == 0, done
-    (run,) = program.runs()
-    return run.path
+    return program.only_run().path
 
 
 def told(program: Program, run: Path) -> tuple[dict[str, Any], list[str]]:
     """The summary of a run as JSON, and the warnings of its report."""
-    printed = program.run("report", str(run))
+    printed = command_here(program, "report", str(run))
     assert printed.code == 0, printed
-    found = json.loads(program.run("report", str(run), "--json").out)
+    found = json.loads(command_here(program, "report", str(run), "--json").out)
     return found, [line.removeprefix("warning: ") for line in printed.err.splitlines()]
 
 
@@ -116,7 +120,7 @@ def test_a_run_that_is_not_whole_is_no_contradiction(program: Program) -> None:
 
 def test_a_comparison_doubts_a_run_whose_metadata_contradicts_it(program: Program) -> None:
     run = copied(program, V11, avg_reward=0.91)
-    done = program.run("compare", str(V11), str(run), "--json")
+    done = command_here(program, "compare", str(V11), str(run), "--json")
     (other,) = json.loads(done.out)["comparisons"]
     said = f"metadata.json says avg_reward 0.91, the rows come to 0.5: {COUNTS}"
     assert other["doubts"] == [f"of the second run {said}"]
@@ -124,13 +128,13 @@ def test_a_comparison_doubts_a_run_whose_metadata_contradicts_it(program: Progra
 
 def test_a_gate_tells_a_contradiction_once(program: Program) -> None:
     run = copied(program, V11, avg_reward=0.91)
-    done = program.run("gate", str(V11), str(run))
+    done = command_here(program, "gate", str(V11), str(run))
     assert done.code == 6 and (done.out + done.err).count("avg_reward 0.91") == 1
 
 
 def test_a_table_of_runs_tells_which_one_is_contradicted(program: Program) -> None:
     run = copied(program, V11, avg_reward=0.91)
-    done = program.run("report", str(V11), str(run))
+    done = command_here(program, "report", str(V11), str(run))
     assert done.code == 0 and done.err.count("avg_reward 0.91") == 1
     assert done.err.startswith(f"warning: {run}: metadata.json says")
 
@@ -153,12 +157,12 @@ def test_rows_that_are_there_twice_count_once(program: Program, edit: Edit) -> N
     assert counts(found) == (4, 4, 4, 0, 0)
     assert found["per_example"] == told(program, source)[0]["per_example"]
     for kind in ("jsonl", "csv", "md", "html", "parquet"):
-        done = program.run("export", str(run), "-o", f"out.{kind}", "--overwrite")
+        done = command_here(program, "export", str(run), "-o", f"out.{kind}", "--overwrite")
         assert "4 rollouts written" in done.out and said in done.err
     assert len((program.folder / "out.jsonl").read_text().splitlines()) == 4
     with open(program.folder / "out.csv", newline="", encoding="utf-8") as file:
         assert len(list(csv.DictReader(file))) == 4
-    listed = program.run("ls", str(run))
+    listed = command_here(program, "ls", str(run))
     assert len(listed.out.splitlines()) == 5
 
 
@@ -178,8 +182,10 @@ def changed(line: bytes, **fields: Any) -> bytes:
     return json.dumps(json.loads(line) | fields).encode() + b"\n"
 
 
-def test_of_two_rows_of_one_rollout_the_first_without_an_error_counts(program: Program) -> None:
-    path = own(program)
+def test_of_two_rows_of_one_rollout_the_first_without_an_error_counts(
+    program: Program, finished: Path
+) -> None:
+    path = copied(program, finished)
     results = path / "results.jsonl"
     lines = results.read_bytes().splitlines(keepends=True)
     other = changed(lines[0], reward=77.0)
@@ -192,14 +198,16 @@ def test_of_two_rows_of_one_rollout_the_first_without_an_error_counts(program: P
     assert counts(found) == (4, 4, 4, 0, 0)
     rewards = sorted(json.loads(line)["reward"] for line in lines)
     assert found["reward"]["mean"] == pytest.approx(sum(rewards) / 4)
-    assert program.run("export", str(path), "-o", "out.jsonl").code == 0
+    assert command_here(program, "export", str(path), "-o", "out.jsonl").code == 0
     rows = [json.loads(line) for line in (program.folder / "out.jsonl").read_text().splitlines()]
     assert sorted(row["reward"] for row in rows) == rewards
     assert told(program, path)[0]["counts"] == found["counts"], "as its index has it"
 
 
-def test_what_was_asked_holds_where_metadata_says_something_else(program: Program) -> None:
-    path = own(program)
+def test_what_was_asked_holds_where_metadata_says_something_else(
+    program: Program, finished: Path
+) -> None:
+    path = copied(program, finished)
     metadata = json.loads((path / "metadata.json").read_text())
     claims = {"num_examples": 1, "rollouts_per_example": 1, "model": "other/model"}
     (path / "metadata.json").write_text(json.dumps(metadata | claims))
@@ -228,19 +236,21 @@ TORN: list[Edit] = [
 
 @pytest.mark.parametrize("edit", TORN)
 @pytest.mark.parametrize("ours", [False, True])
-def test_a_torn_last_row_is_missing(program: Program, edit: Edit, ours: bool) -> None:
-    run = copied(program, own(program) if ours else V11, edit=edit)
+def test_a_torn_last_row_is_missing(
+    program: Program, finished: Path, edit: Edit, ours: bool
+) -> None:
+    run = copied(program, finished if ours else V11, edit=edit)
     found, warnings = told(program, run)
     assert counts(found) == (4, 3, 3, 0, 1)
     assert (found["status"], found["exit_code"]) == ("interrupted", 130)
     assert warnings[0].startswith("results.jsonl, line 4: ")
-    printed = program.run("report", str(run)).out
+    printed = command_here(program, "report", str(run)).out
     assert "Interrupted: 3 of 4 rollouts are done." in printed
     assert "3 used, 0 errored, 1 missing of 4" in printed
-    exported = program.run("export", str(run), "-o", "out.jsonl")
+    exported = command_here(program, "export", str(run), "-o", "out.jsonl")
     assert exported.out == "3 rollouts written to out.jsonl\n"
     assert len((program.folder / "out.jsonl").read_text().splitlines()) == 3
-    compared = json.loads(program.run("compare", str(run), str(run), "--json").out)
+    compared = json.loads(command_here(program, "compare", str(run), str(run), "--json").out)
     assert "not every rollout is finished" in compared["comparisons"][0]["doubts"]
 
 
@@ -254,9 +264,9 @@ def test_a_torn_last_row_is_missing_where_nobody_told_how_many_there_are(
 
 
 @pytest.mark.parametrize("edit", TORN[:3])
-def test_a_resume_runs_a_torn_row_again(program: Program, edit: Edit) -> None:
-    run = copied(program, own(program), edit=edit)
-    done = program.run("--resume", str(run), "-d")
+def test_a_resume_runs_a_torn_row_again(program: Program, finished: Path, edit: Edit) -> None:
+    run = copied(program, finished, edit=edit)
+    done = run_here(program, "--resume", str(run), "-d")
     assert done.code == 0, done
     found, warnings = told(program, run)
     assert (counts(found), warnings) == ((4, 4, 4, 0, 0), [])
