@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_here import command_here
 from program import Program
 
 from tui_eval.cli.trajectory_lines import alignment_lines
@@ -44,7 +45,7 @@ def saved(
 
 def test_rollouts_are_listed_filtered_and_sorted(program: Program) -> None:
     run = saved(program.folder, "one")
-    done = program.run("ls", run)
+    done = command_here(program, "ls", run)
     assert done.code == 0 and done.err == "4 rollouts\n"
     head, *lines = done.out.splitlines()
     assert head.split() == ["ex", "#", "reward", "turns", "tools", "tokens", "time", "state"]
@@ -55,10 +56,12 @@ def test_rollouts_are_listed_filtered_and_sorted(program: Program) -> None:
         ["ex1", "1", "–"],
     ]
     assert lines[3].startswith("✗") and lines[3].endswith("ModelError: no  endpoint")
-    done = program.run("ls", run, "--where", "reward<1", "--sort", "-reward", "-n", "1")
+    done = command_here(program, "ls", run, "--where", "reward<1", "--sort", "-reward", "-n", "1")
     assert [line.split()[1:3] for line in done.out.splitlines()[1:]] == [["ex1", "0"]]
     assert done.err == "1 of 2 rollouts of 4\n"
-    done = program.run("ls", run, "--where", 'text:"0 1 one" or error:modelerror', "--json")
+    done = command_here(
+        program, "ls", run, "--where", 'text:"0 1 one" or error:modelerror', "--json"
+    )
     objects = [json.loads(line) for line in done.out.splitlines()]
     assert [(one["example_id"], one["number"]) for one in objects] == [("ex0", 1), ("ex1", 1)]
     assert objects[0]["metrics"] == {"score": 1.0} and objects[1]["reward"] is None
@@ -67,28 +70,28 @@ def test_rollouts_are_listed_filtered_and_sorted(program: Program) -> None:
 
 def test_a_filter_that_makes_no_sense_is_refused_with_all_that_is_wrong(program: Program) -> None:
     run = saved(program.folder, "one")
-    done = program.run("ls", run, "--where", "scre<1 and reward<x", "--sort", "rewrd")
+    done = command_here(program, "ls", run, "--where", "scre<1 and reward<x", "--sort", "rewrd")
     assert (done.code, done.out) == (2, "")
     assert done.err.splitlines() == [
         "error: filter, character 1: there is no field scre. Did you mean score?",
         "error: filter, character 19: reward is compared with a number, not with x",
         "error: --sort: there is no column rewrd. Did you mean reward?",
     ]
-    done = program.run("ls", run, "--where", "(", "--json")
+    done = command_here(program, "ls", run, "--where", "(", "--json")
     assert done.code == 2 and json.loads(done.out)["faults"]
-    assert program.run("ls", str(program.folder / "none")).code == 2
-    assert "tui-eval demo" in program.run("ls").err
+    assert command_here(program, "ls", str(program.folder / "none")).code == 2
+    assert "tui-eval demo" in command_here(program, "ls").err
 
 
 def test_a_folder_that_holds_one_run_names_it(program: Program) -> None:
     saved(program.folder / "results" / "evals" / "e--m", "one")
     for command in (["ls", "results"], ["open", "results"], ["./results"], ["report", "results"]):
-        assert program.run(*command).code == 0, command
+        assert command_here(program, *command).code == 0, command
     for command in (["open", "results/evals"], ["results/evals"], ["./results/evals/e--m"]):
-        assert program.run(*command).code == 0, command
+        assert command_here(program, *command).code == 0, command
     saved(program.folder / "results" / "evals" / "e--m", "two")
     for command in (["ls", "results"], ["open", "results"], ["./results"]):
-        done = program.run(*command)
+        done = command_here(program, *command)
         assert done.code == 2 and "holds 2 runs. Name one: results/evals/e--m/one, " in done.err
 
 
@@ -98,18 +101,21 @@ def test_an_expression_that_explodes_ends_the_command_and_not_the_patience(
     run = saved(program.folder, "one")
     path = Path(run) / "results.jsonl"
     path.write_text(path.read_text().replace("ModelError: no", "a" * 60))
-    done = program.run("ls", run, "--where", "error:/(a+)+$x/")
+    done = command_here(program, "ls", run, "--where", "error:/(a+)+$x/")
     assert done.code == 2 and "takes too long" in done.err
 
 
 def test_notes_are_kept_and_found(program: Program) -> None:
     run = saved(program.folder, "one")
-    assert program.run("note", run, "ex1", "--tag", "odd", "--text", "look \x1b[2J").code == 0
-    done = program.run("note", run, "ex1", "0", "--tag", "hard", "--untag", "odd")
+    assert (
+        command_here(program, "note", run, "ex1", "--tag", "odd", "--text", "look \x1b[2J").code
+        == 0
+    )
+    done = command_here(program, "note", run, "ex1", "0", "--tag", "hard", "--untag", "odd")
     assert done.code == 0 and '#hard  "look ␛[2J"' in done.out
-    done = program.run("ls", run, "--where", "tag:hard and note:look")
+    done = command_here(program, "ls", run, "--where", "tag:hard and note:look")
     assert [line.split()[1:3] for line in done.out.splitlines()[1:]] == [["ex1", "0"]]
-    done = program.run("note", run, "ex9")
+    done = command_here(program, "note", run, "ex9")
     assert done.code == 2 and "no rollout 0 of an example ex9" in done.err
 
 
@@ -117,7 +123,7 @@ def test_runs_are_compared(program: Program) -> None:
     a = saved(program.folder, "one")
     better = {(1, 0): 1.0, (1, 1): 1.0}
     b = saved(program.folder, "two", better, sampling_args={"temperature": 1})
-    done = program.run("compare", a, b)
+    done = command_here(program, "compare", a, b)
     assert done.code == 0
     for told in (
         "Settings that differ:\n  temperature: A: –  B: 1\n",
@@ -126,32 +132,32 @@ def test_runs_are_compared(program: Program) -> None:
         "ex1   0.25   1.00   +0.75  fixed",
     ):
         assert told in done.out
-    found = json.loads(program.run("compare", a, b, "--json", "--only", "fixed").out)
+    found = json.loads(command_here(program, "compare", a, b, "--json", "--only", "fixed").out)
     (pair,) = found["comparisons"]
     assert pair["comparable"] and pair["changes"]["fixed"] == 1
     assert [one["example_id"] for one in pair["examples"]] == ["ex1"]
     assert pair["numbers"]["reward"]["difference"] == pytest.approx(0.375)
     (program.folder / "empty.jsonl").touch()
-    assert "\nB  empty.jsonl\n" in program.run("compare", a, "empty.jsonl").out
+    assert "\nB  empty.jsonl\n" in command_here(program, "compare", a, "empty.jsonl").out
 
 
 def test_trajectories_are_compared(program: Program) -> None:
     a, b = saved(program.folder, "one"), saved(program.folder, "two")
-    done = program.run("compare", a, "--example", "ex0")
+    done = command_here(program, "compare", a, "--example", "ex0")
     assert done.code == 0
     assert "= prompt\n    user: question 0\n≠ turn 1  <- they part here\n" in done.out
     assert "A assistant: answer 0 0 one" in done.out
     assert "B assistant: answer 0 1 one" in done.out
-    done = program.run("compare", a, b, "--example", "ex0", "--number", "1", "--json")
+    done = command_here(program, "compare", a, b, "--example", "ex0", "--number", "1", "--json")
     turns = json.loads(done.out)["turns"]
     assert turns[1]["first"][0]["text"].startswith("answer 0 1 one")
     assert turns[1]["second"][0]["text"].startswith("answer 0 0 two")
-    done = program.run("compare", a, "--example", "ex0", "--number", "1", "--json")
+    done = command_here(program, "compare", a, "--example", "ex0", "--number", "1", "--json")
     turns = json.loads(done.out)["turns"]
     assert turns[1]["second"][0]["text"].startswith("answer 0 0 one"), "the other one"
-    done = program.run("compare", a, "--example", "ex7")
+    done = command_here(program, "compare", a, "--example", "ex7")
     assert done.code == 2 and "no finished rollout 0 of an example ex7" in done.err
-    done = program.run("compare", a)
+    done = command_here(program, "compare", a)
     assert done.code == 2 and "there is only one run" in done.err
 
 
@@ -184,30 +190,30 @@ def test_a_byte_that_is_no_utf_8_is_told_where_its_text_is_printed_or_exported(
     results = program.folder / "one" / "results.jsonl"
     results.write_bytes(results.read_bytes().replace(b"answer 0 1", b"x" * 5000 + b"\xff"))
     told = "warning: results.jsonl, line 2: not UTF-8 at byte "
-    done = program.run("compare", run, "--example", "ex0")
+    done = command_here(program, "compare", run, "--example", "ex0")
     assert done.code == 0 and told in done.err
     for name in ("out.csv", "out.jsonl"):
-        done = program.run("export", run, "-o", name)
+        done = command_here(program, "export", run, "-o", name)
         assert done.code == 0 and done.err.count(told) == 1
 
 
 def test_what_is_chosen_is_exported(program: Program) -> None:
     run = saved(program.folder, "one")
-    done = program.run("export", run, "--where", "reward<1", "-o", "some.jsonl")
+    done = command_here(program, "export", run, "--where", "reward<1", "-o", "some.jsonl")
     assert (done.code, done.out) == (0, "2 rollouts written to some.jsonl\n")
     lines = (program.folder / "some.jsonl").read_text().splitlines()
     assert [json.loads(line)["reward"] for line in lines] == [0.0, 0.25]
-    done = program.run("export", run, "--format", "csv", "-o", "-")
+    done = command_here(program, "export", run, "--format", "csv", "-o", "-")
     assert done.code == 0 and len(done.out.splitlines()) == 5
-    done = program.run("export", run, "--format", "html")
+    done = command_here(program, "export", run, "--format", "html")
     (page,) = program.folder.glob("*-one.html")
     assert done.out == f"4 rollouts written to {page.name}\n"
     assert "<details" in page.read_text()
     kept = (program.folder / "one" / "results.jsonl").read_bytes()
-    done = program.run("export", run, "-o", f"{run}/results.jsonl", "--overwrite")
+    done = command_here(program, "export", run, "-o", f"{run}/results.jsonl", "--overwrite")
     assert done.code == 2 and "results.jsonl: this is a file of the run itself" in done.err
     assert (program.folder / "one" / "results.jsonl").read_bytes() == kept
-    done = program.run("export", run, "-o", "some.txt")
+    done = command_here(program, "export", run, "-o", "some.txt")
     assert done.code == 2 and "--format jsonl|csv" in done.err
-    done = program.run("export", run, "-o", "some.jsonl")
+    done = command_here(program, "export", run, "-o", "some.jsonl")
     assert done.code == 2 and "there already" in done.err

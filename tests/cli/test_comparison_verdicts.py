@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_here import command_here
 from program import Program
 
 ALL_PASS = [1.0] * 12
@@ -34,14 +35,14 @@ def saved(folder: Path, name: str, rewards: Sequence[float], **meta: Any) -> str
 
 def found(program: Program, *runs: str) -> dict[str, Any]:
     """What `compare --json` prints."""
-    told: dict[str, Any] = json.loads(program.run("compare", *runs, "--json").out)
+    told: dict[str, Any] = json.loads(command_here(program, "compare", *runs, "--json").out)
     return told
 
 
 def test_a_difference_that_the_numbers_carry_is_one(program: Program) -> None:
     worse = saved(program.folder, "worse", [*[0.0] * 8, *ALL_PASS[8:]])
     better = saved(program.folder, "better", ALL_PASS, model="another")
-    text = program.run("compare", worse, better, "-d").out
+    text = command_here(program, "compare", worse, better, "-d").out
     # Newcombe and McNemar of a table of 4 in both, 8 in the second only
     assert "reward  0.333  1.000  +0.667  [0.299, 0.862]  better" in text
     assert "  reward better (Newcombe; p = 0.00781, McNemar's exact test)\n" in text
@@ -50,13 +51,13 @@ def test_a_difference_that_the_numbers_carry_is_one(program: Program) -> None:
     assert (reward["method"], reward["test"]) == ("newcombe", "mcnemar")
     assert reward["p"] == reward["holm_p"] == 2 / 2**8
     assert reward["low"] == pytest.approx(0.29923, abs=5e-5)
-    assert "reward worse (" in program.run("compare", better, worse, "-d").out
+    assert "reward worse (" in command_here(program, "compare", better, worse, "-d").out
 
 
 def test_a_difference_that_may_be_chance_says_what_it_would_take(program: Program) -> None:
     first = saved(program.folder, "first", [1, 1, 1, 0, 1, 1, 0, 1, 1, 0, 1, 1])
     second = saved(program.folder, "second", [1, 0, 1, 0, 1, 0, 0, 1, 0, 0, 1, 1], model="another")
-    text = program.run("compare", second, first, "-d").out
+    text = command_here(program, "compare", second, first, "-d").out
     told = "12 examples can show 0.402 or more; about 28 needed"
     assert f"  reward inconclusive: within chance; {told} (Newcombe; p = 0.25, McNemar's" in text
     reward = found(program, second, first)["comparisons"][0]["numbers"]["reward"]
@@ -69,7 +70,7 @@ def test_a_difference_that_may_be_chance_says_what_it_would_take(program: Progra
 
 def test_a_few_examples_carry_no_verdict(program: Program) -> None:
     none, every = (saved(program.folder, str(of), [of] * 5, model=str(of)) for of in (0.0, 1.0))
-    text = program.run("compare", none, every, "-d").out
+    text = command_here(program, "compare", none, every, "-d").out
     assert "reward inconclusive: fewer than 6 shared examples; at least 6 needed" in text
 
 
@@ -77,7 +78,7 @@ def test_a_rerun_is_a_noise_floor(program: Program) -> None:
     first = saved(program.folder, "first", [0.5] * 12)
     again = saved(program.folder, "again", [0.4, 0.6] * 6)
     other = saved(program.folder, "other", [0.53, 0.57] * 6, model="another")
-    text = program.run("compare", first, again, other, "-d").out
+    text = command_here(program, "compare", first, again, other, "-d").out
     # t(11) at 97.5 % times 0.1 sqrt(12 / 11) / sqrt(12)
     assert "; noise floor of A and B: ±0.066 (t, 11 df; " in text
     assert "  reward better: inside the noise floor of A and B: ±0.066 (t, 11 df; " in text
@@ -90,5 +91,5 @@ def test_a_rerun_is_a_noise_floor(program: Program) -> None:
 
 def test_compare_and_report_agree_on_the_mean_of_a_run(program: Program) -> None:
     runs = [saved(program.folder, name, [0.2, 0.9, 1.0, 0.4]) for name in ("first", "second")]
-    report = json.loads(program.run("report", runs[0], "--json").out)
+    report = json.loads(command_here(program, "report", runs[0], "--json").out)
     assert found(program, *runs)["rewards"][0] == report["reward"]

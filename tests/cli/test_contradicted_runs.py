@@ -128,7 +128,7 @@ def test_a_comparison_doubts_a_run_whose_metadata_contradicts_it(program: Progra
 
 def test_a_gate_tells_a_contradiction_once(program: Program) -> None:
     run = copied(program, V11, avg_reward=0.91)
-    done = command_here(program, "gate", str(V11), str(run))
+    done = program.run("gate", str(V11), str(run))
     assert done.code == 6 and (done.out + done.err).count("avg_reward 0.91") == 1
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_here import command_here
 from program import Program
 
 DATA = Path(__file__).parents[1] / "data"
@@ -35,7 +36,9 @@ def refused(constant: str) -> Any:
 
 
 def exported(program: Program, run: Path, *flags: str) -> list[dict[str, Any]]:
-    done = program.run("export", str(run), "--format", "jsonl", "-o", "lines.jsonl", *flags)
+    done = command_here(
+        program, "export", str(run), "--format", "jsonl", "-o", "lines.jsonl", *flags
+    )
     assert done.code == 0, done
     data = (program.folder / "lines.jsonl").read_bytes()
     assert data.endswith(b"\n") and b"\r" not in data
@@ -44,7 +47,7 @@ def exported(program: Program, run: Path, *flags: str) -> list[dict[str, Any]]:
 
 
 def report(program: Program, run: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(program.run("report", str(run), "--json").out)
+    found: dict[str, Any] = json.loads(command_here(program, "report", str(run), "--json").out)
     return found
 
 
@@ -96,7 +99,7 @@ def test_what_no_json_holds_is_written_as_json(program: Program) -> None:
     said = [row["completion"][0]["content"] for row in rows]
     assert said == ["ok", "caf\ufffd", "half \\ud83d", "\u2028 \u2028 \x85"]
     assert [row["metrics"]["a"] for row in rows[:3]] == [None, None, None]
-    table = program.run("export", str(path), "-o", "table.csv")
+    table = command_here(program, "export", str(path), "-o", "table.csv")
     assert table.code == 0, table
     with open(program.folder / "table.csv", newline="", encoding="utf-8") as file:
         assert len(list(csv.DictReader(file))) == 4

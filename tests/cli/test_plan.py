@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from command_here import command_here
 from compared_runs import PASSES, two_runs, write_run
 from program import Program
 
@@ -43,23 +44,23 @@ def test_a_pilot_says_what_each_number_of_rollouts_takes(program: Program, runs:
 def test_the_smaller_the_difference_the_more_it_takes(program: Program, runs: list[str]) -> None:
     found = {}
     for detect in ("0.03", "0.1"):
-        done = program.run("plan", runs[0], "--detect", detect, "--json")
+        done = command_here(program, "plan", runs[0], "--detect", detect, "--json")
         found[detect] = json.loads(done.out)["needs"][0]["examples"]
     assert 9 < found["0.03"] / found["0.1"] < 12, "with the square of it"
 
 
 def test_a_second_pilot_measures_what_else_is_assumed(program: Program, runs: list[str]) -> None:
-    done = program.run("plan", *runs[:2], "--json")
+    done = command_here(program, "plan", *runs[:2], "--json")
     told = json.loads(done.out)
     assert told["correlation"] is None and len(told["pilots"]) == 2
-    assert "Assumed" not in program.run("plan", *runs[:2]).out
+    assert "Assumed" not in command_here(program, "plan", *runs[:2]).out
 
 
 def test_rollouts_that_tell_no_tokens_are_not_taken_as_free(
     program: Program, runs: list[str]
 ) -> None:
     def tokens(path: Path) -> float:
-        needed = json.loads(program.run("plan", str(path), "--json").out)["needs"][0]
+        needed = json.loads(command_here(program, "plan", str(path), "--json").out)["needs"][0]
         return float(needed["tokens"] / needed["rollouts"])
 
     told, partly = (program.folder / name for name in ("told", "partly"))
@@ -77,65 +78,67 @@ def test_rollouts_that_tell_no_tokens_are_not_taken_as_free(
 
 
 def test_one_rollout_an_example_says_less(program: Program, runs: list[str]) -> None:
-    done = program.run("plan", runs[2])
+    done = command_here(program, "plan", runs[2])
     assert done.code == 0
     assert "run -r 2 for less" in done.out
 
 
 def test_a_metric_is_planned_for(program: Program, runs: list[str]) -> None:
-    told = json.loads(program.run("plan", runs[0], "--metric", "exact_match", "--json").out)
+    told = json.loads(
+        command_here(program, "plan", runs[0], "--metric", "exact_match", "--json").out
+    )
     assert told["metric"] == "exact_match" and told["needs"]
 
 
 def test_all_faults_are_told_at_once(program: Program, runs: list[str]) -> None:
-    done = program.run(
-        "plan", *runs[:2], "--detect", "-1", "--correlation", "2", "--metric", "exact_mach"
+    done = command_here(
+        program, "plan", *runs[:2], "--detect", "-1", "--correlation", "2", "--metric", "exact_mach"
     )
     assert done.code == 2 and done.out == ""
     assert "--detect: -1 is no difference above 0" in done.err
     assert "--correlation: 2 is not from 0 to below 1" in done.err
     assert done.err.count("Did you mean exact_match?") == 2
-    assert "Did you mean reward?" in program.run("plan", runs[0], "--metric", "rewad").err
-    done = program.run("plan", "nowhere", "--detect", "nan", "--json")
+    assert "Did you mean reward?" in command_here(program, "plan", runs[0], "--metric", "rewad").err
+    done = command_here(program, "plan", "nowhere", "--detect", "nan", "--json")
     assert done.code == 2
     assert [fault["where"] for fault in json.loads(done.out)["faults"]] == ["nowhere", "--detect"]
 
 
 def test_a_pilot_that_tells_nothing_ends_with_7(program: Program, runs: list[str]) -> None:
-    done = program.run("plan", runs[3])
+    done = command_here(program, "plan", runs[3])
     assert (done.code, done.out) == (7, "")
     assert "all 12 examples of the pilot came to 1" in done.err
-    done = program.run("plan", runs[3], "--json")
+    done = command_here(program, "plan", runs[3], "--json")
     told = json.loads(done.out)
     assert done.code == told["exit_code"] == 7 and told["status"] == "nothing measured"
     assert "came to 1" in told["error"]
 
 
 def test_one_run_is_not_two_pilots(program: Program, runs: list[str]) -> None:
-    done = program.run("plan", runs[0], f"{runs[0]}/results.jsonl")
+    done = command_here(program, "plan", runs[0], f"{runs[0]}/results.jsonl")
     assert done.code == 2 and "this is the same run as A" in done.err
 
 
 def test_a_difference_that_rewards_cannot_have_is_refused(
     program: Program, runs: list[str]
 ) -> None:
-    done = program.run("plan", runs[0], "--detect", "3")
+    done = command_here(program, "plan", runs[0], "--detect", "3")
     assert done.code == 2 and done.out == ""
     assert "--detect: " in done.err and "Did you mean 0.03?" in done.err
-    assert program.run("plan", runs[0], "--detect", "0_03").code == 2
-    assert program.run("plan", runs[0], "--detect", "1").code == 0
+    assert command_here(program, "plan", runs[0], "--detect", "0_03").code == 2
+    assert command_here(program, "plan", runs[0], "--detect", "1").code == 0
 
 
 def test_a_difference_that_takes_too_many_examples_says_so(
     program: Program, runs: list[str]
 ) -> None:
-    done = program.run("plan", runs[0], "--detect", "1e-9")
+    done = command_here(program, "plan", runs[0], "--detect", "1e-9")
     assert done.code == 0
     assert "more than 1,000,000,000 examples" in done.out
 
 
 def test_pilots_over_other_examples_are_refused(program: Program, runs: list[str]) -> None:
     other = write_run(Path(runs[0]).parent, "other", PASSES["A"], questions=tuple("abcdefghijkl"))
-    done = program.run("plan", runs[0], str(other))
+    done = command_here(program, "plan", runs[0], str(other))
     assert done.code == 2
     assert "no example in common" in done.err

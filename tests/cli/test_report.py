@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_here import command_here
 from program import Program
 from run_events import finished, started
+from run_here import run_here
 
 from tui_eval.cli.table_lines import table_lines, what_varies
 from tui_eval.events import RunFinished
@@ -114,27 +116,27 @@ def test_only_settings_that_differ_vary() -> None:
 
 def test_saved_runs_are_reported_alone_and_together(program: Program) -> None:
     for environment in ("word-guess", "reverse-text"):
-        done = program.run(environment, "-m", "demo", "-n", "2", "-r", "2", "-s")
+        done = run_here(program, environment, "-m", "demo", "-n", "2", "-r", "2", "-s")
         assert done.code == 0, done
     first, second = (str(run.path) for run in program.runs())
-    alone = program.run("report", first)
+    alone = command_here(program, "report", first)
     assert alone.code == 0, alone
     assert "Results:" in alone.out and "Latency" in alone.out
-    newest = program.run("report")
+    newest = command_here(program, "report")
     assert newest.code == 0, newest
     assert "Results saved to: outputs/evals/reverse-text--" in newest.out
-    found = json.loads(program.run("report", "--json").out)
+    found = json.loads(command_here(program, "report", "--json").out)
     assert found["path"] in (first, second), "the whole path, wherever it is read"
-    short = program.run("report", first, "-A")
+    short = command_here(program, "report", first, "-A")
     assert "Results:" in short.out and "Latency" not in short.out
-    together = program.run("report", first, second)
+    together = command_here(program, "report", first, second)
     assert together.code == 0, together
     assert [line.split()[0] for line in together.out.splitlines()[:3]] == [
         "environment",
         "reverse-text",
         "word-guess",
     ]
-    found = json.loads(program.run("report", first, second, "--json").out)
+    found = json.loads(command_here(program, "report", first, second, "--json").out)
     assert [one["settings"]["env_id"] for one in found["evaluations"]] == [
         "reverse-text",
         "word-guess",
@@ -142,10 +144,10 @@ def test_saved_runs_are_reported_alone_and_together(program: Program) -> None:
 
 
 def test_runs_that_are_not_there_are_refused_all_at_once(program: Program) -> None:
-    nothing = program.run("report")
+    nothing = command_here(program, "report")
     assert nothing.code == 2
     assert "there is no run to report on" in nothing.err
-    done = program.run("report", "here", "there", "--json")
+    done = command_here(program, "report", "here", "there", "--json")
     assert done.code == 2
     assert [one["where"] for one in json.loads(done.out)["faults"]] == ["here", "there"]
     assert "error: here:" in done.err and "error: there:" in done.err
@@ -153,7 +155,7 @@ def test_runs_that_are_not_there_are_refused_all_at_once(program: Program) -> No
 
 def test_a_run_of_another_program_is_reported(program: Program) -> None:
     run = Path(__file__).parents[1] / "data" / "runs" / "verifiers-0.1.11"
-    done = program.run("report", str(run), "--json")
+    done = command_here(program, "report", str(run), "--json")
     assert done.code == 0, done
     found = json.loads(done.out)
     rows = [json.loads(line) for line in (run / "results.jsonl").read_text().splitlines()]
@@ -164,6 +166,6 @@ def test_a_run_of_another_program_is_reported(program: Program) -> None:
 
 def test_tokens_that_are_told_as_one_number_are_reported_as_one(program: Program) -> None:
     results = Path(__file__).parents[1] / "data" / "others" / "osmosis.json"
-    done = program.run("report", str(results))
+    done = command_here(program, "report", str(results))
     assert done.code == 0, done
     assert "Tokens: 150 in all; a rollout 50" in done.out.splitlines()
