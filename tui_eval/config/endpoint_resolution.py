@@ -1,11 +1,15 @@
-"""Which endpoints serve a model: from the registry, a provider's name, or a URL that was typed."""
+"""Which endpoints serve a model: from the registry, a provider's name, or a URL that was typed.
+
+A resumed run, whichever program began it, stays at the endpoints of its plan unless something that
+was set names others; then these are chosen as for a new run.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from tui_eval.clients.base_urls import has_only_plain_query
 from tui_eval.config.endpoints import (
@@ -13,20 +17,24 @@ from tui_eval.config.endpoints import (
     EMBEDDED,
     PRICES,
     Endpoint,
+    Registry,
     kept_registry,
     read_registry,
+    registry_at,
     registry_path,
 )
 from tui_eval.config.local_servers import LocalServer
 from tui_eval.config.options import TYPED_KEY_VAR
+from tui_eval.config.plan import RunPlan
 from tui_eval.config.providers import PROVIDER_TABLE
+from tui_eval.config.resumed_endpoints import RESUME, endpoints_of, header_faults
 from tui_eval.config.secret_values import masked_url
-from tui_eval.config.settings import BUILT_IN, Setting, Settings
+from tui_eval.config.settings import BUILT_IN, Setting, Settings, built_in_settings
 from tui_eval.config.typed_url import at_typed_url
 from tui_eval.config.values import is_url
 from tui_eval.errors import Fault, RefusedError, nearest
 
-Registry: TypeAlias = tuple[dict[str, list[Endpoint]], list[Fault]]
+_NAMES_A_MODEL = ("model", "endpoint_id", "api_base_url", "provider")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +67,44 @@ class Chosen:
     registry: str = ""
 
 
-def choose(settings: Settings, around: Surroundings) -> tuple[Chosen | None, list[Fault]]:
+def choose(
+    settings: Settings, before: RunPlan | None, around: Surroundings
+) -> tuple[Chosen | None, list[Fault]]:
     """The endpoints that settings amount to, and everything that is wrong with the choice.
 
     Args:
-        settings: Merged ones; what nobody set is missing or None.
+        settings: Only what somebody set.
+        before: The plan of the resumed run; None for a new one.
 
     Returns:
-        The endpoints as far as they are known, also where one has no key; None where none is.
+        The endpoints as far as they are known, also where one of a new run has no key; None where
+        none is.
     """
+    if before is None:
+        return _from_registry({"model": built_in_settings()["model"], **settings}, around)
+    if settings.keys().isdisjoint(_NAMES_A_MODEL):
+        return _from_plan(before, settings, around)
+    named = {"model": Setting(before.alias, "run.toml")}
+    if before.registry:
+        named["endpoints_path"] = Setting(str(registry_at(before.registry)), "run.toml")
+    return _from_registry({**named, **settings}, around)
+
+
+def _from_plan(
+    before: RunPlan, settings: Settings, around: Surroundings
+) -> tuple[Chosen | None, list[Fault]]:
+    """The endpoints of a resumed run, with what was set for them now."""
+    requested = _value(settings, "endpoints_path")
+    path = around.path(requested) if requested else registry_at(before.registry)
+    known = endpoints_of(before, path, around.registry)
+    endpoints, wrong = _as_set(known, {"model": Setting(before.alias, RESUME), **settings}, "model")
+    wrong += header_faults(endpoints, before, path, around.registry)
+    kept = kept_registry(path) if requested else before.registry
+    return (None, wrong) if wrong else (Chosen(endpoints, {}, kept), [])
+
+
+def _from_registry(settings: Settings, around: Surroundings) -> tuple[Chosen | None, list[Fault]]:
+    """The endpoints of the model that settings name."""
     named, alias = _named(settings)
     path = around.path(_value(settings, "endpoints_path"))
     registry, faults = around.registry(path)
@@ -78,20 +115,15 @@ def choose(settings: Settings, around: Surroundings) -> tuple[Chosen | None, lis
     known = registry.get(alias, [])
     if not known and (not elsewhere or named == "endpoint_id"):
         return None, [_unknown(settings, named, alias, path, registry, around)]
-    plain = Endpoint(alias, alias, "", "", DEFAULT_TYPE)
-    base = known or [plain]
-    unkeyed: list[Fault] = []
+    base, unkeyed = known or [Endpoint(alias, alias, "", "", DEFAULT_TYPE)], list[Fault]()
     if known and elsewhere:
         only, unkeyed = _elsewhere(known, settings)
         base = [only]
-    endpoints = [changed(one, settings) for one in base]
-    wrong = unkeyed + [
-        fault for one in endpoints for fault in endpoint_faults(one, settings, named)
-    ]
+    endpoints, wrong = _as_set(base, settings, named)
     found = _found_out(endpoints[0], settings)
     if len(endpoints) > 1:
         found |= _of_replicas(endpoints, found)
-    return Chosen(endpoints, found, "" if elsewhere else kept_registry(path)), wrong
+    return Chosen(endpoints, found, "" if elsewhere else kept_registry(path)), unkeyed + wrong
 
 
 def _named(settings: Settings) -> tuple[str, str]:
@@ -151,7 +183,15 @@ def _elsewhere(replicas: list[Endpoint], settings: Settings) -> tuple[Endpoint, 
     return at_typed_url(replicas, settings)
 
 
-def changed(endpoint: Endpoint, settings: Settings) -> Endpoint:
+def _as_set(
+    base: list[Endpoint], settings: Settings, named: str
+) -> tuple[list[Endpoint], list[Fault]]:
+    """Endpoints with what was set for them, and what is wrong with them then."""
+    every = [_changed(one, settings) for one in base]
+    return every, [fault for one in every for fault in _endpoint_faults(one, settings, named)]
+
+
+def _changed(endpoint: Endpoint, settings: Settings) -> Endpoint:
     """What was set wins over the provider, and the provider over the registry."""
     name = _value(settings, "provider")
     url, key_var, kind = (
@@ -210,27 +250,23 @@ def _of_replicas(endpoints: list[Endpoint], found: Settings) -> Settings:
     return own
 
 
-def endpoint_faults(endpoint: Endpoint, settings: Settings, named: str) -> list[Fault]:
-    """What is wrong with an endpoint as it would be used.
-
-    Args:
-        named: The setting that names the model.
-    """
+def _endpoint_faults(endpoint: Endpoint, settings: Settings, named: str) -> list[Fault]:
+    """What is wrong with an endpoint as it would be used."""
     if endpoint.url != EMBEDDED and not is_url(endpoint.url):
         shown = masked_url(endpoint.url) if "@" in endpoint.url else endpoint.url
         what = f"{shown!r} is no URL"
         typed = settings.get("api_base_url")
-        where = typed.where("api_base_url") if typed else endpoint.source or "--resume"
+        where = typed.where("api_base_url") if typed else endpoint.source or RESUME
         return [Fault(where, what, "It begins with http:// or https:// and a host")]
     if not has_only_plain_query(endpoint.url):
         typed = settings.get("api_base_url")
-        where = typed.where("api_base_url") if typed else endpoint.source or "--resume"
+        where = typed.where("api_base_url") if typed else endpoint.source or RESUME
         hint = "Name the variable that holds a key with -k, or send it with --header"
         what = "the URL has a query (?) other than api-version, or a fragment (#)"
         return [Fault(where, what, hint)]
     if endpoint.url == EMBEDDED and endpoint.client_type != DEFAULT_TYPE:
         typed = settings.get("api_client_type")
-        where = typed.where("api_client_type") if typed else endpoint.source or "--resume"
+        where = typed.where("api_client_type") if typed else endpoint.source or RESUME
         what = f"{endpoint.alias} does not speak {endpoint.client_type}"
         return [Fault(where, what, f"Leave the client type out: it speaks {DEFAULT_TYPE}")]
     return _key_faults(endpoint, settings, named)

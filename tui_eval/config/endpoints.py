@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from tui_eval.config.options import CLIENT_TYPES
 from tui_eval.config.python_registry import read_python_registry
@@ -135,7 +135,11 @@ def registry_at(kept: str) -> Path:
     return shipped("configs", "endpoints.toml") if kept == SHIPPED else registry_path(kept or None)
 
 
-def read_registry(path: Path) -> tuple[dict[str, list[Endpoint]], list[Fault]]:
+Registry: TypeAlias = tuple[dict[str, list[Endpoint]], list[Fault]]
+"""Endpoints by alias, and what is wrong with their file."""
+
+
+def read_registry(path: Path) -> Registry:
     """All endpoints of a registry by alias, and everything that is wrong with the file.
 
     An alias that stands more than once has replicas, in the order of the file. What the program
@@ -150,7 +154,7 @@ def read_registry(path: Path) -> tuple[dict[str, list[Endpoint]], list[Fault]]:
     return found, faults
 
 
-def _read(path: Path) -> tuple[dict[str, list[Endpoint]], list[Fault]]:
+def _read(path: Path) -> Registry:
     is_python = path.suffix == ".py"
     file, faults = read_python_registry(path) if is_python else read_toml(path, "the registry")
     if file is None:

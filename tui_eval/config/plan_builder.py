@@ -14,10 +14,9 @@ from typing import Any
 
 from tui_eval.config.changes import change_faults, changes, misfits
 from tui_eval.config.endpoint_resolution import Chosen, Surroundings, choose
-from tui_eval.config.endpoints import PRICES, registry_at
+from tui_eval.config.endpoints import PRICES
 from tui_eval.config.options import OF_ONE_COMMAND
 from tui_eval.config.plan import AS_JSON, PlannedEndpoint, RunPlan
-from tui_eval.config.resumed_endpoints import choose_again
 from tui_eval.config.secret_values import HIDDEN, hidden_names, masked_url
 from tui_eval.config.settings import Setting, Settings, built_in_settings, sampling_args
 from tui_eval.config.values import is_url
@@ -27,8 +26,6 @@ ACCEPT = "Go on all the same with --accept-changes, or start a new run"
 """What to do where a resumed run differs from what it was."""
 
 _HUB_PART = re.compile(r"\w(?:[\w.-]*\w)?", re.ASCII)
-
-_NAMES_A_MODEL = ("model", "endpoint_id", "api_base_url", "provider")
 
 
 @dataclass(slots=True)
@@ -67,7 +64,7 @@ def compose(
     """
     chosen, faults = None, list[Fault]()
     if takes_default_model or not settings.keys().isdisjoint(("model", "endpoint_id")):
-        chosen, faults = _chosen(settings, before, around)
+        chosen, faults = choose(settings, before, around)
     served = chosen.settings if chosen else {}
     resume = settings.get("resume")
     every = {**built_in_settings(), **settings}
@@ -130,19 +127,6 @@ def _plan_values(settings: Settings, before: RunPlan | None) -> dict[str, Any]:
         if name in settings:
             values[field] = settings[name].value != turned
     return values
-
-
-def _chosen(
-    settings: Settings, before: RunPlan | None, around: Surroundings
-) -> tuple[Chosen | None, list[Fault]]:
-    if before is None:
-        return choose({"model": built_in_settings()["model"], **settings}, around)
-    if any(name in settings for name in _NAMES_A_MODEL):
-        named = {"model": Setting(before.alias, "run.toml")}
-        if before.registry:
-            named["endpoints_path"] = Setting(str(registry_at(before.registry)), "run.toml")
-        return choose({**named, **settings}, around)
-    return choose_again(before, settings, around)
 
 
 def _write_served(values: dict[str, Any], chosen: Chosen | None) -> None:
