@@ -19,18 +19,36 @@ from tui_eval.cli.main import cli
 
 def command_here(program: Program, *args: str) -> Finished:
     """Runs a command in the program's folder and environment; what it raises is exit 1."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
-    with inside(program), mock.patch.multiple(sys, stdout=out, stderr=err, stdin=io.StringIO()):
+    printed = Printed()
+    with inside(program), printed:
         try:
             code = cli([*args])
         except Exception:
             traceback.print_exc()
             code = 1
-    return Finished(code, _text(out), _text(err))
+    return Finished(code, printed.out, printed.err)
 
 
-def _text(stream: io.TextIOWrapper) -> str:
-    stream.flush()
-    written = stream.buffer
-    assert isinstance(written, io.BytesIO)
-    return written.getvalue().decode()
+class Printed:
+    """What is printed while it is entered; nobody types anything."""
+
+    def __init__(self) -> None:
+        self._bytes = io.BytesIO(), io.BytesIO()
+        out, err = (
+            io.TextIOWrapper(one, "utf-8", newline="", write_through=True) for one in self._bytes
+        )
+        self._patch = mock.patch.multiple(sys, stdout=out, stderr=err, stdin=io.StringIO())
+
+    def __enter__(self) -> None:
+        self._patch.start()
+
+    def __exit__(self, *raised: object) -> None:
+        self._patch.stop()
+
+    @property
+    def out(self) -> str:
+        return self._bytes[0].getvalue().decode()
+
+    @property
+    def err(self) -> str:
+        return self._bytes[1].getvalue().decode()

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from unittest import mock
 
@@ -32,27 +32,45 @@ from tui_eval.engine.suite.suite_preflight import expand_suite, preflight_suite
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.errors import RefusedError
 from tui_eval.fold.run_state import RunState
+from tui_eval.runs.layout import RunDir
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.summary_json import json_line, refused_object, summary_object
 
 
 def run_here(program: Program, *args: str) -> Finished:
     """Runs an evaluation to its end, or says why it cannot begin; a suite is only refused here."""
-    as_json = "--json" in args
+    return request_here(program, lambda: _request(args), "--json" if "--json" in args else "")
+
+
+def request_here(
+    program: Program,
+    request: Callable[[], Request],
+    prints: str = "",
+    at_end: Callable[[RunDir], None] = lambda run: None,
+) -> Finished:
+    """Runs what a command asks for to its end, or says why it cannot begin.
+
+    Args:
+        prints: `--json` for one object, `--quiet` for nothing, else lines.
+        at_end: Called with the run when it is over, in the program's folder.
+    """
+    as_json = prints == "--json"
     with inside(program):
         try:
-            prepared = _prepared(_request(args))
+            requested = request()
+            prepared = _prepared(requested)
         except click.UsageError as error:
             return Finished(2, "", f"Error: {error.format_message()}\n")
         except RefusedError as error:
             out = json_line(refused_object(error.faults)) if as_json else ""
             return Finished(2, out, _lines(f"error: {one}" for one in error.faults))
         state = asyncio.run(_work(prepared))
+        at_end(prepared.run)
     assert state.end is not None
     notices = [f"{level}: {text}" for level, text in state.notices]
-    lines = [json_line(summary_object(state))]
-    if not as_json:
-        results = result_lines(state, abbreviated=False)
+    lines = [json_line(summary_object(state))] if as_json else []
+    if not prints:
+        results = result_lines(state, abbreviated=bool(requested.raw.get("abbreviated_summary")))
         lines = [*opening_lines(state), *results, *ending_lines(state)]
     return Finished(state.end.exit_code, _lines(lines), _lines(notices))
 

@@ -1,54 +1,23 @@
-"""`tui-eval agent` on projects as people write them for the Osmosis SDK, as a real process."""
+"""`tui-eval agent` on projects as people write them for the Osmosis SDK."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
-from pathlib import Path
-from typing import Any
 
 import pytest
-from program import Finished, Program, Run, chat_answer, tool_call, wait_until
+from agent_here import agent_here, copy_project, results, rows_by_prompt, write_rows
+from command_here import command_here
+from program import Finished, Program, chat_answer, tool_call, wait_until
 from servers import FaultServer, Reply
 from terminal import Terminal
 
-from tui_eval.stats.intervals import wilson
-
-PROJECTS = Path(__file__).parents[1] / "osmosis_projects"
 CHAT = "/v1/chat/completions"
-KEY = "sk-very-secret-value"
 
 
-@pytest.fixture
-def project(program: Program):
-    """Puts the files of a project into the program's folder."""
-
-    def copy(name: str) -> Path:
-        shutil.copytree(PROJECTS / name, program.folder, dirs_exist_ok=True)
-        return program.folder
-
-    return copy
-
-
-def agent(program: Program, words: str, *more: str) -> Finished:
-    return program.run("agent", *words.split(), *more)
-
-
-def results(program: Program, name: str = "results.json") -> Any:
-    return json.loads((program.folder / name).read_text())
-
-
-def rows_by_prompt(run: Run) -> dict[str, Any]:
-    return {row["prompt"][-1]["content"]: row for row in run.rows}
-
-
-def write_rows(program: Program, prompts: list[str], **columns: Any) -> None:
-    rows = [{"system_prompt": "s", "user_prompt": p, "ground_truth": "x", **columns}
-            for p in prompts]  # fmt: skip
-    text = "".join(json.dumps(row) + "\n" for row in rows)
-    (program.folder / "rows.jsonl").write_text(text)
+def agent_words(program: Program, words: str) -> Finished:
+    return agent_here(program, *words.split())
 
 
 # The seed's own command lines: `<your-model>` is served by the loopback server, the providers'
@@ -76,10 +45,8 @@ SEED = [
 
 
 @pytest.mark.parametrize("line", SEED)
-def test_the_lines_of_the_manual(
-    line: str, program: Program, project: Any, fault_server: FaultServer
-) -> None:
-    project("calculator")
+def test_the_lines_of_the_manual(line: str, program: Program, fault_server: FaultServer) -> None:
+    copy_project(program, "calculator")
     fault_server.script(CHAT, [Reply(body=chat_answer("The answer is 7"))])
     (program.folder / "configs").mkdir()
     (program.folder / "configs" / "endpoints.toml").write_text(
@@ -89,7 +56,7 @@ def test_the_lines_of_the_manual(
         )
     )
     line = line.replace("http://localhost:8000", fault_server.url)
-    done = agent(program, line.replace("<your-model>", "org/my-model"))
+    done = agent_words(program, line.replace("<your-model>", "org/my-model"))
     assert done.code == 0, done
     assert done.err == ""
     asked = {request.json()["model"] for request in fault_server.requests}
@@ -119,9 +86,9 @@ def test_the_lines_of_the_manual(
 
 
 def test_tools_of_an_agent_are_offered_called_and_recorded(
-    program: Program, project: Any, fault_server: FaultServer
+    program: Program, fault_server: FaultServer
 ) -> None:
-    project("calculator")
+    copy_project(program, "calculator")
     calls = [
         tool_call("add", '{"a": 3, "b": 4}', "c1"),
         tool_call("divide", '{"a": 1, "b": 0}', "c2"),
@@ -131,10 +98,8 @@ def test_tools_of_an_agent_are_offered_called_and_recorded(
         CHAT, [Reply(body=chat_answer("", tool_calls=calls)), Reply(body=chat_answer("It is 7"))]
     )
     words = "-m server:agent_loop -d test_data.jsonl --eval-fn rewards:compute_reward --limit 1"
-    done = agent(
-        program, f"{words} --model m --base-url {fault_server.url}/v1 --temperature 0.5 "
-        "--max-tokens 64 --debug"
-    )  # fmt: skip
+    served = f"--model m --base-url {fault_server.url}/v1 --temperature 0.5 --max-tokens 64"
+    done = program.run("agent", *f"{words} {served} --debug".split())
     assert done.code == 0, done
     first, second = (request.json() for request in fault_server.requests)
     assert (first["temperature"], first["max_tokens"]) == (0.5, 64)
@@ -160,9 +125,9 @@ def test_tools_of_an_agent_are_offered_called_and_recorded(
 
 
 def test_a_class_with_dict_tools_and_a_csv_file(
-    program: Program, project: Any, fault_server: FaultServer
+    program: Program, fault_server: FaultServer
 ) -> None:
-    folder = project("librarian")
+    folder = copy_project(program, "librarian")
     (folder / "books.csv").write_text(
         "system_prompt,USER_PROMPT,ground_truth,Level,may_search\n"
         'Be brief.,"Where is ""Dune""?",A3,easy,yes\n'
@@ -173,7 +138,7 @@ def test_a_class_with_dict_tools_and_a_csv_file(
         CHAT, [Reply(body=chat_answer("", tool_calls=[call])), Reply(body=chat_answer("On A3."))]
     )
     words = "-m librarian:Librarian -d books.csv --eval-fn librarian:shelf_named --temperature 0.9"
-    done = agent(program, f"{words} --model m --base-url {fault_server.url}/v1")
+    done = agent_words(program, f"{words} --model m --base-url {fault_server.url}/v1")
     assert done.code == 0, done
     assert [request.json()["temperature"] for request in fault_server.requests] == [0.25] * 3
     assert ["tools" in request.json() for request in fault_server.requests] == [True, True, False]
@@ -185,11 +150,11 @@ def test_a_class_with_dict_tools_and_a_csv_file(
     assert rows["Where is Emma?"]["info"] == {"columns": {"Level": "hard", "may_search": None}}
 
 
-def test_full_mode_and_async_functions_on_the_demo_endpoint(program: Program, project: Any) -> None:
-    project("interview")
+def test_full_mode_and_async_functions_on_the_demo_endpoint(program: Program) -> None:
+    copy_project(program, "interview")
     names = ["answers_share", "begins_with_system", "knows_no_truth"]
     functions = " ".join(f"--eval-fn interview:{name}" for name in names)
-    done = agent(
+    done = agent_words(
         program, f"-m interview:interview -d people.json {functions} --model demo --n 2 "
         "--batch-size 4 -o out.json"
     )  # fmt: skip
@@ -206,200 +171,30 @@ def test_full_mode_and_async_functions_on_the_demo_endpoint(program: Program, pr
     assert ada["metrics"]["num_turns"] == 3
 
 
-def test_what_goes_wrong_is_kept_with_its_text_and_its_tokens(
-    program: Program, project: Any, fault_server: FaultServer
-) -> None:
-    project("troubles")
-    asked = [
-        "works",
-        "gives up",
-        "raises",
-        "forgets",
-        "bad messages",
-        "bad tool",
-        "is scored badly",
-    ]
-    write_rows(program, asked)
-    fault_server.script(CHAT, [Reply(body=chat_answer("yes"))])
-    words = "-m troubles:troubles -d rows.jsonl --eval-fn troubles:fine --eval-fn troubles:picky"
-    done = agent(program, f"{words} --model m --base-url {fault_server.url}/v1 -o results.json")
-    assert done.code == 3, done
-    runs = dict(zip(asked, (row["runs"][0] for row in results(program)["rows"]), strict=True))
-    texts = {name: run.get("error", "") for name, run in runs.items()}
-    assert texts["works"] == texts["is scored badly"] == ""
-    assert "the shop is closed" in texts["gives up"]
-    assert "KeyError" in texts["raises"] and "a drawer that is not there" in texts["raises"]
-    assert "returned a NoneType; return ctx.complete" in texts["forgets"]
-    assert "messages[3]" in texts["bad messages"] and "ghost" in texts["bad messages"]
-    assert "Tool validation error" in texts["bad tool"] and "no spaces!" in texts["bad tool"]
-    assert [run["success"] for run in runs.values()] == [True, *[False] * 5, True]
-    tokens = [run["tokens"] for run in runs.values()]
-    assert tokens == [15, 15, 15, 15, 15, 0, 15]
-    assert runs["is scored badly"]["scores"] == {"troubles:fine": 1.0}
-    assert "no score for this" in runs["is scored badly"]["scoring_errors"]["troubles:picky"]
-    summary = results(program)["summary"]
-    assert (summary["failed_runs"], summary["failed_runs_count_as"]) == (5, 0.0)
-    fine, picky = (summary["eval_fns"][f"troubles:{name}"] for name in ("fine", "picky"))
-    assert (fine["mean"], fine["failed_runs"], fine["mean_without_failed"]) == (
-        pytest.approx(2 / 7), 5, 1.0
-    )  # fmt: skip
-    assert (picky["mean"], picky["failed_runs"], picky["mean_without_failed"]) == (
-        pytest.approx(0.5 / 7), 6, 0.5
-    )  # fmt: skip
-    low, high = wilson(2, 7)
-    assert fine["interval"] == {"low": low, "high": high, "method": "wilson", "weight": 7.0}
-    assert f"troubles:fine: 95% interval {low:.3f} to {high:.3f} (Wilson, 7 examples)" in done.out
-    rows = rows_by_prompt(program.only_run())
-    for name in ("gives up", "raises", "forgets"):
-        assert rows[name]["completion"] == [{"role": "assistant", "content": "yes"}]
-    assert "troubles.py" in rows["raises"]["tui_eval"]["traceback"]
-    assert "troubles.py" in rows["is scored badly"]["tui_eval"]["scores"][1]["error"]
-    assert (
-        "troubles:fine: 5 rollouts without a score, counted as 0; without them the mean is 1.000"
-        in (done.out)
-    )
-
-
-def test_an_endpoint_that_refuses_is_an_error_of_each_run(
-    program: Program, project: Any, fault_server: FaultServer
-) -> None:
-    project("troubles")
-    write_rows(program, ["works", "works"])
-    fault_server.script(
-        CHAT,
-        [Reply(401, {"error": {"message": f"bad key {KEY}"}}), Reply(body=chat_answer("yes"))],
-    )
-    words = "-m troubles:troubles -d rows.jsonl --eval-fn troubles:fine -o results.json"
-    done = agent(program, f"{words} --model m --base-url {fault_server.url}/v1 --api-key {KEY} -v")
-    assert done.code == 3, done
-    first, second = (row["runs"][0] for row in results(program)["rows"])
-    assert (first["success"], second["success"]) == (False, True)
-    assert "401" in first["error"] or "bad key" in first["error"]
-    sent = [request.headers["Authorization"] for request in fault_server.requests]
-    assert sent == [f"Bearer {KEY}"] * 2
-    assert KEY not in done.out + done.err
-    for path in program.folder.rglob("*"):
-        if path.is_file():
-            assert KEY.encode() not in path.read_bytes(), path
-
-
-def test_everything_that_is_wrong_is_told_at_once(program: Program, project: Any) -> None:
-    project("troubles")
-    (program.folder / "rows.jsonl").write_text(
-        '{"system_prompt": "s", "user_prompt": "u"}\n\n'
-        "nonsense\n"
-        '{"system_prompt": "s", "user_prompt": 3, "ground_truth": "x"}\n'
-        '{"system_prompt": " ", "ground_truth": 7}\n'
-    )
-    functions = ("wrong_name", "too_few", "too_many", "A_LIST", "fien", "fine", "fine")
-    words = " ".join(f"--eval-fn troubles:{name}" for name in functions)
-    done = agent(
-        program, f"-m troubles:Trouble -d rows.jsonl {words} --model nobody/knows --n 0 "
-        "--batch-size x --max-turns 0 --limit 0 --offset -1 --temperature -1 -o nowhere/x.json"
-    )  # fmt: skip
-    assert done.code == 2
-    told = done.err
-    for part in (
-        "--n: 0 is too small; expected 1 or more",
-        "--batch-size: 'x' is not a whole number",
-        "--max-turns: 0 is too small",
-        "--limit: 0 is too small",
-        "--offset: -1 is too small",
-        "--temperature: -1 is too small",
-        "-o/--output: there is no folder nowhere",
-        "--model: 'nobody/knows' is no alias",
-        "module troubles has no Trouble. Did you mean Troubles",
-        "rows.jsonl line 3: it is not JSON",
-        "rows.jsonl line 4: its 'user_prompt' is of type int",
-        "rows.jsonl line 5: it has no 'user_prompt'",
-        "rows.jsonl line 5: its 'system_prompt' is empty",
-        "rows.jsonl line 5: its 'ground_truth' is of type int",
-        "troubles:wrong_name: its first parameter is 'answer'. It must be 'solution_str'",
-        "troubles:too_many: it cannot be called with messages, ground_truth, metadata",
-        "troubles:A_LIST: this is a list, no function",
-        "module troubles has no fien. Did you mean fine",
-        "troubles:fine: it is given twice",
-    ):
-        assert part in told, f"{part!r} is not told:\n{told}"
-    assert program.runs() == []
-
-
-NEEDED = ["-m/--module: it is required", "--eval-fn: it is required", "--model", "-d/"]
-NO_ALIAS = ["Did you mean mistral/x", "--base-url"]
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        ("", NEEDED),
-        ("-m troubles", ["this is not of the form module:name"]),
-        ("-d rows.md", ["a dataset's name ends in .jsonl, .json, .csv, .parquet"]),
-        ("-m nope:x --model mistal/x", ["importing nope raised ModuleNotFoundError", *NO_ALIAS]),
-        (
-            "-d gone.jsonl --base-url nowhere",
-            ["there is no file gone.jsonl", "'nowhere' is no URL"],
-        ),
-        (
-            "-m troubles:A_LIST --offset 5 --model openai/gpt-5-mini",
-            [
-                "this is a list, no RolloutAgentLoop",
-                "rows.jsonl has no rows after the first 5",
-                "OPENAI_API_KEY",
-            ],
-        ),
-    ],
-)
-def test_refusals(program: Program, project: Any, words: str, told: list[str]) -> None:
-    project("troubles")
-    write_rows(program, ["works"])
-    usual = ["-m", "troubles:troubles", "-d", "rows.jsonl", "--eval-fn", "troubles:fine"]
-    given = [*usual, "--model", "demo", *words.split()] if words else []
-    done = program.run("agent", *given)
-    assert done.code == 2, done
-    for part in told:
-        assert part in done.err
-    assert program.runs() == []
-
-
-def test_a_reward_that_is_no_float_is_a_scoring_error(
-    program: Program, project: Any, fault_server: FaultServer
-) -> None:
-    project("troubles")
-    write_rows(program, ["works"])
-    words = "-m troubles:troubles -d rows.jsonl --eval-fn troubles:whole_number --model demo"
-    done = agent(program, f"{words} -o results.json -q")
-    assert done.code == 3, done
-    run = results(program)["rows"][0]["runs"][0]
-    assert (run["success"], run["scores"]) == (True, {})
-    assert "must return a float" in run["scoring_errors"]["troubles:whole_number"]
-    assert done.out.splitlines()[1] == "Examples: 1, rollouts of each: 1, in all: 1, 0 failed"
-    assert "Progress" not in done.out
-
-
 def test_scores_pass_by_the_one_tolerance_and_those_that_are_no_number_are_none(
-    program: Program, project: Any, fault_server: FaultServer
+    program: Program, fault_server: FaultServer
 ) -> None:
-    project("troubles")
+    copy_project(program, "troubles")
     write_rows(program, ["works"])
     (program.folder / "scores.py").write_text(
         "def rounded(solution_str, ground_truth, extra_info):\n    return 0.7 + 0.2 + 0.1\n"
         "def huge(solution_str, ground_truth, extra_info):\n    return 1e308\n"
     )
     words = "-m troubles:troubles -d rows.jsonl --eval-fn scores:rounded --model demo --n 2"
-    assert agent(program, f"{words} -o results.json -q").code == 0
+    assert agent_words(program, f"{words} -o results.json -q").code == 0
     scores = results(program)["summary"]["eval_fns"]["scores:rounded"]
     assert (scores["pass_at_1"], scores["failed_runs"]) == (1.0, 0)
     assert program.only_run().metadata["pass_at_k"] == {"1": 1.0, "2": 1.0}
-    done = agent(program, f"{words} --eval-fn scores:huge -o huge.json -q")
+    done = agent_words(program, f"{words} --eval-fn scores:huge -o huge.json -q")
     assert done.code == 0, done
     found = results(program, "huge.json")["summary"]["eval_fns"]["scores:huge"]
     assert (found["mean"], found["failed_runs"], found["mean_without_failed"]) == (0.0, 2, None)
 
 
 def test_an_interrupted_run_writes_what_there_is_and_goes_on(
-    program: Program, project: Any, fault_server: FaultServer
+    program: Program, fault_server: FaultServer
 ) -> None:
-    project("troubles")
+    copy_project(program, "troubles")
     write_rows(program, ["works", "works", "works"])
     good = Reply(body=chat_answer("yes"))
     fault_server.script(CHAT, [good, Reply(hang=True)])
@@ -429,14 +224,14 @@ def test_an_interrupted_run_writes_what_there_is_and_goes_on(
 
 
 def test_offset_and_limit_choose_rows_by_their_place(
-    program: Program, project: Any, fault_server: FaultServer
+    program: Program, fault_server: FaultServer
 ) -> None:
-    project("troubles")
+    copy_project(program, "troubles")
     write_rows(program, [f"row {i}" for i in range(6)])
     fault_server.script(CHAT, [Reply(body=chat_answer("yes"))])
     words = "-m troubles:troubles -d rows.jsonl --eval-fn troubles:fine --offset 2 --limit 3"
     url = f"--base-url {fault_server.url}/v1"
-    done = agent(program, f"{words} --model m {url} -o results.json --batch-size 1")
+    done = agent_words(program, f"{words} --model m {url} -o results.json --batch-size 1")
     assert done.code == 0, done
     asked = [request.json()["messages"][-1]["content"] for request in fault_server.requests]
     assert asked == ["row 2", "row 3", "row 4"]
@@ -445,43 +240,31 @@ def test_offset_and_limit_choose_rows_by_their_place(
 
 
 def test_the_batch_size_is_how_many_runs_are_in_flight(
-    program: Program, project: Any, fault_server: FaultServer
+    program: Program, fault_server: FaultServer
 ) -> None:
-    project("troubles")
+    copy_project(program, "troubles")
     write_rows(program, ["works"] * 8)
     fault_server.script(CHAT, [Reply(body=chat_answer("yes"), delay=0.3)])
     words = "-m troubles:troubles -d rows.jsonl --eval-fn troubles:fine --batch-size 4"
-    done = agent(program, f"{words} --model m --base-url {fault_server.url}/v1")
+    done = agent_words(program, f"{words} --model m --base-url {fault_server.url}/v1")
     assert done.code == 0, done
     assert fault_server.most_at_once == 4
 
 
-def test_a_run_of_an_agent_opens_like_any_other(program: Program, project: Any) -> None:
-    project("interview")
+def test_a_run_of_an_agent_opens_like_any_other(program: Program) -> None:
+    copy_project(program, "interview")
     words = "-m interview:interview -d people.json --eval-fn interview:answers_share --model demo"
-    assert agent(program, words).code == 0
+    assert agent_words(program, words).code == 0
     run = program.only_run()
     assert run.path.is_relative_to(program.state)
-    done = program.run("open", str(run.path))
+    done = command_here(program, "open", str(run.path))
     assert done.code == 0
     assert "interview:answers_share: 0.38" in done.out
     assert os.listdir(program.folder / "state" / "evals") == ["osmosis-agent--demo-scripted-policy"]
 
 
-def test_scores_that_cannot_be_written_are_told(program: Program, project: Any) -> None:
-    folder = project("interview")
-    (folder / "interview.py").write_text(
-        (folder / "interview.py").read_text() + "\nimport os\nos.rmdir('gone')\n"
-    )
-    (folder / "gone").mkdir()
-    words = "-m interview:interview -d people.json --eval-fn interview:answers_share --model demo"
-    done = agent(program, f"{words} -o gone/results.json")
-    assert done.code == 1, done
-    assert "gone/results.json cannot be written: No such file or directory" in done.err
-
-
-def test_on_the_screen_scores_come_when_it_is_left(program: Program, project: Any) -> None:
-    project("interview")
+def test_on_the_screen_scores_come_when_it_is_left(program: Program) -> None:
+    copy_project(program, "interview")
     words = "-m interview:interview -d people.json --eval-fn interview:answers_share --model demo"
     terminal = Terminal(program.folder, program.env, "agent", *words.split(), "-o", "out.json")
     try:
@@ -496,33 +279,3 @@ def test_on_the_screen_scores_come_when_it_is_left(program: Program, project: An
     assert "Examples: 2, rollouts of each: 1, in all: 2, 0 failed" in said
     assert "Scores written to: out.json" in said
     assert results(program, "out.json")["summary"]["total_runs"] == 2
-
-
-def test_what_the_model_did_is_scored_and_failures_inside_a_200_are_tried_again(
-    program: Program, project: Any, fault_server: FaultServer
-) -> None:
-    project("calculator")
-    spent, refused = chat_answer(""), chat_answer("")
-    spent["choices"][0]["finish_reason"] = "length"
-    refused["choices"][0]["message"] = {"role": "assistant", "refusal": "I cannot."}
-    busy = {"error": {"code": 503, "message": "no capacity"}}
-    long = Reply(400, {"error": {"message": "prompt is too long: 9 tokens > 8 maximum"}})
-    script = [Reply(body=busy), Reply(body=spent), Reply(body=refused), long]
-    fault_server.script(CHAT, script)
-    line = (
-        "-m server:agent_loop -d test_data.jsonl --eval-fn rewards:compute_reward --batch-size 1 "
-        f"--model m --base-url {fault_server.url}/v1"
-    )
-    done = agent(program, line)
-    assert done.code == 0, done
-    assert "in all: 3, 0 failed" in done.out
-    ended = {
-        (row["tui_eval"].get("finish_reason"), row["is_truncated"], row["stop_condition"])
-        for row in program.only_run().rows
-    }
-    assert ended == {
-        ("length", True, "length"),
-        ("refusal", False, "refusal"),
-        (None, True, "prompt_too_long"),
-    }
-    assert len(fault_server.requests) == 4

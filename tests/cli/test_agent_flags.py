@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from agent_here import agent_here
 from program import Finished, Program, chat_answer, tool_call
 from servers import FaultServer, Reply
 
@@ -27,7 +28,7 @@ def calculator(program: Program, fault_server: FaultServer) -> Program:
 
 
 def agent(program: Program, words: str) -> Finished:
-    return program.run("agent", *words.split())
+    return agent_here(program, *words.split())
 
 
 def results(program: Program) -> Any:
@@ -45,7 +46,8 @@ def results(program: Program) -> Any:
 def test_agent_everyday_flags(calculator: Program, fault_server: FaultServer, flags: str) -> None:
     calculator.env["MY_KEY"] = "sk-of-the-flag"
     flags = flags.replace("URL", f"{fault_server.url}/v1")
-    done = agent(calculator, f"{flags} --model org/m --eval-fn rewards:compute_reward")
+    words = f"{flags} --model org/m --eval-fn rewards:compute_reward"
+    done = calculator.run("agent", *words.split())
     assert done.code == 0, done
     bodies = [request.json() for request in fault_server.requests]
     asked = [body["messages"][1]["content"] for body in bodies]

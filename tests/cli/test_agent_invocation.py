@@ -7,7 +7,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+from agent_here import agent_here
 from click.testing import CliRunner
+from command_here import command_here
 from program import Finished, Program, chat_answer, wait_until
 from servers import FaultServer, Reply
 from terminal import Terminal
@@ -30,7 +32,7 @@ def calculator(program: Program, fault_server: FaultServer) -> Program:
 
 
 def agent(program: Program, server: FaultServer, *more: str) -> Finished:
-    return program.run("agent", *AGENT, "--model", "m", "-b", f"{server.url}/v1", *more)
+    return agent_here(program, *AGENT, "--model", "m", "-b", f"{server.url}/v1", *more)
 
 
 def test_options_that_run_has_too_are_the_same() -> None:
@@ -46,7 +48,8 @@ def test_an_agents_json_is_all_of_stdout(calculator: Program, fault_server: Faul
     sampling = ("-T", "0.5", "-t", "64", "--header", "X-Mine: yes")
     more = (*sampling, *beats, "--timeout", "3", "-o", "out.json")
     fault_server.script(CHAT, [SEVEN, SEVEN, Reply(hang=True)])
-    done = agent(calculator, fault_server, "--json", *more)
+    asked = (*AGENT, "--model", "m", "-b", f"{fault_server.url}/v1", "--json", *more)
+    done = calculator.run("agent", *asked)
     assert done.code == 3, done
     told = json.loads(done.out)
     assert told["counts"]["rollouts"] == 3
@@ -54,9 +57,9 @@ def test_an_agents_json_is_all_of_stdout(calculator: Program, fault_server: Faul
     assert (scores["mean"], scores["failed_runs"]) == (pytest.approx(1 / 3), 1)
     assert "RolloutTimeoutError" in told["errors"], "timeout"
     assert "Scores written to: out.json" in done.err
-    asked = [one for one in fault_server.requests if one.path == CHAT]
-    assert {one.headers["X-Mine"] for one in asked} == {"yes"}
-    assert {(one.json()["temperature"], one.json()["max_tokens"]) for one in asked} == {(0.5, 64)}
+    calls = [one for one in fault_server.requests if one.path == CHAT]
+    assert {one.headers["X-Mine"] for one in calls} == {"yes"}
+    assert {(one.json()["temperature"], one.json()["max_tokens"]) for one in calls} == {(0.5, 64)}
     queries = [one.query for one in fault_server.requests if one.path == "/beat"]
     assert sorted(queries) == ["", "", "", "status=finished", "status=started"]
 
@@ -64,7 +67,8 @@ def test_an_agents_json_is_all_of_stdout(calculator: Program, fault_server: Faul
 def test_a_quiet_agents_json_is_all_there_is(
     calculator: Program, fault_server: FaultServer
 ) -> None:
-    done = agent(calculator, fault_server, "--json", "-q", "-o", "out.json")
+    asked = (*AGENT, "--model", "m", "-b", f"{fault_server.url}/v1", "--json", "-q")
+    done = calculator.run("agent", *asked, "-o", "out.json")
     assert done.code == 0, done
     assert json.loads(done.out)["counts"]["used"] == 3
     assert done.err.split("\n") == ["", "Scores written to: out.json", ""]
@@ -74,7 +78,8 @@ def test_a_quiet_agents_json_is_all_there_is(
 def test_an_agents_dry_run_tells_and_runs_nothing(
     calculator: Program, fault_server: FaultServer
 ) -> None:
-    done = agent(calculator, fault_server, "--dry-run", "--n", "2")
+    asked = ("agent", *AGENT, "--model", "m", "-b", f"{fault_server.url}/v1", "--dry-run")
+    done = command_here(calculator, *asked, "--n", "2")
     assert done.code == 0, done
     assert "Rollouts: 3 examples x 2 = 6" in done.out
     assert "rewards:compute_reward, weight 1" in done.out
@@ -83,7 +88,7 @@ def test_an_agents_dry_run_tells_and_runs_nothing(
     assert settings["max_concurrent"].endswith("  1  (tui-eval agent)")
     assert settings["env_args"].endswith("(--module, --dataset, --eval-fn)")
     assert settings["api_base_url"].endswith("(--base-url)")
-    wrong = agent(calculator, fault_server, "--dry-run", "--json", "--max-cost", "0", "--n", "x")
+    wrong = command_here(calculator, *asked, "--json", "--max-cost", "0", "--n", "x")
     assert wrong.code == 2, wrong
     wheres = [fault["where"] for fault in json.loads(wrong.out)["faults"]]
     assert wheres == ["--n", "--max-cost"]
@@ -103,20 +108,21 @@ def test_an_agents_budget_stops_softly_and_a_short_summary_has_no_tables(
         ("--max-cost", "0.001", "$0.0020 is spent, the limit is $0.0010"),
     ):
         asked = (*AGENT, "-e", "r.toml", "--model", "mini", flag, limit)
-        done = calculator.run("agent", *asked, "-A")
+        done = agent_here(calculator, *asked, "-A")
         assert done.code == 4, done
         assert f"Stopped: {why}." in done.out
         assert "Latency" not in done.out, "-A"
-    done = calculator.run("agent", *asked, "--abbreviated-summary")
+    done = agent_here(calculator, *asked, "--abbreviated-summary")
     assert "Latency" not in done.out
-    assert "Latency" in calculator.run("agent", *asked).out
+    assert "Latency" in agent_here(calculator, *asked).out
 
 
 def test_an_agents_errors_and_scores_speak_of_examples_and_rollouts(
     calculator: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [Reply(400), SEVEN])
-    done = agent(calculator, fault_server, "--limit", "2")
+    asked = (*AGENT, "--model", "m", "-b", f"{fault_server.url}/v1", "--limit", "2")
+    done = calculator.run("agent", *asked)
     assert done.code == 3, done
     assert "error: example 0, rollout 0: " in done.err
     assert "Examples: 2, rollouts of each: 1, in all: 2, 1 failed" in done.out
@@ -128,11 +134,11 @@ def test_an_agents_errors_and_scores_speak_of_examples_and_rollouts(
 def test_an_agents_screen_is_asked_for_and_told_where_there_is_no_terminal(
     calculator: Program, fault_server: FaultServer
 ) -> None:
-    done = agent(calculator, fault_server, "--limit", "1", "-u", "-t", "9")
+    words = (*AGENT, "--model", "m", "-b", f"{fault_server.url}/v1", "-s", "--limit", "1")
+    done = calculator.run("agent", *words, "-u", "-t", "9")
     assert done.code == 0, done
     assert "-u/--tui: there is no terminal, so lines are printed" in done.err
-    words = (*AGENT, "--model", "m", "-b", f"{fault_server.url}/v1", "-s", "--limit", "1", "--tui")
-    terminal = Terminal(calculator.folder, calculator.env, "agent", *words)
+    terminal = Terminal(calculator.folder, calculator.env, "agent", *words, "--tui")
     try:
         terminal.wait_for("1/1")
         wait_until(

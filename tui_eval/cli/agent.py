@@ -99,7 +99,7 @@ def command(**typed: Any) -> int:
     if typed["debug"]:
         os.environ[DEBUG_VAR] = DEBUG_DIR
     request = make_request(typed)
-    report = _Report(request["scores_path"], typed)
+    report = ScoreReport(request["scores_path"], typed)
     code = _run(request, report, typed)
     if report.problem:
         warn(f"error: {report.problem}")
@@ -113,7 +113,7 @@ def _refuse(faults: list[Fault], typed: Mapping[str, Any]) -> int:
     return refuse(faults, as_json=bool(typed["json"]))
 
 
-def _run(request: dict[str, Any], report: _Report, typed: Mapping[str, Any]) -> int:
+def _run(request: dict[str, Any], report: ScoreReport, typed: Mapping[str, Any]) -> int:
     from tui_eval.cli.run import prints_lines
     from tui_eval.config.values import parse_values
 
@@ -130,7 +130,7 @@ def _run(request: dict[str, Any], report: _Report, typed: Mapping[str, Any]) -> 
     return run_on_screen(request, report)
 
 
-def _in_console(request: dict[str, Any], report: _Report, typed: Mapping[str, Any]) -> int:
+def _in_console(request: dict[str, Any], report: ScoreReport, typed: Mapping[str, Any]) -> int:
     from tui_eval.cli.console import run_in_console
 
     quiet = bool(typed["quiet"])
@@ -144,7 +144,7 @@ def _in_console(request: dict[str, Any], report: _Report, typed: Mapping[str, An
     return code
 
 
-class _Report:
+class ScoreReport:
     """Called when the run is over, however it ended: writes and prints its scores.
 
     `problem` says what could not be done.
