@@ -6,9 +6,10 @@ import os
 import shutil
 import tempfile
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
-from program import Program, chat_answer, tool_call, wait_until
+from program import Finished, Program, chat_answer, tool_call, wait_until
 from servers import FaultServer, Reply
 
 CHAT, MODELS = "/v1/chat/completions", "/v1/models"
@@ -189,15 +190,19 @@ class HeldRun:
             assert run.metadata["status"] == status
             assert run.metadata["n_used"] == done
 
-    def goes_on(self) -> None:
-        """The run can be read, and resumed to its end without a doubled row."""
+    def goes_on(self, work: Callable[..., Finished] = Program.run) -> None:
+        """The run can be read, and resumed to its end without a doubled row.
+
+        Args:
+            work: What resumes it: a process of its own, or this one.
+        """
         (run,) = self.program.runs()
         report = self.program.run("report", str(run.path))
         assert report.code == 0, report
         if self.server is not None:
             self.server.script(CHAT, [GOOD])
         self.program.env["HOLD_AT"] = ""
-        again = self.program.run("run", "--resume", str(run.path))
+        again = work(self.program, "run", "--resume", str(run.path))
         assert again.code == 0, again
         assert self.program.only_run().places() == [(i, 0) for i in range(EXAMPLES)]
         self.check_what_is_left(EXAMPLES)
