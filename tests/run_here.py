@@ -75,6 +75,16 @@ def request_here(
     return Finished(state.end.exit_code, _lines(lines), _lines(notices))
 
 
+def resumed_here(program: Program, *args: str) -> list[Path | None]:
+    """The run that each evaluation of a file would resume; None for those that would be new."""
+    with inside(program):
+        request = _request(args)
+        several = expand_suite(Expander(request))
+        assert several is not None, "the file has one evaluation"
+        found = preflight_suite(request, several).evaluations
+    return [one.run and program.folder / one.run.path for one in found]
+
+
 def _lines(texts: Iterable[str]) -> str:
     return "".join(f"{one}\n" for one in texts)
 

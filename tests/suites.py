@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from program import Finished, Program, Run, chat_answer
+from run_here import resumed_here, run_here
 from servers import FaultServer, Reply
 
 CHAT = "/v1/chat/completions"
@@ -49,6 +52,14 @@ class Suites:
 
     def run(self, *args: str) -> Finished:
         return self.program.run("suite.toml", *args)
+
+    def refusal(self, *args: str) -> Finished:
+        """How a file that is refused ends."""
+        return run_here(self.program, "suite.toml", *args)
+
+    def resumed(self, *args: str) -> list[Path | None]:
+        """The run that each evaluation would resume."""
+        return resumed_here(self.program, "suite.toml", *args)
 
     def runs(self) -> dict[str, Run]:
         """By the mark of their evaluation."""

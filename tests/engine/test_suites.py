@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
-from program import Program, Run, chat_answer
+from program import Finished, Program, Run, chat_answer
 from servers import FaultServer, Reply
 from suites import CHAT, NUMBERED, Suites, marked
 
@@ -128,7 +130,7 @@ def test_an_evaluation_whose_output_cannot_be_written_fails_alone(suite: Suites)
 
 def test_everything_wrong_is_told_at_once_and_nothing_begins(suite: Suites) -> None:
     suite.write(marked("a"), 'env_id = "nowhere"', "max_retires = 2", 'api_key_var = "NO_SUCH_KEY"')
-    done = suite.run("--resume", "some/run")
+    done = suite.refusal("--resume", "some/run")
     assert done.code == 2, done
     assert "unknown key 'max_retires'" in done.err
     assert "nowhere" in done.err
@@ -140,7 +142,7 @@ def test_everything_wrong_is_told_at_once_and_nothing_begins(suite: Suites) -> N
 @pytest.mark.parametrize("other", ['api_key_var = "NO_SUCH_KEY"', "env_args = { nope = 1 }", ""])
 def test_columns_of_every_evaluation_are_looked_at(suite: Suites, other: str) -> None:
     suite.write(other, 'state_columns = ["completoin"]')
-    done = suite.run()
+    done = suite.refusal()
     assert done.code == 2, done
     assert "state_columns completoin: a state has no such key" in done.err
     assert ("NO_SUCH_KEY" in done.err) == ("KEY" in other)
@@ -156,7 +158,7 @@ def test_what_is_wrong_for_an_environment_is_told_for_every_evaluation_with_its_
         marked("b", ", fial = true") + "; extra_env_kwargs = { max_turn = 3 }",
         'env_args = { mrak = "c" }; state_columns = ["completoin"]',
     )
-    done = suite.run()
+    done = suite.refusal()
     assert done.code == 2, done
     whose = "environment numbered: argument"
     for told in (
@@ -171,7 +173,7 @@ def test_what_is_wrong_for_an_environment_is_told_for_every_evaluation_with_its_
 
 def test_an_environment_that_is_not_there_is_told_with_its_line(suite: Suites) -> None:
     suite.write(marked("a"), 'env_id = "numberd"')
-    done = suite.run()
+    done = suite.refusal()
     assert done.code == 2, done
     wanted = "suite.toml:12, env_id: environment numberd: there is no such environment"
     assert wanted in done.err
@@ -183,7 +185,7 @@ def test_settings_that_are_replaced_are_looked_at_for_every_evaluation_of_the_sa
 ) -> None:
     x = "extra_env_kwargs = { max_trns = 3 }"
     suite.write(marked("a"), f"{marked('a')}; {x}", f"{marked('b')}; {x}")
-    done = suite.run()
+    done = suite.refusal()
     assert done.code == 2, done
     assert "suite.toml:13, extra_env_kwargs: numbered has no setting 'max_trns'" in done.err
     assert "suite.toml:17" not in done.err  # an environment of other arguments may have it
@@ -199,15 +201,32 @@ def test_a_column_that_no_state_had_is_told_with_its_evaluation(suite: Suites) -
     assert told.startswith("[2/2] numbered (") and ": column totally_unknown: " in told
 
 
-def test_what_an_environment_prints_goes_to_the_log_of_its_own_run(
-    suite: Suites,
-) -> None:
-    suite.write(marked("first"), marked("second"))
-    assert suite.run().code == 0
-    runs = suite.runs()
+class Worked(NamedTuple):
+    """Two evaluations that were worked through, the first of them verbose, and what was printed."""
+
+    runs: dict[str, Run]
+    done: Finished
+
+
+@pytest.fixture(scope="module")
+def worked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worked]:
+    program = Program(tmp_path_factory.mktemp("worked"))
+    program.environment("numbered", NUMBERED)
+    with FaultServer() as server:
+        suite = Suites(program, server)
+        suite.write(f"{marked('first')}; verbose = true", marked("second"))
+        done = suite.run("-A")
+    assert done.code == 0, done
+    yield Worked(suite.runs(), done)
+    program.end_all()
+
+
+def test_what_an_environment_prints_goes_to_the_log_of_its_own_run(worked: Worked) -> None:
+    runs = worked.runs
     assert runs["second"].log.count("loading second") == 1
+    assert runs["second"].log.count("scoring second") == 4
     for mark, other in (("first", "second"), ("second", "first")):
-        assert runs[mark].log.count(f"scoring {mark}") == 4
+        assert f"scoring {mark}" in runs[mark].log
         assert f"scoring {other}" not in runs[mark].log
 
 
@@ -231,11 +250,9 @@ def test_what_bypasses_python_and_what_the_first_check_prints_is_kept_in_the_fir
     assert printed.read_text().count("loading first") == 1
 
 
-def test_only_the_verbose_ones_among_the_evaluations_log_all(suite: Suites) -> None:
-    suite.write(f"{marked('a')}; verbose = true", marked("b"))
-    assert suite.run().code == 0
-    assert suite.runs()["a"].log.count("answered, 10 + 5 tokens") == 4
-    assert "DEBUG" not in suite.runs()["b"].log
+def test_only_the_verbose_ones_among_the_evaluations_log_all(worked: Worked) -> None:
+    assert worked.runs["first"].log.count("answered, 10 + 5 tokens") == 4
+    assert "DEBUG" not in worked.runs["second"].log
 
 
 def test_json_has_one_object_with_every_evaluation(suite: Suites) -> None:
@@ -254,11 +271,10 @@ def test_json_has_one_object_with_every_evaluation(suite: Suites) -> None:
     assert (third["title"], third["varies"]) == ("last", {"env_args.mark": "c"})
 
 
-def test_abbreviated_leaves_out_the_table(suite: Suites) -> None:
-    suite.write(marked("a"), marked("b"))
-    done = suite.run("-A")
-    assert "pass@r" not in done.out and "Metrics:" not in done.out
-    assert "2 of 2 evaluations finished" in done.out
+def test_abbreviated_leaves_out_the_table(worked: Worked) -> None:
+    out = worked.done.out
+    assert "pass@r" not in out and "Metrics:" not in out
+    assert "2 of 2 evaluations finished" in out
 
 
 def test_evaluations_that_nobody_saved_can_be_by_the_line_that_is_told(suite: Suites) -> None:

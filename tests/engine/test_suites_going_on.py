@@ -31,25 +31,24 @@ def test_what_differs_goes_on_only_where_that_is_accepted(suite: Suites) -> None
     for run in suite.program.runs():
         assert 'name = "sampling_args.temperature"' in (run.path / "run.toml").read_text()
     suite.write(*named, top="temperature = 0.7")
-    assert suite.run("--resume").code == 0
-    assert [len(run.rows) for run in suite.program.runs()] != [6, 6], "other ones are new"
+    assert suite.resumed("--resume") == [None, None], "other ones are new"
 
 
 def test_a_run_that_a_table_names_is_gone_on_with_by_that_evaluation_alone(suite: Suites) -> None:
     suite.write(marked("a"), marked("b"))
     assert suite.run().code == 0
     run = suite.runs()["a"]
+    before = {one.path for one in suite.program.runs()}
     named = f'resume = "{run.path}"; num_examples = 3'
     suite.write(f"{marked('a')}; {named}", marked("b"))
     done = suite.run()
     assert done.code == 0, done
     assert len(run.rows) == 6
     assert len(suite.program.runs()) == 3
-    done = suite.run("--resume")
-    assert done.code == 0, done
-    assert len(suite.program.runs()) == 3, "the other one goes on with its newest"
+    (other,) = {one.path for one in suite.program.runs()} - before
+    assert suite.resumed("--resume") == [run.path, other], "the other one goes on with its newest"
     suite.write(f"{marked('a')}; {named}", f"{marked('a')}; {named}")
-    done = suite.run()
+    done = suite.refusal()
     assert done.code == 2, done
     assert "two evaluations cannot resume the same run" in done.err
 
@@ -63,8 +62,8 @@ def test_each_goes_on_only_with_runs_of_the_folder_that_it_names(suite: Suites) 
     assert done.code == 0, done
     assert len(suite.program.runs(kept)) == 1, "a run elsewhere is not its own"
     assert len(suite.program.runs()) == 2
-    assert suite.run("--resume").code == 0
-    assert (len(suite.program.runs(kept)), len(suite.program.runs())) == (1, 2)
+    found = [suite.program.runs(kept)[0].path, suite.runs()["b"].path]
+    assert suite.resumed("--resume") == found
 
 
 def test_an_evaluation_of_all_examples_goes_on_as_one_of_as_many(suite: Suites) -> None:
@@ -73,8 +72,7 @@ def test_an_evaluation_of_all_examples_goes_on_as_one_of_as_many(suite: Suites) 
     before = {run.path: len(run.rows) for run in suite.program.runs()}
     assert list(before.values()) == [80, 80]
     suite.write(*(f"{marked(mark)}; num_examples = 40" for mark in "ab"))
-    assert suite.run("--resume").code == 0
-    assert {run.path: len(run.rows) for run in suite.program.runs()} == before
+    assert {*suite.resumed("--resume")} == before.keys()
 
 
 def test_a_budget_that_was_typed_is_one_for_all(suite: Suites) -> None:
