@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_here import command_here
 from program import Finished, Program, Run, chat_answer
 from run_here import run_here
 from servers import FaultServer, Reply
@@ -91,15 +92,15 @@ def test_changed_code_is_named_refused_accepted_and_told_apart(
     assert [row["tui_eval"].get("code") for row in rows] == [None, None, 2, 2]
     plan = tomllib.loads((only(program).path / "run.toml").read_text())
     assert [one["name"] for one in plan["changes"]] == ["code.words.py"]
-    told = json.loads(program.run("report", str(only(program).path), "--json").out)
+    told = json.loads(command_here(program, "report", str(only(program).path), "--json").out)
     assert told["code_versions"] == [
         {"number": 1, "finished": 2, "used": 2, "mean": 1.0},
         {"number": 2, "finished": 2, "used": 2, "mean": 0.5},
     ]
     path = str(only(program).path)
-    page = program.run("export", path, "--format", "markdown", "-o", "-").out
+    page = command_here(program, "export", path, "--format", "markdown", "-o", "-").out
     assert "- code: version 1: 2 finished, mean reward 1; version 2: 2 finished" in page
-    lines = program.run("ls", path, "--where", "code:2", "--json").out.splitlines()
+    lines = command_here(program, "ls", path, "--where", "code:2", "--json").out.splitlines()
     assert [json.loads(line)["example_id"] for line in lines] == [2, 3]
     write(program)  # as it was at first: a version that the run knows
     done = evaluate(program, fault_server, "-n", "6", "--resume")
@@ -156,9 +157,9 @@ def test_what_is_installed_is_kept_and_what_differs_is_named(
     paths = [
         str(run.path) for name in ("other", "third") for run in program.runs(program.folder / name)
     ]
-    done = program.run("compare", *paths)
+    done = command_here(program, "compare", *paths)
     assert "  version of odd-name: A: 2.0  B: –\n" in done.out, done
-    found = json.loads(program.run("compare", *paths, "--json").out)["settings"]
+    found = json.loads(command_here(program, "compare", *paths, "--json").out)["settings"]
     assert found == {"version of odd-name": ["2.0", None]}
 
 
@@ -170,7 +171,7 @@ def test_code_that_differs_between_two_runs_is_named(
     write(program, words="GOOD = 0.25\n")
     evaluate(program, fault_server, "-n", "2")
     paths = [str(run.path) for run in program.runs(program.folder / "out")]
-    done = program.run("compare", *paths)
+    done = command_here(program, "compare", *paths)
     assert "  code.words.py: A: hash " in done.out, done
 
 

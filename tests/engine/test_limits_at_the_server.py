@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
+from command_here import command_here
 from program import Program, chat_answer
 from run_here import run_here
 from servers import FaultServer, Reply
@@ -85,7 +86,7 @@ def test_an_endpoint_that_refuses_requests_is_asked_fewer_at_a_time(program: Pro
         assert done.code == 0, done
         refused = json.loads(done.out)["refused_requests"]
         assert 0 < refused <= server.refused
-        later = program.run("report", str(json.loads(done.out)["path"]), "--json")
+        later = command_here(program, "report", str(json.loads(done.out)["path"]), "--json")
         assert json.loads(later.out)["refused_requests"] == refused
         told.append(done.err)
     adaptive, fixed = told

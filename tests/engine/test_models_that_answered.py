@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from command_here import command_here
 from program import Program, chat_answer
 from run_here import run_here
 from servers import FaultServer, Reply
@@ -54,6 +55,6 @@ def test_a_snapshot_of_the_model_is_told_without_alarm(
     done = run(program, fault_server, "--json")
     assert done.code == 0, done
     assert json.loads(done.out)["models"] == {name: 3}
-    again = program.run("report", str(program.only_run().path))
+    again = command_here(program, "report", str(program.only_run().path))
     assert f"Answered under the name: {name} 3 calls" in again.out
     assert "other model" not in again.out + done.err

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 
 import pytest
+from command_here import command_here
 from echo_runs import CHAT, ECHO, assert_refused_unpaid, echo, run, run_all
 from program import Finished, Program, chat_answer
 from run_here import run_here
@@ -137,7 +138,7 @@ def test_a_column_that_no_state_had_is_told_at_the_start_and_at_the_end(
     (one,) = program.runs()
     missing = {"totally_unknown": "Did you mean totally_known?", "judge_response": ""}
     assert one.metadata["missing_columns"] == missing
-    report = program.run("report", str(one.path), "--json")
+    report = command_here(program, "report", str(one.path), "--json")
     assert json.loads(report.out)["missing_columns"] == missing
 
 

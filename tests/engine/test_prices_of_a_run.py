@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from command_here import command_here
 from program import Program, chat_answer
 from run_here import run_here
 from servers import FaultServer, Reply
@@ -41,7 +42,7 @@ def test_cached_tokens_cost_their_own_price(program: Program, fault_server: Faul
     printed = " ".join(done.out.split())
     assert "Cost: $0.2010 ($10 in, $100 out, $1 cached, $12.5 written to a cache" in printed
     run = program.only_run()
-    cost = json.loads(program.run("report", str(run.path), "--json").out)["cost"]
+    cost = json.loads(command_here(program, "report", str(run.path), "--json").out)["cost"]
     assert cost["usd"] == (6_000 * 10 + 90_000 * 1 + 4_000 * 12.5 + 10 * 100) / 1e6
     assert (cost["cached_input_price"], cost["cache_write_price"]) == (1.0, 12.5)
 
@@ -83,10 +84,10 @@ def test_a_list_price_stands_beside_the_cost_with_its_date(
     plan = run.path / "run.toml"
     listed = 'list_price = "2026-11-10, a list"'
     plan.write_text(plan.read_text().replace('list_price = ""', listed))
-    report = program.run("report", str(run.path))
+    report = command_here(program, "report", str(run.path))
     assert "list price of 2026-11-10, a list" in " ".join(report.out.split())
-    found = json.loads(program.run("report", str(run.path), "--json").out)
+    found = json.loads(command_here(program, "report", str(run.path), "--json").out)
     assert found["cost"]["list_price"] == "2026-11-10, a list"
     page = Path(program.folder / "run.md")
-    assert program.run("export", str(run.path), "-o", str(page)).code == 0
+    assert command_here(program, "export", str(run.path), "-o", str(page)).code == 0
     assert "list price of 2026-11-10, a list" in page.read_text()

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from command_here import command_here
 from program import Program, chat_answer, tool_call
 from run_here import run_here
 from servers import FaultServer, Reply
@@ -75,7 +76,7 @@ def test_an_unsaved_run_lives_in_the_state_directory_and_can_be_saved(
     run = program.only_run()
     assert run.path.is_relative_to(program.state)
     assert f"Unsaved, kept 14 days: {run.path}" in done.out
-    saved = program.run("save", str(run.path))
+    saved = command_here(program, "save", str(run.path))
     assert saved.code == 0, saved
     assert not run.path.exists()
     moved = program.only_run()
@@ -325,7 +326,7 @@ def test_a_key_never_reaches_the_disk_or_the_terminal(
 
 def test_command_words_win_over_environments_and_run_names_one(program: Program) -> None:
     program.environment("open", ECHO)
-    as_command = program.run("open", "nowhere")
+    as_command = command_here(program, "open", "nowhere")
     assert as_command.code == 2
     assert "nowhere: there is no such file or directory" in as_command.err
     as_environment = program.run("run", "open", "-m", "demo", "-n", "1", "-r", "1")
@@ -336,7 +337,7 @@ def test_command_words_win_over_environments_and_run_names_one(program: Program)
 def test_open_without_a_terminal_prints_the_summary(program: Program, echo: list[str]) -> None:
     run = program.run(*echo, "-s")
     path = str(program.only_run().path)
-    opened = program.run("open", path)
+    opened = command_here(program, "open", path)
     assert opened.code == 0, opened
     results = run.out[run.out.index("Results:") :]
     assert opened.out[opened.out.index("Results:") :] == results

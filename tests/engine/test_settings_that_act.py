@@ -6,6 +6,7 @@ import json
 import signal
 
 import pytest
+from command_here import command_here
 from program import Program, wait_until
 from run_here import run_here
 from servers import FaultServer, Reply
@@ -163,7 +164,7 @@ def test_a_spent_budget_stops_softly_and_the_run_goes_on_with_another(
     assert run.metadata["status"] == "stopped: budget"
     assert run.metadata["stopped_because"] == why
     assert len(fault_server.requests) == calls, "only what is in flight finishes"
-    opened = talk.run("open", str(run.path))
+    opened = command_here(talk, "open", str(run.path))
     assert f"Stopped: {why}. 1 of 6 rollouts are done." in opened.out
     told = json.loads(run_here(talk, "run", "--resume", str(run.path), *limit, "--json").out)
     assert (told["status"], told["exit_code"]) == ("stopped: budget", 4)

@@ -7,6 +7,7 @@ import os
 import signal
 from typing import Any
 
+from command_here import command_here
 from program import TWO_TURNS, Program, Run, chat_answer, wait_until
 from run_here import run_here
 from servers import FaultServer, Reply
@@ -36,7 +37,7 @@ def test_tokens_of_a_lost_attempt_are_counted(program: Program, fault_server: Fa
     assert tokens["per_rollout"] == {"input": 20, "output": 10}
     (row,) = program.only_run().rows
     assert row["token_usage"] == {"input_tokens": 20, "output_tokens": 10}
-    later = program.run("report", str(program.only_run().path))
+    later = command_here(program, "report", str(program.only_run().path))
     assert "Tokens: 30 in, 15 out, 45 in all; a rollout 20 in, 10 out" in later.out
     assert "15 of them in attempts that were cut short or run again" in later.out
 
@@ -74,7 +75,7 @@ def test_the_cost_of_a_saved_run_is_told_from_the_prices_that_it_was_made_with(
     run = program.only_run()
     plan = run.path / "run.toml"
     plan.write_text(f"input_price = 1000.0\noutput_price = 2000.0\n{plan.read_text()}")
-    found = json.loads(program.run("report", str(run.path), "--json").out)
+    found = json.loads(command_here(program, "report", str(run.path), "--json").out)
     cost = found["cost"]
     assert (cost["usd"], cost["input_price"], cost["output_price"]) == (0.04, 1000.0, 2000.0)
     assert cost["list_price"] is None
@@ -111,7 +112,7 @@ def test_what_is_in_flight_counts_for_the_budget_also_where_the_engine_was_kille
     assert held is not None
     os.kill(held.pid, signal.SIGKILL)
     assert program.finish(process).code == 1
-    report = program.run("report", str(run.path), "--json")
+    report = command_here(program, "report", str(run.path), "--json")
     assert json.loads(report.out)["tokens"]["total"] == 45
     before, budget = len(fault_server.requests), ("--max-total-tokens", "45")
     again = run_here(program, "run", "--resume", str(run.path), *budget)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from command_here import command_here
 from program import Finished, Program, Run, chat_answer
 from servers import FaultServer, Reply
 from suites import CHAT, NUMBERED, Suites, marked
@@ -282,7 +283,7 @@ def test_evaluations_that_nobody_saved_can_be_by_the_line_that_is_told(suite: Su
     done = suite.run("-A")
     assert done.out.count(str(suite.program.state)) == 4  # listed, and in the line
     (line,) = [line for line in done.out.splitlines() if line.startswith("Save them: tui-eval ")]
-    saved = suite.program.run(*shlex.split(line)[3:])
+    saved = command_here(suite.program, *shlex.split(line)[3:])
     assert saved.code == 0, saved
     assert suite.runs().keys() == {"a", "b"}
 

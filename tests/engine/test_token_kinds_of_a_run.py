@@ -6,6 +6,7 @@ import csv
 import json
 from typing import Any
 
+from command_here import command_here
 from program import TWO_TURNS, Program, chat_answer
 from run_here import run_here
 from servers import FaultServer, Reply
@@ -43,11 +44,16 @@ def test_rows_and_sums_have_the_tokens_of_each_kind(
     assert "token_kinds" not in first, "a missing key means the ordinary"
     assert second["token_kinds"] == {"cached": 90, "reasoning": 15}
     assert run.metadata["numbers"]["tokens"]["cached"] == 90
-    report = program.run("report", str(run.path))
+    report = command_here(program, "report", str(run.path))
     assert "90 cached, 15 of thoughts of them" in report.out
-    assert json.loads(program.run("report", str(run.path), "--json").out)["tokens"] == tokens
+    assert (
+        json.loads(command_here(program, "report", str(run.path), "--json").out)["tokens"] == tokens
+    )
     table = program.folder / "rows.csv"
-    assert program.run("export", str(run.path), "-o", str(table), "--format", "csv").code == 0
+    assert (
+        command_here(program, "export", str(run.path), "-o", str(table), "--format", "csv").code
+        == 0
+    )
     (line,) = csv.DictReader(table.read_text().splitlines())
     assert (line["tokens.cached"], line["tokens.reasoning"]) == ("90", "15")
 
@@ -67,7 +73,7 @@ def test_kinds_of_lost_attempts_and_of_rows_that_run_again_are_counted_on(
     assert done.code == 0, done
     tokens = json.loads(done.out)["tokens"]
     assert (tokens["input"], tokens["cached"]) == (400, 360)
-    again = program.run("report", str(program.only_run().path), "--json")
+    again = command_here(program, "report", str(program.only_run().path), "--json")
     assert json.loads(again.out)["tokens"] == tokens
 
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from command_here import command_here
 from program import Program, chat_answer
 from run_here import run_here
 from servers import FaultServer, Reply
@@ -63,7 +64,7 @@ def test_a_run_stops_early_with_whole_examples_and_says_so(
     assert f"Stopped early: {why}." in done.out
     assert "(anytime-valid, the first " in done.out
     assert f"Go on: tui-eval run --resume {run.path}" in done.out
-    opened = steady.run("report", str(run.path))
+    opened = command_here(steady, "report", str(run.path))
     assert f"Stopped early: {why}." in opened.out and opened.code == 0
 
 
@@ -78,7 +79,7 @@ def test_the_json_says_that_it_stopped_early(steady: Program, fault_server: Faul
     found = told["reward_anytime"]
     assert found["examples"] == ENOUGH and found["high"] - found["low"] < 0.3
     assert (told["reward"]["low"], told["reward"]["method"]) == (found["low"], "anytime")
-    again = json.loads(steady.run("report", "--json").out)
+    again = json.loads(command_here(steady, "report", "--json").out)
     assert again["reward_anytime"] == found and again["stopped_early"] == told["stopped_early"]
 
 
