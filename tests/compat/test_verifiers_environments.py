@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from program import Program, Run, chat_answer
+from run_here import run_here
 from servers import FaultServer, Reply
 
 from tui_eval.parsers.xml_parser import XMLParser
@@ -146,7 +147,7 @@ def test_a_dataset_by_its_name_with_prompts_made_by_map(evaluated: Evaluated) ->
 
 def test_an_installed_environment(program: Program) -> None:
     program.env["PYTHONPATH"] = str(ENVIRONMENTS)
-    done = program.run("owner/original-names@1.0", "-m", "demo", "-n", "1", "-r", "2")
+    done = run_here(program, "owner/original-names@1.0", "-m", "demo", "-n", "1", "-r", "2")
     assert done.code == 0, done
     assert [row["error"] for row in program.only_run().rows] == [None, None]
 
@@ -243,7 +244,8 @@ def test_a_judge_on_another_endpoint(evaluated: Evaluated) -> None:
 
 
 def test_a_judge_without_its_key_is_refused_with_the_keys_name(program: Program) -> None:
-    done = program.run(
+    done = run_here(
+        program,
         *("judged-titles", "-m", "demo", "--env-dir-path", str(ENVIRONMENTS)),
         *("-a", '{"judge_base_url": "http://127.0.0.1:9/v1"}'),
     )

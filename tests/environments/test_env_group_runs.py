@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from program import Program
+from run_here import run_here
 
 GROUP = """
     import tui_eval as vf
@@ -48,7 +49,7 @@ GROUP = """
 
 def test_a_group_runs_like_one_environment(program: Program) -> None:
     program.environment("mixed", GROUP)
-    done = program.run("mixed", "-m", "demo", "-n", "3", "-r", "2")
+    done = run_here(program, "mixed", "-m", "demo", "-n", "3", "-r", "2")
     assert done.code == 0, done
     run = program.only_run()
     assert run.places() == [(i, j) for i in range(3) for j in range(2)]

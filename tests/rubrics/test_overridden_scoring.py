@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from program import Program, chat_answer
+from run_here import run_here
 from servers import FaultServer, Reply
 
 from tui_eval.environments.env_group import EnvGroupRubric
@@ -179,7 +180,7 @@ def test_an_own_way_to_score_one_rollout_is_for_independent_scoring(
     Path(program.folder, "alone.py").write_text(ALONE)
     fault_server.script("/v1/chat/completions", [Reply(body=chat_answer("yes"))])
     url = f"{fault_server.url}/v1"
-    done = program.run("alone", "-m", "m", "-b", url, "-n", "1", "-r", "1", "-s", *flags)
+    done = run_here(program, "alone", "-m", "m", "-b", url, "-n", "1", "-r", "1", "-s", *flags)
     assert done.code == 0, done
     assert [row["reward"] for row in program.only_run().rows] == [reward]
 

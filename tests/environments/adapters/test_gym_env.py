@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from program import Program
+from run_here import run_here
 from stub_client import Recorder, StubClient, answer
 
 import tui_eval as vf
@@ -344,7 +345,7 @@ def test_the_program_runs_it(program: Program):
             )
         """,
     )
-    done = program.run("higher", "-m", "demo", "-n", "3", "-r", "2", "-s", "-d")
+    done = run_here(program, "higher", "-m", "demo", "-n", "3", "-r", "2", "-s", "-d")
     assert done.code == 0, done
     rows = program.only_run().rows
     assert len(rows) == 6

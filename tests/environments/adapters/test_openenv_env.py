@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from program import Program, wait_until
+from run_here import run_here
 from stub_client import Recorder, StubClient, answer
 
 import tui_eval as vf
@@ -513,7 +514,9 @@ def load_environment(num_eval_examples: int = 50, **kwargs):
 def test_both_contracts_run_through_the_program(program: Program, game: str):
     program.environment("my-openenv", MODULE)
     project = Project(program.folder / "environments" / "proj", game)
-    done = program.run("my-openenv", "-m", "demo", "-n", "4", "-r", "2", "-c", "3", "-d", "-s")
+    done = run_here(
+        program, "my-openenv", "-m", "demo", "-n", "4", "-r", "2", "-c", "3", "-d", "-s"
+    )
     assert done.code == 0, done
     run = program.only_run()
     assert len(run.rows) == 8

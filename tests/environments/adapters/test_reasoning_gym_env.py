@@ -4,6 +4,7 @@ import sys
 
 import pytest
 from program import Program
+from run_here import run_here
 from stub_client import StubClient, answer
 
 import tui_eval as vf
@@ -105,7 +106,7 @@ def test_the_program_runs_it(program: Program):
             return vf.ReasoningGymEnv(gym=gym, num_train_examples=0, num_eval_examples=3)
         """,
     )
-    done = program.run("sums", "-m", "demo", "-n", "3", "-r", "2", "-s", "-d")
+    done = run_here(program, "sums", "-m", "demo", "-n", "3", "-r", "2", "-s", "-d")
     assert done.code == 0, done
     rows = program.only_run().rows
     assert len(rows) == 6

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from program import Program
+from run_here import run_here
 from stub_client import StubClient, answer
 
 import tui_eval as vf
@@ -222,7 +223,7 @@ def test_the_program_runs_it(program: Program):
             )
         """,
     )
-    done = program.run("numbers", "-m", "demo", "-n", "3", "-r", "2", "-s", "-d")
+    done = run_here(program, "numbers", "-m", "demo", "-n", "3", "-r", "2", "-s", "-d")
     assert done.code == 0, done
     rows = program.only_run().rows
     assert len(rows) == 6
