@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tui_eval import clock
 from tui_eval.cli.console_lines import ErrorLines, ProgressLines
 from tui_eval.cli.log_tail import RunLogs
 from tui_eval.cli.pushing import code_with_pushes, push_requested
@@ -26,14 +27,14 @@ from tui_eval.cli.signals import ending_signals, interrupt_on_signals
 from tui_eval.cli.suite_console import SuiteConsole
 from tui_eval.cli.summary_lines import result_lines
 from tui_eval.errors import Fault
-from tui_eval.events import Event, Noticed, RolloutFinished, RunStarted
+from tui_eval.events import Event, Noticed, RolloutFinished, RunFinished, RunStarted
 from tui_eval.feeds.live_feed import LiveFeed
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.summary_json import summary_object, unstarted_object
 
 TICK_S = 0.05
-UNSTARTED = "Stopped before the run began."
+UNSTARTED = "stopped before the run began"
 
 
 def run_in_console(
@@ -57,20 +58,9 @@ def run_in_console(
     console = Console(request, as_json=bool(raw.get("json")), quiet=quiet)
     asyncio.run(console.main())
     interrupt_on_signals()
-    if console.state.end is None and not console.state.refused:
-        return console.sum_up_nothing()
-    if console.suite.state.started is not None:
-        return console.suite.sum_up(abbreviated=bool(raw.get("abbreviated_summary")))
-    run, end = console.state.run, console.state.end
-    beside: dict[str, Any] = {}
-    if run is not None and end is not None:
-        hub = push_requested({0: (RunDir(Path(run.path)), end.status)}).get(0)
-        beside = {"hub": hub} if hub else {}
-        if raw.get("json"):
-            beside |= more(RunDir(Path(run.path)))
-    code = console.sum_up(abbreviated=bool(raw.get("abbreviated_summary")), beside=beside)
-    if run is not None:
-        at_end(RunDir(Path(run.path)))
+    code = console.sum_up(abbreviated=bool(raw.get("abbreviated_summary")), more=more)
+    if console.state.run is not None:
+        at_end(RunDir(Path(console.state.run.path)))
     return code
 
 
@@ -171,45 +161,42 @@ class Console:
     def _print_progress(self) -> None:
         state = self.state
         if self._progress.is_due(state.finished, state.total):
-            self._say([progress_line(state.finished, state.total) + gives_way(state)])
-            return
-        waiting = state.sleeping, state.last_cause, state.next_try_at
-        if line := self._progress.waiting_line(*waiting):
+            line: str | None = progress_line(state.finished, state.total)
+        else:
+            waiting = state.sleeping, state.last_cause, state.next_try_at
+            line = self._progress.waiting_line(*waiting)
+        if line:
             self._say([line + gives_way(state)])
 
-    def sum_up(self, *, abbreviated: bool, beside: Mapping[str, Any]) -> int:
-        """Prints what the run came to; returns its exit code.
+    def sum_up(self, *, abbreviated: bool, more: Callable[[RunDir], Mapping[str, Any]]) -> int:
+        """Pushes what is to be pushed and prints what all came to; returns the exit code.
 
         Args:
             abbreviated: Leave out the tables.
-            beside: What the JSON object has beside the summary: what became of the push to the
-                Hugging Face hub, if one was requested; one that failed moves the exit code.
+            more: What the JSON object of a run has beside its summary.
         """
-        state, end = self.state, self.state.end
+        state = self.state
+        if self.suite.state.started is not None:
+            return self.suite.sum_up(abbreviated=abbreviated)
         if state.refused:
             return refuse((Fault(*fault) for fault in state.refused), as_json=self._as_json)
-        assert end is not None, "main ends with the run"
-        code = code_with_pushes(end.exit_code, [beside["hub"]] if "hub" in beside else [])
+        end = state.end or RunFinished(0, clock.now(), "interrupted", 130, UNSTARTED)
+        run = RunDir(Path(state.run.path)) if state.run is not None else None
+        pushes = push_requested({0: (run, end.status)}) if run is not None else {}
+        code = code_with_pushes(end.exit_code, pushes.values())
+        beside = {"hub": pushes[0]} if pushes else {}
         if end.status == "failed":
             warn(f"error: {end.text}")
-        if self._as_json and state.run is None:
+        if self._as_json and run is None:
             print_json(unstarted_object(end.status, end.exit_code, end.text))
-        elif self._as_json:
-            print_json({**summary_object(state), **beside, "exit_code": code})
+        elif self._as_json and run is not None:
+            print_json({**summary_object(state), **beside, **more(run), "exit_code": code})
             print_stderr(ending_lines(state) if end.status != "finished" else ())
-        elif state.run is not None:
+        elif run is not None:
             print_stdout([*result_lines(state, abbreviated=abbreviated), *ending_lines(state)])
         elif end.status == "interrupted":
-            warn(UNSTARTED)
+            warn(f"{UNSTARTED.capitalize()}.")
         return code
-
-    def sum_up_nothing(self) -> int:
-        """Says that a signal ended the run before it began; returns the exit code."""
-        if self._as_json:
-            print_json(unstarted_object("interrupted", 130, "stopped before the run began"))
-        else:
-            warn(UNSTARTED)
-        return 130
 
 
 def _keep_quiet(lines: Iterable[str]) -> None:

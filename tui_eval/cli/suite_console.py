@@ -135,20 +135,16 @@ class SuiteConsole:
         if self._progress.is_due(finished, total):
             over = f"{self.state.over} of {plural(len(every), 'evaluation')} over"
             self._say([f"{progress_line(finished, total)}, {over}"])
-        elif waits := self._waiting_line():
-            self._say([waits])
-
-    def _waiting_line(self) -> str | None:
-        waiting = [
-            one.last for one in self.state.evaluations if one.last.sleeping and not one.is_over
-        ]
-        if not waiting:
-            return None
-        return self._progress.waiting_line(
-            sum(one.sleeping for one in waiting),
-            max(waiting, key=lambda one: one.at).cause,
-            min(one.again_at for one in waiting),
-        )
+            return
+        waiting = [one.last for one in every if one.last.sleeping and not one.is_over]
+        if waiting and (
+            line := self._progress.waiting_line(
+                sum(one.sleeping for one in waiting),
+                max(waiting, key=lambda one: one.at).cause,
+                min(one.again_at for one in waiting),
+            )
+        ):
+            self._say([line])
 
     def sum_up(self, *, abbreviated: bool, pushes: bool = True) -> int:
         """Pushes what is to be pushed and prints what all came to; returns the exit code.
