@@ -164,7 +164,7 @@ def test_errored_rollouts_run_again_unless_they_are_to_be_kept(
     done = run_here(program, *held(fault_server, "-n", "4", "-c", "1", "-s"))
     assert done.code == 3, done
     run = program.only_run()
-    kept = run_here(program, "run", "--resume", str(run.path), "--keep-errors")
+    kept = program.run("run", "--resume", str(run.path), "--keep-errors")
     assert kept.code == 3, kept
     assert len(fault_server.requests) == 4
     again = run_here(program, "run", "--resume", str(run.path))
