@@ -9,6 +9,7 @@ import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
+import preloaded
 import pytest
 from hypothesis import HealthCheck, settings
 from program import Program
@@ -94,6 +95,8 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         # five times before its first answer, which is a tenth of what it takes to run.
         patch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
         patch.delenv("SSL_CERT_DIR", raising=False)
+        preloaded.ENVIRONMENT.clear()
+        preloaded.ENVIRONMENT.update(os.environ)
         yield path
 
 
@@ -105,9 +108,10 @@ def fault_server() -> Iterator[FaultServer]:
 
 
 @pytest.fixture
-def program(tmp_path: Path) -> Iterator[Program]:
+def program(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Program]:
     """The program in a folder of its own."""
     program = Program(tmp_path)
+    program.preloaded = request.node.get_closest_marker("plain") is None
     yield program
     program.end_all()
 

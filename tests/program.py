@@ -13,6 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from preloaded import PreloadedProgram, may_be_preloaded
+
 from tui_eval.runs.lock import holder
 
 PATIENCE_S = 60.0
@@ -37,7 +39,8 @@ def load_environment():
 class Program:
     """Runs `tui-eval` in a folder, with a state directory and environments beside it.
 
-    `before` is what a command begins with that runs it otherwise than as it is.
+    `before` is what a command begins with that runs it otherwise than as it is. With `preloaded`,
+    a run in whose variables nothing is against it begins with its modules loaded.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -52,6 +55,7 @@ class Program:
             "XDG_RUNTIME_DIR": "",
         }
         self.before: list[str] = []
+        self.preloaded = True
         self._started: list[subprocess.Popen[str]] = []
 
     def environment(self, name: str, source: str) -> None:
@@ -67,7 +71,8 @@ class Program:
 
     def start(self, *args: str) -> subprocess.Popen[str]:
         """Starts the program and leaves it running."""
-        process = subprocess.Popen(
+        is_preloaded = self.preloaded and not self.before and may_be_preloaded(self.env)
+        process = (PreloadedProgram if is_preloaded else subprocess.Popen)(
             [*self.before, sys.executable, "-m", "tui_eval", *args],
             cwd=self.folder,
             env=self.env,

@@ -14,6 +14,8 @@ from servers import FaultServer, Reply
 
 from tui_eval.runs.outcome import lost_engine_outcome, lost_engine_text
 
+pytestmark = pytest.mark.plain
+
 CHAT = "/v1/chat/completions"
 GOOD = Reply(body=chat_answer("yes"))
 

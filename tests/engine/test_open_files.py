@@ -20,6 +20,8 @@ from tui_eval.error_classes import class_of
 from tui_eval.errors import ModelError, ToolCallError
 from tui_eval.open_files import is_out_of_files, room_for_rollouts
 
+pytestmark = pytest.mark.plain
+
 LIMIT = 256
 
 
@@ -74,6 +76,7 @@ def run_limited(program: Program, *args: str, limit: list[str]) -> tuple[Finishe
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory: pytest.TempPathFactory) -> tuple[Program, Finished, dict]:
     program = Program(tmp_path_factory.mktemp("few"))
+    program.preloaded = False
     program.env["TUI_EVAL_DEMO_SPEED"] = "3"
     args = ("reverse-text", "-n", "100", "-r", "5", "-c", "512")
     return program, *run_limited(program, *args, limit=limited(LIMIT))

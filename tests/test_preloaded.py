@@ -1,0 +1,109 @@
+"""Runs that begin with everything loaded are as those that do not, and leave nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from preloaded import ENVIRONMENT, PreloadedProgram, may_be_preloaded
+from program import Program, wait_until
+
+pytestmark = pytest.mark.process
+
+RUN = ("asleep", "-m", "demo", "-n", "1", "-r", "1", "-s")
+ASLEEP = """
+    import asyncio, os, pathlib
+    import tui_eval as vf
+
+    class Asleep(vf.SingleTurnEnv):
+        async def setup_state(self, state):
+            pathlib.Path("engine").write_text(f"{os.getpid()} {os.getppid()} {os.getsid(0)}")
+            await asyncio.sleep(600)
+
+    def load_environment():
+        return Asleep(dataset=[{"question": "?"}], rubric=vf.Rubric())
+"""
+
+
+@pytest.fixture
+def program(program: Program) -> Program:
+    """Without what other tests, or libraries that they load, have left among the variables."""
+    own = {key: value for key, value in program.env.items() if key.startswith(("TUI_EVAL", "XDG"))}
+    program.env = ENVIRONMENT | own
+    return program
+
+
+def asleep(program: Program) -> tuple[subprocess.Popen[str], list[int]]:
+    """A run whose only rollout sleeps: the program; the engine, its parent and its session."""
+    program.environment("asleep", ASLEEP)
+    process = program.start(*RUN)
+    said = program.folder / "engine"
+    wait_until(lambda: said.exists() and said.read_text().count(" ") == 2, "the rollout is asleep")
+    return process, [int(number) for number in said.read_text().split()]
+
+
+@pytest.mark.parametrize("words", [("no-such", "-m", "demo"), ("ls",), ("--help",)])
+def test_exit_code_and_output_are_the_same(program: Program, words: tuple[str, ...]) -> None:
+    preloaded = program.start(*words)
+    done = program.finish(preloaded)
+    program.preloaded = False
+    plain = program.start(*words)
+    assert isinstance(preloaded, PreloadedProgram)
+    assert not isinstance(plain, PreloadedProgram)
+    assert repr(done) == repr(program.finish(plain))
+
+
+def test_engine_is_a_child_in_a_session_of_its_own(program: Program) -> None:
+    process, (engine, parent, session) = asleep(program)
+    assert isinstance(process, PreloadedProgram)
+    assert process.poll() is None
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.communicate(timeout=0.01)
+    assert (parent, session) == (process.pid, engine)
+    assert os.getsid(process.pid) == os.getsid(0)
+    process.send_signal(signal.SIGINT)
+    assert program.finish(process).code == 130
+    assert not Path(f"/proc/{engine}").exists()
+
+
+def test_signal_that_ends_the_program_is_its_exit_code(program: Program) -> None:
+    process, (engine, _, _) = asleep(program)
+    process.kill()
+    assert program.finish(process).code == -signal.SIGKILL
+    assert process.poll() == -signal.SIGKILL
+    wait_until(lambda: not Path(f"/proc/{engine}").exists(), "the engine has no listener, and ends")
+
+
+@pytest.mark.parametrize(
+    ("changed", "preloaded"),
+    [("TUI_EVAL_X", True), ("MY_KEY", True), ("PYTHONPATH", False), ("SSL_CERT_FILE", False)],
+)
+def test_what_may_be_read_while_loading_is_to_be_the_same(changed: str, preloaded: bool) -> None:
+    assert may_be_preloaded({**ENVIRONMENT, changed: "other"}) is preloaded
+
+
+def test_nothing_is_left_when_the_worker_is_killed(program: Program) -> None:
+    program.environment("asleep", ASLEEP)
+    worker = f"""
+        import os, signal, sys
+        sys.path[:0] = {sys.path!r}
+        from pathlib import Path
+        from program import Program, wait_until
+        from test_preloaded import asleep
+        process, (engine, _, _) = asleep(Program(Path({str(program.folder)!r})))
+        status = Path(f"/proc/{{process.pid}}/stat").read_text().rpartition(")")[2].split()
+        print(status[1], process.pid, engine, flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(worker)], stdout=subprocess.PIPE, text=True
+    )
+    assert done.returncode == -signal.SIGKILL
+    left = [Path("/proc", pid) for pid in done.stdout.split()]
+    assert len(left) == 3
+    wait_until(lambda: not any(one.exists() for one in left), "all of them have ended")
