@@ -17,7 +17,18 @@ from tui_eval.token_kinds import Kinds
 
 if TYPE_CHECKING:
     from tui_eval.events import Stage
-    from tui_eval.rollout_data import ToolRecord
+    from tui_eval.rollout_data import Response, ToolRecord
+
+
+class RecordedCall(Protocol):
+    """One model call in the journal of a run."""
+
+    @property
+    def answer(self) -> tuple[Response, float] | None:
+        """What was answered before an interruption, and after how many milliseconds."""
+
+    def keep(self, response: Response, model_ms: float) -> None:
+        """Writes the answer down, before the rollout goes on with it."""
 
 
 class Observer(Protocol):
@@ -36,6 +47,15 @@ class Observer(Protocol):
 
     def staged(self, stage: Stage) -> None:
         """The rollout went on to another stage."""
+
+    def recorded_call(
+        self,
+        prompt: Sequence[Any],
+        model: str,
+        sampling_args: Mapping[str, Any],
+        tools: Sequence[Any],
+    ) -> RecordedCall | None:
+        """The record of a model call that is about to be made; None where none is kept."""
 
     async def model_call(
         self, model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]
@@ -96,6 +116,15 @@ class SilentObserver:
     def began(self, state: Any) -> None: ...
 
     def staged(self, stage: Stage) -> None: ...
+
+    def recorded_call(
+        self,
+        prompt: Sequence[Any],
+        model: str,
+        sampling_args: Mapping[str, Any],
+        tools: Sequence[Any],
+    ) -> RecordedCall | None:
+        return None
 
     async def model_call(
         self, model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]

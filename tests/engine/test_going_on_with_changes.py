@@ -17,6 +17,9 @@ from program import TWO_TURNS, Finished, Program, Run, chat_answer, wait_until
 from run_here import run_here
 from servers import FaultServer, Reply
 
+from tui_eval.runs.journal_records import read_journal
+from tui_eval.runs.layout import RunDir
+
 CHAT = "/v1/chat/completions"
 GOOD = Reply(body=chat_answer("yes"))
 BAD = Reply(400, {"error": {"message": "no"}})
@@ -368,7 +371,7 @@ def test_rollouts_that_wait_for_their_group_keep_their_place_in_larger_groups(
     process.send_signal(signal.SIGINT)
     program.finish(process)
     run = program.only_run()
-    assert len((run.path / "journal.jsonl").read_text().splitlines()) == 2
+    assert len(read_journal(RunDir(run.path)).generated) == 2
     fault_server.script(CHAT, [GOOD])
     done = run_here(program, "run", "--resume", str(run.path), "-r", "4")
     assert done.code == 0, done

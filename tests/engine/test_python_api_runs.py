@@ -375,7 +375,7 @@ async def test_files_that_cannot_be_written_end_the_run_with_what_is_finished_ke
     fault_server.script(CHAT, [GOOD])
     got = await environment().evaluate(config(fault_server), "m", results_path=path)
     assert len(got["outputs"]) == 6
-    assert len(fault_server.requests) == 6 + 1
+    assert len(fault_server.requests) == 6, "the answer that had no row is in the journal"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

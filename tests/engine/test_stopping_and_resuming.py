@@ -14,6 +14,9 @@ from program import Program, Run, chat_answer, wait_until
 from run_here import run_here
 from servers import FaultServer, Reply
 
+from tui_eval.runs.journal_records import read_journal
+from tui_eval.runs.layout import RunDir
+
 CHAT = "/v1/chat/completions"
 GOOD = Reply(body=chat_answer("yes"))
 
@@ -357,7 +360,7 @@ def test_a_rollout_that_waits_for_its_group_is_scored_and_not_generated_again(
     process = program.start("grouped", "-m", "m", "-b", url, "-n", "2", "-r", "3", "-c", "1", "-s")
     run = rows_written(program, 3)
     wait_until(lambda: len(fault_server.requests) == 6, "the last rollout is in flight")
-    assert len((run.path / "journal.jsonl").read_text().splitlines()) == 2
+    assert len(read_journal(RunDir(run.path)).generated) == 2
     os.kill(engine_pid(run), signal.SIGKILL)
     program.finish(process)
 

@@ -77,12 +77,16 @@ def test_an_error_of_peoples_code_is_told_with_its_place(suite: Suites) -> None:
 
 
 BLOCKING = """
+    import pathlib
     import time
     import tui_eval as vf
 
+    blocked = pathlib.Path("blocked")
+
     def load_environment(mark: str = ""):
         def scored(completion, **kwargs):
-            if completion[-1]["content"] == "block":
+            if completion[-1]["content"] == "block" and not blocked.exists():
+                blocked.touch()
                 time.sleep(600)
             return 1.0
 

@@ -28,6 +28,8 @@ FRUIT = [
 class TwoTurns(vf.MultiTurnEnv):
     """Asks once more: 20 tokens in and 10 out for each rollout."""
 
+    replayable = False
+
     async def env_response(self, messages: Any, state: vf.State, **_: Any) -> Any:
         return [{"role": "user", "content": "and?"}]
 

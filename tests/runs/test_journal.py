@@ -11,7 +11,8 @@ import pytest
 from made_runs import tool_state
 
 from tui_eval.messages import AssistantMessage, ToolMessage, UserMessage
-from tui_eval.runs.journal import Journal, read_journal, restore_state
+from tui_eval.runs.journal import Journal
+from tui_eval.runs.journal_records import read_journal, restore_state
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.row import build_row
@@ -67,7 +68,7 @@ def test_a_rollout_comes_back_as_it_was(run: RunDir) -> None:
     journal = journal_of(run)
     journal.add(3, 1, 2, before)
     journal.close()
-    record = read_journal(run)[3]
+    record = read_journal(run).generated[3]
     shared = fresh()
     after = restore_state(record, shared)
     assert (record["number"], record["attempt"]) == (1, 2)
@@ -89,7 +90,7 @@ def test_restoring_leaves_the_dataset_alone(run: RunDir) -> None:
     journal.add(3, 1, 1, with_trajectory())
     journal.close()
     row = {"prompt": [UserMessage(content="41 + 1?")], "example_id": 7, "answer": "42"}
-    restore_state(read_journal(run)[3], State(input=row))
+    restore_state(read_journal(run).generated[3], State(input=row))
     assert row["answer"] == "42"
 
 
@@ -100,7 +101,7 @@ def test_half_characters_do_not_keep_a_rollout_from_being_kept(run: RunDir, text
     journal = journal_of(run)
     journal.add(0, 0, 1, state)
     journal.close()
-    assert "\\ud" in read_journal(run)[0]["completion"][0]["content"]
+    assert "\\ud" in read_journal(run).generated[0]["completion"][0]["content"]
 
 
 def test_what_is_forgotten_is_gone_and_the_rest_stays(run: RunDir) -> None:
@@ -109,10 +110,9 @@ def test_what_is_forgotten_is_gone_and_the_rest_stays(run: RunDir) -> None:
         journal.add(row, row, 1, tool_state())
     journal.forget(1)
     journal.close()
-    assert {0, 2} <= read_journal(run).keys()
+    assert {0, 2} <= read_journal(run).generated.keys()
     journal = journal_of(run)
-    for row, record in read_journal(run).items():
-        journal.keep(row, record)
+    journal.keep(read_journal(run).generated.items())
     for row in (0, 1, 2):
         journal.forget(row)
     journal.forget(99)
@@ -129,7 +129,7 @@ def test_the_journal_does_not_grow_without_end(run: RunDir) -> None:
     assert run.journal.stat().st_size < 2_000_000
     journal.add(60, 0, 1, tool_state())
     journal.close()
-    assert {0, 60} <= read_journal(run).keys()
+    assert {0, 60} <= read_journal(run).generated.keys()
 
 
 @pytest.mark.parametrize(
@@ -141,11 +141,11 @@ def test_torn_and_foreign_lines_are_passed_over(run: RunDir, junk: bytes) -> Non
     journal.close()
     with run.journal.open("ab") as file:
         file.write(junk)
-    assert list(read_journal(run)) == [1]
+    assert list(read_journal(run).generated) == [1]
     journal = journal_of(run)
     journal.add(2, 0, 1, tool_state())
     journal.close()
-    assert list(read_journal(run)) == [1, 2]
+    assert list(read_journal(run).generated) == [1, 2]
 
 
 def test_secrets_do_not_reach_the_journal(run: RunDir) -> None:
@@ -153,13 +153,13 @@ def test_secrets_do_not_reach_the_journal(run: RunDir) -> None:
     journal.add(1, 0, 1, tool_state(header="Bearer sk-secret"))
     journal.close()
     assert b"sk-secret" not in run.journal.read_bytes()
-    assert read_journal(run)[1]["state"]["header"] == "Bearer *********"
+    assert read_journal(run).generated[1]["state"]["header"] == "Bearer *********"
 
 
 def test_objects_of_people_are_left_to_a_fresh_state(run: RunDir) -> None:
     journal = journal_of(run)
     journal.add(1, 0, 1, with_trajectory())
     journal.close()
-    kept: dict[str, Any] = json.loads(run.journal.read_bytes())["state"]
+    kept: dict[str, Any] = json.loads(run.journal.read_bytes().splitlines()[0])["state"]
     assert not {"lock", "client", "error", "usage_tracker"} & kept.keys()
     assert kept["usage"] == {"input_tokens": 4.0}

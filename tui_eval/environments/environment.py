@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import json
 import logging
@@ -51,8 +52,10 @@ class Environment(HasExamples, Ending, Evaluating, DirectRollouts, ABC):
     rollouts; async ones, setup and teardown on the event loop.
 
     `dataset` and `eval_dataset` are the rows ready to run, or None; `logger` is the author's to
-    use. Teardown handlers run when the interpreter exits, at the latest: those of an environment
-    that has run no rollout only if something still holds it.
+    use. `replayable` is False where a rollout that was cut short has to begin anew; others are led
+    with the answers of the journal to where they were. Teardown handlers run when the interpreter
+    exits, at the latest: those of an environment that has run no rollout only if something still
+    holds it.
 
     Args:
         dataset, eval_dataset: A list of dicts, the path of a JSONL file, a Hugging Face
@@ -80,6 +83,8 @@ class Environment(HasExamples, Ending, Evaluating, DirectRollouts, ABC):
         ValueError: No dataset is given, or the tools have another provider's shape.
         RefusedError: A dataset cannot be read; carries every fault.
     """
+
+    replayable: bool = True
 
     def __init__(
         self,
@@ -266,25 +271,46 @@ class Environment(HasExamples, Ending, Evaluating, DirectRollouts, ABC):
         model = model or state["model"]
         if sampling_args is None:
             sampling_args = state["sampling_args"] or {}
+        prompt = to_messages(prompt)
+        state.observer.staged(Stage.MODEL)
+        call = state.observer.recorded_call(prompt, model, sampling_args, tools)
+        if call is None or call.answer is None:
+            one = state["client"] if client is None else self._client_cache.resolve(client)
+            response, model_ms = await self._model_answer(
+                state, one, prompt, model, tools, sampling_args
+            )
+            if call is not None:
+                call.keep(response, model_ms)
+        else:
+            await asyncio.sleep(0)  # others are replayed, too
+            response, model_ms = call.answer
+            state.began -= model_ms / 1000
+            state.observer.model_answered(*record_step(state, response, now(), model_ms))
+        if response.model != model:
+            self._answering_models.note(state, model, response.model)
+        return response
+
+    async def _model_answer(
+        self,
+        state: State,
+        client: AnyClient,
+        prompt: Messages,
+        model: str,
+        tools: list[Tool],
+        sampling_args: SamplingArgs,
+    ) -> tuple[Response, float]:
+        """An answer of the model, and after how many milliseconds it came."""
         observer = state.observer
-        observer.staged(Stage.MODEL)
         ended = await observer.model_call(model, sampling_args, tools)
         started, clock = now(), CallClock()
         CLOCK.set(clock)
-        one = state["client"] if client is None else self._client_cache.resolve(client)
         try:
-            response: Response = await one.get_response(
-                to_messages(prompt),
-                model,
-                sampling_args,
-                tools=tools or None,
-                state=state,
+            response: Response = await client.get_response(
+                prompt, model, sampling_args, tools=tools or None, state=state
             )
             model_ms = (time.perf_counter() - clock.began) * 1000
             observer.model_answered(*record_step(state, response, started, model_ms))
-            if response.model != model:
-                self._answering_models.note(state, model, response.model)
-            return response
+            return response, model_ms
         except InvalidModelResponseError as error:
             observer.answer_refused(*count_usage(state, error.usage))
             raise

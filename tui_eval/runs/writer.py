@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ class RunWriter:
 
     A line is written by one `write()`, so it survives the death of the process; a thread calls
     `sync_to_disk` at most once a second, so it survives power loss but for that second.
+    `also_sync` is called in that thread, too.
     """
 
     def __init__(self, run: RunDir, redact: Redactor) -> None:
@@ -49,6 +51,7 @@ class RunWriter:
         self._unsynced = threading.Event()
         self._wait = threading.Event()
         self._closing = False
+        self.also_sync: Callable[[], None] = lambda: None
         self._syncer = threading.Thread(target=self._sync_each_second, daemon=True)
         self._syncer.start()
 
@@ -115,6 +118,10 @@ class RunWriter:
         sync_to_disk(self._results)
         sync_to_disk(self._index)
 
+    def sync_soon(self) -> None:
+        """Has what was written flushed to the disk within a second."""
+        self._unsynced.set()
+
     def _sync_each_second(self) -> None:
         while True:
             self._unsynced.wait()
@@ -123,6 +130,7 @@ class RunWriter:
                 return
             try:
                 sync_to_disk(self._results)
+                self.also_sync()
             except OSError as error:
                 self._sync_error = error
                 return

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from tui_eval import clock
+from tui_eval.engine.execution.recorded_calls import RecordedCall, RecordedCalls
 from tui_eval.engine.execution.rollout_log import StateLog, message_text, request_text
 from tui_eval.engine.limits.deadline import Deadline
 from tui_eval.engine.limits.gate import Gate
@@ -27,7 +28,7 @@ from tui_eval.events import Event, MessagesAdded, RolloutStaged, Stage, ToolFini
 from tui_eval.output import CALL, MOST, Output, Printing
 from tui_eval.printable import one_line
 from tui_eval.runs.row import message_dict
-from tui_eval.token_kinds import Kinds, plus
+from tui_eval.token_kinds import Kinds, Tokens, plus
 
 if TYPE_CHECKING:
     from tui_eval.engine.limits.budget import CallGuard
@@ -80,6 +81,7 @@ class RolloutObserver:
         self.is_over = False
         self.cut: Callable[[], None] | None = None
         self.guard: CallGuard | None = None
+        self.calls: RecordedCalls | None = None
         self._reserved: list[int] = []
         self._longest = 0
         self._requested_at = 0.0
@@ -100,14 +102,19 @@ class RolloutObserver:
         """Attempts before this one that failed of something else than too many open files."""
         return self.attempt - 1 - self.starved
 
+    def lose(self, tokens: Tokens) -> None:
+        """Counts tokens that were spent on answers of which nothing will come."""
+        if tokens:
+            self.lost_input += tokens[0]
+            self.lost_output += tokens[1]
+            self.lost_kinds = plus(self.lost_kinds, tokens[2:])
+
     def begin_attempt(self) -> None:
         """Counts one more attempt and starts its records again."""
         self.attempt += 1
         self.turns = 0
         self.tool_calls = self._tools_in_flight = 0
-        self.lost_input += self.input_tokens
-        self.lost_output += self.output_tokens
-        self.lost_kinds = plus(self.lost_kinds, self.kinds)
+        self.lose((self.input_tokens, self.output_tokens, *self.kinds))
         self.input_tokens = 0
         self.output_tokens = 0
         self.kinds = ()
@@ -147,6 +154,21 @@ class RolloutObserver:
             return Stage.TOOL if self._tools_in_flight > 0 else None
         asks = self.stage in (Stage.MODEL, Stage.SLEEPING) and self._requested_at
         return Stage.MODEL if asks else None
+
+    def recorded_call(
+        self,
+        prompt: Sequence[Any],
+        model: str,
+        sampling_args: Mapping[str, Any],
+        tools: Sequence[Any],
+    ) -> RecordedCall | None:
+        if self.calls is None:
+            return None
+        call = self.calls.begin(prompt, model, sampling_args, tools)
+        if call.answer is None and (lost := self.calls.take_unused()):
+            log.warning("%s: goes on live, %s differs", self, self.calls.difference)
+            self.lose(lost)
+        return call
 
     async def model_call(
         self, model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]
@@ -204,7 +226,7 @@ class RolloutObserver:
                 self.state.began += self._gate.closed_s - self._closed_before
 
     def model_answered(self, input_tokens: int, output_tokens: int, kinds: Kinds = ()) -> None:
-        if self.held.concurrency is not None:
+        if self.held.concurrency is not None and self._requested_at:
             self.held.concurrency.answered(self._requested_at)
         self._requested_at = 0.0
         self.turns += 1

@@ -13,12 +13,13 @@ import logging
 import random
 import time
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tui_eval import clock
 from tui_eval.engine.execution.cancelling import CANCELLED, EndedByCancelling, give_up
 from tui_eval.engine.execution.groups import Groups, Member, Unscored, fault_of
+from tui_eval.engine.execution.recorded_calls import RecordedCalls
 from tui_eval.engine.execution.retryable import is_retryable
 from tui_eval.engine.execution.rollout_log import log_errors
 from tui_eval.engine.execution.rollout_observer import RolloutObserver
@@ -83,6 +84,29 @@ class Rollouts:
         watch.lost_kinds = tuple(kinds)
         watch.guard = self._work.guard
         return watch
+
+    def _record_calls(self, watch: RolloutObserver, values: Mapping[str, Any]) -> None:
+        """Has the answers of an attempt written down, and those of an earlier session given."""
+        if not self._work.env.replayable:
+            return
+        earlier = self._work.answers.pop(watch.row, ())
+        if earlier:
+            watch.attempt = earlier[0]["attempt"]
+        place = {"row": watch.row, "number": watch.number, "attempt": watch.attempt}
+        record = {**place, "input": {"example_id": values["example_id"]}}
+        watch.calls = RecordedCalls(record, self._keep_answer, earlier)
+
+    @staticmethod
+    def _give_up_answers(watch: RolloutObserver) -> None:
+        """Counts the answers of an earlier session that the rollout has not asked for."""
+        if watch.calls is not None:
+            watch.lose(watch.calls.take_unused())
+
+    def _keep_answer(self, record: Mapping[str, Any]) -> None:
+        try:
+            self._journal.add_answer(record["row"], record)
+        except OSError as error:  # it is not the rollout's
+            self._work.disk_refused(error)
 
     async def run(self, row: int, client: AnyClient, held: Held) -> None:
         """Takes one rollout from its input to its line on disk.
@@ -204,6 +228,8 @@ class Rollouts:
                 if self._work.out_of_budget():
                     break
                 watch.starved += is_out_of_files(fault_of(state))
+                self._give_up_answers(watch)
+                self._journal.forget(watch.row)
                 watch.begin_attempt()
                 state = await self._attempt(watch, client)
         if state is None:
@@ -248,6 +274,7 @@ class Rollouts:
         work = self._work
         values, args = work.examples.input(watch.row), dict(work.sampling_args)
         watch.example_id = values["example_id"]
+        self._record_calls(watch, values)
         begun, state = clock.now(), None
         with Deadline(work.timeout) as watch.deadline:
             state = await lead(work.env, values, client, work.model, args, work.goes_on)
@@ -320,6 +347,7 @@ class Rollouts:
             OSError: The line could not be written.
         """
         watch.is_over = True
+        self._give_up_answers(watch)
         if self._held_back is not None:
             self._held_back.append((watch, state))
             return

@@ -39,7 +39,8 @@ from tui_eval.events import (
 )
 from tui_eval.open_files import release_spare
 from tui_eval.runs.crash_recovery import write_outcome
-from tui_eval.runs.journal import Journal, restore_state, tokens_in_journal
+from tui_eval.runs.journal import Journal
+from tui_eval.runs.journal_records import restore_state, tokens_in_journal
 from tui_eval.runs.outcome import session_outcome
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.writer import RunWriter
@@ -73,7 +74,8 @@ class Session:
         self._redact = redact
         self._gate = Gate()
         self._writer = RunWriter(prepared.run, redact)
-        self._journal = Journal(prepared.run, redact)
+        self._journal = Journal(prepared.run, redact, self._writer.sync_soon)
+        self._writer.also_sync = self._journal.sync
         self._columns = ColumnsSeen(self._plan.state_columns)
         self._metadata = RunMetadata(prepared, hub, redact, self._warn)
         self._schedule = Schedule(prepared.todo, self._guarded)
@@ -292,6 +294,8 @@ class Session:
                 refuses_key(state) and not (self._host.is_own or self._used()[0])
             ),
             lost=self._prepared.lost,
+            answers=self._prepared.answers,
+            disk_refused=lambda error: self._fail(self._cannot_write(error), error),
             guard=guard,
             code=self._prepared.code_number,
             goes_on=_is_cancellation if self._host.is_own else must_propagate,
@@ -300,6 +304,8 @@ class Session:
 
     async def _resume_journal(self, rollouts: Rollouts, limits: Limits) -> None:
         """Rollouts that an earlier session generated go straight to their score."""
+        generated, answers = self._prepared.journal.items(), self._prepared.answers.items()
+        self._journal.keep([*generated, *((row, one) for row, all in answers for one in all)])
         for row, state in self._prepared.saved_members.items():
             rollouts.groups.add_saved(row, state)
         for row, record in self._prepared.journal.items():
@@ -309,7 +315,6 @@ class Session:
             watch.input_tokens, watch.output_tokens, *kinds = tokens_in_journal(record)
             watch.kinds = tuple(kinds)
             watch.messages_added([*state["prompt"], *state["completion"]])
-            self._journal.keep(row, record)
             watch.staged(Stage.GENERATED)
             if self._plan.score_at_end:
                 rollouts.generated.append((watch, state))

@@ -31,7 +31,8 @@ class Work:
         goes_on: Which exceptions of people's code are no data.
         out_of_budget: Whether nothing new may begin.
         is_fatal: Whether what a rollout ended with ends the run; it has no row then.
-        lost: See `Prepared`.
+        lost, answers: See `Prepared`.
+        disk_refused: Ends the run where the journal cannot be written.
         guard: Lets model calls through as they fit into a budget; None where there is none.
         code: The number of the version of the code among those of the run, from 1.
     """
@@ -50,6 +51,8 @@ class Work:
     out_of_budget: Callable[[], bool]
     is_fatal: Callable[[State], bool]
     lost: Mapping[int, Tokens]
+    answers: dict[int, list[dict[str, Any]]]
+    disk_refused: Callable[[OSError], None]
     guard: CallGuard | None = None
     code: int = 1
 

@@ -30,6 +30,7 @@ class Prepared:
         done: Rows that are on disk already.
         todo: Places of the rollouts to generate, in order.
         journal: Generated rollouts that wait for their score, by place.
+        answers: Those of rollouts that were cut short, by place, in their order.
         saved_members: Rollouts that are on disk, of groups that are not complete.
         lost: Tokens of earlier attempts of rollouts that are not done, by place.
         again: Places of the errored rollouts that alone are to run; None for all that is left.
@@ -49,6 +50,7 @@ class Prepared:
     done: list[RolloutFinished] = field(default_factory=list)
     todo: list[int] = field(default_factory=list)
     journal: dict[int, dict[str, Any]] = field(default_factory=dict)
+    answers: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     saved_members: dict[int, State] = field(default_factory=dict)
     lost: dict[int, Tokens] = field(default_factory=dict)
     again: list[int] | None = None

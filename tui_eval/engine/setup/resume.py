@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
 from tui_eval.engine.limits.spending import spent_on_superseded
 from tui_eval.engine.setup.examples import Examples
+from tui_eval.engine.setup.in_flight import restore_in_flight
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.errors import warning
 from tui_eval.messages import to_messages
-from tui_eval.runs.journal import read_journal, tokens_in_journal
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.plain_json import encode_whatever
 from tui_eval.runs.repair import Repaired, repair
 from tui_eval.runs.row_places import RowPlaces
 from tui_eval.runs.run_info import read_metadata
 from tui_eval.runs.scan import scan
 from tui_eval.runs.unfinished import unfinished_tokens
-from tui_eval.runs.writer import write_atomically
 from tui_eval.state import State
-from tui_eval.token_kinds import Tokens, minus
+from tui_eval.token_kinds import Tokens
 
 
 def restore_progress(prepared: Prepared, keep_errors: bool) -> None:
@@ -39,15 +37,7 @@ def restore_progress(prepared: Prepared, keep_errors: bool) -> None:
     done = {event.row for event in prepared.done}
     prepared.started.lost = prepared.lost = _lost(prepared.run, places, done)
     prepared.notices += map(warning, repaired.dropped)
-    prepared.journal = {
-        row: record
-        for row, record in _at_their_places(read_journal(prepared.run), prepared).items()
-        if row not in done and row < prepared.started.total
-    }
-    for row, record in prepared.journal.items():
-        _count_with_its_row(prepared.lost, row, record)
-    if not prepared.journal:
-        prepared.run.journal.unlink(missing_ok=True)
+    restore_in_flight(prepared, done, _positions(prepared.examples))
     if prepared.grouped:
         _restore_members(prepared)
 
@@ -58,13 +48,6 @@ def _lost(run: RunDir, places: RowPlaces, done: Collection[int]) -> dict[int, To
     for row, tokens in unfinished_tokens(read_metadata(run), places).items():
         lost[row] = max(tokens, lost.get(row, tokens))  # it has those of the rows put aside in it
     return {row: tokens for row, tokens in lost.items() if row not in done}
-
-
-def _count_with_its_row(lost: dict[int, Tokens], row: int, record: Mapping[str, Any]) -> None:
-    """Takes out what the row of a generated rollout will have."""
-    rest = minus(lost.pop(row, ()), tokens_in_journal(record))
-    if any(left > 0 for left in rest):
-        lost[row] = tuple(max(left, 0) for left in rest)
 
 
 def repair_run(prepared: Prepared, *, keep_errors: bool, again: Collection[int] | None) -> Repaired:
@@ -81,31 +64,6 @@ def repair_run(prepared: Prepared, *, keep_errors: bool, again: Collection[int] 
 
 def _positions(examples: Examples) -> dict[Any, int]:
     return {id_: place for place, id_ in enumerate(examples.ids())}
-
-
-def _at_their_places(
-    records: dict[int, dict[str, Any]], prepared: Prepared
-) -> dict[int, dict[str, Any]]:
-    """The records of a journal by the places of their rollouts, also where groups have grown."""
-    if prepared.plan.given_inputs:
-        return records
-    examples = prepared.examples
-    positions = _positions(examples)
-    moved = {}
-    for row, record in records.items():
-        position = positions.get(_key(record["input"].get("example_id")))
-        place = row
-        if position is not None and record["number"] < examples.per_example:
-            place = position * examples.per_example + record["number"]
-        moved[place] = {**record, "row": place}
-    if moved.keys() != records.keys():
-        lines = [encode_whatever(record) + b"\n" for record in moved.values()]
-        write_atomically(prepared.run.journal, b"".join(lines))
-    return moved
-
-
-def _key(example_id: Any) -> Any:
-    return example_id if isinstance(example_id, (int, str)) else None
 
 
 def _restore_members(prepared: Prepared) -> None:

@@ -1,0 +1,140 @@
+"""The answers that a rollout has had: kept as they come, and given again after an interruption.
+
+A rollout that was cut short begins anew with a fresh environment. As long as it asks the model the
+same things, in whatever order, it is given the answers that were paid for already; from the first
+request on that differs it asks the model itself, and what is left of the answers is lost.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tui_eval.runs.journal_records import restore_response, tokens_of_answer
+from tui_eval.runs.plain_json import encode_whatever
+from tui_eval.token_kinds import Tokens, plus
+from tui_eval.types import Response
+
+log = logging.getLogger("tui_eval.rollout")
+
+_DIGEST_BYTES = 8
+_PARTS = {"model": "the model", "sampling": "the sampling parameters", "tools": "the tools"}
+
+
+class RecordedCalls:
+    """The model calls of one attempt of a rollout.
+
+    Args:
+        record: What each record of the rollout begins with.
+        keep: Writes a record; may raise nothing.
+        earlier: Records of the same attempt from an earlier session, in their order.
+    """
+
+    def __init__(
+        self,
+        record: Mapping[str, Any],
+        keep: Callable[[Mapping[str, Any]], None],
+        earlier: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
+        self._record = record
+        self._keep = keep
+        self._left = list(earlier)
+        self._digests: dict[int, tuple[Any, str]] = {}
+        self._settings: tuple[tuple[Any, ...], dict[str, str]] = ((), {})
+        self.difference = ""
+        """Which part of which request was not as before; empty where none was."""
+
+    def begin(
+        self,
+        prompt: Sequence[Any],
+        model: str,
+        sampling_args: Mapping[str, Any],
+        tools: Sequence[Any],
+    ) -> RecordedCall:
+        """A call that is about to be made; it has its answer, where there was the same one."""
+        request = {
+            **self._digests_of_settings(model, sampling_args, tools),
+            "messages": [self._digest_of(message) for message in prompt],
+        }
+        call = RecordedCall(self, request)
+        for place, record in enumerate(self._left):
+            if record["request"] == request:
+                del self._left[place]
+                call.answer = restore_response(record["response"]), record["ms"]
+                return call
+        if self._left:
+            self.difference = _difference(self._left[0]["request"], request)
+        return call
+
+    def take_unused(self) -> Tokens:
+        """Gives up the answers that are left; their tokens."""
+        tokens: Tokens = ()
+        for record in self._left:
+            tokens = plus(tokens, tokens_of_answer(record))
+        self._left.clear()
+        return tokens
+
+    def keep(self, request: Mapping[str, Any], response: Response, model_ms: float) -> None:
+        """Writes an answer down."""
+        answer = {"request": request, "ms": model_ms, "response": response}
+        self._keep({**self._record, **answer})
+
+    def _digests_of_settings(
+        self, model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]
+    ) -> dict[str, str]:
+        """What goes with every request; it is the same objects from call to call."""
+        known, digests = self._settings
+        given = (model, sampling_args, tools)
+        if len(known) != len(given) or any(a is not b for a, b in zip(known, given, strict=True)):
+            digests = {"model": model, "sampling": _digest(sampling_args), "tools": _digest(tools)}
+            self._settings = given, digests
+        return digests
+
+    def _digest_of(self, message: Any) -> str:
+        """That of a message, which stands in the request of every later turn, too."""
+        known = self._digests.get(id(message))
+        if known is None:
+            known = self._digests[id(message)] = message, _digest(message)
+        return known[1]
+
+
+class RecordedCall:
+    """One model call.
+
+    Args:
+        calls: Those of its rollout.
+        request: Digests of what is asked.
+    """
+
+    answer: tuple[Response, float] | None = None
+    """What was answered before, and after how many milliseconds; None where it is to be asked."""
+
+    def __init__(self, calls: RecordedCalls, request: Mapping[str, Any]) -> None:
+        self._calls = calls
+        self._request = request
+
+    def keep(self, response: Response, model_ms: float) -> None:
+        """Writes its answer down.
+
+        Args:
+            model_ms: How long it took, in milliseconds.
+        """
+        self._calls.keep(self._request, response, model_ms)
+
+
+def _digest(value: Any) -> str:
+    return hashlib.blake2b(encode_whatever(value), digest_size=_DIGEST_BYTES).hexdigest()
+
+
+def _difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Which part of a request is not as it was, for people."""
+    for part, words in _PARTS.items():
+        if before.get(part) != now[part]:
+            return words
+    earlier, messages = before.get("messages", []), now["messages"]
+    for number, (one, other) in enumerate(zip(earlier, messages, strict=False), 1):
+        if one != other:
+            return f"message {number} of the request"
+    return f"the number of messages: {len(messages)}, not {len(earlier)}"

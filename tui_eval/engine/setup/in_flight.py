@@ -1,0 +1,95 @@
+"""What a resumed run takes from the journal: generated rollouts, and answers of those cut short."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from tui_eval.engine.setup.prepared import Prepared
+from tui_eval.errors import Notice, warning
+from tui_eval.runs.journal_records import read_journal, tokens_in_journal, tokens_of_answer
+from tui_eval.token_kinds import Tokens, minus, plus
+
+MOST_REPLAYS = 2
+"""So often a rollout is led to the same place: what it meets there may be what ends the engine."""
+
+Record = dict[str, Any]
+
+
+def restore_in_flight(
+    prepared: Prepared, done: Collection[int], positions: Mapping[Any, int]
+) -> None:
+    """Fills in what the journal has of rollouts that have no row.
+
+    Args:
+        done: Places of the rollouts that have one.
+        positions: The place of each example, by its id.
+    """
+    found = read_journal(prepared.run)
+    for place, record in _places(found.generated, prepared, positions):
+        if place not in done:
+            prepared.journal[place] = {**record, "row": place}
+            _count_with_its_row(prepared.lost, place, tokens_in_journal(record))
+    firsts = {row: records[0] for row, records in found.answers.items()}
+    for place, record in _places(firsts, prepared, positions):
+        if place not in done and prepared.env.replayable:
+            _restore_answers(prepared, place, found.answers[record["row"]])
+    if prepared.answers:
+        prepared.notices.append(_saved(prepared.answers.values()))
+
+
+def _restore_answers(prepared: Prepared, place: int, answers: Sequence[Record]) -> None:
+    tokens = _sum(answers)
+    if answers[-1].get("replays", 0) >= MOST_REPLAYS:
+        prepared.lost[place] = max(tokens, prepared.lost.get(place, tokens))
+        which = f"{answers[0]['input'].get('example_id')} #{answers[0]['number']}"
+        prepared.notices.append(
+            warning(
+                f"Example {which} begins anew: {MOST_REPLAYS + 1} times the engine ended after its "
+                "same answer"
+            )
+        )
+        return
+    replays = [{**one, "row": place, "replays": one.get("replays", 0) + 1} for one in answers]
+    prepared.answers[place] = replays
+    _count_with_its_row(prepared.lost, place, tokens)
+
+
+def _places(
+    records: Mapping[int, Record], prepared: Prepared, positions: Mapping[Any, int]
+) -> Iterator[tuple[int, Record]]:
+    """The records and the places of their rollouts, also where groups have grown."""
+    per_example = prepared.examples.per_example
+    for row, record in records.items():
+        id_, place = record["input"].get("example_id"), row
+        if isinstance(id_, (int, str)) and not prepared.plan.given_inputs:
+            position = positions.get(id_)
+            if position is not None and record["number"] < per_example:
+                place = position * per_example + record["number"]
+        if place < prepared.started.total:
+            yield place, record
+
+
+def _count_with_its_row(lost: dict[int, Tokens], row: int, tokens: Tokens) -> None:
+    """Takes out what the row of a rollout will have."""
+    rest = minus(lost.pop(row, ()), tokens)
+    if any(left > 0 for left in rest):
+        lost[row] = tuple(max(left, 0) for left in rest)
+
+
+def _saved(answers: Collection[Sequence[Record]]) -> Notice:
+    """What is not paid for again."""
+    tokens = sum(_sum([one for rollout in answers for one in rollout])[:2])
+    count, rollouts = sum(map(len, answers)), len(answers)
+    saved = f": {tokens:,} tokens are not paid for again" if tokens else ""
+    return Notice(
+        f"{count:,} {'answer' if count == 1 else 'answers'} of {rollouts:,} "
+        f"{'rollout' if rollouts == 1 else 'rollouts'} in flight are taken from the journal{saved}"
+    )
+
+
+def _sum(answers: Sequence[Record]) -> Tokens:
+    tokens: Tokens = ()
+    for one in answers:
+        tokens = plus(tokens, tokens_of_answer(one))
+    return tokens

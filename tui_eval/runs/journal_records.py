@@ -1,0 +1,193 @@
+"""The records of a journal: made of what is in flight, read, and made into that again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from tui_eval.fold.saved_values import mapping, tokens_of
+from tui_eval.messages import to_messages
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.plain_json import encode_whatever
+from tui_eval.runs.scan import decode_row
+from tui_eval.state import State
+from tui_eval.token_kinds import Tokens, from_names, named
+from tui_eval.types import Response
+
+_OWN_KEYS = frozenset(
+    (
+        "input",
+        "prompt",
+        "completion",
+        "trajectory",
+        "client",
+        "tool_defs",
+        "error",
+        "usage",
+        "usage_tracker",
+    )
+)
+_RECORD: dict[str, type | tuple[type, ...]] = {
+    "row": int,
+    "number": int,
+    "attempt": int,
+    "input": dict,
+    "prompt": (list, str),
+    "completion": list,
+    "trajectory": list,
+    "scores": list,
+    "steps": list,
+    "tool_log": list,
+    "state": dict,
+}
+
+
+_ANSWER: dict[str, type | tuple[type, ...]] = {
+    "row": int,
+    "number": int,
+    "attempt": int,
+    "input": dict,
+    "request": dict,
+    "ms": (int, float),
+    "response": dict,
+}
+_USAGE_NAMES = (
+    "cached_prompt_tokens",
+    "cache_write_tokens",
+    "reasoning_tokens",
+    "audio_prompt_tokens",
+    "audio_completion_tokens",
+)
+"""What `Usage` calls the kinds of tokens, in the order of `token_kinds.KINDS`."""
+
+
+def encode_state(row: int, number: int, attempt: int, state: State) -> bytes:
+    """One line of the journal: all of a state that JSON can carry."""
+    kept = {key: value for key, value in state.items() if key not in _OWN_KEYS and _is_json(value)}
+    if usage := state.get("usage"):
+        kept["usage"] = dict(usage)
+    kinds = named(state.token_kinds)
+    record = {
+        "row": row,
+        "number": number,
+        "attempt": attempt,
+        "input": {k: v for k, v in dict.get(state, "input", {}).items() if _is_json(v)},
+        "prompt": state.get("prompt"),
+        "completion": state.get("completion"),
+        "trajectory": state.get("trajectory") or [],
+        "scores": state.scores,
+        "steps": state.steps,
+        "tool_log": state.tool_log,
+        "state": kept,
+        **({"token_kinds": kinds} if kinds else {}),
+    }
+    return encode_whatever(record) + b"\n"
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        msgspec.json.encode(value)
+    except Exception:
+        return False
+    return True
+
+
+@dataclass
+class InFlight:
+    """What a journal has, by row."""
+
+    generated: dict[int, dict[str, Any]] = field(default_factory=dict)
+    """Of rollouts that lack but their score."""
+    answers: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
+    """Of the last attempt of each of the others, in the order in which they came."""
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Takes in the next record; a foreign one is passed over."""
+        if "closed" in record:
+            for one in (one for answers in self.answers.values() for one in answers):
+                one["replays"] = 0
+        row = record.get("row")
+        if not isinstance(row, int):
+            return
+        if "forgotten" in record or _has(record, _RECORD):
+            self.generated.pop(row, None)
+            self.answers.pop(row, None)
+        if _has(record, _RECORD):
+            self.generated[row] = dict(record)
+        elif _has(record, _ANSWER):
+            known = self.answers.setdefault(row, [])
+            if known and known[0]["attempt"] != record["attempt"]:
+                known.clear()
+            known.append(dict(record))
+
+
+def read_journal(run: RunDir) -> InFlight:
+    """What a journal has; a torn line is passed over."""
+    found = InFlight()
+    if run.journal.exists():
+        with open(run.journal, "rb") as file:
+            for line in file:
+                try:
+                    found.add(decode_row(line))
+                except (ValueError, RecursionError):
+                    continue
+    return found
+
+
+def _has(record: Mapping[str, Any], kinds: Mapping[str, type | tuple[type, ...]]) -> bool:
+    return all(isinstance(record.get(key), kind) for key, kind in kinds.items())
+
+
+def tokens_in_journal(record: Mapping[str, Any]) -> Tokens:
+    """The tokens that the row of a record will have."""
+    usage = mapping(record["state"].get("usage"))
+    tokens = tokens_of(usage.get("input_tokens")), tokens_of(usage.get("output_tokens"))
+    return *tokens, *from_names(record.get("token_kinds"))
+
+
+def tokens_of_answer(record: Mapping[str, Any]) -> Tokens:
+    """The tokens of an answer."""
+    usage = mapping(record["response"].get("usage"))
+    tokens = (tokens_of(usage.get(name)) for name in ("prompt_tokens", "completion_tokens"))
+    kinds = (tokens_of(usage.get(name)) for name in _USAGE_NAMES)
+    return *tokens, *(found if any(found := tuple(kinds)) else ())
+
+
+def restore_state(record: Mapping[str, Any], fresh: State) -> State:
+    """A generated rollout's state again, laid over a fresh one of the same example.
+
+    Keys that JSON could not carry have their fresh value.
+    """
+    for key, value in record["state"].items():
+        dict.__setitem__(fresh, key, value)
+    dict.__setitem__(fresh, "input", {**dict.get(fresh, "input", {}), **record["input"]})
+    fresh["prompt"] = to_messages(record["prompt"] or [])
+    fresh["completion"] = to_messages(record["completion"] or [])
+    fresh["trajectory"] = [_restore_step(step) for step in record["trajectory"]]
+    fresh.scores = list(record["scores"])
+    fresh.steps = list(record["steps"])
+    fresh.tool_log = list(record["tool_log"])
+    fresh.token_kinds = from_names(record.get("token_kinds"))
+    return fresh
+
+
+def _restore_step(step: dict[str, Any]) -> dict[str, Any]:
+    step = dict(step)
+    step["prompt"] = to_messages(step.get("prompt") or [])
+    step["completion"] = to_messages(step.get("completion") or [])
+    if isinstance(step.get("response"), Mapping):
+        step["response"] = restore_response(step["response"])
+    return step
+
+
+def restore_response(record: Mapping[str, Any]) -> Response:
+    """An answer again, from what JSON kept of it.
+
+    Raises:
+        ValueError: It is none.
+    """
+    message = {"finish_reason": None, "is_truncated": None, **mapping(record.get("message"))}
+    return Response(**{**record, "message": message})
