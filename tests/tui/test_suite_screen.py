@@ -27,7 +27,7 @@ from tui_eval.tui.suite.screen import SuiteScreen
 async def test_the_running_evaluation_is_joined_and_shown() -> None:
     async with staged_suite() as stage:
         assert stage.feeds.opened == [(run_path(RUNNING), f"run{RUNNING}.sock")]
-        assert stage.live.evaluations.place == RUNNING
+        assert stage.live.evaluations.cursor == RUNNING
         assert stage.live.state.finished == 30
         await stage.until(lambda: "multiply" in stage.text(stage.live.trajectory))
         (feed,) = stage.feeds.feeds
@@ -38,9 +38,9 @@ async def test_the_running_evaluation_is_joined_and_shown() -> None:
 async def test_when_the_followed_evaluation_is_over_the_next_running_one_is_shown() -> None:
     async with staged_suite() as stage:
         await stage.publish(moved(RUNNING, "finished"), moved(2, "running"))
-        assert stage.live.evaluations.place == RUNNING
+        assert stage.live.evaluations.cursor == RUNNING
         stage.clock += 2
-        await stage.until(lambda: stage.live.evaluations.place == 2)
+        await stage.until(lambda: stage.live.evaluations.cursor == 2)
         await stage.until(lambda: stage.feeds.opened[-1] == (run_path(2), "run2.sock"))
 
 
@@ -49,14 +49,14 @@ async def test_who_chose_something_stays_with_the_evaluation(keys: list[str]) ->
     async with staged_suite() as stage:
         await stage.until(lambda: "multiply" in stage.text(stage.live.trajectory))
         await stage.press(*keys)
-        place = stage.live.evaluations.place
+        place = stage.live.evaluations.cursor
         await stage.publish(moved(RUNNING, "finished"), moved(2, "running"))
         stage.clock += 10
         await stage.pilot.pause(0.3)
-        assert stage.live.evaluations.place == place
+        assert stage.live.evaluations.cursor == place
         assert "not following" in str(stage.live.evaluations.border_title)
         await stage.press("0", "G")
-        assert stage.live.evaluations.place == 2
+        assert stage.live.evaluations.cursor == 2
         assert "· following" in str(stage.live.evaluations.border_title)
 
 
@@ -65,7 +65,7 @@ async def test_what_is_chosen_between_two_ticks_stays_chosen() -> None:
         stage.live.evaluations.select(2)
         stage.live.refresh_run()
         await stage.pilot.pause()
-        assert stage.live.evaluations.place == 2
+        assert stage.live.evaluations.cursor == 2
         assert not stage.live.follows
 
 
@@ -116,7 +116,7 @@ async def test_running_past_evaluations_opens_none_of_them(
         assert stage.feeds.opened == [(run_path(0), "")]
         await stage.pilot.press(*["j"] * 30)
         await stage.until(lambda: stage.live.state.run is not None)
-        assert stage.live.evaluations.place == 30
+        assert stage.live.evaluations.cursor == 30
         assert len(stage.feeds.opened) <= 4
         assert stage.feeds.opened[-1] == (run_path(30), "")
 
@@ -239,7 +239,7 @@ async def test_angles_turn_to_another_evaluation_and_stay_in_the_pane() -> None:
         await stage.press("2", "less_than_sign")
         await stage.until(lambda: live.state.finished == 48)
         await stage.until(lambda: live.focused is live.trajectory)
-        assert live.evaluations.place == 0
+        assert live.evaluations.cursor == 0
         await stage.press("greater_than_sign")
         await stage.until(lambda: live.state.finished == 30 and live.focused is live.trajectory)
 
@@ -275,7 +275,7 @@ async def test_a_zoomed_pane_has_the_screen_until_the_list_is_wanted() -> None:
 async def test_a_click_selects_an_evaluation_and_a_second_one_enters_it() -> None:
     async with staged_suite() as stage:
         await stage.pilot.click("#evaluations", offset=(10, 2))
-        await stage.until(lambda: stage.live.evaluations.place == 0)
+        await stage.until(lambda: stage.live.evaluations.cursor == 0)
         await stage.until(lambda: stage.live.state.finished == 48)
         await stage.pilot.click("#evaluations", offset=(10, 2))
         await stage.until(lambda: stage.live.focused is stage.live.rollouts)
@@ -418,13 +418,13 @@ async def test_what_is_asked_about_a_rollout_holds_its_evaluation() -> None:
         await stage.publish(moved(RUNNING, "finished"), moved(2, "running"))
         stage.clock += 60
         await stage.at_rest(stage.live.evaluations)
-        assert stage.live.evaluations.place == RUNNING
+        assert stage.live.evaluations.cursor == RUNNING
         stage.app.screen.dismiss(True)
         for _ in range(3):  # the answer comes to the screen below a moment later
             stage.live.refresh_run()
         await stage.until(lambda: Cancel in [type(one) for one in first.sent])
         stage.clock += 60
-        await stage.until(lambda: stage.live.evaluations.place == 2)
+        await stage.until(lambda: stage.live.evaluations.cursor == 2)
 
 
 async def test_a_suite_that_is_over_is_left_without_a_question() -> None:

@@ -16,7 +16,7 @@ from tui_eval.text.changes import LOOKS, WIDTH, judged_texts, lettered
 from tui_eval.text.figures import plural, signed_text
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
-from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.lines.line_list import LineList
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut, left, line_width, right
 from tui_eval.tui.base.look.wrap import wrap
 from tui_eval.tui.compare.paired_numbers import wrapped
@@ -37,7 +37,7 @@ SORTS: dict[str, Callable[[float], float]] = {
 }
 
 
-class PairedExamples(LineView):
+class PairedExamples(LineList):
     """Filtered by what became of them; the selection stays with its example."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("pairs")
@@ -201,22 +201,6 @@ class PairedExamples(LineView):
         self.cursor = min(max(index, 0), max(len(self.shown) - 1, 0))
         self.update()
         self.show_line(self.cursor, margin=1)
-
-    def action_move(self, by: int) -> None:
-        """Selects the next or previous example."""
-        self.select(self.cursor + by)
-
-    def action_page(self, pages: float) -> None:
-        """Selects an example some pages away."""
-        self.select(self.cursor + round(pages * self.view_height))
-
-    def action_top(self) -> None:
-        """Selects the first example."""
-        self.select(0)
-
-    def action_bottom(self) -> None:
-        """Selects the last example."""
-        self.select(len(self.shown) - 1)
 
     def action_open(self) -> None:
         """Opens the trajectories; whoever shows this says so where there are none yet."""

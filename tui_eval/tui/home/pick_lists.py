@@ -11,7 +11,7 @@ from textual.message import Message
 from tui_eval.config.secret_values import masked_url
 from tui_eval.printable import one_line
 from tui_eval.tui.base.keys.registry import bindings
-from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.lines.line_list import LineList
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, left
 from tui_eval.tui.home.backend import EndpointInfo, EndpointInfos, EnvironmentInfo
 
@@ -22,7 +22,7 @@ ASKING = "checking…"
 ORIGIN = 9
 
 
-class PickList(LineView):
+class PickList(LineList):
     """Things with names, one of them selected, and lines that say what else there is to say."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("picks")
@@ -39,7 +39,6 @@ class PickList(LineView):
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
-        self.place = 0
         self.words: list[Line] = [LOOKING]
 
     def size_of(self) -> int:
@@ -61,34 +60,18 @@ class PickList(LineView):
 
     def marked(self, index: int) -> bool:
         """The selected one."""
-        return index == self.place < self.size_of()
+        return index == self.cursor < self.size_of()
 
     def lit(self, index: int) -> bool:
         """The selected one, where the focus is."""
         return self.has_focus and self.marked(index)
 
-    def select(self, place: int) -> None:
+    def select(self, index: int) -> None:
         """Selects one and shows it."""
-        self.place = min(max(place, 0), max(self.size_of() - 1, 0))
-        self.show_line(self.place)
+        self.cursor = min(max(index, 0), max(self.size_of() - 1, 0))
+        self.show_line(self.cursor)
         self.update()
         self.post_message(self.Selected())
-
-    def action_move(self, by: int) -> None:
-        """Selects the next or previous one."""
-        self.select(self.place + by)
-
-    def action_page(self, pages: float) -> None:
-        """Selects one some pages away."""
-        self.select(self.place + round(pages * self.view_height))
-
-    def action_top(self) -> None:
-        """Selects the first one."""
-        self.select(0)
-
-    def action_bottom(self) -> None:
-        """Selects the last one."""
-        self.select(self.size_of() - 1)
 
     def action_choose(self) -> None:
         """Does what there is to do with the selected one."""
@@ -97,7 +80,7 @@ class PickList(LineView):
 
     def clicked(self, index: int) -> None:
         """Selects one; a click on the selected one chooses it."""
-        if index == self.place:
+        if index == self.cursor:
             self.action_choose()
         elif index < self.size_of():
             self.select(index)
@@ -120,12 +103,12 @@ class EnvironmentList(PickList):
                 ("  writes one to begin with", "faint"),
             )
         self.words = [] if is_own else [EMPTY, ((f"  {NONE_OF_YOUR_OWN}", "muted"),), how]
-        self.select(self.place)
+        self.select(self.cursor)
 
     @property
     def selected(self) -> EnvironmentInfo | None:
         """The selected environment."""
-        return self.listed[self.place] if self.listed else None
+        return self.listed[self.cursor] if self.listed else None
 
     def size_of(self) -> int:
         """How many environments there are."""
@@ -161,7 +144,7 @@ class EndpointList(PickList):
         self.words = [(("  ✗ ", "bad"), (one_line(fault, 300), "fault")) for fault in found.faults]
         if not self.listed and not found.faults:
             self.words = [(("  The registry names none: configs/endpoints.toml", "muted"),)]
-        self.select(self.place)
+        self.select(self.cursor)
 
     def set_answer(self, url: str, why: str) -> None:
         """Says how asking went."""
@@ -172,7 +155,7 @@ class EndpointList(PickList):
     @property
     def selected(self) -> EndpointInfo | None:
         """The selected endpoint."""
-        return self.listed[self.place] if self.listed else None
+        return self.listed[self.cursor] if self.listed else None
 
     def size_of(self) -> int:
         """How many endpoints there are."""

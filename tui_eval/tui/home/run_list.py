@@ -22,7 +22,7 @@ from tui_eval.text.figures import (
 )
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
-from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.lines.line_list import LineList
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut, left, letter_ink, line_width, right
 from tui_eval.tui.home.found_runs import (
     SORTS,
@@ -99,7 +99,7 @@ def _needs(runs: Sequence[FoundRun]) -> Needs:
     )
 
 
-class RunList(LineView):
+class RunList(LineList):
     """Columns fit the width; `empty` stands there while there is no run.
 
     Args:
@@ -288,18 +288,6 @@ class RunList(LineView):
     def action_move(self, by: int) -> None:
         """Selects the next or previous run."""
         self.select(self.runs.line + by)
-
-    def action_page(self, pages: float) -> None:
-        """Selects a run some pages away."""
-        self.select(self.runs.line + round(pages * self.view_height))
-
-    def action_top(self) -> None:
-        """Selects the first run."""
-        self.select(0)
-
-    def action_bottom(self) -> None:
-        """Selects the last run."""
-        self.select(len(self.runs.shown) - 1)
 
     def action_open(self) -> None:
         """Opens the selected run."""

@@ -83,7 +83,7 @@ class SuiteRerun(RerunFlow):
         if status.is_live:
             return super().why_not()
         if status.at_work:
-            one = self._suite.evaluations[self._suite_screen.evaluations.place]
+            one = self._suite.evaluations[self._suite_screen.evaluations.cursor]
             has_rows = one.is_over or self._suite_screen.state.run is not None
             return NOT_YET if has_rows else "Nothing of this evaluation has begun."
         return why_not(self._suite)

@@ -22,7 +22,7 @@ from tui_eval.text.evaluation_words import (
 )
 from tui_eval.text.figures import clock_text, count_text, half_text, money_text, reward_text
 from tui_eval.tui.base.keys.registry import bindings
-from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.lines.line_list import LineList
 from tui_eval.tui.base.look.ink import Line, Span, left, line_width, right
 from tui_eval.tui.run.header import bar_spans
 
@@ -69,7 +69,7 @@ class Columns(NamedTuple):
     numbers: frozenset[str]
 
 
-class EvaluationList(LineView):
+class EvaluationList(LineList):
     """Columns fit the width; every name is told when the suite starts, so none moves later."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("evaluations")
@@ -95,7 +95,6 @@ class EvaluationList(LineView):
     def __init__(self, suite: SuiteState, *, id: str) -> None:
         super().__init__(id=id)
         self.suite = suite
-        self.place = 0
         self._columns_of = (0, 0, False)
         self._varying: list[str] = []
         self._made = Columns(0, 0, "", 0, 0, frozenset())
@@ -106,11 +105,11 @@ class EvaluationList(LineView):
 
     def marked(self, index: int) -> bool:
         """The selected evaluation."""
-        return index == self.place
+        return index == self.cursor
 
     def lit(self, index: int) -> bool:
         """The selected evaluation."""
-        return index == self.place
+        return index == self.cursor
 
     def key(self, index: int) -> Hashable:
         """The status of the evaluation, and how the suite is."""
@@ -256,28 +255,16 @@ class EvaluationList(LineView):
         """Somebody moved the list."""
         self.post_message(self.Held())
 
-    def select(self, place: int, by_hand: bool = True) -> None:
+    def select(self, index: int, by_hand: bool = True) -> None:
         """Selects an evaluation and shows it."""
-        place = min(max(place, 0), max(self.count() - 1, 0))
-        if place != self.place:
-            self.place = place
-            self.post_message(self.Selected(place, by_hand))
+        index = min(max(index, 0), max(self.count() - 1, 0))
+        if index != self.cursor:
+            self.cursor = index
+            self.post_message(self.Selected(index, by_hand))
         elif by_hand:
             self.put()
-        self.show_line(place, margin=1)
+        self.show_line(index, margin=1)
         self.update()
-
-    def action_move(self, by: int) -> None:
-        """Selects the next or previous evaluation."""
-        self.select(self.place + by)
-
-    def action_page(self, pages: float) -> None:
-        """Selects an evaluation some pages away."""
-        self.select(self.place + round(pages * self.view_height))
-
-    def action_top(self) -> None:
-        """Selects the first evaluation."""
-        self.select(0)
 
     def action_bottom(self) -> None:
         """Follows the running evaluation; selects the last one where none runs."""
@@ -289,7 +276,7 @@ class EvaluationList(LineView):
 
     def clicked(self, index: int) -> None:
         """Selects an evaluation; a click on the selected one goes to its rollouts."""
-        if index == self.place:
+        if index == self.cursor:
             self.action_enter()
         else:
             self.select(index)

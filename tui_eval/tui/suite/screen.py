@@ -129,7 +129,7 @@ class SuiteScreen(RunScreen):
         shut = [run.state for run in self.opened if not run.state.gate_open]
         self.top.held = sum(state.by_stage[HELD] for state in shut)
         self.top.in_flight = sum(state.in_flight for state in shut)
-        self.blank.place, self.blank.fault = self.evaluations.place, fault
+        self.blank.place, self.blank.fault = self.evaluations.cursor, fault
         how = (self._events_taken, self.follows, self.root.live, self.steering.requested_pause)
         gate = (self.top.held, self.top.in_flight)
         clock = int(now) if self.status.at_work else -int(now / NO_CLOCK_S)
@@ -152,7 +152,7 @@ class SuiteScreen(RunScreen):
         What is open over the screen is about the evaluation that is shown: it stays meanwhile, and
         a moment longer, as what was answered is told only then.
         """
-        one, running = self.suite.evaluations[self.evaluations.place], self.suite.running
+        one, running = self.suite.evaluations[self.evaluations.cursor], self.suite.running
         if not self.is_active:
             self._covered_at = now
         if not one.is_over:
@@ -163,14 +163,14 @@ class SuiteScreen(RunScreen):
             return
         if now - self._covered_at < DWELL_S:
             return
-        if self.evaluations.place != self._place:
+        if self.evaluations.cursor != self._place:
             return  # somebody has just chosen another one: that message is on its way
         if not one.is_over or now - self._over_at >= DWELL_S:
             self.evaluations.select(running[-1], by_hand=False)
 
     def _show_evaluation(self) -> None:
         """Shows the run of the selected evaluation; opens it once the selection rests."""
-        place, now = self.evaluations.place, time.monotonic()
+        place, now = self.evaluations.cursor, time.monotonic()
         one, run = self.suite.evaluations[place], self.opened.get(place)
         wanted = (run is None or self.opened.is_lost(place, one)) and now >= self._rests_at
         if wanted and (found := place_of(one, self.root.live)) is not None:
@@ -183,7 +183,7 @@ class SuiteScreen(RunScreen):
     @property
     def is_opening(self) -> bool:
         """Whether the selected evaluation has a run that is not shown yet."""
-        place = self.evaluations.place
+        place = self.evaluations.cursor
         can_be_opened = place_of(self.suite.evaluations[place], self.root.live) is not None
         return can_be_opened and self.state.run is None and self.state.end is None
 
@@ -193,7 +193,7 @@ class SuiteScreen(RunScreen):
         if is_blank == self.is_blank:
             return
         self.is_blank = is_blank
-        place, focused = self.evaluations.place, self.focused
+        place, focused = self.evaluations.cursor, self.focused
         if is_blank and focused in self.panes:
             self._left_pane = (place, focused)
             self.set_focus(self.evaluations if self.evaluations.display else None)
@@ -285,9 +285,9 @@ class SuiteScreen(RunScreen):
 
     def action_evaluation(self, by: int) -> None:
         """Goes to the next or previous evaluation, from any pane, and stays in that pane."""
-        self.evaluations.select(self.evaluations.place + by)
+        self.evaluations.select(self.evaluations.cursor + by)
         if self._left_pane is not None:
-            self._left_pane = (self.evaluations.place, self._left_pane[1])
+            self._left_pane = (self.evaluations.cursor, self._left_pane[1])
 
     def action_switch_list(self) -> None:
         """Hides the list, or shows it again."""

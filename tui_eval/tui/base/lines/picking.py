@@ -7,20 +7,16 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.lines.line_list import LineList
 
 
-class Picking(LineView):
+class Picking(LineList):
     """Lines, one of them under the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "choose", "Choose", show=False)]
 
     class Done(Message):
         """The line under the cursor, or all of them as they are, are what is wanted."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.cursor = 0
 
     def on_mount(self) -> None:
         """Takes the height that it needs."""
@@ -35,27 +31,19 @@ class Picking(LineView):
         """The line under the cursor."""
         return index == self.cursor
 
-    def put_cursor(self, line: int) -> None:
+    def select(self, index: int) -> None:
         """Moves the cursor."""
-        self.cursor = min(max(line, 0), self.count() - 1)
+        self.cursor = min(max(index, 0), self.count() - 1)
         self.show_line(self.cursor)
         self.update()
 
     def action_move(self, by: int) -> None:
         """Moves the cursor, around the end."""
-        self.put_cursor((self.cursor + by) % self.count())
+        self.select((self.cursor + by) % self.count())
 
     def action_page(self, pages: float) -> None:
         """Moves the cursor by pages."""
-        self.put_cursor(self.cursor + round(pages * self.view_height))
-
-    def action_top(self) -> None:
-        """To the first line."""
-        self.put_cursor(0)
-
-    def action_bottom(self) -> None:
-        """To the last line."""
-        self.put_cursor(self.count() - 1)
+        self.select(self.cursor + round(pages * self.view_height))
 
     def action_choose(self) -> None:
         """Takes what there is."""
@@ -63,5 +51,5 @@ class Picking(LineView):
 
     def clicked(self, index: int) -> None:
         """Chooses a line."""
-        self.put_cursor(index)
+        self.select(index)
         self.action_choose()

@@ -157,11 +157,11 @@ class ColumnLines(Picking):
         if 0 <= to < len(self.names):
             names = self.names
             names[self.cursor], names[to] = names[to], names[self.cursor]
-            self.put_cursor(to)
+            self.select(to)
 
     def clicked(self, index: int) -> None:
         """Shows a column, or hides it."""
-        self.put_cursor(index)
+        self.select(index)
         self.action_switch()
 
 
