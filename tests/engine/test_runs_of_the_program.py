@@ -70,7 +70,7 @@ def test_a_run_prints_what_begins_how_far_it_is_and_what_it_came_to(program: Pro
 def test_an_unsaved_run_lives_in_the_state_directory_and_can_be_saved(
     program: Program, echo: list[str]
 ) -> None:
-    done = program.run(*echo)
+    done = run_here(program, *echo)
     assert done.code == 0, done
     assert not (program.folder / "outputs").exists()
     run = program.only_run()
@@ -335,7 +335,7 @@ def test_command_words_win_over_environments_and_run_names_one(program: Program)
 
 
 def test_open_without_a_terminal_prints_the_summary(program: Program, echo: list[str]) -> None:
-    run = program.run(*echo, "-s")
+    run = run_here(program, *echo, "-s")
     path = str(program.only_run().path)
     opened = command_here(program, "open", path)
     assert opened.code == 0, opened

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 from program import Program, Run, chat_answer
+from run_here import run_here
 from seat import Seat, seat
 from servers import FaultServer, Reply
 
@@ -132,7 +134,7 @@ async def test_a_cancelled_rollout_is_cleaned_up_and_written_and_its_slot_is_fre
     assert {path.name for path in program.folder.glob("cleaned-*")} == {
         "cleaned-0", "cleaned-1", "cleaned-2",
     }  # fmt: skip
-    again = program.run("run", "--resume", str(run.path))
+    again = await asyncio.to_thread(run_here, program, "run", "--resume", str(run.path))
     assert again.code == 0, again
     assert set(errors_of(run).values()) == {None}
 
@@ -330,7 +332,7 @@ async def test_the_limit_moves_while_the_run_goes_on(
     assert moves == [(2, 4), (4, 1)]
     plan = (run.path / "run.toml").read_text()
     assert "max_concurrent = 2\n" in plan and plan.count('name = "max_concurrent"') == 2
-    again = program.run("run", "--resume", str(run.path))
+    again = await asyncio.to_thread(run_here, program, "run", "--resume", str(run.path))
     assert again.code == 0, again
     assert len(run.metadata["max_concurrent_moves"]) == 2
 
