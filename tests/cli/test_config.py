@@ -6,7 +6,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from command_here import command_here
 from program import Program, chat_answer
+from run_here import run_here
 from servers import FaultServer, Reply
 
 ROOT = Path(__file__).parent.parent.parent
@@ -26,7 +28,8 @@ save_results = true
 
 def test_every_setting_has_its_value_and_its_place(program: Program) -> None:
     program.environment("capitals", "raise SystemExit('imported')")
-    done = program.run(
+    done = command_here(
+        program,
         *("config", "explain", "reverse-text", "-m", "demo", "-n", "4", "--set", "env_args.seed=3"),
         *("--header", "Authorization: Bearer secret", "-a", '{"api_key": "secret", "k": 1}'),
         *("-S", '{"top_p": 1, "extra_headers": {"A": "secret"}}'),
@@ -45,7 +48,7 @@ def test_every_setting_has_its_value_and_its_place(program: Program) -> None:
 
 
 def test_of_further_evaluations_only_what_differs_is_printed(program: Program) -> None:
-    done = program.run("config", "explain", str(ROOT / "configs" / "eval" / "sweep.toml"))
+    done = command_here(program, "config", "explain", str(ROOT / "configs" / "eval" / "sweep.toml"))
     assert done.code == 0, done
     blocks = done.out.split("\n\n")
     assert [block.splitlines()[0] for block in blocks] == [
@@ -56,7 +59,7 @@ def test_of_further_evaluations_only_what_differs_is_printed(program: Program) -
 
 
 def test_what_is_wrong_is_told_beside_the_settings(program: Program) -> None:
-    done = program.run("config", "explain", "reverse-text", "-m", "demmo", "-n", "7")
+    done = command_here(program, "config", "explain", "reverse-text", "-m", "demmo", "-n", "7")
     assert done.code == 2, done
     assert "Did you mean demo?" in done.err
     assert "num_examples" in done.out and "--num-examples" in done.out
@@ -64,7 +67,7 @@ def test_what_is_wrong_is_told_beside_the_settings(program: Program) -> None:
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
 def test_the_shipped_files_are_without_fault(program: Program, path: Path) -> None:
-    done = program.run("config", "explain", str(path))
+    done = command_here(program, "config", "explain", str(path))
     assert (done.code, done.err) == (0, ""), done
 
 
@@ -82,7 +85,9 @@ def test_a_file_with_one_evaluation_runs(program: Program) -> None:
     run = program.only_run()
     assert len(run.rows) == 4
     assert run.path.is_relative_to(program.folder / "outputs")
-    again = program.run("one.toml", "--resume", str(run.path), "--set", "rollouts_per_example=2")
+    again = run_here(
+        program, "one.toml", "--resume", str(run.path), "--set", "rollouts_per_example=2"
+    )
     assert again.code == 0, again
     assert len(program.only_run().rows) == 4
 
@@ -91,10 +96,10 @@ def test_a_file_that_says_resume_goes_on(program: Program, fault_server: FaultSe
     fault_server.script(CHAT, [GOOD, Reply(400, {"error": {"message": "no"}}), GOOD])
     text = ONE.replace('model = "demo"', f'model = "m"\napi_base_url = "{fault_server.url}/v1"')
     (program.folder / "one.toml").write_text(text + "max_concurrent = 1\n")
-    assert program.run("one.toml").code == 3
+    assert run_here(program, "one.toml").code == 3
     run = program.only_run()
     (program.folder / "one.toml").write_text(text + f'resume_path = "{run.path}"\n')
-    done = program.run("one.toml")
+    done = run_here(program, "one.toml")
     assert done.code == 0, done
     assert len(program.only_run().rows) == 2
     assert len(fault_server.requests) == 3
@@ -102,7 +107,7 @@ def test_a_file_that_says_resume_goes_on(program: Program, fault_server: FaultSe
 
 def test_everything_wrong_with_a_file_is_told(program: Program) -> None:
     (program.folder / "bad.toml").write_text('modle = "x"\n[eval]\nenv_id = "x"\n')
-    done = program.run("bad.toml")
+    done = run_here(program, "bad.toml")
     assert done.code == 2, done
     assert "bad.toml:1: unknown key 'modle'. Did you mean model" in done.err
     assert "bad.toml:2: [eval] is one table. Write [[eval]]" in done.err
@@ -120,8 +125,9 @@ def test_replicas_take_turns_and_get_their_headers(
         f'[[endpoint]]\nendpoint_id = "two"\nmodel = "m"\nurl = "{fault_server.url}/b/v1"\n'
         'headers = { X-Replica = "a secret of the registry" }\n'
     )
-    done = program.run(
-        *("reverse-text", "-m", "two", "-n", "4", "-r", "1", "--header", "X-Both: of-the-flag")
+    done = run_here(
+        program,
+        *("reverse-text", "-m", "two", "-n", "4", "-r", "1", "--header", "X-Both: of-the-flag"),
     )
     assert done.code == 0, done
     seen = [(one.path, one.headers.get("X-Replica")) for one in fault_server.requests]
@@ -153,7 +159,7 @@ def test_a_key_from_the_env_file_is_sent_and_never_written(
 
 
 def test_the_help_has_headings(program: Program) -> None:
-    done = program.run("run", "--help")
+    done = command_here(program, "run", "--help")
     headings = [line for line in done.out.splitlines() if line.endswith(":") and line[0] != " "]
     assert headings == [
         "Model:", "Sampling:", "Environment:", "Scope:", "Concurrency and limits:", "Scoring:",
@@ -170,13 +176,13 @@ def test_a_file_that_says_debug_prints_plain_lines(program: Program) -> None:
 
 
 def test_the_keys_are_printed_as_settings_that_can_be_read_back(program: Program) -> None:
-    printed = program.run("config", "keys")
+    printed = command_here(program, "config", "keys")
     assert (printed.code, printed.err) == (0, ""), printed
     keys = tomllib.loads(printed.out)["keys"]
     assert keys["run"]["pause"] == ["space", "p"]
     assert keys["list"]["filter"] == "/"
     program.settings.write_text(printed.out)
-    again = program.run("config", "keys")
+    again = command_here(program, "config", "keys")
     assert (again.code, again.out, again.err) == (0, printed.out, "")
 
 
@@ -184,7 +190,7 @@ def test_all_that_is_wrong_with_the_settings_is_told_and_no_run_fails_for_it(
     program: Program,
 ) -> None:
     program.settings.write_text('theme = "lihgt"\n[keys]\nlist.filtre = "x"\n')
-    told = program.run("config", "keys")
+    told = command_here(program, "config", "keys")
     assert told.code == 2
     assert f"{program.settings}:1: theme: 'lihgt'" in told.err
     assert "Did you mean light?" in told.err
@@ -198,4 +204,4 @@ def test_all_that_is_wrong_with_the_settings_is_told_and_no_run_fails_for_it(
 def test_the_page_on_the_screen_names_settings_that_there_are(program: Program) -> None:
     page = (ROOT / "docs" / "screen.md").read_text()
     program.settings.write_text(page.split("```toml\n")[1].split("```")[0])
-    assert program.run("config", "keys").code == 0
+    assert command_here(program, "config", "keys").code == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from program import Program, chat_answer
+from run_here import run_here
 from servers import FaultServer, Reply
 from terminal import Terminal
 
@@ -125,7 +126,8 @@ def test_a_provider_brings_its_protocol(probe: Program, fault_server: FaultServe
         "usage": {"input_tokens": 7, "output_tokens": 2},
     }  # fmt: skip
     fault_server.script("/v1/messages", [Reply(body=message)])
-    done = probe.run(
+    done = run_here(
+        probe,
         *("probe", "-m", "c", "-p", "anthropic", "-b", fault_server.url, "-n", "1", "-r", "1"),
         *("-k", "MY_KEY"),
     )
@@ -142,7 +144,7 @@ def test_a_client_type_is_the_protocol(probe: Program, fault_server: FaultServer
         "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
     }  # fmt: skip
     fault_server.script("/v1/completions", [Reply(body=text)])
-    done = probe.run(*at(fault_server, "--api-client-type", "openai_completions"))
+    done = run_here(probe, *at(fault_server, "--api-client-type", "openai_completions"))
     assert done.code == 0, done
     assert {request.path for request in fault_server.requests} == {"/v1/completions"}
     assert "Say easy 0" in fault_server.requests[0].json()["prompt"]
@@ -166,7 +168,7 @@ def test_answers_are_streamed_where_endpoint_or_run_say_so(
         ("streamed", ["--set", "stream=false"], False),
     ):
         fault_server.requests.clear()
-        done = probe.run(
+        done = run_here(probe,
             "probe", "-m", alias, "-e", str(registry), "-n", "1", "-r", "1",
             "--no-preflight", *flags,
         )  # fmt: skip
@@ -176,7 +178,10 @@ def test_answers_are_streamed_where_endpoint_or_run_say_so(
 
 
 def test_a_run_is_kept_under_the_folder_that_is_named(program: Program) -> None:
-    assert program.run("reverse-text", "-m", "demo", "-n", "1", "-r", "1", "-o", "kept").code == 0
+    assert (
+        run_here(program, "reverse-text", "-m", "demo", "-n", "1", "-r", "1", "-o", "kept").code
+        == 0
+    )
     (run,) = program.runs(program.folder / "kept")
     assert len(run.rows) == 1
 
@@ -186,8 +191,8 @@ def test_environments_are_where_the_flag_says(program: Program) -> None:
     mine = (program.folder / "environments").rename(program.folder / "mine")
     (mine / "probe").mkdir()
     (mine / "probe.py").rename(mine / "probe" / "probe.py")
-    done = program.run(
-        *("probe", "-m", "demo", "-n", "1", "-r", "1", "-s", "--env-dir-path", "mine")
+    done = run_here(
+        program, *("probe", "-m", "demo", "-n", "1", "-r", "1", "-s", "--env-dir-path", "mine")
     )
     assert done.code == 0, done
     assert len(program.runs(mine / "probe" / "outputs")) == 1
@@ -197,7 +202,7 @@ def test_a_threshold_decides_what_passes(probe: Program, fault_server: FaultServ
     rates = []
     for threshold in ("0.5", "0.7"):
         args = ("-r", "2", "--pass-threshold", threshold, "-o", threshold)
-        assert probe.run(*at(fault_server, *args)).code == 0
+        assert run_here(probe, *at(fault_server, *args)).code == 0
         (run,) = probe.runs(probe.folder / threshold)
         assert run.metadata["pass_threshold"] == float(threshold)
         rates.append(run.metadata["pass_at_k"]["1"])
@@ -206,8 +211,8 @@ def test_a_threshold_decides_what_passes(probe: Program, fault_server: FaultServ
 
 def test_an_interrupted_run_goes_on(probe: Program, fault_server: FaultServer) -> None:
     fault_server.script(CHAT, [GOOD, REFUSED, GOOD])
-    assert probe.run(*at(fault_server, "-c", "1", "-s")).code == 3
-    done = probe.run("run", "-R", str(probe.only_run().path))
+    assert run_here(probe, *at(fault_server, "-c", "1", "-s")).code == 3
+    done = run_here(probe, "run", "-R", str(probe.only_run().path))
     assert done.code == 0, done
     assert len(fault_server.requests) == 3
     assert probe.only_run().places() == [(0, 0), (1, 0)]
@@ -236,7 +241,7 @@ def test_independent_rollouts_are_finished_one_by_one(
     fault_server.script("/ping", [Reply()])
     fault_server.script(CHAT, [Reply(body=chat_answer("yes"), delay=0.05)])
     for args in (*beats, (*beats[0], "-i")):
-        assert probe.run(*at(fault_server, *args)).code == 0
+        assert run_here(probe, *at(fault_server, *args)).code == 0
     found = [one.path for one in fault_server.requests]
     assert found[:6].count("/ping") == 2, "a group of two beats once"
     assert found[6:].count("/ping") == 4, "each rollout beats"
@@ -247,14 +252,14 @@ def test_scoring_waits_for_the_last_answer(probe: Program, fault_server: FaultSe
     hidden.write_text(hidden.read_text().replace('"x"', 'f"{len(calls)} "').replace(
         'state["word"] = self.word', 'calls.append(1); state["word"] = self.word'
     ) + "\ncalls = []\n")  # fmt: skip
-    assert probe.run(*at(fault_server, "-c", "1", "-N")).code == 0
+    assert run_here(probe, *at(fault_server, "-c", "1", "-N")).code == 0
     assert (probe.folder / "scored").read_text().split() == ["2", "2"]
 
 
 def test_no_environment_server_is_said_to_be_nothing_new(
     probe: Program, fault_server: FaultServer
 ) -> None:
-    done = probe.run(*at(fault_server, "--disable-env-server"))
+    done = run_here(probe, *at(fault_server, "--disable-env-server"))
     assert done.code == 0, done
     assert "disable-env-server has no effect: there is no environment server" in done.err
 
@@ -263,7 +268,7 @@ def test_concurrency_that_is_not_to_change_stays(probe: Program, fault_server: F
     busy = Reply(429, {"error": {"message": "busy"}})  # one that names a time sets a pace instead
     slow = Reply(body=chat_answer("yes"), delay=1.5)
     fault_server.script(CHAT, [*[busy] * 6, slow])
-    done = probe.run(*at(fault_server, "-r", "6", "-c", "6", "--no-adaptive"))
+    done = run_here(probe, *at(fault_server, "-r", "6", "-c", "6", "--no-adaptive"))
     assert done.code == 0, done
     assert fault_server.most_at_once == 6
 

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
-from typing import Any
+from typing import IO, Any
+from unittest import mock
 
 import pytest
+from command_here import command_here
 from program import Finished, Program, chat_answer, wait_until
+from run_here import inside, run_here
 from servers import FaultServer, Reply
 from test_analysing import saved
+
+from tui_eval.cli.main import cli
+from tui_eval.cli.output import last_code, ready_streams
 
 CHAT = "/v1/chat/completions"
 GOOD = Reply(body=chat_answer("yes"))
@@ -80,22 +87,51 @@ PRINTING = {
 """Commands that print on stdout, and the exit code of each."""
 
 
+LOSES = {">/dev/full": "No space left on device", ">&-": "Bad file descriptor"}
+"""Streams that take nothing, and what the system says of them."""
+
+
+def with_stdout(program: Program, words: list[str], stdout: IO[str] | None) -> Finished:
+    """Runs a command in this process on a stdout of its own."""
+    err = program.folder / "stderr"
+    with (
+        inside(program),
+        err.open("w") as stderr,
+        mock.patch.multiple(sys, stdout=stdout, stderr=stderr),
+    ):
+        ready_streams()
+        code = last_code(cli(words))
+        sys.stderr.flush()
+    return Finished(code, "", err.read_text())
+
+
+def reports_loss(done: Finished, why: str) -> bool:
+    last = f"error: stdout cannot be written: {why}\n"
+    return done.code == 1 and done.err.endswith(last) and "Traceback" not in done.err
+
+
 @pytest.mark.parametrize("command", PRINTING)
 def test_every_command_reports_lost_output(program: Program, command: str) -> None:
     words = command.replace("RUN", saved(program.folder, "kept"))
-    for streams, why in ((">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")):
-        done = in_shell(program, f"tui-eval {words} {streams}")
-        assert done.code == 1, done
-        assert done.err.endswith(f"error: stdout cannot be written: {why}\n")
-        assert "Traceback" not in done.err
+    with open("/dev/full", "w") as full:
+        done = with_stdout(program, shlex.split(words), full)
+    assert reports_loss(done, LOSES[">/dev/full"]), done
+    done = with_stdout(program, shlex.split(words), None)
+    assert reports_loss(done, LOSES[">&-"]), done
     done = in_shell(program, f"tui-eval {words} | true")
     assert done.code == PRINTING[command], done
     assert "stdout" not in done.err and "Traceback" not in done.err
 
 
+@pytest.mark.parametrize("streams", LOSES)
+def test_the_program_reports_lost_output(program: Program, streams: str) -> None:
+    done = in_shell(program, f"tui-eval report {saved(program.folder, 'kept')} {streams}")
+    assert reports_loss(done, LOSES[streams]), done
+
+
 def test_a_file_that_cannot_be_written_ends_with_1(program: Program) -> None:
     run = saved(program.folder, "kept")
-    done = program.run("export", run, "--format", "csv", "-o", "/dev/full")
+    done = command_here(program, "export", run, "--format", "csv", "-o", "/dev/full")
     assert done.code == 1, done
     assert done.err == "error: /dev/full: the export cannot be written: No space left on device\n"
 
@@ -109,16 +145,16 @@ def test_a_model_of_any_name_runs_and_is_exported(
 ) -> None:
     fault_server.script(CHAT, [GOOD])
     asked = ("-m", NAMES[name], "-b", f"{fault_server.url}/v1", "-k", "", "--no-preflight")
-    done = program.run("reverse-text", *asked, "-n", "1", "-r", "1", "-s")
+    done = run_here(program, "reverse-text", *asked, "-n", "1", "-r", "1", "-s")
     assert done.code == 0 and len(program.only_run().rows) == 1, done
-    done = program.run("export", str(program.only_run().path), "--format", "jsonl")
+    done = command_here(program, "export", str(program.only_run().path), "--format", "jsonl")
     assert done.code == 0, done
 
 
 @pytest.mark.parametrize("place", ["", "-o", "--env-dir-path", "-e"])
 def test_a_name_that_no_file_can_have_is_refused(program: Program, place: str) -> None:
     words = ["reverse-text", place] if place else []
-    done = program.run(*words, "e" * 300, *DEMO)
+    done = run_here(program, "run", *words, "e" * 300, *DEMO)
     assert done.code == 2, done
     assert "Traceback" not in done.err
     expected = "has more than 255 bytes" if place else "there is no such environment"
@@ -160,14 +196,14 @@ def test_a_running_run_that_is_printed_is_said_to_run(
     process = program.start("reverse-text", "-m", "m", "-b", url, "-n", "3", "-r", "1", "-s")
     run = wait_until(lambda: (r := program.runs()) and r[0].rows and r[0], "a row is there")
     pid = json.loads((run.path / "lock").read_bytes())["pid"]
-    opened = program.run("open", str(run.path))
+    opened = command_here(program, "open", str(run.path))
     os.kill(process.pid, signal.SIGINT)
     program.finish(process)
     assert opened.code == 0, opened
     assert f"Running in process {pid}: 1 of 3 rollouts are done." in opened.out
     assert "Interrupted" not in opened.out
     assert "--resume" not in opened.out
-    again = program.run("open", str(run.path))
+    again = command_here(program, "open", str(run.path))
     assert "Interrupted: 1 of 3 rollouts are done." in again.out
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pyarrow.parquet
 import pytest
+from command_here import command_here
 from hub_stand_in import HubStandIn
 from program import Program
 from terminal import Terminal
@@ -71,11 +72,15 @@ env_id = "reverse-text"
 NAME = "reverse-text_demo-scripted-policy_n2_r1"
 
 
-def test_a_file_with_one_evaluation_pushes_it(program: Program, hub: HubStandIn) -> None:
+def test_a_file_with_one_evaluation_pushes_it_under_a_name_of_its_own_and_json_tells_of_it(
+    program: Program, hub: HubStandIn
+) -> None:
     (program.folder / "one.toml").write_text(ONE)
     done = program.run("one.toml", "--json")
     assert done.code == 0, done
-    assert json.loads(done.out)["hub"]["text"] == f"Pushed 2 rollouts to the dataset {NAME}"
+    told = json.loads(done.out)["hub"]
+    assert told == {"pushed": True, "text": f"Pushed 2 rollouts to the dataset {NAME}"}
+    assert [one["name"] for one in hub.created] == [NAME]
 
 
 def test_what_a_file_asks_for_is_pushed_from_the_screen_too(
@@ -102,21 +107,12 @@ def test_a_run_that_goes_on_is_pushed_as_it_was_asked_for(
     assert "Pushed 4 rollouts to the dataset reverse-text_" in done.err
 
 
-def test_a_dataset_without_a_name_gets_one_and_json_tells_of_it(
-    program: Program, hub: HubStandIn
-) -> None:
-    done = program.run("reverse-text", *DEMO, "-H", "--json")
-    assert done.code == 0, done
-    assert json.loads(done.out)["hub"]["pushed"] is True
-    assert [one["name"] for one in hub.created] == ["reverse-text_demo-scripted-policy_n2_r2"]
-
-
 def test_a_push_that_fails_leaves_the_files_and_says_how_to_try_again(
     program: Program, hub: HubStandIn
 ) -> None:
     hub.refuses = 403
-    done = program.run("reverse-text", *DEMO, "-H", "-D", "my-org/x")
-    assert done.code == 8, done
+    done = program.run("reverse-text", *DEMO, "-H", "-D", "my-org/x", "--json")
+    assert (done.code, json.loads(done.out)["exit_code"]) == (8, 8), done
     run = program.only_run()
     assert len(run.rows) == 4
     assert "error: dataset my-org/x: the hub did not take it:" in done.err
@@ -134,7 +130,7 @@ def test_a_push_that_fails_leaves_the_files_and_says_how_to_try_again(
     assert created.get("visibility") == "private" or created.get("private") is True
 
 
-def test_a_push_that_fails_is_the_exit_code_of_its_file_and_of_json(
+def test_pushes_that_fail_are_the_exit_code_of_a_file_of_evaluations(
     program: Program, hub: HubStandIn
 ) -> None:
     hub.refuses = 403
@@ -145,8 +141,6 @@ def test_a_push_that_fails_is_the_exit_code_of_its_file_and_of_json(
     told = json.loads(done.out)
     assert (done.code, told["exit_code"]) == (8, 8), done
     assert [one["exit_code"] for one in told["evaluations"]] == [8, 8]
-    one = program.run("reverse-text", *DEMO, "-H", "--json")
-    assert (one.code, json.loads(one.out)["exit_code"]) == (8, 8), one
 
 
 @pytest.mark.parametrize(
@@ -169,11 +163,11 @@ def test_a_push_that_nobody_may_make_is_refused_before_the_run(
 
 def test_a_hub_that_does_not_answer_is_a_warning(program: Program, hub: HubStandIn) -> None:
     hub.whoami = 503
-    done = program.run("reverse-text", *DEMO, "-H", "-D", "their-org/x")
+    done = program.run("reverse-text", *DEMO, "-H", "-D", "their-org/x", "--dry-run")
     assert done.code == 0, done
     assert "may fail: it answered with 503" in done.err
     hub.whoami = 200
-    done = program.run("reverse-text", *DEMO, "-H", "-D", "their-org/x")
+    done = program.run("reverse-text", *DEMO, "-H", "-D", "their-org/x", "--dry-run")
     assert "their-org/x is under none of the accounts of the token (me)" in done.err
 
 
@@ -181,8 +175,8 @@ def test_what_cannot_be_pushed_is_refused(program: Program, hub: HubStandIn) -> 
     nothing = program.folder / "empty"
     nothing.mkdir()
     (nothing / "results.jsonl").write_text("")
-    assert "no finished rollout" in program.run("push", str(nothing)).err
-    missing = program.run("push", "nowhere")
+    assert "no finished rollout" in command_here(program, "push", str(nothing)).err
+    missing = command_here(program, "push", "nowhere")
     assert missing.code == 2
     assert "there is no such file" in missing.err
     assert hub.asked == []

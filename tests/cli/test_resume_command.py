@@ -9,7 +9,10 @@ import signal
 from pathlib import Path
 
 import pytest
+from agent_here import agent_here
+from command_here import command_here
 from program import Finished, Program, Run, chat_answer, wait_until
+from run_here import run_here
 from servers import FaultServer, Reply
 
 from tui_eval.cli.resume_command import resume_lines
@@ -20,7 +23,7 @@ PROJECT = Path(__file__).parents[1] / "osmosis_projects" / "calculator"
 CHAT = "/v1/chat/completions"
 GOOD = Reply(body=chat_answer("It is 7"))
 BAD = Reply(400, {"error": {"message": "no"}})
-AGENT = ("agent", "-m", "server:agent_loop", "-d", "test_data.jsonl", "--eval-fn",
+AGENT = ("-m", "server:agent_loop", "-d", "test_data.jsonl", "--eval-fn",
          "rewards:compute_reward")  # fmt: skip
 
 TALK = """
@@ -86,7 +89,7 @@ def test_a_run_with_a_registry_of_its_own_goes_on_from_anywhere_without_its_budg
     talk: Program, fault_server: FaultServer
 ) -> None:
     asked = ("talk", "-e", "models.toml", "-m", "team", "-n", "4", "-r", "1", "-c", "1")
-    stopped = talk.run(*asked, "--max-cost", "0.001")
+    stopped = run_here(talk, *asked, "--max-cost", "0.001")
     assert stopped.code == 4, stopped
     run = talk.only_run()
     assert pasted(stopped) == ["run", "--resume", str(run.path)]
@@ -109,20 +112,20 @@ def test_a_spent_budget_leaves_errored_rows_where_they_are(
     fault_server.script(CHAT, [BAD, GOOD])
     url = f"{fault_server.url}/v1"
     asked = ("talk", "-m", "m", "-b", url, "-n", "4", "-r", "1", "-c", "1", "-s")
-    stopped = talk.run(*asked, "--max-total-tokens", "15")
+    stopped = run_here(talk, *asked, "--max-total-tokens", "15")
     assert stopped.code == 4, stopped
     run = talk.only_run()
     before = run.rows
     assert [bool(row["error"]) for row in before] == [True, False]
-    again = talk.run(*pasted(stopped), "--max-total-tokens", "15")
+    again = run_here(talk, *pasted(stopped), "--max-total-tokens", "15")
     assert again.code == 4, again
     assert "The budget is spent, so errored rollouts stay as they are" in again.err
     assert run.rows == before
     assert not (run.path / "superseded.jsonl").exists()
-    done = talk.run(*pasted(again))
+    done = run_here(talk, *pasted(again))
     assert done.code == 0, done
     assert run.places() == [(n, 0) for n in range(4)]
-    full = talk.run(*asked, "--resume", "--max-total-tokens", "15")
+    full = run_here(talk, *asked, "--resume", "--max-total-tokens", "15")
     assert full.code == 0, full
     assert "errored" not in full.err, "there are none"
 
@@ -137,8 +140,8 @@ def test_resume_alone_without_an_environment_goes_on_with_the_newest_run_begun_h
     assert fault["what"] == "no incomplete run was begun in this folder"
     served = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "2", "-r", "1", "-c", "1")
     fault_server.script(CHAT, [GOOD, GOOD, GOOD, BAD, GOOD])
-    assert talk.run("talk", *served).code == 0
-    assert talk.run("talk", *served).code == 3
+    assert run_here(talk, "talk", *served).code == 0
+    assert run_here(talk, "talk", *served).code == 3
     asked, here = len(fault_server.requests), talk.folder
     move(talk)
     other = talk.run("run", "--resume")
@@ -165,19 +168,19 @@ def test_resume_alone_without_an_environment_goes_on_with_the_newest_run_begun_h
 def test_a_run_without_preflight_goes_on_without(talk: Program, fault_server: FaultServer) -> None:
     fault_server.script("/v1/models", [Reply(body={"data": [{"id": "other"}]})])
     asked = ("talk", "-m", "m", "-b", f"{fault_server.url}/v1", "-n", "2", "-r", "1", "-c", "1")
-    stopped = talk.run(*asked, "--no-preflight", "--max-total-tokens", "1")
+    stopped = run_here(talk, *asked, "--no-preflight", "--max-total-tokens", "1")
     assert stopped.code == 4, stopped
-    done = talk.run(*pasted(stopped))
+    done = run_here(talk, *pasted(stopped))
     assert done.code == 0, done
 
 
 def test_what_is_secret_is_named_beside_the_line(talk: Program, fault_server: FaultServer) -> None:
     asked = ("talk", "-m", "m", "-b", f"{fault_server.url}/v1", "-n", "2", "-r", "1", "-c", "1")
     secret = ("--header", "X-Mine: of-mine", "-S", '{"extra_headers": {"X-Other": "of-other"}}')
-    stopped = talk.run(*asked, *secret, "--max-total-tokens", "1")
+    stopped = run_here(talk, *asked, *secret, "--max-total-tokens", "1")
     assert stopped.code == 4, stopped
     assert "Add what is secret and not kept: -S JSON --header 'X-Mine: ...'" in stopped.out
-    done = talk.run(*pasted(stopped), *secret)
+    done = run_here(talk, *pasted(stopped), *secret)
     assert done.code == 0, done
 
 
@@ -251,7 +254,7 @@ def test_an_agent_goes_on_from_anywhere_by_its_path_alone(
     calculator: Program, fault_server: FaultServer
 ) -> None:
     asked = (*AGENT, "-e", "models.toml", "--model", "team", "--pass-threshold", "0.5", "--n", "2")
-    stopped = calculator.run(*asked, "--max-total-tokens", "1", "-o", "out.json")
+    stopped = agent_here(calculator, *asked, "--max-total-tokens", "1", "-o", "out.json")
     assert stopped.code == 4, stopped
     run = calculator.only_run()
     words = ["agent", "--resume", str(run.path)]
@@ -265,7 +268,7 @@ def test_an_agent_goes_on_from_anywhere_by_its_path_alone(
     assert {one.headers["X-Team"] for one in fault_server.requests} >= {"secret-of-the-team"}
     assert "rewards:compute_reward" in done.out, "its scores are printed"
     assert kept.exists(), "and written as before"
-    other = calculator.run(*words, "--pass-threshold", "0.7")
+    other = agent_here(calculator, *words[1:], "--pass-threshold", "0.7")
     assert other.code == 2, other
     assert "env_args.pass_threshold is 0.7, the run has 0.5" in other.err
 
@@ -282,10 +285,10 @@ def test_an_agent_whose_key_was_typed_says_so(
         "--api-key",
         "sk-typed-0123456",
     )
-    stopped = calculator.run(*asked, "--max-total-tokens", "1")
+    stopped = agent_here(calculator, *asked, "--max-total-tokens", "1")
     assert stopped.code == 4, stopped
     assert "Add what is secret and not kept: --api-key KEY" in stopped.out
-    refused = calculator.run(*pasted(stopped))
+    refused = agent_here(calculator, *pasted(stopped)[1:])
     assert refused.code == 2, refused
     assert "--api-key: the key that was typed is not kept with the run" in refused.err
     assert "TUI_EVAL_API_KEY" not in refused.err
@@ -328,11 +331,11 @@ def test_a_dry_run_plans_only_what_is_left(talk: Program, fault_server: FaultSer
     fault_server.script(CHAT, [BAD, GOOD])
     url = f"{fault_server.url}/v1"
     asked = ("talk", "-m", "m", "-b", url, "-n", "4", "-r", "1", "-c", "1", "-s")
-    stopped = talk.run(*asked, "--max-total-tokens", "15")
+    stopped = run_here(talk, *asked, "--max-total-tokens", "15")
     assert stopped.code == 4, stopped
     run = talk.only_run()
-    planned = talk.run(*pasted(stopped), "--dry-run")
+    planned = command_here(talk, *pasted(stopped), "--dry-run")
     assert f"Goes on with: {run.path}, 3 rollouts are left" in planned.out, planned
-    kept = talk.run(*pasted(stopped), "--keep-errors", "--dry-run", "--json")
+    kept = command_here(talk, *pasted(stopped), "--keep-errors", "--dry-run", "--json")
     found = json.loads(kept.out)
     assert (found["rollouts"], found["left"]) == (4, 2)
