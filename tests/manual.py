@@ -7,6 +7,7 @@ network is on a loopback server: every endpoint of the manual's registry, `my-ap
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from typing import Any
 
 from manual_files import REGISTRY
 from program import PATIENCE_S, Finished, Program, chat_answer
+from run_here import run_here
 from servers import FaultServer, Received, Reply
 
 MORE_ALIASES = """
@@ -151,6 +153,16 @@ class Manual:
         finally:
             process.kill()
         return Finished(process.returncode, out, err)
+
+    def runs(self, text: str) -> Finished:
+        """Types lines that each begin a run, which is worked through here and ends well."""
+        text = self.here(textwrap.dedent(text)).replace("\\\n", " ")
+        lines = [words for line in text.splitlines() if (words := shlex.split(line, comments=True))]
+        for words in lines:
+            assert words[:3] == ["prime", "eval", "run"]
+            done = run_here(self.program, *words[2:])
+            assert done.code == 0, done
+        return done
 
     def works(self, text: str) -> Finished:
         """Types a text that ends well."""

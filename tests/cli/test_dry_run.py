@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from command_here import command_here
 from program import Program, chat_answer
 from servers import FaultServer, Reply
 
@@ -94,7 +95,9 @@ def test_the_plan_is_told_whole_as_json(priced: Program) -> None:
 
 
 def test_the_plan_is_told_to_people(priced: Program) -> None:
-    done = priced.run("looking", "-m", "priced", "-n", "4", "-r", "2", "-t", "50", "--dry-run")
+    done = command_here(
+        priced, "looking", "-m", "priced", "-n", "4", "-r", "2", "-t", "50", "--dry-run"
+    )
     assert done.code == 0, done
     for said in (
         "Rollouts: 4 examples x 2 = 8",
@@ -113,7 +116,7 @@ def test_the_plan_is_told_to_people(priced: Program) -> None:
 
 
 def test_what_is_not_known_is_said_to_be_unknown(program: Program) -> None:
-    done = program.run("reverse-text", "-m", "demo", "--dry-run")
+    done = command_here(program, "reverse-text", "-m", "demo", "--dry-run")
     assert done.code == 0, done
     assert "of prompts, answers unknown without max_tokens" in done.out
     assert "Cost: unknown" in done.out
@@ -123,7 +126,7 @@ def test_what_is_not_known_is_said_to_be_unknown(program: Program) -> None:
 @pytest.mark.parametrize("how", [(), ("--json",)])
 def test_a_dry_run_is_refused_as_a_start_is(program: Program, how: tuple[str, ...]) -> None:
     typed = ("nope", "-m", "gpt-4.1-mino", "-n", "0", *how)
-    done, started = program.run(*typed, "--dry-run"), program.run(*typed)
+    done, started = command_here(program, *typed, "--dry-run"), program.run(*typed)
     assert (done.code, done.out.replace("Loading environment: nope\n", "")) == (
         2,
         started.out.replace("Loading environment: nope\n", ""),
@@ -134,7 +137,7 @@ def test_a_dry_run_is_refused_as_a_start_is(program: Program, how: tuple[str, ..
 
 def test_an_environment_that_ends_the_process_is_told(program: Program) -> None:
     program.environment("ends", "import os; os._exit(7)")
-    done = program.run("ends", "-m", "demo", "--dry-run", "--json")
+    done = command_here(program, "ends", "-m", "demo", "--dry-run", "--json")
     assert done.code == 1, done
     assert json.loads(done.out)["status"] == "failed"
     assert "ended with 7" in done.err
@@ -144,7 +147,7 @@ def test_a_file_of_one_evaluation_is_told_too(program: Program, tmp_path: Path) 
     (tmp_path / "one.toml").write_text(
         'model = "demo"\n[[eval]]\nenv_id = "reverse-text"\nnum_examples = 2\n'
     )
-    done = program.run("one.toml", "--dry-run", "-n", "3")
+    done = command_here(program, "one.toml", "--dry-run", "-n", "3")
     assert done.code == 0, done
     assert "warning: Beside one.toml these flags are ignored" in done.err
     assert "num_examples" in done.out and "one.toml:4" in done.out
@@ -156,7 +159,7 @@ def test_a_file_with_several_evaluations_is_planned_whole(priced: Program) -> No
         'env_id = "looking"\nmax_concurrent = 6\n'
         "[[eval]]\n[[eval]]\nname = 'small'\nnum_examples = -1\nrollouts_per_example = 1\n"
     )
-    done = priced.run("suite.toml", "--dry-run", "--json")
+    done = command_here(priced, "suite.toml", "--dry-run", "--json")
     assert done.code == 0, done
     found = json.loads(done.out)
     first, second = found["evaluations"]
@@ -165,6 +168,6 @@ def test_a_file_with_several_evaluations_is_planned_whole(priced: Program) -> No
     for name in ("input_tokens", "output_tokens", "usd"):
         total = first["estimate"][name] + second["estimate"][name]
         assert found["estimate"][name] == pytest.approx(total)
-    text = priced.run("suite.toml", "--dry-run")
+    text = command_here(priced, "suite.toml", "--dry-run")
     assert "[2/2] small" in text.out and "Rollouts: 14, 6 of them at a time" in text.out
     assert "Nothing was run" in text.out

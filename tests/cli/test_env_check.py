@@ -7,6 +7,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from command_here import command_here
 from hub_stand_in import HubStandIn
 from program import Program
 
@@ -115,7 +116,7 @@ def test_each_missing_need_has_a_line_and_a_command(program: Program, tmp_path: 
     with HubStandIn() as hub:
         program.env |= hub.environment(str(tmp_path / "hf"))
         program.env |= {"NEEDY_ONE": "1", "OPENAI_API_KEY": "sk-1"}
-        done = program.run("env", "check", "needy")
+        done = command_here(program, "env", "check", "needy")
     assert done.code == 2, done
     for said in (
         "error: environments/needy.py:3: package nothing_like_it: it is not installed",
@@ -146,7 +147,7 @@ def test_what_the_hub_answers_decides_what_to_do(
     program.environment("needy", HAS_DATASET)
     with HubStandIn(datasets=status) as hub:
         program.env |= hub.environment(str(tmp_path / "hf"))
-        done = program.run("env", "check", "needy")
+        done = command_here(program, "env", "check", "needy")
     assert done.code == 2 and f"the hub answers {status}: " in done.err and said in done.err, done
     assert ("hf auth login" in done.err) is (status == 401)
 
@@ -177,31 +178,31 @@ def test_a_dataset_in_the_cache_is_there(
 
 
 def test_an_environment_that_has_everything_loads(program: Program) -> None:
-    assert program.run("new-env", "fine", "--kind", "tool").code == 0
+    assert command_here(program, "new-env", "fine", "--kind", "tool").code == 0
     done = program.run("env", "check", "fine")
     assert (done.code, done.out) == (0, "fine has what it needs: it loads\n"), done
-    told = json.loads(program.run("env", "check", "fine", "--json").out)
+    told = json.loads(command_here(program, "env", "check", "fine", "--json").out)
     assert (told["ok"], told["faults"]) == (True, [])
 
 
 def test_one_that_does_not_load_says_why(program: Program) -> None:
     program.environment("bad", "def load_environment(level):\n    return 1 / level\n")
-    done = program.run("env", "check", "bad", "-a", '{"level": 0}')
+    done = command_here(program, "env", "check", "bad", "-a", '{"level": 0}')
     assert done.code == 2 and "ZeroDivisionError" in done.err, done
-    told = program.run("env", "check", "bad", "-a", '{"level": 0}', "--json")
+    told = command_here(program, "env", "check", "bad", "-a", '{"level": 0}', "--json")
     assert told.code == 2 and json.loads(told.out)["ok"] is False
-    missing = program.run("env", "check", "badd")
+    missing = command_here(program, "env", "check", "badd")
     assert missing.code == 2 and "Did you mean bad?" in missing.err, missing
 
 
 def test_dependencies_of_the_project_are_looked_at(program: Program) -> None:
-    assert program.run("new-env", "dep").code == 0
+    assert command_here(program, "new-env", "dep").code == 0
     project = program.folder / "environments" / "dep" / "pyproject.toml"
     wanted = (
         '["tui-eval>=0.2", "numpy>=999", "never-there-1 ; python_version < \\"3\\"", "absent-x"]'
     )
     project.write_text(project.read_text().replace('["tui-eval>=0.2"]', wanted))
-    done = program.run("env", "check", "dep")
+    done = command_here(program, "env", "check", "dep")
     assert done.code == 2, done
     assert "pyproject.toml:6: dependency numpy:" in done.err and ">=999" in done.err
     assert (
@@ -214,5 +215,5 @@ def test_an_unsupported_class_is_a_fault(program: Program) -> None:
     program.environment(
         "boxed", "import verifiers as vf\n\ndef load_environment():\n    return vf.SandboxEnv()\n"
     )
-    done = program.run("env", "check", "boxed")
+    done = command_here(program, "env", "check", "boxed")
     assert done.code == 2 and "SandboxEnv" in done.err, done

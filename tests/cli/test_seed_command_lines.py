@@ -63,14 +63,14 @@ def test_the_quick_start(manual: Manual) -> None:
     ],
 )  # fmt: skip
 def test_so_many_examples_and_rollouts(manual: Manual, line: str, count: int) -> None:
-    manual.works(line)
+    manual.runs(line)
     assert len(manual.asked) == count
     assert {body["model"] for body in manual.bodies} == {"gpt-4.1-mini"}
     assert {body.get("temperature") for body in manual.bodies} == {0.0 if "-T" in line else None}
 
 
 def test_an_alias_of_the_registry(manual: Manual) -> None:
-    manual.works("prime eval run my-env -m qwen3-235b-i")
+    manual.runs("prime eval run my-env -m qwen3-235b-i")
     (path,) = {one.path for one in manual.asked}
     (auth,) = {one.headers["Authorization"] for one in manual.asked}
     assert path == "/api.pinference.ai/api/v1/chat/completions"
@@ -79,7 +79,7 @@ def test_an_alias_of_the_registry(manual: Manual) -> None:
 
 
 def test_direct_configuration(manual: Manual) -> None:
-    manual.works(r"""
+    manual.runs(r"""
         prime eval run my-env \
           -m custom-model \
           -b https://my-api.example.com/v1 \
@@ -91,7 +91,7 @@ def test_direct_configuration(manual: Manual) -> None:
 
 
 def test_sampling(manual: Manual) -> None:
-    manual.works(r"""
+    manual.runs(r"""
         # Temperature and max tokens
         prime eval run my-env -m gpt-4.1-mini -T 0.7 -t 1024
 
@@ -106,7 +106,7 @@ def test_sampling(manual: Manual) -> None:
 
 
 def test_arguments_of_load_environment(manual: Manual) -> None:
-    manual.works(r"""
+    manual.runs(r"""
         prime eval run my-env \
           -a '{"difficulty": "hard", "num_examples": 100, "seed": 123}'
     """)
@@ -116,7 +116,7 @@ def test_arguments_of_load_environment(manual: Manual) -> None:
 
 def test_arguments_of_the_constructor(manual: Manual) -> None:
     manual.answer(Reply(body=chat_answer("more")))
-    manual.works(r"""
+    manual.runs(r"""
         # Override max_turns
         prime eval run my-env -x '{"max_turns": 20}'
 
@@ -172,7 +172,7 @@ def test_a_run_is_saved_where_the_manual_says_and_goes_on(manual: Manual) -> Non
 
 
 def test_state_columns(manual: Manual) -> None:
-    manual.works('prime eval run my-env -s -C "judge_response,parsed_answer,reasoning_trace"')
+    manual.runs('prime eval run my-env -s -C "judge_response,parsed_answer,reasoning_trace"')
     (run,) = manual.program.runs(manual.folder / "environments" / "my_env" / "outputs")
     for row in run.rows:
         assert row["judge_response"] == "Correct"
@@ -219,7 +219,7 @@ def test_tui_mode(manual: Manual) -> None:
 
 @pytest.mark.parametrize("flag", ["-i", "-N"])
 def test_scoring_modes(manual: Manual, flag: str) -> None:
-    done = manual.works(f"prime eval run my-env -m gpt-4.1-mini -n 10 {flag}")
+    done = manual.runs(f"prime eval run my-env -m gpt-4.1-mini -n 10 {flag}")
     assert "Reward: 1.00 ± 0.00" in done.out
     assert len(manual.asked) == 30
 
@@ -227,13 +227,13 @@ def test_scoring_modes(manual: Manual, flag: str) -> None:
 def test_automatic_retries(manual: Manual) -> None:
     bad = Reply(200, {"choices": []})
     manual.answer(*[bad] * 3, GOOD)
-    done = manual.works("prime eval run my-env -m gpt-4.1-mini -n 100 --max-retries 3")
+    done = manual.runs("prime eval run my-env -m gpt-4.1-mini -n 100 --max-retries 3")
     assert len(manual.asked) == 303
     assert "Rollouts: 300 used, 0 errored, 0 missing of 300" in done.out
 
 
 def test_heartbeats(manual: Manual) -> None:
-    manual.works(r"""
+    manual.runs(r"""
         prime eval run my-env -m gpt-4.1-mini -n 1000 \
           --heartbeat-url https://status.example.com/ping/abc123
     """)
