@@ -8,7 +8,9 @@ import statistics
 from typing import Any
 
 import pytest
+from command_here import command_here
 from program import Finished, Program, chat_answer, tool_call, wait_until
+from run_here import run_here
 from servers import FaultServer, Reply
 
 CHAT = "/v1/chat/completions"
@@ -123,7 +125,7 @@ def test_what_became_of_answers_tools_and_errors_is_counted(
     fault_server.script(CHAT, [Reply(body=body) for body in replies])
     program.environment("outcomes", OUTCOMES)
     asked = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "4", "-r", "1", "-c", "1")
-    found = object_of(program.run("outcomes", *asked, "--json"))
+    found = object_of(run_here(program, "outcomes", *asked, "--json"))
     counts = found["counts"]
     assert (counts["used"], counts["errored"], counts["truncated"]) == (3, 1, 1)
     assert counts["failed_tools"] == 1
@@ -133,12 +135,12 @@ def test_what_became_of_answers_tools_and_errors_is_counted(
 
 
 def test_what_is_printed_then_is_what_is_saved_and_reported_later(program: Program) -> None:
-    done = program.run("word-guess", "-m", "demo", "-n", "2", "-r", "2", "-s", "--json")
+    done = run_here(program, "word-guess", "-m", "demo", "-n", "2", "-r", "2", "-s", "--json")
     found = object_of(done)
     run = program.only_run()
     for name, value in run.metadata["numbers"].items():
         assert value == found[name], name
-    later = strict(program.run("report", str(run.path), "--json").out)
+    later = strict(command_here(program, "report", str(run.path), "--json").out)
     assert later["settings"] == found["settings"]
     for name in run.metadata["numbers"]:
         assert later[name] == found[name], name
@@ -149,7 +151,7 @@ def test_errored_rollouts_are_counted_by_their_exceptions(
 ) -> None:
     fault_server.script(CHAT, [Reply(400, {"error": {"message": "no"}})])
     asked = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "2", "-r", "2")
-    done = program.run("reverse-text", *asked, "--json")
+    done = run_here(program, "reverse-text", *asked, "--json")
     found = object_of(done)
     assert (done.code, found["status"]) == (3, "finished")
     assert found["errors"] == {"ModelError -> BadRequestError": 4}
@@ -168,7 +170,8 @@ def test_errored_rollouts_are_counted_by_their_exceptions(
     ],
 )
 def test_a_refusal_lists_its_faults(program: Program, args: list[str], where: str) -> None:
-    done = program.run(*args, "--json")
+    start = command_here if where == "command line" else Program.run
+    done = start(program, *args, "--json")
     found = object_of(done)
     assert (done.code, found["status"]) == (2, "refused")
     assert any(where in fault["where"] + fault["what"] for fault in found["faults"]), found

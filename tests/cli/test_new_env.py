@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from program import Program
+from run_here import run_here
 
 from tui_eval.cli.starting_environment import KINDS, write_environment
 from tui_eval.errors import RefusedError
@@ -26,7 +27,7 @@ def test_what_it_writes_runs_at_once_and_passes_its_tests(program: Program, kind
     files = sorted([*FILES, "my_first.py", "test_my_first.py"])
     assert sorted(path.name for path in folder.iterdir()) == files
     assert "tui-eval my-first -m demo" in done.out
-    run = program.run("my-first", "-m", "demo", "-n", "1", "-r", "12", "-o", "kept")
+    run = run_here(program, "my-first", "-m", "demo", "-n", "1", "-r", "12", "-o", "kept")
     assert run.code == 0, run
     (kept,) = program.runs(program.folder / "kept")
     rows = kept.rows
