@@ -68,7 +68,7 @@ RUN: dict[str, list[str]] = {
     "accept_changes": ["every_difference_is_listed_refused_and_accepted_only_if_asked"],
     "save_to_hf_hub": [
         "a_run_pushes_its_rollouts_once_it_is_finished",
-        "a_dataset_without_a_name_gets_one_and_json_tells_of_it",
+        "a_run_that_goes_on_is_pushed_as_it_was_asked_for",
     ],
     "hf_hub_dataset_name": [
         "a_run_pushes_its_rollouts_once_it_is_finished",
