@@ -54,6 +54,10 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "tui_eval.environments.multi_turn": ("MultiTurnEnv",),
     "tui_eval.environments.adapters.openenv_env": ("OpenEnvEnv",),
     "tui_eval.environments.adapters.reasoning_gym_env": ("ReasoningGymEnv",),
+    "tui_eval.environments.recording": (
+        "record",
+        "tool",
+    ),
     "tui_eval.environments.sample": ("print_prompt_completions_sample",),
     "tui_eval.environments.single_turn": ("SingleTurnEnv",),
     "tui_eval.environments.stateful_tool_env": ("StatefulToolEnv",),

@@ -31,6 +31,17 @@ class RecordedCall(Protocol):
         """Writes the answer down, before the rollout goes on with it."""
 
 
+class RecordedResult(Protocol):
+    """One result of an environment's code in the journal of a run."""
+
+    @property
+    def value(self) -> tuple[Any] | None:
+        """What it was before an interruption, as JSON carries it; None where there is none."""
+
+    def keep(self, value: Any) -> None:
+        """Writes the result down, before the rollout goes on with it."""
+
+
 class Observer(Protocol):
     """Receives one rollout's progress; the engine gives each rollout one of its own."""
 
@@ -56,6 +67,9 @@ class Observer(Protocol):
         tools: Sequence[Any],
     ) -> RecordedCall | None:
         """The record of a model call that is about to be made; None where none is kept."""
+
+    def recorded_result(self, name: str) -> RecordedResult | None:
+        """The record of the next result of a name; None where none is kept."""
 
     async def model_call(
         self, model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]
@@ -124,6 +138,9 @@ class SilentObserver:
         sampling_args: Mapping[str, Any],
         tools: Sequence[Any],
     ) -> RecordedCall | None:
+        return None
+
+    def recorded_result(self, name: str) -> RecordedResult | None:
         return None
 
     async def model_call(

@@ -257,3 +257,80 @@ def test_answers_after_which_the_engine_always_dies_are_given_up(
     assert resumed.code == 0, resumed
     assert "Example 0 #0 begins anew: 3 times the engine ended after its same answer" in resumed.err
     assert [(row["reward"], used(row)) for row in run.rows] == [(6.0, (30, 30))]
+
+
+async def test_what_an_environment_records_comes_out_as_it_did(
+    folder: Path, fault_server: FaultServer
+) -> None:
+    drawn = iter(range(100))
+
+    class Drawing(Counting):
+        async def env_response(self, messages: Any, state: vf.State, **_: Any) -> Any:
+            number = await vf.record(state, "number", lambda: next(drawn))
+            return [{"role": "user", "content": f"draw {number}"}]
+
+    env, path = environment(Drawing), folder / "run"
+    await stopped(env, fault_server, path, [*answers("a", "b", "c"), HANG])
+    fault_server.script(CHAT, answers(*"defgh"))
+    await evaluated(env, fault_server, path)
+    first, second = Run(path).rows
+    assert said(first) == ["a", "draw 0", "b", "draw 1", "c", "draw 2", "d"]
+    assert said(second)[1::2] == ["draw 3", "draw 4", "draw 5"]
+    assert len(fault_server.requests) == 4 + 5
+
+
+async def test_a_result_that_json_does_not_carry_is_refused_by_name(
+    folder: Path, fault_server: FaultServer
+) -> None:
+    class Odd(Counting):
+        async def env_response(self, messages: Any, state: vf.State, **_: Any) -> Any:
+            await vf.record(state, "lock", object)
+
+    path = folder / "run"
+    fault_server.script(CHAT, answers(*"ab"))
+    await evaluated(environment(Odd), fault_server, path)
+    assert "a result is kept as JSON, and this one is a object" in str(Run(path).rows[0]["error"])
+
+
+async def test_a_tool_that_changes_the_world_is_not_called_again(
+    folder: Path, fault_server: FaultServer
+) -> None:
+    booked: list[str] = []
+
+    @vf.tool(replay="recorded")
+    def book(room: str) -> str:
+        booked.append(room)
+        return f"{room} is booked as number {len(booked)}"
+
+    def look(room: str) -> str:
+        looked.append(room)
+        return "free"
+
+    looked: list[str] = []
+    calls = [
+        {
+            "id": f"c{n}",
+            "type": "function",
+            "function": {"name": name, "arguments": '{"room": "4"}'},
+        }
+        for n, name in enumerate(("look", "book"))
+    ]
+    env = vf.ToolEnv(
+        tools=[book, look],
+        dataset=[{"question": "a"}],
+        rubric=vf.Rubric([lambda completion: 1.0]),
+        max_turns=3,
+    )
+    path = folder / "run"
+    await stopped(env, fault_server, path, [Reply(body=chat_answer("", tool_calls=calls)), HANG])
+    fault_server.script(CHAT, answers("done"))
+    await evaluated(env, fault_server, path)
+    (row,) = Run(path).rows
+    assert (booked, looked) == (["4"], ["4", "4"])
+    assert "4 is booked as number 1" in said(row)
+    assert len(fault_server.requests) == 3
+
+
+def test_a_replay_that_there_is_none_of_is_refused() -> None:
+    with pytest.raises(ValueError, match="takes 'repeated' or 'recorded'"):
+        vf.tool(replay="never")  # type: ignore[call-overload]

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tui_eval.environments import recording
 from tui_eval.environments.decorators import stop
 from tui_eval.environments.monitors import ToolMonitorRubric
 from tui_eval.environments.multi_turn import MultiTurnEnv
@@ -31,7 +32,7 @@ from tui_eval.errors import (
     traceback_text,
 )
 from tui_eval.events import Stage
-from tui_eval.messages import Messages, ToolMessage
+from tui_eval.messages import Messages, ToolCall, ToolMessage
 from tui_eval.open_files import is_out_of_files
 from tui_eval.output import CALL
 from tui_eval.plain_calls.threads import TooManyLeftBehindError
@@ -203,8 +204,7 @@ class ToolEnv(MultiTurnEnv):
         began = time.perf_counter()
         try:
             arguments = await self._arguments(use, messages, state, **kwargs)
-            answer = await self.call_tool(call.name, arguments, call.id)
-            outcome = as_tool_message(answer, call.id)
+            outcome = await self._result(call, arguments, state)
         except BaseException as error:
             if must_propagate(error):
                 raise
@@ -225,6 +225,20 @@ class ToolEnv(MultiTurnEnv):
             raise outcome
         if isinstance(outcome, Exception):
             raise outcome from failure
+
+    async def _result(self, call: ToolCall, arguments: dict[str, Any], state: State) -> ToolMessage:
+        """The message of a call; it is not made again where its tool is declared so."""
+
+        async def make() -> ToolMessage:
+            return as_tool_message(await self.call_tool(call.name, arguments, call.id), call.id)
+
+        async def make_plain() -> dict[str, Any]:
+            return (await make()).model_dump()
+
+        if not recording.is_recorded(self.tool_map.get(call.name)):
+            return await make()
+        name = f"tool {call.name} {call.id}"
+        return as_tool_message(await recording.record(state, name, make_plain), call.id)
 
     def _note_failure(
         self, use: Use, record: ToolRecord, failure: BaseException

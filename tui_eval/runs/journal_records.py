@@ -54,6 +54,13 @@ _ANSWER: dict[str, type | tuple[type, ...]] = {
     "ms": (int, float),
     "response": dict,
 }
+_RESULT: dict[str, type | tuple[type, ...]] = {
+    "row": int,
+    "number": int,
+    "attempt": int,
+    "input": dict,
+    "name": str,
+}
 _USAGE_NAMES = (
     "cached_prompt_tokens",
     "cache_write_tokens",
@@ -102,7 +109,8 @@ class InFlight:
     generated: dict[int, dict[str, Any]] = field(default_factory=dict)
     """Of rollouts that lack but their score."""
     answers: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
-    """Of the last attempt of each of the others, in the order in which they came."""
+    """Of the last attempt of each of the others, in the order in which they came; among them
+    are results that the environment had kept, which have a name."""
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Takes in the next record; a foreign one is passed over."""
@@ -117,7 +125,7 @@ class InFlight:
             self.answers.pop(row, None)
         if _has(record, _RECORD):
             self.generated[row] = dict(record)
-        elif _has(record, _ANSWER):
+        elif _has(record, _ANSWER) or (_has(record, _RESULT) and "value" in record):
             known = self.answers.setdefault(row, [])
             if known and known[0]["attempt"] != record["attempt"]:
                 known.clear()
@@ -149,8 +157,8 @@ def tokens_in_journal(record: Mapping[str, Any]) -> Tokens:
 
 
 def tokens_of_answer(record: Mapping[str, Any]) -> Tokens:
-    """The tokens of an answer."""
-    usage = mapping(record["response"].get("usage"))
+    """The tokens of an answer; a kept result has none."""
+    usage = mapping(mapping(record.get("response")).get("usage"))
     tokens = (tokens_of(usage.get(name)) for name in ("prompt_tokens", "completion_tokens"))
     kinds = (tokens_of(usage.get(name)) for name in _USAGE_NAMES)
     return *tokens, *(found if any(found := tuple(kinds)) else ())

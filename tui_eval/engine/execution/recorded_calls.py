@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -40,7 +41,9 @@ class RecordedCalls:
     ) -> None:
         self._record = record
         self._keep = keep
-        self._left = list(earlier)
+        self._left = [one for one in earlier if "response" in one]
+        self._results = {one["name"]: one["value"] for one in earlier if "name" in one}
+        self._names: Counter[str] = Counter()
         self._digests: dict[int, tuple[Any, str]] = {}
         self._settings: tuple[tuple[Any, ...], dict[str, str]] = ((), {})
         self.difference = ""
@@ -68,8 +71,22 @@ class RecordedCalls:
             self.difference = _difference(self._left[0]["request"], request)
         return call
 
+    def result(self, name: str) -> RecordedResult:
+        """The next result of a name; it has its value, where there was one."""
+        self._names[name] += 1
+        key = f"{name} {self._names[name]}"
+
+        def keep(value: Any) -> None:
+            self._keep({**self._record, "name": key, "value": value})
+
+        found = RecordedResult(keep)
+        if key in self._results:
+            found.value = (self._results.pop(key),)
+        return found
+
     def take_unused(self) -> Tokens:
-        """Gives up the answers that are left; their tokens."""
+        """Gives up the answers that are left, and results with them; their tokens."""
+        self._results.clear()
         tokens: Tokens = ()
         for record in self._left:
             tokens = plus(tokens, tokens_of_answer(record))
@@ -122,6 +139,20 @@ class RecordedCall:
             model_ms: How long it took, in milliseconds.
         """
         self._calls.keep(self._request, response, model_ms)
+
+
+class RecordedResult:
+    """One result of an environment's code.
+
+    Args:
+        keep: Writes it down.
+    """
+
+    value: tuple[Any] | None = None
+    """What it was before; None where it is to be made."""
+
+    def __init__(self, keep: Callable[[Any], None]) -> None:
+        self.keep = keep
 
 
 def _digest(value: Any) -> str:

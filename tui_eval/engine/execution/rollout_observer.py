@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from tui_eval import clock
-from tui_eval.engine.execution.recorded_calls import RecordedCall, RecordedCalls
+from tui_eval.engine.execution.recorded_calls import RecordedCall, RecordedCalls, RecordedResult
 from tui_eval.engine.execution.rollout_log import StateLog, message_text, request_text
 from tui_eval.engine.limits.deadline import Deadline
 from tui_eval.engine.limits.gate import Gate
@@ -155,20 +155,17 @@ class RolloutObserver:
         asks = self.stage in (Stage.MODEL, Stage.SLEEPING) and self._requested_at
         return Stage.MODEL if asks else None
 
-    def recorded_call(
-        self,
-        prompt: Sequence[Any],
-        model: str,
-        sampling_args: Mapping[str, Any],
-        tools: Sequence[Any],
-    ) -> RecordedCall | None:
+    def recorded_call(self, *request: Any) -> RecordedCall | None:
         if self.calls is None:
             return None
-        call = self.calls.begin(prompt, model, sampling_args, tools)
+        call = self.calls.begin(*request)
         if call.answer is None and (lost := self.calls.take_unused()):
             log.warning("%s: goes on live, %s differs", self, self.calls.difference)
             self.lose(lost)
         return call
+
+    def recorded_result(self, name: str) -> RecordedResult | None:
+        return None if self.calls is None else self.calls.result(name)
 
     async def model_call(
         self, model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]

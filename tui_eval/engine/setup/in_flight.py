@@ -79,8 +79,8 @@ def _count_with_its_row(lost: dict[int, Tokens], row: int, tokens: Tokens) -> No
 
 def _saved(answers: Collection[Sequence[Record]]) -> Notice:
     """What is not paid for again."""
-    tokens = sum(_sum([one for rollout in answers for one in rollout])[:2])
-    count, rollouts = sum(map(len, answers)), len(answers)
+    all_answers = [one for rollout in answers for one in rollout if "response" in one]
+    tokens, count, rollouts = sum(_sum(all_answers)[:2]), len(all_answers), len(answers)
     saved = f": {tokens:,} tokens are not paid for again" if tokens else ""
     return Notice(
         f"{count:,} {'answer' if count == 1 else 'answers'} of {rollouts:,} "
