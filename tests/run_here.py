@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -119,7 +120,8 @@ def inside(program: Program) -> Iterator[None]:
     """In the program's folder and environment, whose modules are forgotten afterwards."""
     path = [*sys.path]
     own = [one for one in program.env.get("PYTHONPATH", "").split(os.pathsep) if one]
-    sys.path[:] = [*own, *path]
+    sys.path[:] = [str(program.folder), *own, *path]
+    importlib.invalidate_caches()
     with (
         contextlib.chdir(program.folder),
         mock.patch.dict(os.environ, program.env, clear=True),

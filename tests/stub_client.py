@@ -63,6 +63,10 @@ class Recorder:
         self.stages.append(stage)
         self.log.append(stage.name)
 
+    def recorded_call(self, *request: object) -> None: ...
+
+    def recorded_result(self, name: str) -> None: ...
+
     async def model_call(self, *request: object) -> None:
         self.log.append("gate")
 

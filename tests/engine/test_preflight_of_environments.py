@@ -83,7 +83,9 @@ def test_reward_functions_that_get_all_they_need_are_called(
 
 def test_a_missing_package_of_math_is_named(program: Program, fault_server: FaultServer) -> None:
     echo(program, "vf.MathRubric()", "import sys; sys.modules['math_verify'] = None")
-    assert_refused_unpaid(run(program, fault_server), fault_server, "tui-eval[math]")
+    url = f"{fault_server.url}/v1"
+    done = program.run("echo", "-m", "qwen3", "-b", url, "-n", "1", "-r", "1")
+    assert_refused_unpaid(done, fault_server, "tui-eval[math]")
 
 
 def test_columns_that_are_slips_are_refused_with_the_nearest_names(
