@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from program import Finished, Program, chat_answer
+from program import Finished, Program, chat_answer, wait_until
+from seat import Seat
 from servers import FaultServer, Reply
 
+from tui_eval.commands import MoveLimit
 from tui_eval.engine.limits.open_file_room import within_open_files
 from tui_eval.error_classes import class_of
 from tui_eval.errors import ModelError, ToolCallError
+from tui_eval.events import CommandAnswered, LimitMoved
+from tui_eval.feeds.joined_feed import feed_of
 from tui_eval.open_files import is_out_of_files, room_for_rollouts
+from tui_eval.runs.layout import RunDir
 
 pytestmark = pytest.mark.plain
 
@@ -101,6 +108,46 @@ def test_it_is_said_before_the_run(outcome: tuple[Program, Finished, dict]) -> N
         "reverse-text", "-m", "demo", "-n", "100", "-r", "5", "-c", "512", "--dry-run"
     )
     assert "at most 192 rollouts are in flight" in plan.out + plan.err, plan
+
+
+TWO = """
+max_concurrent = 2
+model = "m"
+num_examples = 100
+rollouts_per_example = 5
+save_results = true
+api_base_url = "{url}"
+[[eval]]
+env_id = "reverse-text"
+[[eval]]
+env_id = "calculator"
+"""
+
+
+@pytest.mark.parametrize("several", [False, True])
+async def test_a_limit_that_is_raised_later_is_lowered_as_well(
+    program: Program, fault_server: FaultServer, several: bool
+) -> None:
+    program.before = limited(LIMIT)
+    fault_server.script("/v1/chat/completions", [Reply(hang=True)])
+    url = f"{fault_server.url}/v1"
+    (program.folder / "two.toml").write_text(TWO.format(url=url))
+    one_run = ("reverse-text", "-m", "m", "-b", url, "-n", "100", "-r", "5", "-c", "2", "-s")
+    process = program.start(*(("two.toml",) if several else one_run), "-d", "--no-preflight")
+    await asyncio.to_thread(wait_until, lambda: program.runs() and fault_server.requests, "calls")
+    feed = feed_of(RunDir(program.runs()[0].path))
+    await feed.start()
+    one = Seat(feed)
+    await one.until(lambda: one.state.run, "the engine has answered")
+    feed.send(MoveLimit(512))
+    (answer,) = await one.until(lambda: one.of(CommandAnswered), "it is said")
+    assert "512: at most 192 rollouts are in flight" in answer.text and not answer.done
+    await one.until(
+        lambda: one.of(LimitMoved)[-1].max_concurrent == 192, "as many as there are files for"
+    )
+    await feed.close()
+    process.send_signal(signal.SIGINT)
+    await asyncio.to_thread(program.finish, process)
 
 
 def test_environments_tools_and_rewards_that_find_no_file_are_tried_again(
@@ -216,6 +263,7 @@ def test_where_the_hard_limit_is_not_granted_what_macos_grants_is() -> None:
 NONE_FREE = """
 import os, socket
 from pathlib import Path
+from tui_eval.runs.layout import RunDir
 from tui_eval.open_files import is_out_of_files, keep_spare
 from tui_eval.runs.writer import write_atomically
 

@@ -15,6 +15,7 @@ from tui_eval.engine.execution.rollout_observer import RolloutObserver
 from tui_eval.engine.execution.rollouts import Rollouts
 from tui_eval.engine.execution.schedule import Schedule
 from tui_eval.engine.limits.limits import Held, Limits
+from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.events import CommandAnswered, LimitMoved, Stage
@@ -58,7 +59,10 @@ class Steering:
         elif isinstance(command, Rerun):
             self._rerun(command)
         elif isinstance(command, MoveLimit):
-            self._move_limit(max(command.max_concurrent, 0))
+            total = self._hub.state.total
+            for notice in open_file_notices(command.max_concurrent, total, "The limit"):
+                self._answer(notice.text, False)
+            self._move_limit(within_open_files(command.max_concurrent, total))
         elif isinstance(command, SaveNow):
             self._parts.schedule.start(self._save(), Held())
 

@@ -18,7 +18,7 @@ def within_open_files(most: int, total: int = 0) -> int:
     return room if wanted > room else most
 
 
-def open_file_notices(most: int, total: int, name: str = "-c") -> list[Notice]:
+def open_file_notices(most: int, total: int = 0, name: str = "-c") -> list[Notice]:
     """Says so where a limit is lowered: see `within_open_files`.
 
     Args:

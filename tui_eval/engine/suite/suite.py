@@ -31,6 +31,7 @@ from tui_eval.engine.execution.job import (
 )
 from tui_eval.engine.execution.replicas import Replicas, SharedClients
 from tui_eval.engine.limits.gate import Gate
+from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
 from tui_eval.engine.limits.spending import spent_on_disk
 from tui_eval.engine.logging.run_log import (
     CURRENT_LOG,
@@ -149,7 +150,9 @@ class Suite:
         if isinstance(command, Stop):
             self.stop()
         elif isinstance(command, MoveLimit):
-            self._move_limit(max(command.max_concurrent, 0))
+            for notice in open_file_notices(command.max_concurrent, name="The limit"):
+                self._hub.publish(CommandAnswered(0, clock.now(), notice.text, False))
+            self._move_limit(within_open_files(command.max_concurrent))
         elif isinstance(command, SaveNow):
             for session in self._working.values():
                 session.handle(command)
