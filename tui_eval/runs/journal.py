@@ -25,7 +25,7 @@ from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.writer import write_atomically, write_line
 from tui_eval.state import State
 
-_MOST_DEAD = 1 << 20
+_MOST_DEAD = 8 << 20
 """Bytes of records that nobody needs, from which on the file may be written anew."""
 _CLOSED = b'{"closed":true}\n'
 """Stands at the end of a session that was stopped: nothing in flight has ended its engine."""
