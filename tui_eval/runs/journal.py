@@ -66,7 +66,7 @@ class Journal:
         """Keeps one answer of a rollout.
 
         Args:
-            record: As `read_answers` gives it back.
+            record: As `read_journal` gives it back.
 
         Raises:
             OSError: The disk refused.
