@@ -94,8 +94,8 @@ class PreloadedProgram(subprocess.Popen[str]):
         sys.audit("subprocess.Popen", sys.executable, self.args, None, None)  # as of any other
         self._ended, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            _ask(_preloading(), self, given, theirs.fileno())
-        self.pid = _number(self._ended)
+            _send_start(_preloading(), self, given, theirs.fileno())
+        self.pid = _receive_number(self._ended)
         self._child_created = True
 
     def _wait(self, timeout: float | None) -> int:
@@ -104,7 +104,7 @@ class PreloadedProgram(subprocess.Popen[str]):
             ended.register(self._ended, select.POLLIN)
             if not ended.poll(None if timeout is None else max(timeout, 0.0) * 1000):
                 raise subprocess.TimeoutExpired(self.args, timeout or 0.0)
-            self.returncode = _number(self._ended, socket.MSG_PEEK)
+            self.returncode = _receive_number(self._ended, socket.MSG_PEEK)
         return self.returncode
 
     def _internal_poll(self, *_: Any, **__: Any) -> int | None:
@@ -144,13 +144,13 @@ def _preloading() -> socket.socket:
         return _started[os.getpid()]
 
 
-def _number(by: socket.socket, flags: int = 0) -> int:
+def _receive_number(by: socket.socket, flags: int = 0) -> int:
     if not (said := by.recv(_LARGEST, flags)):
         raise RuntimeError("the process that had the program loaded has ended: see its stderr")
     return int(said)
 
 
-def _ask(whom: socket.socket, popen: Any, given: tuple[Any, ...], *more: int) -> None:
+def _send_start(whom: socket.socket, popen: Any, given: tuple[Any, ...], *more: int) -> None:
     """Has another process become what `popen` is to start."""
     to = _PARAMETERS.bind(popen, *given).arguments
     ends = [to[name] for name in ("p2cread", "c2pwrite", "errwrite")]
@@ -169,7 +169,7 @@ def _ask(whom: socket.socket, popen: Any, given: tuple[Any, ...], *more: int) ->
     popen._close_pipe_fds(*(to[name] for name in _PIPES))
 
 
-def _asked(by: socket.socket) -> tuple[Start, list[int]] | None:
+def _receive_start(by: socket.socket) -> tuple[Start, list[int]] | None:
     """What the other side is to be started, with the descriptors for it; None at its end."""
     message, fds, _, _ = socket.recv_fds(by, _LARGEST, 32)
     return (Start(*json.loads(message)), fds) if message else None
@@ -195,7 +195,7 @@ class _Waiting:
             return
         with self._to as waiting:
             self._to = None
-            _ask(waiting, popen, given)
+            _send_start(waiting, popen, given)
             if not waiting.recv(1):
                 raise RuntimeError(f"{self._begins[-1]} could not begin")
         popen.pid = self._pid
@@ -234,10 +234,10 @@ def _await_start(by: socket.socket) -> tuple[Start, list[int]]:
     for number in _ENDING:
         signal.signal(number, signal.SIG_IGN)
     os.closerange(0, _HIGH)
-    asked = _asked(by)
-    if asked is None:
+    received = _receive_start(by)
+    if received is None:
         os._exit(0)
-    return asked
+    return received
 
 
 def _begin(start: Start, fds: list[int]) -> str:
@@ -277,14 +277,14 @@ def _serve(control: socket.socket) -> str:
                 events.unregister(fd)
                 os.close(fd)
                 with reply:
-                    _tell(reply, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+                    _send_number(reply, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
                 continue
-            asked = _asked(control)
-            if asked is None:
+            received = _receive_start(control)
+            if received is None:
                 for pid, _ in running.values():
                     os.kill(pid, signal.SIGKILL)
                 os._exit(0)
-            start, fds = asked
+            start, fds = received
             pid = os.fork()
             if not pid:
                 for one in (control, *(reply for _, reply in running.values())):
@@ -293,13 +293,13 @@ def _serve(control: socket.socket) -> str:
             for one in fds[:-1]:
                 os.close(one)
             reply = socket.socket(fileno=fds[-1])
-            _tell(reply, pid)
+            _send_number(reply, pid)
             pidfd = os.pidfd_open(pid)
             running[pidfd] = pid, reply
             events.register(pidfd, select.POLLIN)
 
 
-def _tell(whom: socket.socket, number: int) -> None:
+def _send_number(whom: socket.socket, number: int) -> None:
     with contextlib.suppress(OSError):  # who asked may be gone
         whom.send(str(number).encode())
 

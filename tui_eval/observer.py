@@ -131,13 +131,7 @@ class SilentObserver:
 
     def staged(self, stage: Stage) -> None: ...
 
-    def recorded_call(
-        self,
-        prompt: Sequence[Any],
-        model: str,
-        sampling_args: Mapping[str, Any],
-        tools: Sequence[Any],
-    ) -> RecordedCall | None:
+    def recorded_call(self, *request: Any) -> RecordedCall | None:
         return None
 
     def recorded_result(self, name: str) -> RecordedResult | None:

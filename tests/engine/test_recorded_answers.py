@@ -63,7 +63,7 @@ async def stopped(
         await task
 
 
-def asked_since(server: FaultServer, count: int) -> list[int]:
+def messages_since(server: FaultServer, count: int) -> list[int]:
     """How many messages each request after the first `count` ones had."""
     return [len(request.json()["messages"]) for request in server.requests[count:]]
 
@@ -78,12 +78,12 @@ def used(row: dict[str, Any]) -> tuple[int, int]:
     return int(row["token_usage"]["input_tokens"]), lost.get("input_tokens", 0)
 
 
-async def test_no_answer_is_asked_for_again(folder: Path, fault_server: FaultServer) -> None:
+async def test_no_answer_is_paid_for_twice(folder: Path, fault_server: FaultServer) -> None:
     env, path = environment(), folder / "run"
     await stopped(env, fault_server, path, [*answers("a", "bb", "ccc"), HANG])
     fault_server.script(CHAT, answers(*"defgh"))
     await evaluated(env, fault_server, path)
-    assert asked_since(fault_server, 4) == [7, 1, 3, 5, 7]
+    assert messages_since(fault_server, 4) == [7, 1, 3, 5, 7]
     first, second = Run(path).rows
     assert said(first) == ["a", "1", "bb", "2", "ccc", "3", "d"]
     assert [used(row) for row in (first, second)] == [(40, 0), (40, 0)]
@@ -94,7 +94,7 @@ async def test_no_answer_is_asked_for_again(folder: Path, fault_server: FaultSer
     assert not (path / "journal.jsonl").exists()
 
 
-async def test_a_rollout_is_cut_short_as_often_as_it_likes(
+async def test_a_rollout_that_is_cut_short_again_and_again_keeps_its_answers(
     folder: Path, fault_server: FaultServer
 ) -> None:
     env, path = environment(), folder / "run"
@@ -105,7 +105,7 @@ async def test_a_rollout_is_cut_short_as_often_as_it_likes(
     assert said(Run(path).rows[0])[::2] == ["a", "b", "c", "d"]
 
 
-async def test_from_the_first_request_that_differs_the_model_is_asked(
+async def test_from_the_first_request_that_differs_the_model_is_called(
     folder: Path, fault_server: FaultServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     env, path = environment(), folder / "run"
@@ -114,7 +114,7 @@ async def test_from_the_first_request_that_differs_the_model_is_asked(
     fault_server.script(CHAT, answers(*"BCDefgh"))
     with caplog.at_level(logging.WARNING):
         await evaluated(env, fault_server, path)
-    assert asked_since(fault_server, 4)[:3] == [3, 5, 7]
+    assert messages_since(fault_server, 4)[:3] == [3, 5, 7]
     first = Run(path).rows[0]
     assert said(first) == ["a", "1!", "B", "2!", "C", "3!", "D"]
     assert used(first) == (40, 20)
@@ -130,7 +130,7 @@ async def test_who_is_not_replayable_begins_anew(folder: Path, fault_server: Fau
     assert not (path / "journal.jsonl").exists()
     fault_server.script(CHAT, answers(*"abcdefgh"))
     await evaluated(env, fault_server, path)
-    assert asked_since(fault_server, 3)[:2] == [1, 3]
+    assert messages_since(fault_server, 3)[:2] == [1, 3]
     assert used(Run(path).rows[0]) == (40, 20)
 
 
@@ -142,7 +142,7 @@ async def test_who_ends_before_its_answers_are_used_has_lost_the_rest(
     env.max_turns = 1
     fault_server.script(CHAT, answers("z"))
     await evaluated(env, fault_server, path)
-    assert asked_since(fault_server, 4) == [1]
+    assert messages_since(fault_server, 4) == [1]
     assert used(Run(path).rows[0]) == (10, 20)
 
 

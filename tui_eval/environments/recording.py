@@ -50,7 +50,8 @@ async def record(
             what = f"record({name!r}): a result is kept as JSON, and this one is a"
             raise TypeError(f"{what} {type(made).__name__}: {error}") from error
         kept.keep(made)
-    return made  # type: ignore[no-any-return]
+    fresh: Result = made
+    return fresh
 
 
 @overload
