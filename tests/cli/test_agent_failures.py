@@ -97,7 +97,7 @@ def test_an_endpoint_that_refuses_is_an_error_of_each_run(
             assert KEY.encode() not in path.read_bytes(), path
 
 
-def test_everything_that_is_wrong_is_told_at_once(program: Program) -> None:
+def test_everything_that_is_wrong_is_refused_at_once(program: Program) -> None:
     copy_project(program, "troubles")
     (program.folder / "rows.jsonl").write_text(
         '{"system_prompt": "s", "user_prompt": "u"}\n\n'
@@ -189,7 +189,7 @@ def test_a_reward_that_is_no_float_is_a_scoring_error(
     assert done.out.splitlines()[1] == "Examples: 1, rollouts of each: 1, in all: 1, 0 failed"
 
 
-def test_scores_that_cannot_be_written_are_told(program: Program) -> None:
+def test_scores_that_cannot_be_written_are_reported(program: Program) -> None:
     folder = copy_project(program, "interview")
     (folder / "interview.py").write_text(
         (folder / "interview.py").read_text() + "\nimport os\nos.rmdir('gone')\n"

@@ -204,7 +204,7 @@ def test_of_two_rows_of_one_rollout_the_first_without_an_error_counts(
     assert told(program, path)[0]["counts"] == found["counts"], "as its index has it"
 
 
-def test_what_was_asked_holds_where_metadata_says_something_else(
+def test_what_was_requested_holds_where_metadata_says_something_else(
     program: Program, finished: Path
 ) -> None:
     path = copied(program, finished)

@@ -72,7 +72,7 @@ env_id = "reverse-text"
 NAME = "reverse-text_demo-scripted-policy_n2_r1"
 
 
-def test_a_file_with_one_evaluation_pushes_it_under_a_name_of_its_own_and_json_tells_of_it(
+def test_a_file_with_one_evaluation_pushes_it_under_a_name_of_its_own_and_json_has_it(
     program: Program, hub: HubStandIn
 ) -> None:
     (program.folder / "one.toml").write_text(ONE)

@@ -263,7 +263,7 @@ def test_numbers_that_no_file_can_hold_are_refused(
     assert str(10**30) in done.err
 
 
-def test_a_teardown_that_fails_is_told(
+def test_a_teardown_that_fails_is_reported(
     program: Program, fault_server: FaultServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     environment(program, teardown="raise ValueError('the sandbox is still there')")

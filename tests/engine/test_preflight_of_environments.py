@@ -106,7 +106,7 @@ def test_columns_that_are_slips_are_refused_with_the_nearest_names(
     assert run(program, fault_server, "-C", "judge_respons", "--no-preflight").code == 0
 
 
-def test_a_column_that_no_state_had_is_told_at_the_start_and_at_the_end(
+def test_a_column_that_no_state_had_is_reported_at_the_start_and_at_the_end(
     program: Program, fault_server: FaultServer
 ) -> None:
     program.environment(
