@@ -8,7 +8,7 @@ nothing of the engine.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
@@ -27,7 +27,7 @@ class RecordedCall(Protocol):
     def answer(self) -> tuple[Response, float] | None:
         """What was answered before an interruption, and after how many milliseconds."""
 
-    def keep(self, response: Response, model_ms: float) -> None:
+    def keep(self, response: Response, model_ms: float) -> Awaitable[None]:
         """Writes the answer down, before the rollout goes on with it."""
 
 
@@ -38,7 +38,7 @@ class RecordedResult(Protocol):
     def value(self) -> tuple[Any] | None:
         """What it was before an interruption, as JSON carries it; None where there is none."""
 
-    def keep(self, value: Any) -> None:
+    def keep(self, value: Any) -> Awaitable[None]:
         """Writes the result down, before the rollout goes on with it."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from types import MappingProxyType
@@ -124,12 +125,46 @@ def test_the_journal_does_not_grow_without_end(run: RunDir) -> None:
     journal = journal_of(run)
     journal.add(0, 0, 1, tool_state())
     for row in range(1, 60):
-        journal.add(row, 0, 1, tool_state(text="x" * 300_000))
+        journal.add(row, 0, 1, tool_state(text="x" * 1_000_000))
         journal.forget(row)
-    assert run.journal.stat().st_size < 9_000_000
+    assert run.journal.stat().st_size < 40_000_000
     journal.add(60, 0, 1, tool_state())
     journal.close()
     assert {0, 60} <= read_journal(run).generated.keys()
+
+
+def answer(row: int) -> dict[str, Any]:
+    place = {"row": row, "number": 0, "attempt": 1, "input": {"example_id": row}}
+    return {**place, "request": {"model": "m"}, "ms": 1.0, "response": {"message": {}}}
+
+
+async def test_answers_are_on_disk_once_they_are_waited_for(run: RunDir) -> None:
+    journal = journal_of(run)
+    first = journal.add_answer(1, answer(1))
+    journal.add_answer(2, answer(2)).cancel()
+    journal.add_answer(1, answer(1))
+    await first
+    assert {row: len(kept) for row, kept in read_journal(run).answers.items()} == {1: 2, 2: 1}
+    journal.close()
+
+
+async def test_an_answer_of_a_rollout_that_is_forgotten_meanwhile_is_forgotten_too(
+    run: RunDir,
+) -> None:
+    journal = journal_of(run)
+    journal.add_answer(1, answer(1))
+    journal.forget(1)
+    await journal.add_answer(2, answer(2))
+    assert read_journal(run).answers.keys() == {2}
+    journal.close()
+
+
+async def test_who_waits_for_an_answer_hears_that_the_disk_refused(run: RunDir) -> None:
+    journal = journal_of(run)
+    run.journal.mkdir()  # no file can be opened there
+    waiting = [journal.add_answer(row, answer(row)) for row in (1, 2)]
+    results = await asyncio.gather(*waiting, return_exceptions=True)
+    assert [type(one) for one in results] == [IsADirectoryError, IsADirectoryError]
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ async def record(
         except (TypeError, ValueError) as error:
             what = f"record({name!r}): a result is kept as JSON, and this one is a"
             raise TypeError(f"{what} {type(made).__name__}: {error}") from error
-        kept.keep(made)
+        await kept.keep(made)
     fresh: Result = made
     return fresh
 

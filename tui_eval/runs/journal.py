@@ -9,6 +9,7 @@ one stands for all its answers.
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,7 +26,7 @@ from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.writer import write_atomically, write_line
 from tui_eval.state import State
 
-_MOST_DEAD = 8 << 20
+_MOST_DEAD = 32 << 20
 """Bytes of records that nobody needs, from which on the file may be written anew."""
 _CLOSED = b'{"closed":true}\n'
 """Stands at the end of a session that was stopped: nothing in flight has ended its engine."""
@@ -49,6 +50,8 @@ class Journal:
         self._live_bytes = 0
         self._size = 0
         self._forgotten: list[bytes] = []
+        self._waiting: list[tuple[int, bytes, asyncio.Future[None]]] = []
+        """Answers that are written next: of which row, the line, and who waits for that."""
         self._fd: int | None = None
         self._is_read = False
 
@@ -58,20 +61,40 @@ class Journal:
         Raises:
             OSError: The disk refused.
         """
-        place = self._append(encode_state(row, number, attempt, state))
+        self._write_waiting()
+        [place] = self._append([encode_state(row, number, attempt, state)])
         self._drop(row)
         self._remember(row, place)
 
-    def add_answer(self, row: int, record: Mapping[str, Any]) -> None:
-        """Keeps one answer of a rollout.
+    def add_answer(self, row: int, record: Mapping[str, Any]) -> asyncio.Future[None]:
+        """Keeps one answer of a rollout; one `write()` has all that come at once.
 
         Args:
             record: As `read_journal` gives it back.
 
-        Raises:
-            OSError: The disk refused.
+        Returns:
+            It is done once the answer is written, and has the `OSError` where the disk refused.
         """
-        self._remember(row, self._append(encode_whatever(record) + b"\n"))
+        loop = asyncio.get_running_loop()
+        if not self._waiting:
+            loop.call_soon(self._write_waiting)
+        written = loop.create_future()
+        self._waiting.append((row, encode_whatever(record) + b"\n", written))
+        return written
+
+    def _write_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        try:
+            places = self._append([line for _, line, _ in waiting])
+        except OSError as error:
+            for *_, written in waiting:
+                if not written.done():
+                    written.set_exception(error)
+            return
+        for (row, _, written), place in zip(waiting, places, strict=True):
+            self._remember(row, place)
+            if not written.done():  # who waits for it may have been cancelled
+                written.set_result(None)
 
     def keep(self, records: Iterable[tuple[int, Mapping[str, Any]]]) -> None:
         """Takes records of an earlier session; nothing else is in the file then.
@@ -89,20 +112,29 @@ class Journal:
         Raises:
             OSError: The disk refused.
         """
+        if any(waits == row for waits, *_ in self._waiting):
+            self._write_waiting()
         if self._drop(row):
             self._forgotten.append(msgspec.json.encode({"row": row, "forgotten": True}) + b"\n")
         if self._size - self._live_bytes > max(self._live_bytes, _MOST_DEAD):
             self._write_anew(self._lines())
 
-    def _append(self, line: bytes) -> tuple[int, int]:
+    def _append(self, lines: Sequence[bytes]) -> list[tuple[int, int]]:
+        """Writes lines by one `write()`; where each of them is then: offset and length."""
+        if not lines:
+            return []
         fd = self._open()
+        lines = [self._redact.line(line) for line in lines]
         before = b"".join(self._forgotten)
-        line = self._redact.line(line)
-        write_line(fd, before + line, self._size)
+        write_line(fd, before + b"".join(lines), self._size)
         self._forgotten.clear()
         self._written()
-        self._size += len(before) + len(line)
-        return self._size - len(line), len(line)
+        self._size += len(before)
+        places = []
+        for line in lines:
+            places.append((self._size, len(line)))
+            self._size += len(line)
+        return places
 
     def _open(self) -> int:
         if self._fd is None:
@@ -164,8 +196,9 @@ class Journal:
         Raises:
             OSError: The disk refused.
         """
+        self._write_waiting()
         if self._live:
-            self._append(_CLOSED)
+            self._append([_CLOSED])
         elif self._is_read:
             self._path.unlink(missing_ok=True)
         if self._fd is not None:

@@ -95,6 +95,14 @@ def encode_whatever(value: Any) -> bytes:
         return msgspec.json.encode(Cleaner().clean(value))
 
 
+def encode_model(value: Any) -> msgspec.Raw:
+    """The JSON of a pydantic object without what is None, or of any other value, to be embedded."""
+    try:
+        return msgspec.Raw(value.__pydantic_serializer__.to_json(value, exclude_none=True))
+    except Exception:  # it is another value, or holds what JSON cannot carry
+        return msgspec.Raw(encode_whatever(value))
+
+
 def _short_repr(value: Any) -> str:
     try:
         text = repr(value)

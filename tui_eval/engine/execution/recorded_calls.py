@@ -10,11 +10,11 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from tui_eval.runs.journal_records import restore_response, tokens_of_answer
-from tui_eval.runs.plain_json import encode_whatever
+from tui_eval.runs.plain_json import encode_model, encode_whatever
 from tui_eval.token_kinds import Tokens, plus
 from tui_eval.types import Response
 
@@ -30,13 +30,15 @@ class RecordedCalls:
     Args:
         record: What each record of the rollout begins with.
         keep: Writes a record; may raise nothing.
+        settings: Digests that all rollouts share.
         earlier: Records of the same attempt from an earlier session, in their order.
     """
 
     def __init__(
         self,
         record: Mapping[str, Any],
-        keep: Callable[[Mapping[str, Any]], None],
+        keep: Callable[[Mapping[str, Any]], Awaitable[None]],
+        settings: SettingsDigests,
         earlier: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         self._record = record
@@ -45,7 +47,7 @@ class RecordedCalls:
         self._results = {one["name"]: one["value"] for one in earlier if "name" in one}
         self._names: Counter[str] = Counter()
         self._digests: dict[int, tuple[Any, str]] = {}
-        self._settings: tuple[tuple[Any, ...], dict[str, str]] = ((), {})
+        self._settings = settings
         self.difference = ""
         """Which part of which request was not as before; empty where none was."""
 
@@ -58,7 +60,7 @@ class RecordedCalls:
     ) -> RecordedCall:
         """A call that is about to be made; it has its answer, where there was the same one."""
         request = {
-            **self._digests_of_settings(model, sampling_args, tools),
+            **self._settings.of(model, sampling_args, tools),
             "messages": [self._digest_of(message) for message in prompt],
         }
         call = RecordedCall(self, request)
@@ -76,8 +78,8 @@ class RecordedCalls:
         self._names[name] += 1
         key = f"{name} {self._names[name]}"
 
-        def keep(value: Any) -> None:
-            self._keep({**self._record, "name": key, "value": value})
+        async def keep(value: Any) -> None:
+            await self._keep({**self._record, "name": key, "value": value})
 
         found = RecordedResult(keep)
         if key in self._results:
@@ -93,27 +95,16 @@ class RecordedCalls:
         self._left.clear()
         return tokens
 
-    def keep(self, request: Mapping[str, Any], response: Response, model_ms: float) -> None:
+    async def keep(self, request: Mapping[str, Any], response: Response, model_ms: float) -> None:
         """Writes an answer down."""
-        answer = {"request": request, "ms": model_ms, "response": response}
-        self._keep({**self._record, **answer})
-
-    def _digests_of_settings(
-        self, model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]
-    ) -> dict[str, str]:
-        """What goes with every request; it is the same objects from call to call."""
-        known, digests = self._settings
-        given = (model, sampling_args, tools)
-        if len(known) != len(given) or any(a is not b for a, b in zip(known, given, strict=True)):
-            digests = {"model": model, "sampling": _digest(sampling_args), "tools": _digest(tools)}
-            self._settings = given, digests
-        return digests
+        answer = {"request": request, "ms": model_ms, "response": encode_model(response)}
+        await self._keep({**self._record, **answer})
 
     def _digest_of(self, message: Any) -> str:
         """That of a message, which stands in the request of every later turn, too."""
         known = self._digests.get(id(message))
         if known is None:
-            known = self._digests[id(message)] = message, _digest(message)
+            known = self._digests[id(message)] = message, _digest(encode_model(message))
         return known[1]
 
 
@@ -132,13 +123,13 @@ class RecordedCall:
         self._calls = calls
         self._request = request
 
-    def keep(self, response: Response, model_ms: float) -> None:
+    async def keep(self, response: Response, model_ms: float) -> None:
         """Writes its answer down.
 
         Args:
             model_ms: How long it took, in milliseconds.
         """
-        self._calls.keep(self._request, response, model_ms)
+        await self._calls.keep(self._request, response, model_ms)
 
 
 class RecordedResult:
@@ -151,12 +142,34 @@ class RecordedResult:
     value: tuple[Any] | None = None
     """What it was before; None where it is to be made."""
 
-    def __init__(self, keep: Callable[[Any], None]) -> None:
+    def __init__(self, keep: Callable[[Any], Awaitable[None]]) -> None:
         self.keep = keep
 
 
-def _digest(value: Any) -> str:
-    return hashlib.blake2b(encode_whatever(value), digest_size=_DIGEST_BYTES).hexdigest()
+class SettingsDigests:
+    """Digests of what goes with every request: it seldom differs from one to the next."""
+
+    def __init__(self) -> None:
+        self._known: tuple[Any, ...] = ()
+        self._digests: dict[str, str] = {}
+
+    def of(
+        self, model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]
+    ) -> dict[str, str]:
+        """The digest of each part of a request but its messages."""
+        given = model, sampling_args, tools
+        if given != self._known:
+            self._known = model, dict(sampling_args), list(tools)
+            self._digests = {
+                "model": model,
+                "sampling": _digest(encode_whatever(sampling_args)),
+                "tools": _digest(b"\n".join(map(encode_model, tools))),
+            }
+        return self._digests
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).hexdigest()
 
 
 def _difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:

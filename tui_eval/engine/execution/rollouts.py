@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from tui_eval import clock
 from tui_eval.engine.execution.cancelling import CANCELLED, EndedByCancelling, give_up
 from tui_eval.engine.execution.groups import Groups, Member, Unscored, fault_of
-from tui_eval.engine.execution.recorded_calls import RecordedCalls
+from tui_eval.engine.execution.recorded_calls import RecordedCalls, SettingsDigests
 from tui_eval.engine.execution.retryable import is_retryable
 from tui_eval.engine.execution.rollout_log import log_errors
 from tui_eval.engine.execution.rollout_observer import RolloutObserver
@@ -73,6 +73,7 @@ class Rollouts:
         self.groups = Groups(work.examples)
         self.generated: deque[tuple[RolloutObserver, State]] = deque()
         self.spent = dict(work.lost)
+        self._settings = SettingsDigests()
         self._held_back: list[tuple[RolloutObserver, State]] | None = None
 
     def watch(self, row: int, held: Held) -> RolloutObserver:
@@ -94,7 +95,7 @@ class Rollouts:
             watch.attempt = earlier[0]["attempt"]
         place = {"row": watch.row, "number": watch.number, "attempt": watch.attempt}
         record = {**place, "input": {"example_id": values["example_id"]}}
-        watch.calls = RecordedCalls(record, self._keep_answer, earlier)
+        watch.calls = RecordedCalls(record, self._keep_answer, self._settings, earlier)
 
     @staticmethod
     def _give_up_answers(watch: RolloutObserver) -> None:
@@ -102,9 +103,9 @@ class Rollouts:
         if watch.calls is not None:
             watch.lose(watch.calls.take_unused())
 
-    def _keep_answer(self, record: Mapping[str, Any]) -> None:
+    async def _keep_answer(self, record: Mapping[str, Any]) -> None:
         try:
-            self._journal.add_answer(record["row"], record)
+            await self._journal.add_answer(record["row"], record)
         except OSError as error:  # it is not the rollout's
             self._work.disk_refused(error)
 
