@@ -16,7 +16,7 @@ from textual.message import Message
 from tui_eval.printable import one_line
 from tui_eval.tui.base.dialogs.dialog import Dialog
 from tui_eval.tui.base.lines.line_view import LineView
-from tui_eval.tui.base.lines.text_line import TextLine
+from tui_eval.tui.base.lines.text_line import TextLine, type_into
 from tui_eval.tui.base.lines.text_panel import TextPanel
 from tui_eval.tui.base.look.ink import Line, left, line_width
 from tui_eval.tui.form.backend import Offer
@@ -29,9 +29,7 @@ AROUND = 3
 """Lines of a box beside its offers: its border, and the line that is typed on."""
 KEYS = {
     "down": "move(1)", "tab": "move(1)", "up": "move(-1)", "shift+tab": "move(-1)",
-    "pagedown": "move(10)", "pageup": "move(-10)", "enter": "choose", "backspace": "delete(-1)",
-    "delete": "delete(1)", "left": "caret(-1)", "right": "caret(1)", "home": "caret(-100000)",
-    "end": "caret(100000)", "ctrl+u": "clear",
+    "pagedown": "move(10)", "pageup": "move(-10)", "enter": "choose",
 }  # fmt: skip
 
 
@@ -144,14 +142,17 @@ class OfferList(LineView, inherit_bindings=False):
         )
 
     async def on_key(self, event: events.Key) -> None:
-        """Characters are typed into the filter."""
+        """Other keys edit the filter."""
+        before = self.typing.text
         if action := KEYS.get(event.key):
-            event.stop()
             await self.run_action(action)
-        elif event.character is not None and event.is_printable:
-            event.stop()
-            self.typing.insert(event.character)
+        elif not type_into(self.typing, event):
+            return
+        elif self.typing.text != before:
             self._filter()
+        else:
+            self.update()
+        event.stop()
 
     def on_paste(self, event: events.Paste) -> None:
         """So is what is pasted."""
@@ -162,21 +163,6 @@ class OfferList(LineView, inherit_bindings=False):
     def action_move(self, by: int) -> None:
         """To another offer."""
         self._put(self.cursor + by)
-
-    def action_delete(self, by: int) -> None:
-        """Deletes a character."""
-        self.typing.delete(by)
-        self._filter()
-
-    def action_caret(self, by: int) -> None:
-        """Moves the caret."""
-        self.typing.move(by)
-        self.update()
-
-    def action_clear(self) -> None:
-        """Deletes all of it."""
-        self.typing.put("")
-        self._filter()
 
     def action_choose(self) -> None:
         """Chooses what is under the cursor."""

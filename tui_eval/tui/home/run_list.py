@@ -23,6 +23,7 @@ from tui_eval.text.figures import (
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
 from tui_eval.tui.base.lines.line_list import LineList
+from tui_eval.tui.base.lines.text_line import TextLine, type_into
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut, left, letter_ink, line_width, right
 from tui_eval.tui.home.found_runs import (
     SORTS,
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from tui_eval.runs.discovery import FoundRun
 
 NAME_MOST = 60
+WORDS = 31
+"""Cells of a filter in the title, its caret among them."""
 LEAST_ENV, LEAST_MODEL = len("environment"), len("model")
 NUMBERS_LEAVE = 28
 """Cells of the names that interval and n give way to; the rest gives way to whole names."""
@@ -121,6 +124,7 @@ class RunList(LineList):
         self.now = now
         self.empty: tuple[Line, ...] = ()
         self.typing = False
+        self._typed = TextLine()
         self._measured: Sequence[FoundRun] = ()
         self._needs = _needs(())
         self._columns_of: Hashable = None
@@ -206,10 +210,10 @@ class RunList(LineList):
             heads.append(f"by {runs.sorting}{', reversed' if runs.reversed else ''}")
         parts: list[str | tuple[str, str]] = [f" {' · '.join(heads)}" if heads else ""]
         if self.typing or runs.words:
-            words = cut(one_line(runs.words, 200) if runs.words.strip() else runs.words, 30)
             parts.append(f" · {len(runs.shown):,} of {len(runs.all):,} · / ")
-            parts.append((words, "$foreground not bold"))
-            parts.append((" ", "$foreground not bold reverse") if self.typing else "")
+            words: Line = ((cut(one_line(runs.words, 200), WORDS), ""),)
+            for text, ink in self._typed.spans(WORDS) if self.typing else words:
+                parts.append((text, f"$foreground not bold{' reverse' * (ink == 'caret')}"))
         return Content.assemble(*parts, " " if any(parts) else "")
 
     def line(self, index: int) -> Line:
@@ -312,6 +316,7 @@ class RunList(LineList):
     def action_filter(self) -> None:
         """Lets a filter be typed."""
         self.typing = True
+        self._typed.put(self.runs.words)
         self._moved()
 
     def filter_by(self, words: str) -> None:
@@ -331,14 +336,10 @@ class RunList(LineList):
         elif event.key in ("enter", "down", "up"):
             self.typing = False
             self._moved()
-        elif event.key == "backspace":
-            self.filter_by(words[:-1])
-        elif event.key == "ctrl+u":
-            self.filter_by("")
-        elif event.character and event.is_printable:
-            self.filter_by(words + event.character)
-        else:
+        elif not type_into(self._typed, event):
             return
+        else:
+            self.filter_by(self._typed.text)
         event.stop()
         event.prevent_default()
 

@@ -310,7 +310,7 @@ class TrajectoryPane(TrajectoryView):
             return
         event.stop()
         event.prevent_default()
-        if self.search.take_key(event.key, event.character):
+        if self.search.take_key(event):
             self._find(goes=True)
         self._searched()
 
@@ -318,8 +318,7 @@ class TrajectoryPane(TrajectoryView):
         """Takes what is pasted to be found."""
         if self.search.typing is not None:
             event.stop()
-            for character in " ".join(event.text.split()):
-                self.search.take_key("", character)
+            self.search.take_text(" ".join(event.text.split()))
             self._searched()
 
     def _searched(self) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.cells import cell_len
+from textual import events
 
 from tui_eval.tui.base.keys.keymap import search_keys
+from tui_eval.tui.base.lines.text_line import TextLine, type_into
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut
 from tui_eval.tui.trajectory.finding import (
     LONGEST,
@@ -27,7 +29,7 @@ class Search:
     """The state of a search; `typing` is None where nothing is being typed."""
 
     def __init__(self) -> None:
-        self.typing: str | None = None
+        self.typing: TextLine | None = None
         self.wanted: Wanted | None = None
         self.is_busy = False
         self.trouble = ""
@@ -48,7 +50,7 @@ class Search:
 
     def open(self) -> None:
         """Begins to type; what was looked for before is, until something else is."""
-        self.typing = ""
+        self.typing = TextLine()
 
     def clear(self) -> None:
         """Looks for nothing any more."""
@@ -60,11 +62,11 @@ class Search:
         self.matches, self.places, self._by_part, self.current = [], [], {}, -1
         self.trouble, self.is_busy = "", False
 
-    def take_key(self, key: str, character: str | None) -> bool:
+    def take_key(self, event: events.Key) -> bool:
         """Takes a key that was pressed while typing; returns whether what is typed is done."""
-        typed = self.typing or ""
-        if key == "enter":
-            self.typing = None
+        typing = self.typing or TextLine()
+        if event.key == "enter":
+            self.typing, typed = None, typing.text
             if not typed.strip():
                 typed = self.wanted.typed if self.wanted is not None else ""
             if not typed:
@@ -73,17 +75,17 @@ class Search:
             self.forget()
             self.trouble = self.wanted.fault
             return not self.trouble
-        if key == "escape":
+        if event.key == "escape" or (event.key == "backspace" and not typing.text):
             self.typing = None
-        elif key in ("backspace", "ctrl+h"):
-            self.typing = typed[:-1] if typed else None
-        elif key == "ctrl+u":
-            self.typing = ""
-        elif key == "ctrl+w":
-            self.typing = typed.rstrip().rpartition(" ")[0]
-        elif character is not None and character.isprintable():
-            self.typing = (typed + character)[:LONGEST]
+        elif len(typing.text) < LONGEST or not event.is_printable:
+            type_into(typing, event)
         return False
+
+    def take_text(self, text: str) -> None:
+        """Takes what is pasted while typing, as far as there is room."""
+        if self.typing is not None:
+            shown = "".join(filter(str.isprintable, text))
+            self.typing.insert(shown[: LONGEST - len(self.typing.text)])
 
     def found(self, places: list[tuple[int, str]], matches: list[Match]) -> None:
         """Takes what was found.
@@ -129,8 +131,8 @@ class Search:
         """The line at the foot of the pane."""
         if self.typing is not None:
             room = max(width - 3, 8)
-            spans: list[Span] = [("/", "key"), (self.typing[-room:], ""), (" ", "caret")]
-            if not self.typing and width > len(HINT) + 6:
+            spans: list[Span] = [("/", "key"), *self.typing.spans(room)]
+            if not self.typing.text and width > len(HINT) + 6:
                 spans.append((f"  {HINT}", "faint"))
             return tuple(spans)
         if self.wanted is None:

@@ -14,6 +14,7 @@ from tui_eval.fold.log_records import ERROR
 from tui_eval.tui.base.keys.keymap import key_for, search_keys
 from tui_eval.tui.base.keys.registry import bindings
 from tui_eval.tui.base.lines.line_view import ALL_SHOWN, NO_SEARCH, NOT_FOLDED
+from tui_eval.tui.base.lines.text_line import TextLine, type_into
 from tui_eval.tui.run.log.lines import STEP, UNFOLDED
 from tui_eval.tui.run.log.log_view import FILTERS, LogView
 
@@ -40,7 +41,7 @@ class LogPane(LogView):
 
     def __init__(self, feed: Feed, *, id: str) -> None:
         super().__init__(feed, id=id)
-        self.typed: str | None = None
+        self.typed: TextLine | None = None
         """What was typed of a search that has not begun."""
 
     # -- folding and levels
@@ -129,9 +130,9 @@ class LogPane(LogView):
 
     def action_search(self) -> None:
         """Lets somebody type what to search for."""
-        self._type("")
+        self._type(TextLine())
 
-    def _type(self, typed: str | None) -> None:
+    def _type(self, typed: TextLine | None) -> None:
         self.typed = typed
         self.post_message(self.Retitled())
 
@@ -149,11 +150,9 @@ class LogPane(LogView):
         elif event.key == "escape":
             self._search("")
         elif event.key == "enter":
-            self._search(self.typed or self.needle)
-        elif event.key == "backspace":
-            self._type((self.typed or "")[:-1])
-        elif event.character and event.is_printable:
-            self._type(f"{self.typed}{event.character}")
+            self._search((self.typed and self.typed.text) or self.needle)
+        elif self.typed is not None and type_into(self.typed, event):
+            self._type(self.typed)
 
     def on_focus(self) -> None:
         """Tells what can be done here."""
@@ -184,7 +183,8 @@ class LogPane(LogView):
         if self.filter:
             parts.append(FILTERS[self.filter][1])
         if self.typed is not None:
-            parts.append(f"/{self.typed}▏")
+            text, caret = self.typed.text, self.typed.caret
+            parts.append(f"/{text[:caret]}▏{text[caret:]}")
         elif self.needle:
             found, here = self.lines.found(self.needle), self._here
             at = bisect_left(found, here)
