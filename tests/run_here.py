@@ -25,7 +25,6 @@ from tui_eval.config.expansion import Expander
 from tui_eval.config.plan import Request
 from tui_eval.engine.execution.host import Host
 from tui_eval.engine.execution.job import CANCELS_WITHIN_S, RunJob
-from tui_eval.engine.execution.replicas import Replicas
 from tui_eval.engine.setup.examine import check
 from tui_eval.engine.setup.prepare import client_config, key_of, prepare
 from tui_eval.engine.setup.prepared import Prepared
@@ -36,6 +35,7 @@ from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.summary_json import json_line, refused_object, summary_object
+from tui_eval.worker.replicas import Replicas
 
 
 def run_here(program: Program, *args: str) -> Finished:

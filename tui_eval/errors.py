@@ -14,13 +14,13 @@ Error                               environment   recorded on a rollout, with it
 │   ├── ToolCallError               tool          environments/tool_env.py
 │   └── MCPToolError                tool          environments/adapters/mcp_sdk.py
 ├── InfraError                      environment   environments/one_rollout.py
-│   ├── RolloutTimeoutError         environment   engine/limits/deadline.py: of what was in progress
+│   ├── RolloutTimeoutError         environment   worker/deadline.py: of        what was in progress
 │   ├── MCPServerError              environment   environments/adapters/mcp_connection.py
 │   ├── TunnelError                 sandbox       authors
 │   └── SandboxError                sandbox       environments/adapters/openenv_server.py
 │       └── BrowserSandboxError     sandbox       authors
 ├── AgentError                      environment   compat/osmosis/environment.py
-├── CancelledByUserError            engine        engine/execution/rollout_observer.py
+├── CancelledByUserError            engine        worker/rollout_observer.py
 └── ScoringError                    scoring       rubrics/scored_state.py
     └── JudgeError                  judge         rubrics/judge_call.py
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tui_eval.engine.execution.replicas import EmbeddedEndpoint
+from tui_eval.worker.replicas import EmbeddedEndpoint
 
 
 async def test_cancelling_its_start_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:

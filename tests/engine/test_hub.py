@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 
 from tui_eval.commands import Command, Pause, encode_command
-from tui_eval.engine.execution.rollout_observer import RolloutObserver
-from tui_eval.engine.limits.gate import Gate
 from tui_eval.engine.limits.limits import Held
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.transport.server import listen
@@ -31,6 +29,8 @@ from tui_eval.events import (
 )
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.trajectory import Rollout
+from tui_eval.worker.gate import Gate
+from tui_eval.worker.rollout_observer import RolloutObserver
 
 TOTAL = 30_000
 

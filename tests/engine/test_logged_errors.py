@@ -11,7 +11,7 @@ from program import chat_answer
 from servers import FaultServer, Reply
 
 import tui_eval as vf
-from tui_eval.engine.execution import rollouts
+from tui_eval.worker import rollouts
 
 CHAT = "/v1/chat/completions"
 GOOD = Reply(body=chat_answer("yes"))

@@ -11,8 +11,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from tui_eval.engine.execution.rollout_observer import RolloutObserver
-from tui_eval.engine.limits.gate import Gate
 from tui_eval.engine.limits.limits import Held
 from tui_eval.engine.transport import hub as hub_module
 from tui_eval.engine.transport.hub import Hub
@@ -20,6 +18,8 @@ from tui_eval.engine.transport.server import listen
 from tui_eval.engine.transport.sockets import bind_socket
 from tui_eval.event_frames import HEADER_BYTES, decode_events
 from tui_eval.events import Event, Noticed, RunStarted, Stage
+from tui_eval.worker.gate import Gate
+from tui_eval.worker.rollout_observer import RolloutObserver
 
 
 @asynccontextmanager

@@ -5,16 +5,16 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_eval.engine.execution.rollout_observer import RolloutObserver
-from tui_eval.engine.limits.gate import Gate
 from tui_eval.engine.limits.limits import Held
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.transport.listener import FULL_BYTES, Listener
-from tui_eval.engine.transport.running_answer import RunningAnswer
 from tui_eval.event_frames import HEADER_BYTES, decode_events
 from tui_eval.events import Event, MessagesAdded, RunStarted, TextAdded
 from tui_eval.fold.trajectory import GAP, Rollout
 from tui_eval.messages import AssistantMessage, UserMessage
+from tui_eval.worker.gate import Gate
+from tui_eval.worker.rollout_observer import RolloutObserver
+from tui_eval.worker.running_answer import RunningAnswer
 
 
 class Wire:

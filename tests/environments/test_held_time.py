@@ -15,13 +15,13 @@ from stub_client import StubClient, answer
 
 import tui_eval as vf
 from tui_eval.clients import pacing, retrying
-from tui_eval.engine.execution.rollout_observer import RolloutObserver
-from tui_eval.engine.limits.gate import Gate
 from tui_eval.engine.limits.limits import Held
 from tui_eval.engine.limits.slots import Slots
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.events import Stage
 from tui_eval.observer import CURRENT
+from tui_eval.worker.gate import Gate
+from tui_eval.worker.rollout_observer import RolloutObserver
 
 
 async def test_the_log_names_a_rollout_as_the_list_does(caplog: pytest.LogCaptureFixture) -> None:

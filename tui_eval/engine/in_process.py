@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, cast
 from tui_eval.config.secret_values import secret_texts
 from tui_eval.engine.execution.host import Host
 from tui_eval.engine.execution.progress import Progress
-from tui_eval.engine.execution.replicas import Replicas
 from tui_eval.engine.execution.session import Session
 from tui_eval.engine.python_api import prepare_call
 from tui_eval.engine.setup.prepared import Prepared
@@ -24,6 +23,7 @@ from tui_eval.runs.layout import RunDir, is_unsaved
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.unsaved import prune
 from tui_eval.types import GenerateMetadata, GenerateOutputs
+from tui_eval.worker.replicas import Replicas
 
 if TYPE_CHECKING:
     from tui_eval.environments.environment import Environment

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from tui_eval import clock
 from tui_eval.engine.execution.heartbeat import Heartbeat
 from tui_eval.engine.execution.host import Host
-from tui_eval.engine.execution.replicas import Replicas
 from tui_eval.engine.execution.session import Session
 from tui_eval.engine.logging.run_log import print_to_log, set_up_logging
 from tui_eval.engine.setup.prepare import client_config, key_of
@@ -23,6 +22,7 @@ from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.events import Noticed, RunFinished
 from tui_eval.runs.redaction import Redactor
+from tui_eval.worker.replicas import Replicas
 
 CANCELS_WITHIN_S = 1.0
 LISTENERS_READ_WITHIN_S = 1.0

@@ -22,7 +22,7 @@ import asyncio
 from collections.abc import Sequence
 
 from tui_eval import clock
-from tui_eval.engine.execution.rollouts import Rollouts
+from tui_eval.engine.execution.finished_rows import FinishedRows
 from tui_eval.engine.execution.schedule import Schedule
 from tui_eval.engine.limits.spending import tokens_of_row
 from tui_eval.engine.setup.prepared import Prepared
@@ -33,6 +33,7 @@ from tui_eval.runs.repair import Repaired
 from tui_eval.runs.scan import decode_row
 from tui_eval.runs.writer import RunWriter
 from tui_eval.state import State
+from tui_eval.worker.rollouts import Rollouts
 
 LOOKS_EVERY_S = 0.05
 
@@ -49,6 +50,7 @@ class Rerunning:
         hub: Hub,
         schedule: Schedule,
         rollouts: Rollouts,
+        rows: FinishedRows,
         writer: RunWriter,
     ) -> None:
         self.requested: set[int] = set()
@@ -56,6 +58,7 @@ class Rerunning:
         self._hub = hub
         self._schedule = schedule
         self._rollouts = rollouts
+        self._rows = rows
         self._writer = writer
         self._turn = asyncio.Lock()
 
@@ -68,7 +71,7 @@ class Rerunning:
         async with self._turn:
             await self._groups_at_rest(rows)
             self._hub.flush()
-            self._rollouts.hold_lines()
+            self._rows.hold()
             for row in rows:
                 self._rollouts.groups.forget(row)
             moving = asyncio.create_task(asyncio.to_thread(self._move, rows, self._complete(rows)))
@@ -83,7 +86,7 @@ class Rerunning:
             self._publish(repaired)
             for row, state in members.items():
                 self._rollouts.groups.add_saved(row, state)
-            self._rollouts.release_lines()
+            self._rows.release()
             self.requested -= rows
             if stopped is not None:
                 raise stopped

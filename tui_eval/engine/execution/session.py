@@ -16,17 +16,13 @@ from typing import Any
 from tui_eval import clock
 from tui_eval.commands import Command, Pause, Resume, Stop
 from tui_eval.engine.execution.early_stop import EarlyStop
+from tui_eval.engine.execution.finished_rows import FinishedRows
 from tui_eval.engine.execution.host import Host
-from tui_eval.engine.execution.replicas import Replicas
-from tui_eval.engine.execution.retryable import refuses_key
-from tui_eval.engine.execution.rollouts import Rollouts
 from tui_eval.engine.execution.run_metadata import RunMetadata
 from tui_eval.engine.execution.schedule import Schedule
 from tui_eval.engine.execution.steering import AtWork, Steering
-from tui_eval.engine.execution.work import ColumnsSeen, Work
 from tui_eval.engine.limits.budget import CallGuard, call_guard
-from tui_eval.engine.limits.gate import Gate
-from tui_eval.engine.limits.limits import Held, Limits, Phases
+from tui_eval.engine.limits.limits import Limits, Phases
 from tui_eval.engine.limits.open_file_room import within_open_files
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
@@ -35,16 +31,19 @@ from tui_eval.events import (
     CommandAnswered,
     Noticed,
     RunFinished,
-    Stage,
 )
 from tui_eval.open_files import release_spare
 from tui_eval.runs.crash_recovery import write_outcome
 from tui_eval.runs.journal import Journal
-from tui_eval.runs.journal_records import restore_state, tokens_in_journal
 from tui_eval.runs.outcome import session_outcome
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.writer import RunWriter
 from tui_eval.stats.cost import budget_spent
+from tui_eval.worker.gate import Gate
+from tui_eval.worker.replicas import Replicas
+from tui_eval.worker.retryable import refuses_key
+from tui_eval.worker.rollouts import Rollouts
+from tui_eval.worker.work import ColumnsSeen, Work
 
 log = logging.getLogger("tui_eval.engine")
 
@@ -76,6 +75,7 @@ class Session:
         self._writer = RunWriter(prepared.run, redact)
         self._journal = Journal(prepared.run, redact, self._writer.sync_soon)
         self._writer.also_sync = self._journal.sync
+        self._rows = FinishedRows(hub, self._writer, self._journal)
         self._columns = ColumnsSeen(self._plan.state_columns)
         self._metadata = RunMetadata(prepared, hub, redact, self._warn)
         self._schedule = Schedule(prepared.todo, self._guarded)
@@ -169,13 +169,11 @@ class Session:
             await self._work_off(rollouts, limits)
             while rollouts.generated:
                 while rollouts.generated:
-                    await limits.begin_scoring(held := Held())
+                    held = await limits.begin_scoring()
                     if not rollouts.generated:
                         held.release()
                         break
-                    watch, state = rollouts.generated.popleft()
-                    watch.held = held
-                    self._schedule.start(rollouts.finish(watch, state), held)
+                    self._schedule.start(rollouts.score_next(held), held)
                 await self._work_off(rollouts, limits)
         finally:
             self._steering = None
@@ -211,7 +209,9 @@ class Session:
 
     def _steered(self, rollouts: Rollouts, limits: Limits) -> Steering:
         work = (self._prepared, self._hub, self._schedule, rollouts, limits)
-        return Steering(AtWork(*work, self._writer, self._journal, self._metadata.write))
+        return Steering(
+            AtWork(*work, self._rows, self._writer, self._journal, self._metadata.write)
+        )
 
     def _out_of_budget(self) -> bool:
         """Whether the run has used what it may; calls in flight finish all the same."""
@@ -300,7 +300,7 @@ class Session:
             code=self._prepared.code_number,
             goes_on=_is_cancellation if self._host.is_own else must_propagate,
         )
-        return Rollouts(work, self._hub, self._gate, limits, self._writer, self._journal)
+        return Rollouts(work, self._hub, self._gate, limits, self._rows, self._journal)
 
     async def _resume_journal(self, rollouts: Rollouts, limits: Limits) -> None:
         """Rollouts that an earlier session generated go straight to their score."""
@@ -308,19 +308,11 @@ class Session:
         self._journal.keep([*generated, *((row, one) for row, all in answers for one in all)])
         for row, state in self._prepared.saved_members.items():
             rollouts.groups.add_saved(row, state)
-        for row, record in self._prepared.journal.items():
-            watch = rollouts.watch(row, Held())
-            state = restore_state(record, self._prepared.fresh_state(row))
-            watch.attempt = record["attempt"]
-            watch.input_tokens, watch.output_tokens, *kinds = tokens_in_journal(record)
-            watch.kinds = tuple(kinds)
-            watch.messages_added([*state["prompt"], *state["completion"]])
-            watch.staged(Stage.GENERATED)
-            if self._plan.score_at_end:
-                rollouts.generated.append((watch, state))
-                continue
-            watch.held = await limits.begin_scoring()
-            self._schedule.start(rollouts.finish(watch, state), watch.held)
+        for row, record in generated:
+            rollouts.restore(row, record)
+        while rollouts.generated and not self._plan.score_at_end:
+            held = await limits.begin_scoring()
+            self._schedule.start(rollouts.score_next(held), held)
 
     async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
         try:

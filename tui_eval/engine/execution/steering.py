@@ -10,9 +10,8 @@ from tui_eval import clock
 from tui_eval.commands import Cancel, Command, MoveLimit, Rerun, SaveNow
 from tui_eval.config.changes import change
 from tui_eval.config.plan import plan_to_toml
+from tui_eval.engine.execution.finished_rows import FinishedRows
 from tui_eval.engine.execution.rerunning import Rerunning
-from tui_eval.engine.execution.rollout_observer import RolloutObserver
-from tui_eval.engine.execution.rollouts import Rollouts
 from tui_eval.engine.execution.schedule import Schedule
 from tui_eval.engine.limits.limits import Held, Limits
 from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
@@ -21,6 +20,8 @@ from tui_eval.engine.transport.hub import Hub
 from tui_eval.events import CommandAnswered, LimitMoved, Stage
 from tui_eval.runs.journal import Journal
 from tui_eval.runs.writer import RunWriter, write_atomically
+from tui_eval.worker.rollout_observer import RolloutObserver
+from tui_eval.worker.rollouts import Rollouts
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ class AtWork:
     schedule: Schedule
     rollouts: Rollouts
     limits: Limits
+    rows: FinishedRows
     writer: RunWriter
     journal: Journal
     write_metadata: Callable[[], None]
@@ -49,7 +51,7 @@ class Steering:
         self._hub = parts.hub
         self._limit = parts.prepared.started.max_concurrent
         self._rerunning = Rerunning(
-            parts.prepared, parts.hub, parts.schedule, parts.rollouts, parts.writer
+            parts.prepared, parts.hub, parts.schedule, parts.rollouts, parts.rows, parts.writer
         )
 
     def handle(self, command: Command) -> None:

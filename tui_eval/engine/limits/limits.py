@@ -68,6 +68,11 @@ class Held:
         self._refused = Counter[int]() if refused is None else refused
         self._is_lent = False
 
+    def answered(self, requested_at: float) -> None:
+        """The endpoint answered a request; see `Concurrency.answered`."""
+        if self.concurrency is not None:
+            self.concurrency.answered(requested_at)
+
     def refuse(self, requested_at: float, seconds: float, *, is_paced: bool = False) -> None:
         """The endpoint refused a request; see `Concurrency.refuse`."""
         if self.concurrency is not None:
@@ -241,6 +246,10 @@ class Limits:
         self._publishing: asyncio.TimerHandle | None = None
         for one in self._endpoints:
             one.on_move.add(self._publish_soon)
+
+    def nothing_held(self) -> Held:
+        """The slots of a rollout that holds none."""
+        return Held()
 
     async def begin(self, places: Sequence[int]) -> tuple[Held, int]:
         """Waits until a rollout may begin.

@@ -14,7 +14,6 @@ from tui_eval.engine.limits.open_file_room import within_open_files
 from tui_eval.engine.limits.spending import budget_reached
 from tui_eval.engine.setup.code_parts import keep_versions
 from tui_eval.engine.setup.examine import Checked
-from tui_eval.engine.setup.examples import Examples, pass_threshold
 from tui_eval.engine.setup.preflight import elsewhere
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.setup.resume import restore_progress
@@ -33,6 +32,7 @@ from tui_eval.runs.run_info import limits_reached, read_metadata, refused_count
 from tui_eval.runs.unsaved import save_run
 from tui_eval.runs.writer import write_atomically
 from tui_eval.types import ClientConfig, EndpointClientConfig
+from tui_eval.worker.examples import Examples, pass_threshold
 
 if TYPE_CHECKING:
     from tui_eval.environments.environment import Environment

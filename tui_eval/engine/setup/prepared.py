@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.config.plan import RunPlan
 from tui_eval.engine.setup.digests import version_of
-from tui_eval.engine.setup.examples import Examples
 from tui_eval.errors import Notice
 from tui_eval.events import RolloutFinished, RunStarted
-from tui_eval.messages import to_messages
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import RunLock
 from tui_eval.runs.versions import CodeVersion
 from tui_eval.state import State
 from tui_eval.token_kinds import Tokens
+from tui_eval.worker.examples import Examples
 
 if TYPE_CHECKING:
     from tui_eval.environments.environment import Environment
@@ -80,8 +79,3 @@ class Prepared:
     def tools(self) -> list[dict[str, Any]] | None:
         """The definitions of the environment's tools, if it has any."""
         return [tool.model_dump() for tool in self.env.tool_defs or []] or None
-
-    def fresh_state(self, row: int) -> State:
-        """A state of a rollout that has not begun."""
-        example = self.examples.input(row)
-        return State(input=example, prompt=to_messages(example["prompt"]))

@@ -7,7 +7,6 @@ from collections.abc import Collection
 from typing import Any
 
 from tui_eval.engine.limits.spending import spent_on_superseded
-from tui_eval.engine.setup.examples import Examples
 from tui_eval.engine.setup.in_flight import restore_in_flight
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.errors import warning
@@ -20,6 +19,7 @@ from tui_eval.runs.scan import scan
 from tui_eval.runs.unfinished import unfinished_tokens
 from tui_eval.state import State
 from tui_eval.token_kinds import Tokens
+from tui_eval.worker.examples import Examples
 
 
 def restore_progress(prepared: Prepared, keep_errors: bool) -> None:
@@ -87,7 +87,7 @@ def saved_member(prepared: Prepared, row: int, values: dict[str, Any]) -> State:
     Args:
         values: Its line of results.jsonl.
     """
-    state = prepared.fresh_state(row)
+    state = prepared.examples.fresh_state(row)
     _fill_in(state, values, prepared.plan.state_columns)
     return state
 

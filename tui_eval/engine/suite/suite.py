@@ -29,8 +29,6 @@ from tui_eval.engine.execution.job import (
     let_listeners_read,
     spare_collector,
 )
-from tui_eval.engine.execution.replicas import Replicas, SharedClients
-from tui_eval.engine.limits.gate import Gate
 from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
 from tui_eval.engine.limits.spending import spent_on_disk
 from tui_eval.engine.logging.run_log import (
@@ -64,6 +62,8 @@ from tui_eval.runs.discovery import describe
 from tui_eval.runs.outcome import suite_outcome
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.run_info import read_metadata
+from tui_eval.worker.gate import Gate
+from tui_eval.worker.replicas import Replicas, SharedClients
 
 log = logging.getLogger("tui_eval.engine")
 

@@ -12,7 +12,6 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -33,6 +32,7 @@ from tui_eval.events import (
 )
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.redaction import Redactor
+from tui_eval.worker.ports import ActiveRollout
 
 BATCH_S = 0.03
 HELD_S = 0.2
@@ -41,18 +41,6 @@ REMEMBERED_S = 60.0
 """How long the hub is on its guard after that."""
 EARLY_AT_MOST = 8
 """Batches that may go out early one after the other; more only as often as batches are due."""
-
-
-class ActiveRollout(Protocol):
-    """A rollout that is worked on, as the hub sees it."""
-
-    row: int
-
-    def staged_event(self, at: float) -> RolloutStaged:
-        """Where the rollout is now."""
-
-    def events_so_far(self) -> list[Event]:
-        """The conversation so far, for who subscribes to it late."""
 
 
 class Hub:

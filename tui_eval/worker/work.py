@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tui_eval.engine.limits.budget import CallGuard
-from tui_eval.engine.setup.examples import Examples
 from tui_eval.environments.one_rollout import GoesOn
 from tui_eval.errors import nearest
 from tui_eval.runs.row import COLUMN_NAMES, SCHEMA_KEYS
 from tui_eval.state import State
 from tui_eval.token_kinds import Tokens
+from tui_eval.worker.examples import Examples
+from tui_eval.worker.ports import CallGuard
 
 if TYPE_CHECKING:
     from tui_eval.environments.environment import Environment

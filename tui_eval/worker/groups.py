@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any, TypeAlias
 
-from tui_eval.engine.execution.rollout_observer import RolloutObserver
-from tui_eval.engine.setup.examples import Examples
 from tui_eval.state import State
+from tui_eval.worker.examples import Examples
+from tui_eval.worker.rollout_observer import RolloutObserver
 
 Member: TypeAlias = tuple[RolloutObserver | None, State]
 """A generated rollout; without a watch its row was written in an earlier session."""

@@ -17,22 +17,20 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from tui_eval import clock
-from tui_eval.engine.execution.recorded_calls import RecordedCall, RecordedCalls, RecordedResult
-from tui_eval.engine.execution.rollout_log import StateLog, message_text, request_text
-from tui_eval.engine.limits.deadline import Deadline
-from tui_eval.engine.limits.gate import Gate
-from tui_eval.engine.limits.limits import Held
-from tui_eval.engine.transport.running_answer import RunningAnswer
 from tui_eval.errors import CancelledByUserError
 from tui_eval.events import Event, MessagesAdded, RolloutStaged, Stage, ToolFinished
 from tui_eval.output import CALL, MOST, Output, Printing
 from tui_eval.printable import one_line
 from tui_eval.runs.row import message_dict
 from tui_eval.token_kinds import Kinds, Tokens, plus
+from tui_eval.worker.deadline import Deadline
+from tui_eval.worker.gate import Gate
+from tui_eval.worker.ports import CallGuard, Held, Hub
+from tui_eval.worker.recorded_calls import RecordedCall, RecordedCalls, RecordedResult
+from tui_eval.worker.rollout_log import StateLog, message_text, request_text
+from tui_eval.worker.running_answer import RunningAnswer
 
 if TYPE_CHECKING:
-    from tui_eval.engine.limits.budget import CallGuard
-    from tui_eval.engine.transport.hub import Hub
     from tui_eval.rollout_data import StepRecord, ToolRecord
     from tui_eval.state import State
 
@@ -223,8 +221,8 @@ class RolloutObserver:
                 self.state.began += self._gate.closed_s - self._closed_before
 
     def model_answered(self, input_tokens: int, output_tokens: int, kinds: Kinds = ()) -> None:
-        if self.held.concurrency is not None and self._requested_at:
-            self.held.concurrency.answered(self._requested_at)
+        if self._requested_at:
+            self.held.answered(self._requested_at)
         self._requested_at = 0.0
         self.turns += 1
         self._use(input_tokens, output_tokens, kinds)

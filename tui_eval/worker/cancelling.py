@@ -8,8 +8,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tui_eval.engine.execution.rollout_observer import RolloutObserver
     from tui_eval.state import State
+    from tui_eval.worker.rollout_observer import RolloutObserver
 
 CANCELLED = "cancelled"
 """The stop condition of a rollout that somebody ended."""

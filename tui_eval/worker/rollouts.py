@@ -17,31 +17,28 @@ from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tui_eval import clock
-from tui_eval.engine.execution.cancelling import CANCELLED, EndedByCancelling, give_up
-from tui_eval.engine.execution.groups import Groups, Member, Unscored, fault_of
-from tui_eval.engine.execution.recorded_calls import RecordedCalls, SettingsDigests
-from tui_eval.engine.execution.retryable import is_retryable
-from tui_eval.engine.execution.rollout_log import log_errors
-from tui_eval.engine.execution.rollout_observer import RolloutObserver
-from tui_eval.engine.execution.work import Work
-from tui_eval.engine.limits.deadline import Deadline
-from tui_eval.engine.limits.gate import Gate
-from tui_eval.engine.limits.limits import Held, Limits
-from tui_eval.engine.transport.hub import Hub
 from tui_eval.environments.one_rollout import broken_state, lead, score
 from tui_eval.error_classes import class_at
 from tui_eval.errors import ErrorChain, RolloutTimeoutError
-from tui_eval.events import RolloutFinished, Stage
+from tui_eval.events import Stage
 from tui_eval.fold.trajectory import from_row
 from tui_eval.observer import CURRENT
 from tui_eval.open_files import REASON, is_out_of_files
-from tui_eval.runs.formats.rows import read_row
-from tui_eval.runs.journal import Journal
+from tui_eval.runs.journal_records import restore_state, tokens_in_journal
 from tui_eval.runs.row import build_row, encode_row
 from tui_eval.runs.scan import decode_row
 from tui_eval.runs.unfinished import tokens_object
-from tui_eval.runs.writer import RunWriter
 from tui_eval.state import State
+from tui_eval.worker.cancelling import CANCELLED, EndedByCancelling, give_up
+from tui_eval.worker.deadline import Deadline
+from tui_eval.worker.gate import Gate
+from tui_eval.worker.groups import Groups, Member, Unscored, fault_of
+from tui_eval.worker.ports import Held, Hub, Journal, Limits, Rows
+from tui_eval.worker.recorded_calls import RecordedCalls, SettingsDigests
+from tui_eval.worker.retryable import is_retryable
+from tui_eval.worker.rollout_log import log_errors
+from tui_eval.worker.rollout_observer import RolloutObserver
+from tui_eval.worker.work import Work
 
 if TYPE_CHECKING:
     from tui_eval.clients import AnyClient
@@ -62,19 +59,18 @@ class Rollouts:
     """
 
     def __init__(
-        self, work: Work, hub: Hub, gate: Gate, limits: Limits, writer: RunWriter, journal: Journal
+        self, work: Work, hub: Hub, gate: Gate, limits: Limits, rows: Rows, journal: Journal
     ) -> None:
         self._work = work
         self._hub = hub
         self._gate = gate
         self._limits = limits
-        self._writer = writer
+        self._rows = rows
         self._journal = journal
         self.groups = Groups(work.examples)
         self.generated: deque[tuple[RolloutObserver, State]] = deque()
         self.spent = dict(work.lost)
         self._settings = SettingsDigests()
-        self._held_back: list[tuple[RolloutObserver, State]] | None = None
 
     def watch(self, row: int, held: Held) -> RolloutObserver:
         """The observer of a rollout that begins."""
@@ -133,6 +129,31 @@ class Rollouts:
                 self.generated.append((watch, state))
                 return
         await self.finish(watch, state)
+
+    def restore(self, row: int, record: Mapping[str, Any]) -> None:
+        """Puts a rollout that an earlier session generated among those that are `generated`.
+
+        Args:
+            record: Of the journal.
+        """
+        watch = self.watch(row, self._limits.nothing_held())
+        state = restore_state(record, self._work.examples.fresh_state(row))
+        watch.attempt = record["attempt"]
+        watch.input_tokens, watch.output_tokens, *kinds = tokens_in_journal(record)
+        watch.kinds = tuple(kinds)
+        watch.messages_added([*state["prompt"], *state["completion"]])
+        watch.staged(Stage.GENERATED)
+        self.generated.append((watch, state))
+
+    def score_next(self, held: Held) -> Coroutine[Any, Any, None]:
+        """What takes the next one of those that are `generated` to its line on disk.
+
+        Args:
+            held: Its slots; the caller gives back what is left of them.
+        """
+        watch, state = self.generated.popleft()
+        watch.held = held
+        return self.finish(watch, state)
 
     async def finish(self, watch: RolloutObserver, state: State) -> None:
         """Takes a generated rollout to its line on disk: with its group, where it has one.
@@ -213,7 +234,7 @@ class Rollouts:
 
     def never_begins(self, row: int) -> Coroutine[Any, Any, None]:
         """What is to do for a rollout that was cancelled before it began: its row says so."""
-        watch, values = self.watch(row, Held()), self._work.examples.input(row)
+        watch, values = self.watch(row, self._limits.nothing_held()), self._work.examples.input(row)
         watch.example_id = values["example_id"]
         watch.cancel()
         assert watch.cancelled is not None, "it was cancelled just now"
@@ -327,20 +348,6 @@ class Rollouts:
         """Whether the budget is spent."""
         return self._work.out_of_budget()
 
-    def hold_lines(self) -> None:
-        """From now on what finishes is kept in memory: the file is written again."""
-        self._held_back = []
-
-    def release_lines(self) -> None:
-        """Writes what finished meanwhile, and from now on at once again.
-
-        Raises:
-            OSError: A line could not be written.
-        """
-        held_back, self._held_back = self._held_back or [], None
-        for watch, state in held_back:
-            self.write(watch, state)
-
     def write(self, watch: RolloutObserver, state: State) -> None:
         """Writes a finished rollout's line, then reports it.
 
@@ -349,24 +356,15 @@ class Rollouts:
         """
         watch.is_over = True
         self._give_up_answers(watch)
-        if self._held_back is not None:
-            self._held_back.append((watch, state))
-            return
         row = self._row(watch, state)
-        offset, line = self._writer.append(encode_row(row))
         if log.isEnabledFor(logging.DEBUG):
             watch.log_state(state)
             for score in state.scores:
                 log.debug("%s: %s", watch, score)
             log.debug("%s: reward %s, timing %s", watch, row["reward"], row["timing"])
-        event = read_row(1, offset, memoryview(line))
-        assert isinstance(event, RolloutFinished), "a row of ours is one"
-        event.at, event.row, event.number = clock.now(), watch.row, watch.number
-        self._writer.remember(event)
-        self._hub.finished(event)
-        if event.error is not None and watch.cancelled is None:
+        line = self._rows.write(watch.row, watch.number, encode_row(row))
+        if state.get("error") is not None and watch.cancelled is None:
             log_errors(watch, from_row(watch.row, decode_row(line)))
-        self._journal.forget(watch.row)
         self.spent.pop(watch.row, None)
 
     def _row(self, watch: RolloutObserver, state: State) -> dict[str, Any]:

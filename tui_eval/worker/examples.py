@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from tui_eval.errors import Fault, RefusedError, nearest, traceback_text
+from tui_eval.messages import to_messages
 from tui_eval.runs.plain_json import LONGEST_REPR
+from tui_eval.state import State
 from tui_eval.stats.rewards import is_number
 from tui_eval.types import RolloutInput
 
@@ -45,6 +47,11 @@ class Examples:
     def input(self, row: int) -> RolloutInput:
         """The input of the rollout at a place."""
         return cast(RolloutInput, self._table[row // self.per_example])
+
+    def fresh_state(self, row: int) -> State:
+        """A state of a rollout that has not begun."""
+        values = self.input(row)
+        return State(input=values, prompt=to_messages(values["prompt"]))
 
     def example(self, row: int) -> int:
         """The place of the example that a rollout is of."""

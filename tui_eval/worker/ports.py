@@ -1,0 +1,131 @@
+"""What rollouts need of the engine: where they report, how they are held, where they are kept.
+
+In the engine's own process these are its hub, limits, budget, writer and journal; in a worker they
+are the connection to the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol
+
+from tui_eval.events import (
+    Event,
+    MessagesAdded,
+    RolloutStaged,
+    TextAdded,
+    ToolFinished,
+)
+from tui_eval.state import State
+
+
+class ActiveRollout(Protocol):
+    """A rollout that is worked on, as a hub sees it."""
+
+    row: int
+
+    def staged_event(self, at: float) -> RolloutStaged:
+        """Where the rollout is now."""
+
+    def events_so_far(self) -> list[Event]:
+        """The conversation so far, for who subscribes to it late."""
+
+
+class Hub(Protocol):
+    """Where rollouts report."""
+
+    @property
+    def active(self) -> dict[int, ActiveRollout]:
+        """Those that are worked on, by row."""
+
+    def mark_changed(self, watch: ActiveRollout) -> None:
+        """A rollout's stage or counts changed."""
+
+    def before_foreign_code(self) -> None:
+        """People's code is called next, and may hold the loop."""
+
+    def is_subscribed(self, row: int) -> bool:
+        """Whether somebody wants this rollout's messages."""
+
+    def publish_to_watchers(self, event: MessagesAdded | ToolFinished | TextAdded) -> None:
+        """Takes in one event for those who subscribed to its rollout."""
+
+
+class Held(Protocol):
+    """The slots that one rollout holds."""
+
+    @property
+    def slots(self) -> Any:
+        """Those that it has; nothing where it has none."""
+
+    def answered(self, requested_at: float) -> None:
+        """The endpoint answered a request that was sent then, in seconds of the loop."""
+
+    def refuse(self, requested_at: float, seconds: float, *, is_paced: bool = False) -> None:
+        """The endpoint refused a request."""
+
+    def lent(self) -> AbstractAsyncContextManager[None]:
+        """Gives the slots back for the time of the block."""
+
+    def release(self) -> None:
+        """Gives all back."""
+
+
+class Limits(Protocol):
+    """Who may begin."""
+
+    def nothing_held(self) -> Any:
+        """The slots of a rollout that holds none."""
+
+    async def begin_scoring(self, held: Any) -> Any:
+        """Waits until a rollout that was generated earlier is in flight again."""
+
+    def generated(self, held: Any) -> None:
+        """A rollout is generated; it stays in flight."""
+
+    def scoring(self, held: Any, count: int) -> AbstractAsyncContextManager[None]:
+        """Around the scoring of so many rollouts at once, by one that is in flight."""
+
+
+class CallGuard(Protocol):
+    """Lets model calls through as they fit into a budget."""
+
+    def longest(self, sampling_args: Mapping[str, Any]) -> int:
+        """Tokens to reserve for a call."""
+
+    def takes(self, tokens: int) -> bool:
+        """Whether a call fits at once; what it may use is reserved then."""
+
+    async def wait(self, tokens: int, owner: object, park: Callable[[], None]) -> None:
+        """Waits until a call fits, and reserves what it may use."""
+
+    def give_back(self, tokens: int) -> None:
+        """A call is over, and what it used is counted."""
+
+
+class Journal(Protocol):
+    """Keeps what is in flight."""
+
+    def add(self, row: int, number: int, attempt: int, state: State) -> None:
+        """Keeps one generated rollout; its answers are in it."""
+
+    def add_answer(self, row: int, record: Mapping[str, Any]) -> Awaitable[None]:
+        """Keeps one answer of a rollout; it is written once this has been waited for."""
+
+    def forget(self, row: int) -> None:
+        """The rollout has its row now, or another attempt begins."""
+
+
+class Rows(Protocol):
+    """Where the rows of finished rollouts go."""
+
+    def write(self, row: int, number: int, line: bytes) -> bytes:
+        """Writes the line of a rollout, then reports it, and forgets what was in flight of it.
+
+        Returns:
+            The line as it is written: without secrets.
+
+        Raises:
+            OSError: It could not be written.
+        """
