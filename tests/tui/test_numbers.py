@@ -52,6 +52,19 @@ def test_a_long_name_of_a_metric_or_tool_is_cut_only_where_there_is_no_room() ->
     assert sum(name in text for text in texts) == 2
 
 
+@pytest.mark.parametrize("width", [36, 52, 78, 120])
+def test_a_notice_is_read_whole(width: int) -> None:
+    text = (
+        "Files cannot be locked here (Function not implemented): a lock file names this process "
+        "instead."
+    )
+    state = RunState()
+    for event in (run_started(), ev.Noticed(0, 0.0, "warning", text)):
+        state.apply(event)
+    lines = ["".join(part for part, _ in one.line) for one in numbers(state, width)]
+    assert text in " ".join(" ".join(lines[lines.index("notices") :]).split())
+
+
 @pytest.mark.parametrize("width", [36, 46, 52, 60, 78, 120])
 def test_what_is_told_of_a_metric_is_whole_or_not_there(width: int) -> None:
     name, state = "look_up_constant_calls", RunState()

@@ -93,10 +93,15 @@ def _why_it_ended(state: RunState, width: int) -> Iterator[Line]:
 
     is_well = state.end.status == STOPPED_EARLY
     sign, ink, text = ("✓ ", "good", "") if is_well else ("✗ ", "bad", "fault")
-    words, _ = shown_lines(state.end.text, width - 2, 6)
-    for at, part in enumerate(words):
-        yield ((sign if at == 0 else "  ", ink), (part, text))
+    yield from _sentence((sign, ink), (state.end.text, text), width)
     yield EMPTY
+
+
+def _sentence(sign: Span, sentence: Span, width: int) -> Iterator[Line]:
+    """A sign of two cells and what hangs behind it, in six lines at most."""
+    text, ink = sentence
+    for at, part in enumerate(shown_lines(text, width - 2, 6)[0]):
+        yield (sign if at == 0 else ("  ", ""), (part, ink))
 
 
 def _scored(state: RunState, reward: Mean) -> str:
@@ -281,8 +286,8 @@ def _notices(state: RunState, width: int) -> Iterator[Line]:
     yield EMPTY
     yield (("notices", "faint"),)
     for level, text in state.notices[-5:]:
-        ink = "warn" if level == "warning" else "muted"
-        yield (("! " if level == "warning" else "· ", ink), (one_line(text, width - 2), ink))
+        sign, ink = ("! ", "warn") if level == "warning" else ("· ", "muted")
+        yield from _sentence((sign, ink), (text, ink), width)
 
 
 Section: TypeAlias = Callable[[RunState, int], Iterator[Line | NumberLine]]
