@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tui_eval.printable import harmless, one_line, printable
+from tui_eval.printable import harmless, left_to_right, one_line, printable
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=200)
 STEERING = "\x1b]52;c;aGk=\x07\x9b31m\u202e\u200b\u2066\ufeff\ud800\x00\x7f\r\n\t\u2028"
@@ -92,3 +92,20 @@ def test_one_line_is_one_line_and_not_too_long(text: str, width: int) -> None:
 def test_one_line_shows_where_it_was_cut() -> None:
     assert one_line("a long sentence", 8) == "a long …"
     assert one_line("short\ntext", 20) == "short text"
+
+
+@pytest.mark.parametrize(
+    ("line", "closed"),
+    [
+        ("שלום     8   1.00", "שלום|     8   1.00"),
+        ("✓ مرحبا_שלום 0.68–1.00", "✓ مرحبا_שלום| 0.68–1.00"),
+        ("مرحبا demo 8", "مرحبا demo 8"),  # what follows shows the direction itself
+        ("'/a/مرحبا--demo/8f'", "'/a/مرحبا--demo/8f'"),  # a path to be copied
+        ("كم 27 عدد", "كم 27 عدد"),  # a sentence
+        ("sums     8   1.00", "sums     8   1.00"),
+    ],
+)
+def test_numbers_beside_what_runs_from_right_to_left_stay_where_they_are(
+    line: str, closed: str
+) -> None:
+    assert left_to_right(line) == closed.replace("|", "\u200e")

@@ -26,6 +26,12 @@ _CONTROL_PICTURES = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: 
 # those take; tags do so behind a flag, and would hide text anywhere else.
 _SELECTORS = re.compile("[\ufe00-\ufe0f\u200c\u200d]|(?<=\U0001f3f4)[\U000e0020-\U000e007f]+")
 TAGS = frozenset(map(chr, range(0xE0020, 0xE0080)))
+RIGHT_TO_LEFT = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
+_TURNING = re.compile(
+    rf"[{RIGHT_TO_LEFT}][^\sA-Za-z]*(?=\s+[^\sA-Za-z{RIGHT_TO_LEFT}])"
+    rf"(?!(?: [^\sA-Za-z]+)*? [^\sA-Za-z]*[{RIGHT_TO_LEFT}])"
+)
+"""A word from right to left that stands beside a number, unless it goes on behind that."""
 _TAB = 8
 """Cells from one tab stop to the next."""
 
@@ -79,3 +85,8 @@ def one_line(text: str, width: int) -> str:
     """The text on one line, at most `width` characters long, cut with an ellipsis."""
     text = printable(text[: width * 4 + 64]).replace("\n", " ").strip()
     return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
+
+
+def left_to_right(line: str) -> str:
+    """The same for a line on a terminal: a word from right to left turns no number behind it."""
+    return line if line.isascii() else _TURNING.sub("\\g<0>\u200e", line)

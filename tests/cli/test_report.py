@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from command_here import command_here
-from program import Program
+from program import TWO_TURNS, Program
 from run_events import finished, started
 from run_here import run_here
+from terminal import Terminal
 
 from tui_eval.cli.table_lines import table_lines, what_varies
 from tui_eval.events import RunFinished
@@ -169,3 +170,19 @@ def test_tokens_that_are_told_as_one_number_are_reported_as_one(program: Program
     done = command_here(program, "report", str(results))
     assert done.code == 0, done
     assert "Tokens: 150 in all; a rollout 50" in done.out.splitlines()
+
+
+def test_a_row_is_not_turned_around_on_a_terminal_and_files_hold_what_is_there(
+    program: Program,
+) -> None:
+    program.environment("שלום", TWO_TURNS)
+    for number in ("1", "2"):
+        assert program.run("שלום", "-m", "demo", "-n", "1", "-r", number, "-s").code == 0
+    words = ("report", *(str(run.path) for run in program.runs()))
+    assert "שלום " in program.run(*words).out
+    terminal = Terminal(program.folder, program.env, *words)
+    try:
+        assert terminal.finish() == 0
+        assert terminal.raw.count("שלום\u200e ".encode()) == 2
+    finally:
+        terminal.close()

@@ -13,7 +13,7 @@ from tui_eval.cli.summary_lines import result_lines
 from tui_eval.errors import Fault
 from tui_eval.events import OUT_OF_BUDGET, STOPPED_EARLY, RunFinished
 from tui_eval.fold.run_state import RunState
-from tui_eval.printable import printable
+from tui_eval.printable import left_to_right, printable
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
 from tui_eval.runs.opening import saved_events
@@ -41,12 +41,13 @@ def warn(text: str) -> None:
 
 def print_json(value: Mapping[str, Any]) -> None:
     """Prints one JSON object as one line on stdout."""
-    _print(sys.stdout, [json_line(value)])
+    print(printable(json_line(value)), flush=True)
 
 
 def _print(stream: TextIO, lines: Iterable[str]) -> None:
+    shown = left_to_right if stream.isatty() else str
     for line in lines:
-        print(printable(line), file=stream)
+        print(shown(printable(line)), file=stream)
     stream.flush()
 
 

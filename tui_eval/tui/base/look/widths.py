@@ -13,10 +13,10 @@ import unicodedata
 
 from rich import cells
 
+from tui_eval.printable import RIGHT_TO_LEFT
 from tui_eval.tui.base.textual_private import cell_widths
 
 _LEFT_TO_RIGHT_MARK = "\u200e"
-_RIGHT_TO_LEFT = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
 _INDIC = "\u0900-\u0dff"
 _PART = re.compile(r"\x1b\[([0-9;?<=>]*)([ -/]*[@-~])|\x1b[^\[]|\n|[^\x1b\n]+")
 _FIRST_MARK, _LAST_MARK = 0x0900, 0xFFFF
@@ -59,7 +59,7 @@ def count_spacing_marks() -> None:
 
 @functools.cache
 def _sign() -> re.Pattern[str]:
-    return re.compile(f"[{spacing_marks()}{_INDIC}{_RIGHT_TO_LEFT}]")
+    return re.compile(f"[{spacing_marks()}{_INDIC}{RIGHT_TO_LEFT}]")
 
 
 @functools.cache
@@ -67,7 +67,7 @@ def _disputed() -> re.Pattern[str]:
     """Words with such signs, or from right to left with numbers between, beside each other."""
     leftward, marked = (
         rf"[^\s{signs}\x00-\x7f─-◿]*[{signs}][^\s─-◿]*"
-        for signs in (_RIGHT_TO_LEFT, spacing_marks() + _INDIC)
+        for signs in (RIGHT_TO_LEFT, spacing_marks() + _INDIC)
     )
     numbers = r"(?: [^\sA-Za-z─-◿]+)*? "
     return re.compile(rf"{leftward}(?:{numbers}{leftward})*|{marked}(?: {marked})*")
