@@ -47,6 +47,14 @@ async def test_where_one_pane_is_shown_it_is_not_zoomed_and_escape_goes_back_at_
         await stage.until(lambda: stage.live.focused is stage.live.rollouts)
 
 
+async def test_zooming_is_offered_as_long_as_the_terminal_has_room_for_two_panes() -> None:
+    async with staged_app(over(), size=(80, 24)) as stage:
+        await stage.pilot.resize_terminal(120, 40)
+        await stage.until(lambda: "z zoom" in footer(stage))
+        await stage.pilot.resize_terminal(80, 24)
+        await stage.until(lambda: "zoom" not in footer(stage))
+
+
 async def test_a_zoomed_pane_is_unzoomed() -> None:
     async with staged_app(over()) as stage:
         assert "z zoom" in footer(stage)

@@ -167,7 +167,7 @@ class RunScreen(DrawnScreen[None]):
         """Draws the first frame: there is no run yet."""
         self.set_focus(self.first_focus)
         self.trajectory.empty = self.reward.empty = ((("no rollout yet", "faint"),),)
-        self.screen_layout_refresh_signal.subscribe(self, lambda _: self.retitle())
+        self.screen_layout_refresh_signal.subscribe(self, lambda _: self._laid_out())
         self.retitle()
         self.update_keys()
         for view in (self.header, self.trajectory, self.reward):
@@ -316,6 +316,12 @@ class RunScreen(DrawnScreen[None]):
             reward_title(self.state, row),
         )
         self.grid.entitle_all(titles)
+
+    def _laid_out(self) -> None:
+        """Names panes, and the key that zooms one, as there is room now."""
+        self.retitle()
+        if self.keys.words.get("zoom") != self.zoom.word:
+            self.update_keys()
 
     @property
     def _is_searching(self) -> bool:
