@@ -66,8 +66,17 @@ async def test_a_server_that_dies_at_every_call_is_given_up_after_three(env: vf.
     for _ in range(3):
         with pytest.raises(MCPServerError, match="went away during the call"):
             await content(env, "leave")
-    with pytest.raises(MCPServerError, match="'sums' is given up: it went away 3 times"):
-        await content(env, "pid")
+    with pytest.raises(MCPServerError, match=r"'sums' is given up for 'leave'.* 3 times in a row"):
+        await content(env, "leave")
+
+
+async def test_a_tool_that_ends_its_server_takes_no_other_tool_away(env: vf.MCPEnv) -> None:
+    for _ in range(4):
+        with pytest.raises(MCPServerError):
+            await content(env, "leave")
+    assert int(await content(env, "pid"))
+    with pytest.raises(MCPServerError, match="went away during the call"):
+        await content(env, "leave")
 
 
 async def test_a_server_that_gives_results_in_between_is_not_given_up(env: vf.MCPEnv) -> None:
@@ -82,7 +91,8 @@ async def test_teardown_gives_a_server_another_chance(env: vf.MCPEnv) -> None:
         with pytest.raises(MCPServerError):
             await content(env, "leave")
     await env.run_teardown()
-    assert int(await content(env, "pid"))
+    with pytest.raises(MCPServerError, match="went away during the call"):
+        await content(env, "leave")
 
 
 async def test_an_error_with_an_image_is_what_the_server_answered(env: vf.MCPEnv) -> None:

@@ -29,7 +29,10 @@ _PING_S = 5.0
 _OF_THIS_SIDE = (None, -32000, -32700)
 """Codes of what is no answer: the connection is closed, or nothing could be sent."""
 _MAX_FAILED_CONNECTIONS = 3
-"""Connections in a row of which none brought a result, before a server is given up."""
+"""Connections in a row of which none brought a result, before a server is given up.
+
+It is given up for the tools that were called meanwhile. Another one may work: it has a try.
+"""
 
 
 class MCPServerError(InfraError):
@@ -160,6 +163,8 @@ class _Connection:
         self._current: _Held | None = None
         self._held: set[asyncio.Task[None]] = set()
         self._failed_connections = 0
+        self._failed_tools: set[str] = set()
+        """What was called on those."""
 
     async def tools(self) -> list[Tool]:
         held = self._connect()
@@ -177,7 +182,8 @@ class _Connection:
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> Any:
         mcp_sdk.check_sendable(arguments)
-        held = self._connect()
+        held = self._connect(tool)
+        held.tools.add(tool)
         session = await held.session()
         try:
             calling = session.call_tool(tool, arguments)
@@ -189,6 +195,7 @@ class _Connection:
             self._leave(held)
             raise self._lost(_text(cause)) from error
         self._failed_connections, held.has_answered = 0, True
+        self._failed_tools.clear()
         return result
 
     async def close(self) -> None:
@@ -196,15 +203,16 @@ class _Connection:
             self._leave(self._current)
         await asyncio.gather(*self._held, return_exceptions=True)
 
-    def _connect(self) -> _Held:
+    def _connect(self, tool: str | None = None) -> _Held:
         if self._current is not None and self._current.task.done():
             self._leave(self._current)
         held = self._current
         if held is None:
-            if self._failed_connections >= _MAX_FAILED_CONNECTIONS:
+            failed = self._failed_connections
+            if failed >= _MAX_FAILED_CONNECTIONS and tool in self._failed_tools:
                 raise MCPServerError(
-                    f"The MCP server {self._config.name!r} is given up: it went away "
-                    f"{self._failed_connections} times in a row before it gave a result"
+                    f"The MCP server {self._config.name!r} is given up for {tool!r}: it went away "
+                    f"{failed} times in a row before it gave a result"
                 )
             held = self._current = _Held(self._config, self._guard)
             self._held.add(held.task)
@@ -215,7 +223,9 @@ class _Connection:
         held.end()
         if self._current is held:
             self._current = None
-            self._failed_connections += not held.has_answered
+            if not held.has_answered:
+                self._failed_connections += 1
+                self._failed_tools |= held.tools
 
     def _lost(self, why: str) -> MCPServerError:
         return MCPServerError(
@@ -231,6 +241,8 @@ class _Held:
         self._config = config
         self._guard = guard
         self.has_answered = False
+        self.tools: set[str] = set()
+        """What was called on it."""
         self._requests = Requests()
         self._opened: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._closing = asyncio.Event()
