@@ -94,6 +94,7 @@ def test_the_text_of_parts_shows_images_and_sound_by_their_kind() -> None:
     ]
     assert text_of(parts) == "Look at [image] [audio] [video] end"
     assert text_of(None) == ""
+    assert (text_of(5), text_of([5, "a"])) == ("5", "5 a")  # what no model takes is shown as it is
 
 
 def test_a_tool_message_keeps_its_call() -> None:

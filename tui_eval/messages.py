@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
@@ -357,12 +357,16 @@ def text_of(content: Any) -> str:
         return ""
     if isinstance(content, str):
         return content
+    if not isinstance(content, Iterable):
+        return str(content)
     return " ".join(_part_text(part) for part in content)
 
 
 def _part_text(part: Any) -> str:
     if isinstance(part, str):
         return part
+    if not hasattr(part, "get"):
+        return str(part)
     kind = part.get("type")
     if kind == "text":
         return str(part.get("text") or "")

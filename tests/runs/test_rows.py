@@ -143,6 +143,8 @@ def test_messages_that_people_wrote_as_dicts_are_saved_like_the_others() -> None
     assert json.loads(found["tool_calls"][0]) == {"id": "1", "name": "f", "arguments": "{}"}
     assert found["name"] == "x"
     assert message_dict("plain") == {"role": "user", "content": "plain"}
+    of_no_form = message_dict({"role": "assistant", "content": 5, "tool_calls": 6})
+    assert of_no_form == {"role": "assistant", "content": "5", "tool_calls": ["6"]}
     odd = message_dict(
         {"role": "assistant", "content": ["a", {"type": "image_url"}], "tool_calls": [7]}
     )

@@ -8,7 +8,7 @@ in its state.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -71,7 +71,8 @@ def message_dict(message: Any) -> dict[str, Any]:
         found = {"role": message.role}
     found["content"] = text_of(message.get("content"))
     if calls := message.get("tool_calls"):
-        found["tool_calls"] = [_call_text(call) for call in calls]
+        listed = calls if isinstance(calls, Iterable) else (calls,)
+        found["tool_calls"] = [_call_text(call) for call in listed]
     for name in ("reasoning_content", "thinking_blocks"):
         value = message.get(name)
         if value is not None:

@@ -147,8 +147,21 @@ def test_every_fault_of_a_file_is_told_at_once(tmp_path: Path):
         (7, "it is of type int"),
         ([{"prompt": [{"content": "x"}]}], "row 0: message 0 of its 'prompt' has no known role"),
         ([{"prompt": [{"role": "user"}]}], "message 0 of its 'prompt' has no content"),
+        (
+            [{"prompt": [{"role": "user", "content": 5}]}],
+            "row 0: the content of message 0 of its 'prompt' is of type int",
+        ),
+        (
+            [{"prompt": [{"role": "user", "content": ["a", 5]}]}],
+            "part 1 of the content of message 0 of its 'prompt' is of type int",
+        ),
+        (
+            [{"prompt": [{"role": "assistant", "tool_calls": 5}]}],
+            "the tool calls of message 0 of its 'prompt' are of type int",
+        ),
         ([{"prompt": 3}], "its 'prompt' is of type int"),
         ([{"question": 3}], "its 'question' is of type int"),
+        ([{"question": ["a", 3]}], "part 1 of its 'question' is of type int"),
         ([{"question": "q", "info": "no json"}], "its 'info' is text that is no JSON"),
         ("nowhere.jsonl", "it cannot be read: No such file"),
     ],

@@ -25,8 +25,8 @@ def row_faults(row: Any) -> Iterable[tuple[str, str]]:
         yield "it has neither 'prompt' nor 'question'", f"Its columns: {columns}"
     elif prompt is not None:
         yield from _prompt_faults(prompt)
-    elif not isinstance(question, (str, list)):
-        yield f"its 'question' is of type {type(question).__name__}", "It must be text"
+    elif fault := _content_fault(question, "its 'question'"):
+        yield fault, "It must be text"
     info = row.get("info")
     if isinstance(info, str) and not is_json(info):
         yield "its 'info' is text that is no JSON", "It must be an object or a list, or JSON text"
@@ -53,7 +53,29 @@ def _prompt_faults(prompt: Any) -> Iterable[tuple[str, str]]:
         for place, message in enumerate(prompt):
             if isinstance(message, (str, CustomBaseModel)):
                 continue
-            if not isinstance(message, Mapping) or str(message.get("role")) not in ROLES:
-                yield f"message {place} of its 'prompt' has no known role", hint
-            elif message.get("content") is None and message["role"] != "assistant":
-                yield f"message {place} of its 'prompt' has no content", hint
+            fault = _message_fault(message, f"message {place} of its 'prompt'")
+            if fault:
+                yield fault, hint
+
+
+def _message_fault(message: Any, name: str) -> str | None:
+    if not isinstance(message, Mapping) or str(message.get("role")) not in ROLES:
+        return f"{name} has no known role"
+    calls = message.get("tool_calls")
+    if calls is not None and not isinstance(calls, (list, tuple)):
+        return f"the tool calls of {name} are of type {type(calls).__name__}"
+    content = message.get("content")
+    if content is None:
+        return None if message["role"] == "assistant" else f"{name} has no content"
+    return _content_fault(content, f"the content of {name}")
+
+
+def _content_fault(content: Any, name: str) -> str | None:
+    if isinstance(content, str):
+        return None
+    if not isinstance(content, (list, tuple)):
+        return f"{name} is of type {type(content).__name__}"
+    for place, part in enumerate(content):
+        if not isinstance(part, (str, Mapping, CustomBaseModel)):
+            return f"part {place} of {name} is of type {type(part).__name__}"
+    return None
