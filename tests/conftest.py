@@ -33,8 +33,9 @@ for number, handler in (
 # Each worker would rewrite the assertions of every test again: that is half of what it collects in.
 sys.dont_write_bytecode = False
 
-# An app makes so many objects that looking for garbage at every 700th is a good part of its tests.
-gc.set_threshold(10_000, 10, 10)
+# An app makes so many objects that looking for garbage at every 700th is a good part of its tests,
+# and a tenth of it still at every 10,000th.
+gc.set_threshold(50_000, 10, 10)
 
 
 STARTS = {"subprocess.Popen", "os.posix_spawn", "os.fork", "os.forkpty", "os.system", "os.exec"}
