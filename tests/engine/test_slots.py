@@ -78,6 +78,9 @@ async def test_nothing_new_begins_while_as_many_sleep_as_may_be_in_flight(
     held = asyncio.create_task(slots.acquire())
     await settle()
     assert not held.done()
+    slots.wake()
+    await settle()
+    assert not held.done()
     slots.rise()
     slots.wake()
     await held

@@ -127,10 +127,33 @@ def test_the_journal_does_not_grow_without_end(run: RunDir) -> None:
     for row in range(1, 60):
         journal.add(row, 0, 1, tool_state(text="x" * 1_000_000))
         journal.forget(row)
+        if row == 5:
+            journal.add(100, 0, 1, tool_state())
     assert run.journal.stat().st_size < 40_000_000
     journal.add(60, 0, 1, tool_state())
     journal.close()
-    assert {0, 60} <= read_journal(run).generated.keys()
+    assert {0, 60, 100} <= read_journal(run).generated.keys()
+
+
+def test_a_rollout_that_is_generated_again_is_not_forgotten_with_its_last_attempt(
+    run: RunDir,
+) -> None:
+    journal = journal_of(run)
+    journal.add(1, 0, 1, tool_state())
+    journal.forget(1)
+    for row in (1, 2):
+        journal.add(row, 0, 2, tool_state())
+    journal.close()
+    assert {row: one["attempt"] for row, one in read_journal(run).generated.items()} == {1: 2, 2: 2}
+
+
+def test_a_journal_that_nobody_has_read_stays(run: RunDir) -> None:
+    journal = journal_of(run)
+    journal.add(1, 0, 1, tool_state())
+    journal.close()
+    before = run.journal.read_bytes()
+    journal_of(run).close()
+    assert run.journal.read_bytes() == before
 
 
 def answer(row: int) -> dict[str, Any]:
@@ -142,8 +165,9 @@ async def test_answers_are_on_disk_once_they_are_waited_for(run: RunDir) -> None
     journal = journal_of(run)
     first = journal.add_answer(1, answer(1))
     journal.add_answer(2, answer(2)).cancel()
-    journal.add_answer(1, answer(1))
+    last = journal.add_answer(1, answer(1))
     await first
+    assert last.done()
     assert {row: len(kept) for row, kept in read_journal(run).answers.items()} == {1: 2, 2: 1}
     journal.close()
 
@@ -156,6 +180,48 @@ async def test_an_answer_of_a_rollout_that_is_forgotten_meanwhile_is_forgotten_t
     journal.forget(1)
     await journal.add_answer(2, answer(2))
     assert read_journal(run).answers.keys() == {2}
+    journal.close()
+
+
+async def test_an_answer_that_comes_as_a_rollout_ends_is_written_before_its_state(
+    run: RunDir,
+) -> None:
+    journal = journal_of(run)
+    journal.add_answer(1, answer(1))
+    journal.add(1, 0, 1, tool_state())
+    await asyncio.sleep(0)
+    kept = read_journal(run)
+    assert (kept.generated.keys(), kept.answers) == ({1}, {})
+    journal.close()
+
+
+async def test_a_generated_rollout_needs_its_answers_no_more(run: RunDir) -> None:
+    journal = journal_of(run)
+    for _ in range(34):
+        last = journal.add_answer(1, {**answer(1), "text": "x" * 1_000_000})
+    await last
+    journal.add(1, 0, 1, tool_state())
+    journal.forget(2)
+    assert run.journal.stat().st_size < 1_000_000
+    assert read_journal(run).generated.keys() == {1}
+    journal.close()
+
+
+async def test_the_end_writes_answers_that_have_just_come(run: RunDir) -> None:
+    journal = journal_of(run)
+    written = journal.add_answer(1, answer(1))
+    journal.close()
+    assert written.done()
+    assert read_journal(run).answers.keys() == {1}
+
+
+async def test_a_journal_reports_each_writing(run: RunDir) -> None:
+    reports: list[int] = []
+    journal = Journal(run, Redactor([]), lambda: reports.append(1))
+    journal.add(1, 0, 1, tool_state())
+    assert len(reports) == 1
+    await journal.add_answer(2, answer(2))
+    assert len(reports) == 2
     journal.close()
 
 
