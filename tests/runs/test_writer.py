@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -172,14 +173,14 @@ def test_who_writes_after_the_end_does_not_write_to_another_file(tmp_path: Path)
     writer = RunWriter(RunDir(tmp_path), Redactor())
     writer.append(b"{}\n")
     writer.close()
-    others = [
-        os.open(tmp_path / f"other-{number}", os.O_WRONLY | os.O_CREAT) for number in range(3)
-    ]
+    others = [os.open(tmp_path / f"other-{number}", os.O_RDWR | os.O_CREAT) for number in range(3)]
+    for other in others:
+        os.write(other, b"{}\n")  # as long as the results are
     with pytest.raises(OSError):
         writer.append(b"late\n")
     for other in others:
         os.close(other)
-    assert not any((tmp_path / f"other-{number}").stat().st_size for number in range(3))
+    assert {(tmp_path / f"other-{number}").read_bytes() for number in range(3)} == {b"{}\n"}
     assert (tmp_path / "results.jsonl").read_bytes() == b"{}\n"
 
 
@@ -190,3 +191,84 @@ def test_a_disk_that_does_not_keep_what_it_took_is_told_at_the_next_line(tmp_pat
     writer._syncer.join(60)
     with pytest.raises(OSError, match="Invalid argument"):
         writer.append(b"{}\n")
+
+
+def test_secrets_do_not_reach_the_index(tmp_path: Path) -> None:
+    run = write_run(tmp_path)
+    write_indexed(run, [row(0, 0)])
+    (event,) = IndexReader(run.index).read()
+    run.index.unlink()
+    event.example_id = "sk-secret"
+    writer = RunWriter(run, Redactor(["sk-secret"]))
+    writer.remember(event)
+    writer.close()
+    assert [one.example_id for one in IndexReader(run.index).read()] == ["*********"]
+
+
+def test_the_index_has_each_entry_once(tmp_path: Path) -> None:
+    run = write_run(tmp_path)
+    write_indexed(run, [row(0, 0), row(0, 1)])
+    entries = IndexReader(run.index).read()
+    run.index.unlink()
+    writer = RunWriter(run, Redactor())
+    for entry in entries:
+        writer.remember(entry)
+        writer.flush_index()
+    writer.close()
+    assert IndexReader(run.index).read() == entries
+
+
+def test_a_disk_that_refuses_the_index_ends_no_run_and_a_new_index_is_written(
+    tmp_path: Path,
+) -> None:
+    run = write_run(tmp_path)
+    write_indexed(run, [row(0, 0)])
+    (event,) = IndexReader(run.index).read()
+    run.index.unlink()
+    run.index.symlink_to("/dev/full")
+    writer = RunWriter(run, Redactor())
+    writer.remember(event)
+    writer.flush_index()
+    run.index.unlink()
+    writer.reopen()
+    writer.remember(event)
+    writer.close()
+    assert IndexReader(run.index).read() == [event]
+
+
+def test_a_writer_continues_with_the_results_that_replaced_its_own(tmp_path: Path) -> None:
+    run = write_run(tmp_path)
+    writer = RunWriter(run, Redactor())
+    for number in range(2):
+        writer.append(encode_row(row(0, number)))
+    kept = run.results.read_bytes().splitlines(keepends=True)[1]
+    write_atomically(run.results, kept)
+    writer.reopen()
+    offset, line = writer.append(encode_row(row(1, 0)))
+    writer.close()
+    assert offset == len(kept)
+    assert run.results.read_bytes() == kept + line
+
+
+def test_a_flush_asks_the_disk_for_the_index_too(tmp_path: Path) -> None:
+    (tmp_path / "results.index").symlink_to("/dev/null")  # fdatasync refuses it
+    writer = RunWriter(RunDir(tmp_path), Redactor())
+    with pytest.raises(OSError, match="Invalid argument"):
+        writer.sync()
+    writer.close()
+
+
+def test_what_is_flushed_with_the_results_is_flushed_soon(tmp_path: Path) -> None:
+    flushed = threading.Event()
+    writer = RunWriter(RunDir(tmp_path), Redactor())
+    writer.also_sync = flushed.set
+    writer.sync_soon()
+    assert flushed.wait(60)
+    writer.close()
+
+
+def test_the_end_asks_the_disk_for_the_results(tmp_path: Path) -> None:
+    (tmp_path / "results.jsonl").symlink_to("/dev/null")  # fdatasync refuses it
+    writer = RunWriter(RunDir(tmp_path), Redactor())
+    with pytest.raises(OSError, match="Invalid argument"):
+        writer.close()
