@@ -10,6 +10,14 @@ from program import chat_answer
 from servers import FaultServer, Reply
 
 import tui_eval as vf
+from tui_eval.engine.limits.limits import Held
+from tui_eval.engine.transport.hub import Hub
+from tui_eval.environments.datasets.example_table import ExampleTable
+from tui_eval.events import Stage
+from tui_eval.worker.examples import Examples
+from tui_eval.worker.gate import Gate
+from tui_eval.worker.groups import Groups, Unscored
+from tui_eval.worker.rollout_observer import RolloutObserver
 
 CHAT = "/v1/chat/completions"
 
@@ -72,3 +80,56 @@ async def test_a_saved_rollout_that_cannot_be_compared_with_is_told_of(
     outputs = await evaluated_twice(fault_server, folder / "run", looks, ranked)
     assert outputs[1]["error"] is None
     assert "2 rollouts of earlier sessions" in caplog.text
+
+
+def a_member(row: int) -> tuple[RolloutObserver, vf.State]:
+    return RolloutObserver(row, row, Hub(), Gate(), Held()), vf.State(input={})
+
+
+async def test_a_group_waits_from_its_first_member_to_its_last() -> None:
+    groups = Groups(Examples(ExampleTable([]), 2))
+    assert 0 not in groups
+    first, second = a_member(0), a_member(1)
+    assert groups.add(*first) is None
+    assert 0 in groups and 1 not in groups
+    assert groups.waiting(0) is first[1]
+    assert groups.add(*second) == [first, second]
+    assert 0 not in groups
+    assert groups.waiting(0) is None
+
+
+async def test_a_saved_member_is_compared_with_and_waits_for_nothing() -> None:
+    groups = Groups(Examples(ExampleTable([]), 2))
+    saved, member = vf.State(input={}), a_member(1)
+    groups.add_saved(0, saved)
+    assert groups.waiting(0) is None
+    assert groups.add(*member) == [(None, saved), member]
+
+
+async def test_a_group_waits_for_a_member_that_runs_again() -> None:
+    groups = Groups(Examples(ExampleTable([]), 2))
+    groups.add(*a_member(0))
+    groups.forget(0)
+    groups.forget(2)
+    assert 1 not in groups
+    other, again = a_member(1), a_member(0)
+    assert groups.add(*other) is None
+    assert groups.add(*again) == [again, other]
+
+
+def test_what_scoring_left_is_taken_back_and_what_was_there_before_stays() -> None:
+    steps: list[dict[str, Any]] = [
+        {"reward": None, "advantage": None},
+        {"reward": 0.5, "advantage": 0.25},
+    ]
+    state = vf.State(input={}, trajectory=steps)
+    unscored = Unscored(state)
+    state["error"], state.failed_at = vf.InfraError("away"), Stage.SCORING
+    state.metric_error = vf.InfraError("away")
+    for step in steps:
+        step.update(reward=1.0, advantage=-1.0)
+    unscored.restore()
+    left: list[Any] = [state["error"], state.failed_at, state.metric_error]
+    assert left == [None, None, None]
+    assert steps[0] == {"reward": None, "advantage": None}
+    assert steps[1] == {"reward": 1.0, "advantage": -1.0}
