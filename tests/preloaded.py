@@ -40,7 +40,7 @@ LOADED = (
     "tui_eval.config.user_settings",
     "tui_eval.engine.process",
     "tui_eval.engine.suite.suite",
-    "tui_eval.engine.logging.inherited_context",
+    "tui_eval.worker.logging.inherited_context",
     "tui_eval.clients.endpoint",
     "tui_eval.clients.openai_chat",
     "tui_eval.parsers.xml_parser",

@@ -24,9 +24,9 @@ from tui_eval.cli.summary_lines import result_lines
 from tui_eval.config.expansion import Expander
 from tui_eval.config.plan import Request
 from tui_eval.engine.execution.host import Host
-from tui_eval.engine.execution.job import CANCELS_WITHIN_S, RunJob
+from tui_eval.engine.execution.job import CANCELS_WITHIN_S, RunJob, replicas_of
 from tui_eval.engine.setup.examine import check
-from tui_eval.engine.setup.prepare import client_config, key_of, prepare
+from tui_eval.engine.setup.prepare import key_of, prepare
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.suite.suite_preflight import expand_suite, preflight_suite
 from tui_eval.engine.transport.hub import Hub
@@ -35,7 +35,6 @@ from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.summary_json import json_line, refused_object, summary_object
-from tui_eval.worker.replicas import Replicas
 
 
 def run_here(program: Program, *args: str) -> Finished:
@@ -110,7 +109,7 @@ async def _work(prepared: Prepared) -> RunState:
     redact = Redactor(key_of(prepared.plan))
     hub = Hub()
     hub.redact, hub.path = redact, str(prepared.run.path)
-    replicas = Replicas([client_config(prepared.plan)])
+    replicas = replicas_of(prepared.plan)
     await RunJob(hub, prepared, redact, replicas, Host(True, CANCELS_WITHIN_S)).run()
     return hub.state
 

@@ -14,7 +14,8 @@ Error                               environment   recorded on a rollout, with it
 │   ├── ToolCallError               tool          environments/tool_env.py
 │   └── MCPToolError                tool          environments/adapters/mcp_sdk.py
 ├── InfraError                      environment   environments/one_rollout.py
-│   ├── RolloutTimeoutError         environment   worker/deadline.py: of        what was in progress
+│   ├── RolloutTimeoutError         environment   worker/deadline.py: of what was in progress
+│   ├── WorkerEndedError            environment   worker/process.py: of what was called last
 │   ├── MCPServerError              environment   environments/adapters/mcp_connection.py
 │   ├── TunnelError                 sandbox       authors
 │   └── SandboxError                sandbox       environments/adapters/openenv_server.py
@@ -132,6 +133,10 @@ class InfraError(Error):
 
 class RolloutTimeoutError(InfraError):
     """The rollout took longer than it may; its class is that of what was in progress then."""
+
+
+class WorkerEndedError(InfraError):
+    """What the rollout ran ended the process that it ran in; its class is what was called then."""
 
 
 class CancelledByUserError(Error):
@@ -333,6 +338,13 @@ def must_propagate(error: BaseException) -> bool:
     if isinstance(error, KeyboardInterrupt):
         return _ctrl_c_raises
     return not isinstance(error, (Exception, SystemExit))
+
+
+def is_cancellation(error: BaseException) -> bool:
+    """Whether a rollout's own task was cancelled: all else that people's code raises is data."""
+    import asyncio
+
+    return isinstance(error, asyncio.CancelledError) and must_propagate(error)
 
 
 _ctrl_c_raises = True

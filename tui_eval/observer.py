@@ -59,6 +59,9 @@ class Observer(Protocol):
     def staged(self, stage: Stage) -> None:
         """The rollout went on to another stage."""
 
+    def code_begins(self) -> None:
+        """A function of people's is called next: what it does to the process is this rollout's."""
+
     def recorded_call(
         self,
         prompt: Sequence[Any],
@@ -130,6 +133,8 @@ class SilentObserver:
     def began(self, state: Any) -> None: ...
 
     def staged(self, stage: Stage) -> None: ...
+
+    def code_begins(self) -> None: ...
 
     def recorded_call(self, *request: Any) -> RecordedCall | None:
         return None

@@ -167,6 +167,7 @@ FLAGS: dict[str, tuple[Any, str, Any]] = {
     "max_concurrent": ("64", "max_concurrent", 64),
     "max_concurrent_generation": ("32", "max_concurrent_generation", 32),
     "max_concurrent_scoring": ("16", "max_concurrent_scoring", 16),
+    "num_workers": ("auto", "num_workers", -1),
     "no_adaptive": (True, "adaptive", False),
     "max_retries": ("3", "max_retries", 3),
     "timeout": ("1.5", "timeout", 1.5),

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tui_eval.engine.limits.budget import Budget, CallGuard, longest_answer
+from tui_eval.clients.wire.longest_answer import longest_answer
+from tui_eval.engine.limits.budget import Budget, CallGuard
 
 PRICES = (2.0, 10.0)
 """Of prompts and answers."""

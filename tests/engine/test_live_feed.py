@@ -67,11 +67,16 @@ def answer(text: str, delay: float = 0.0, **message: Any) -> Reply:
 CALLS = {"tool_calls": [tool_call("add", '{"x": 1, "y": 2}')]}
 
 
+@pytest.mark.parametrize("num_workers", [None, "1"], ids=["here", "in-a-worker"])
 async def test_pausing_holds_rollouts_before_their_next_call_and_resuming_lets_them_go(
-    request_of: Callable[..., dict[str, Any]], fault_server: FaultServer
+    request_of: Callable[..., dict[str, Any]],
+    fault_server: FaultServer,
+    num_workers: str | None,
 ) -> None:
     fault_server.script(CHAT, [answer("", 0.2, **CALLS)] * 4 + [answer("done")])
-    async with seat(LiveFeed(request_of(num_examples="12", max_concurrent="4"))) as one:
+    async with seat(
+        LiveFeed(request_of(num_examples="12", max_concurrent="4", num_workers=num_workers))
+    ) as one:
         await one.until(lambda: one.state.by_stage[Stage.MODEL] == 4, "four calls in flight")
         one.feed.send(Pause())
         await one.until(lambda: one.state.by_stage[Stage.HELD] == 4, "all four are held")
@@ -109,12 +114,18 @@ async def test_a_pause_asked_for_before_the_run_begins_holds(
         assert one.state.finished == 3
 
 
+@pytest.mark.parametrize("num_workers", [None, "1"], ids=["here", "in-a-worker"])
 async def test_messages_come_only_for_subscribed_rollouts_and_tell_the_story_on_disk(
-    request_of: Callable[..., dict[str, Any]], fault_server: FaultServer, program: Program
+    request_of: Callable[..., dict[str, Any]],
+    fault_server: FaultServer,
+    program: Program,
+    num_workers: str | None,
 ) -> None:
     script = [answer("", 0.1, **CALLS)] * 2 + [answer("the end", 0.3)]
     fault_server.script(CHAT, script)
-    async with seat(LiveFeed(request_of(num_examples="2", max_concurrent="2"))) as one:
+    async with seat(
+        LiveFeed(request_of(num_examples="2", max_concurrent="2", num_workers=num_workers))
+    ) as one:
         await one.until(lambda: one.state.by_stage[Stage.MODEL] == 2, "both are asked")
         assert not one.of(MessagesAdded)
         one.feed.send(Subscribe([1]))

@@ -13,7 +13,7 @@ from tui_eval.fold.log_records import ERROR, INFO, OUTPUT, LogParser, LogRecord
 BEGIN = """
 import logging, os, sys, traceback
 from pathlib import Path
-from tui_eval.engine.logging.run_log import early_output, print_to_log, set_up_logging
+from tui_eval.worker.logging.run_log import early_output, print_to_log, set_up_logging
 from tui_eval.runs.redaction import Redactor
 with early_output():
     sys.stdout.reconfigure(encoding="utf-8")  # as libraries do while they are imported

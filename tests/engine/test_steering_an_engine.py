@@ -113,11 +113,17 @@ async def told(one: Seat, count: int = 1) -> CommandAnswered:
     return found
 
 
+@pytest.mark.parametrize("num_workers", [None, "1"], ids=["here", "in-a-worker"])
 async def test_a_cancelled_rollout_is_cleaned_up_and_written_and_its_slot_is_free(
-    program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
+    program: Program,
+    fault_server: FaultServer,
+    request_of: Callable[..., dict[str, Any]],
+    num_workers: str | None,
 ) -> None:
     fault_server.script(CHAT, [HANG, GOOD])
-    async with seat(LiveFeed(request_of(num_examples="4", max_concurrent="1"))) as one:
+    async with seat(
+        LiveFeed(request_of(num_examples="4", max_concurrent="1", num_workers=num_workers))
+    ) as one:
         await one.until(lambda: one.state.by_stage[Stage.MODEL] == 1, "a call that hangs")
         one.feed.send(Cancel(3))
         await one.until(lambda: one.state.errored == 1, "the one that waits has its row")
@@ -154,15 +160,23 @@ async def test_what_has_finished_cannot_be_cancelled(
         assert not answer.done and "nothing to run again" in answer.text
 
 
+@pytest.mark.parametrize("num_workers", [None, "1"], ids=["here", "in-a-worker"])
 @pytest.mark.parametrize("waits", [True, False], ids=["waiting", "scored"])
 async def test_the_others_of_its_group_go_on_without_a_cancelled_one(
     program: Program,
     fault_server: FaultServer,
     request_of: Callable[..., dict[str, Any]],
     waits: bool,
+    num_workers: str | None,
 ) -> None:
     fault_server.script(CHAT, [*answers("a"), HANG] if waits else answers("bb", "slow", "a"))
-    asked = request_of("grouped", num_examples="1", rollouts_per_example="3", max_concurrent="1")
+    asked = request_of(
+        "grouped",
+        num_examples="1",
+        rollouts_per_example="3",
+        max_concurrent="1",
+        num_workers=num_workers,
+    )
     async with seat(LiveFeed(asked)) as one:
         if waits:  # one waits for its group, one is at the model, one has not begun
             await one.until(
@@ -183,11 +197,17 @@ async def test_the_others_of_its_group_go_on_without_a_cancelled_one(
     assert rewards == pytest.approx({2: 1.4} if waits else {0: 2.2, 2: 2.1})
 
 
+@pytest.mark.parametrize("num_workers", [None, "1"], ids=["here", "in-a-worker"])
 async def test_a_rollout_that_waits_for_its_scores_can_be_cancelled(
-    program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
+    program: Program,
+    fault_server: FaultServer,
+    request_of: Callable[..., dict[str, Any]],
+    num_workers: str | None,
 ) -> None:
     fault_server.script(CHAT, [GOOD, GOOD, HANG])
-    asked = request_of(num_examples="4", max_concurrent="1", no_interleave_scoring=True)
+    asked = request_of(
+        num_examples="4", max_concurrent="1", no_interleave_scoring=True, num_workers=num_workers
+    )
     async with seat(LiveFeed(asked)) as one:
         await one.until(
             lambda: one.state.by_stage[Stage.GENERATED] == 2 and one.state.by_stage[Stage.MODEL],
@@ -204,17 +224,25 @@ async def test_a_rollout_that_waits_for_its_scores_can_be_cancelled(
     assert figures(one.state) == figures(as_on_disk(run))
 
 
+@pytest.mark.parametrize("num_workers", [None, "1"], ids=["here", "in-a-worker"])
 @pytest.mark.parametrize("slow", ["request", "rollout"])
 async def test_a_rollout_that_sleeps_between_two_tries_can_be_cancelled(
     program: Program,
     fault_server: FaultServer,
     request_of: Callable[..., dict[str, Any]],
     slow: str,
+    num_workers: str | None,
 ) -> None:
     busy = Reply(429, {"error": {"message": "later"}}, {"Retry-After": "50"})
     broken = Reply(body=b"{}")
     fault_server.script(CHAT, [busy if slow == "request" else broken])
-    asked = request_of(num_examples="1", max_concurrent="1", max_retries="50", no_preflight=True)
+    asked = request_of(
+        num_examples="1",
+        max_concurrent="1",
+        max_retries="50",
+        no_preflight=True,
+        num_workers=num_workers,
+    )
     async with seat(LiveFeed(asked)) as one:
         await one.until(
             lambda: one.state.sleeping and one.state.again_at[0] - time.time() > 1.5,
@@ -288,11 +316,21 @@ async def test_of_a_saved_run_only_the_chosen_rollouts_run_again(
     assert figures(one.state) == figures(as_on_disk(run))
 
 
+@pytest.mark.parametrize("num_workers", [None, "1"], ids=["here", "in-a-worker"])
 async def test_a_rollout_that_runs_again_is_compared_with_its_group_on_disk(
-    program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
+    program: Program,
+    fault_server: FaultServer,
+    request_of: Callable[..., dict[str, Any]],
+    num_workers: str | None,
 ) -> None:
     fault_server.script(CHAT, [*answers("a"), BAD, *answers("bb"), HANG])
-    asked = request_of("grouped", num_examples="2", rollouts_per_example="3", max_concurrent="1")
+    asked = request_of(
+        "grouped",
+        num_examples="2",
+        rollouts_per_example="3",
+        max_concurrent="1",
+        num_workers=num_workers,
+    )
     async with seat(LiveFeed(asked)) as one:
         await one.until(lambda: one.state.finished == 3, "the first group is over")
         assert one.state.errored == 1

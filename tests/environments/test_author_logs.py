@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import tui_eval as vf
-from tui_eval.engine.logging.run_log import set_up_logging
 from tui_eval.environments import author_logs
+from tui_eval.worker.logging.run_log import set_up_logging
 
 ours = logging.getLogger("tui_eval.somewhere")
 ROWS = [{"question": "q"}]

@@ -13,7 +13,7 @@ from made_runs import tool_state
 
 from tui_eval.messages import AssistantMessage, ToolMessage, UserMessage
 from tui_eval.runs.journal import Journal
-from tui_eval.runs.journal_records import read_journal, restore_state
+from tui_eval.runs.journal_records import encode_state, read_journal, restore_state
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.row import build_row
@@ -67,7 +67,7 @@ def journal_of(run: RunDir) -> Journal:
 def test_a_rollout_comes_back_as_it_was(run: RunDir) -> None:
     before = with_trajectory()
     journal = journal_of(run)
-    journal.add(3, 1, 2, before)
+    journal.add(3, encode_state(3, 1, 2, before))
     journal.close()
     record = read_journal(run).generated[3]
     shared = fresh()
@@ -88,7 +88,7 @@ def test_a_rollout_comes_back_as_it_was(run: RunDir) -> None:
 
 def test_restoring_leaves_the_dataset_alone(run: RunDir) -> None:
     journal = journal_of(run)
-    journal.add(3, 1, 1, with_trajectory())
+    journal.add(3, encode_state(3, 1, 1, with_trajectory()))
     journal.close()
     row = {"prompt": [UserMessage(content="41 + 1?")], "example_id": 7, "answer": "42"}
     restore_state(read_journal(run).generated[3], State(input=row))
@@ -100,7 +100,7 @@ def test_half_characters_do_not_keep_a_rollout_from_being_kept(run: RunDir, text
     state = tool_state(completion=[AssistantMessage(content=text)], note=text)
     state.scores = [{"name": "f", "raw": None, "weight": 1.0, "error": text}]
     journal = journal_of(run)
-    journal.add(0, 0, 1, state)
+    journal.add(0, encode_state(0, 0, 1, state))
     journal.close()
     assert "\\ud" in read_journal(run).generated[0]["completion"][0]["content"]
 
@@ -108,7 +108,7 @@ def test_half_characters_do_not_keep_a_rollout_from_being_kept(run: RunDir, text
 def test_what_is_forgotten_is_gone_and_the_rest_stays(run: RunDir) -> None:
     journal = journal_of(run)
     for row in range(3):
-        journal.add(row, row, 1, tool_state())
+        journal.add(row, encode_state(row, row, 1, tool_state()))
     journal.forget(1)
     journal.close()
     assert {0, 2} <= read_journal(run).generated.keys()
@@ -123,14 +123,14 @@ def test_what_is_forgotten_is_gone_and_the_rest_stays(run: RunDir) -> None:
 
 def test_the_journal_does_not_grow_without_end(run: RunDir) -> None:
     journal = journal_of(run)
-    journal.add(0, 0, 1, tool_state())
+    journal.add(0, encode_state(0, 0, 1, tool_state()))
     for row in range(1, 60):
-        journal.add(row, 0, 1, tool_state(text="x" * 1_000_000))
+        journal.add(row, encode_state(row, 0, 1, tool_state(text="x" * 1_000_000)))
         journal.forget(row)
         if row == 5:
             journal.add(100, 0, 1, tool_state())
     assert run.journal.stat().st_size < 40_000_000
-    journal.add(60, 0, 1, tool_state())
+    journal.add(60, encode_state(60, 0, 1, tool_state()))
     journal.close()
     assert {0, 60, 100} <= read_journal(run).generated.keys()
 
@@ -156,9 +156,10 @@ def test_a_journal_that_nobody_has_read_stays(run: RunDir) -> None:
     assert run.journal.read_bytes() == before
 
 
-def answer(row: int) -> dict[str, Any]:
+def answer(row: int) -> bytes:
     place = {"row": row, "number": 0, "attempt": 1, "input": {"example_id": row}}
-    return {**place, "request": {"model": "m"}, "ms": 1.0, "response": {"message": {}}}
+    record = {**place, "request": {"model": "m"}, "ms": 1.0, "response": {"message": {}}}
+    return json.dumps(record).encode() + b"\n"
 
 
 async def test_answers_are_on_disk_once_they_are_waited_for(run: RunDir) -> None:
@@ -238,20 +239,20 @@ async def test_who_waits_for_an_answer_hears_that_the_disk_refused(run: RunDir) 
 )
 def test_torn_and_foreign_lines_are_passed_over(run: RunDir, junk: bytes) -> None:
     journal = journal_of(run)
-    journal.add(1, 0, 1, tool_state())
+    journal.add(1, encode_state(1, 0, 1, tool_state()))
     journal.close()
     with run.journal.open("ab") as file:
         file.write(junk)
     assert list(read_journal(run).generated) == [1]
     journal = journal_of(run)
-    journal.add(2, 0, 1, tool_state())
+    journal.add(2, encode_state(2, 0, 1, tool_state()))
     journal.close()
     assert list(read_journal(run).generated) == [1, 2]
 
 
 def test_secrets_do_not_reach_the_journal(run: RunDir) -> None:
     journal = journal_of(run)
-    journal.add(1, 0, 1, tool_state(header="Bearer sk-secret"))
+    journal.add(1, encode_state(1, 0, 1, tool_state(header="Bearer sk-secret")))
     journal.close()
     assert b"sk-secret" not in run.journal.read_bytes()
     assert read_journal(run).generated[1]["state"]["header"] == "Bearer *********"
@@ -259,7 +260,7 @@ def test_secrets_do_not_reach_the_journal(run: RunDir) -> None:
 
 def test_objects_of_people_are_left_to_a_fresh_state(run: RunDir) -> None:
     journal = journal_of(run)
-    journal.add(1, 0, 1, with_trajectory())
+    journal.add(1, encode_state(1, 0, 1, with_trajectory()))
     journal.close()
     kept: dict[str, Any] = json.loads(run.journal.read_bytes().splitlines()[0])["state"]
     assert not {"lock", "client", "error", "usage_tracker"} & kept.keys()

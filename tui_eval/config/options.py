@@ -138,6 +138,9 @@ OPTIONS: tuple[Option, ...] = (
            "are generated at a time; as many as -c if left out.", None, "N", 1, **_LIMITS),
     Option("max_concurrent_scoring", ("--max-concurrent-scoring",), "int", "Rollouts that are "
            "scored at a time; as many as -c if left out.", None, "N", 1, **_LIMITS),
+    Option("num_workers", ("-w", "--num-workers"), "int", "Lead the rollouts in so many processes; "
+           "`auto` for one on each core. In the engine's own if left out.", None, "N|auto", 1,
+           **_LIMITS),
     Option("no_adaptive", ("--no-adaptive",), "flag", "Keep the concurrency as it is "
            "where an endpoint refuses requests (429, 529); otherwise it gives way.", **_LIMITS),
     Option("max_retries", ("--max-retries",), "int", "How often a rollout that failed for its "
@@ -209,6 +212,9 @@ BUDGETS = ("max_cost", "max_total_tokens")
 
 OF_ONE_COMMAND = (*BUDGETS, "until")
 """Settings that stop a run; they hold for one invocation and not for a resume."""
+
+ALL_CORES = "auto"
+"""Typed in place of a number of workers: as many as there are cores."""
 
 NO_BUDGET = "none"
 """Typed in place of one of them it lifts the one that a file says."""

@@ -18,8 +18,8 @@ from tui_eval.fold.saved_values import listing, mapping
 PLAIN = (
     "env_args", "extra_env_kwargs", "env_dir_path", "no_alias", "num_examples", "examples",
     "rollouts_per_example", "shuffle", "shuffle_seed", "max_concurrent",
-    "max_concurrent_generation", "max_concurrent_scoring", "max_retries", "timeout", "max_cost",
-    "max_total_tokens", "until", "independent_scoring", "pass_threshold", "output_dir",
+    "max_concurrent_generation", "max_concurrent_scoring", "num_workers", "max_retries", "timeout",
+    "max_cost", "max_total_tokens", "until", "independent_scoring", "pass_threshold", "output_dir",
     "state_columns", "verbose",
 )  # fmt: skip
 """Options whose value is written down under their own name."""
@@ -35,7 +35,7 @@ LEFT_OUT = frozenset((
     "abbreviated_summary", "json", "dry_run", "no_preflight", "sets",
 ))  # fmt: skip
 """How a run is watched, whom it notifies, and what is not kept with it: no part of what it is."""
-NO_LIMIT = ("max_concurrent_generation", "max_concurrent_scoring")
+NO_LIMIT = ("max_concurrent_generation", "max_concurrent_scoring", "num_workers")
 """Options that are written down as 0 where nobody set them."""
 AS_JSON = ("env_args", "extra_env_kwargs", "sampling_args")
 

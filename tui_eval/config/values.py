@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tui_eval.config.options import (
+    ALL_CORES,
     BY_NAME,
     MAY_BE_EMPTY,
     NEWEST,
@@ -71,6 +72,8 @@ def parse_text(option: Option, text: Any) -> Any:
     """
     if option.name in OF_ONE_COMMAND and text == NO_BUDGET:
         return None
+    if option.name == "num_workers" and text == ALL_CORES:
+        return -1
     if option.kind == "json":
         return _json_object(text)
     if option.kind == "list":
@@ -95,6 +98,8 @@ def check_toml(option: Option, value: Any) -> Any:
     kind = option.kind
     if kind == "flag":
         return _expect(value, bool, "true or false")
+    if option.name == "num_workers" and value in (ALL_CORES, -1):
+        return -1
     if kind in ("int", "float"):
         types = (int,) if kind == "int" else (int, float)
         what = "a whole number" if kind == "int" else "a number"

@@ -21,7 +21,6 @@ from typing import Any
 
 from tui_eval.clients.proxies import spare_loopback
 from tui_eval.config.plan import Request
-from tui_eval.engine.logging.inherited_context import inherit_context
 from tui_eval.engine.process import Engine
 from tui_eval.engine.transport.sockets import (
     bind_socket,
@@ -30,6 +29,7 @@ from tui_eval.engine.transport.sockets import (
 )
 from tui_eval.open_files import raise_limit
 from tui_eval.runs.summary_json import VERSION, json_line
+from tui_eval.worker.logging.inherited_context import inherit_context
 
 
 def _print_json(find: Callable[[], dict[str, Any]]) -> int:

@@ -17,7 +17,6 @@ from tui_eval.commands import Command, Stop
 from tui_eval.config.expansion import Expander
 from tui_eval.config.plan import Request
 from tui_eval.engine.execution.job import RunJob, let_listeners_read, open_alone
-from tui_eval.engine.logging.run_log import early_output, set_up_logging
 from tui_eval.engine.setup.examine import check
 from tui_eval.engine.setup.prepare import prepare
 from tui_eval.engine.stopping import TimelyEnd
@@ -32,6 +31,7 @@ from tui_eval.engine.transport.sockets import (
 from tui_eval.errors import Notice, RefusedError
 from tui_eval.events import EngineSampled, Refused
 from tui_eval.runs.unsaved import prune
+from tui_eval.worker.logging.run_log import early_output, set_up_logging
 
 LAUNCHER_CONNECTS_WITHIN_S = 5.0
 TICK_S = 0.05

@@ -15,13 +15,13 @@ from tui_eval.config.secret_values import hidden_names
 from tui_eval.engine.limits.open_file_room import open_file_notices
 from tui_eval.engine.setup.code_parts import code_now
 from tui_eval.engine.setup.compatibility import ARGUMENT, call_faults
-from tui_eval.engine.setup.digests import keep_examples
 from tui_eval.engine.setup.prepare import initialize_run, make_directory, run_started
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.layout import RunDir, is_unsaved
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.types import ClientConfig, RolloutInput
+from tui_eval.worker.digests import keep_examples
 from tui_eval.worker.examples import Examples, GivenExamples, read_table
 
 if TYPE_CHECKING:

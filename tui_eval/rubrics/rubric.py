@@ -267,6 +267,7 @@ class Rubric(HasFunctions):
         for one in functions:
             printing = calling.Call()
             CALL.set(printing)
+            state.observer.code_begins()
             result = await calling.call(one.known, values, self._timeout_seconds)
             score = calling.number(result)
             record_score(state, one.name, one.weight, score, printing.end())
@@ -284,6 +285,7 @@ class Rubric(HasFunctions):
             scores = [calling.failure(error)] * len(scored)
         elif scored:
             CALL.set(printing)
+            scored[0].observer.code_begins()
             values = functools.partial(calling.group_values, scored, self.class_objects)
             result = await calling.call(one.known, values, self._timeout_seconds)
             CALL.set(None)

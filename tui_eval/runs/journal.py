@@ -19,12 +19,10 @@ import msgspec
 
 from tui_eval.open_files import open_surely
 from tui_eval.runs.file_writing import sync_to_disk
-from tui_eval.runs.journal_records import encode_state
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.plain_json import encode_whatever
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.writer import write_atomically, write_line
-from tui_eval.state import State
 
 _MOST_DEAD = 32 << 20
 """Bytes of records that nobody needs, from which on the file may be written anew."""
@@ -55,22 +53,25 @@ class Journal:
         self._fd: int | None = None
         self._is_read = False
 
-    def add(self, row: int, number: int, attempt: int, state: State) -> None:
+    def add(self, row: int, line: bytes) -> None:
         """Keeps one generated rollout; its answers are in it.
+
+        Args:
+            line: See `encode_state`.
 
         Raises:
             OSError: The disk refused.
         """
         self._write_waiting()
-        [place] = self._append([encode_state(row, number, attempt, state)])
+        [place] = self._append([line])
         self._drop(row)
         self._remember(row, place)
 
-    def add_answer(self, row: int, record: Mapping[str, Any]) -> asyncio.Future[None]:
+    def add_answer(self, row: int, line: bytes) -> asyncio.Future[None]:
         """Keeps one answer of a rollout; one `write()` has all that come at once.
 
         Args:
-            record: As `read_journal` gives it back.
+            line: A record with its newline, as `read_journal` gives it back.
 
         Returns:
             It is done once the answer is written, and has the `OSError` where the disk refused.
@@ -79,7 +80,7 @@ class Journal:
         if not self._waiting:
             loop.call_soon(self._write_waiting)
         written = loop.create_future()
-        self._waiting.append((row, encode_whatever(record) + b"\n", written))
+        self._waiting.append((row, line, written))
         return written
 
     def _write_waiting(self) -> None:
@@ -119,6 +120,14 @@ class Journal:
         if self._size - self._live_bytes > max(self._live_bytes, _MOST_DEAD):
             self._write_anew(self._lines())
 
+    def lines(self, row: int) -> list[bytes]:
+        """The records of a rollout, in their order."""
+        self._write_waiting()
+        return [self._read(*place) for place in self._live.get(row, ())]
+
+    def _read(self, offset: int, length: int) -> bytes:
+        return os.pread(self._open(), length, offset)
+
     def _append(self, lines: Sequence[bytes]) -> list[tuple[int, int]]:
         """Writes lines by one `write()`; where each of them is then: offset and length."""
         if not lines:
@@ -155,12 +164,7 @@ class Journal:
         return bool(places)
 
     def _lines(self) -> list[tuple[int, bytes]]:
-        fd = self._open()
-        return [
-            (row, os.pread(fd, length, offset))
-            for row, places in self._live.items()
-            for offset, length in places
-        ]
+        return [(row, self._read(*place)) for row, places in self._live.items() for place in places]
 
     def _write_anew(self, lines: Sequence[tuple[int, bytes]]) -> None:
         if self._fd is not None:

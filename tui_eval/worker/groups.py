@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from tui_eval.state import State
 from tui_eval.worker.examples import Examples
 from tui_eval.worker.rollout_observer import RolloutObserver
+from tui_eval.worker.saved_members import saved_member
 
 Member: TypeAlias = tuple[RolloutObserver | None, State]
 """A generated rollout; without a watch its row was written in an earlier session."""
 
 
 class Groups:
-    """Gathers the members of every group until all are there."""
+    """Gathers the members of every group until all are there.
 
-    def __init__(self, examples: Examples) -> None:
+    Args:
+        columns: Keys of the state that are saved with each row.
+    """
+
+    def __init__(self, examples: Examples, columns: Sequence[str]) -> None:
         self._examples = examples
+        self._columns = columns
         self._members: defaultdict[int, dict[int, Member]] = defaultdict(dict)
+        self.moved: Callable[[int, bool], None] = lambda example, waits: None
+        """Is called where a group waits for members from now on, or no longer."""
 
-    def add_saved(self, row: int, state: State) -> None:
-        """A member whose row is already on disk: it is scored only to be compared with."""
+    def add_saved(self, row: int, values: Mapping[str, Any]) -> None:
+        """A member whose row is already on disk: it is scored only to be compared with.
+
+        Args:
+            values: Its row.
+        """
+        state = saved_member(self._examples.fresh_state(row), values, self._columns)
         self._members[self._examples.example(row)][row] = (None, state)
 
     def __contains__(self, example: int) -> bool:
@@ -49,8 +63,10 @@ class Groups:
         members = self._members[example]
         members[watch.row] = (watch, state)
         if len(members) < self._examples.size(example):
+            self.moved(example, True)
             return None
         del self._members[example]
+        self.moved(example, False)
         return [members[row] for row in sorted(members)]
 
 

@@ -14,16 +14,24 @@ from tui_eval.events import (
     Event,
     MessagesAdded,
     RolloutStaged,
+    Stage,
     TextAdded,
     ToolFinished,
 )
-from tui_eval.state import State
 
 
 class ActiveRollout(Protocol):
     """A rollout that is worked on, as a hub sees it."""
 
     row: int
+
+    @property
+    def stage(self) -> Stage:
+        """Where it is."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left to do but to write its row."""
 
     def staged_event(self, at: float) -> RolloutStaged:
         """Where the rollout is now."""
@@ -42,8 +50,11 @@ class Hub(Protocol):
     def mark_changed(self, watch: ActiveRollout) -> None:
         """A rollout's stage or counts changed."""
 
-    def before_foreign_code(self) -> None:
+    def before_foreign_code(self, watch: ActiveRollout) -> None:
         """People's code is called next, and may hold the loop."""
+
+    def code_runs(self, watch: ActiveRollout) -> None:
+        """Code of this rollout, its environment's for one, may run from now on."""
 
     def is_subscribed(self, row: int) -> bool:
         """Whether somebody wants this rollout's messages."""
@@ -75,7 +86,7 @@ class Held(Protocol):
 class Limits(Protocol):
     """Who may begin."""
 
-    def nothing_held(self) -> Any:
+    def nothing_held(self, row: int) -> Any:
         """The slots of a rollout that holds none."""
 
     async def begin_scoring(self, held: Any) -> Any:
@@ -107,10 +118,10 @@ class CallGuard(Protocol):
 class Journal(Protocol):
     """Keeps what is in flight."""
 
-    def add(self, row: int, number: int, attempt: int, state: State) -> None:
+    def add(self, row: int, line: bytes) -> None:
         """Keeps one generated rollout; its answers are in it."""
 
-    def add_answer(self, row: int, record: Mapping[str, Any]) -> Awaitable[None]:
+    def add_answer(self, row: int, line: bytes) -> Awaitable[None]:
         """Keeps one answer of a rollout; it is written once this has been waited for."""
 
     def forget(self, row: int) -> None:

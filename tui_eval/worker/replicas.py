@@ -73,6 +73,16 @@ Source: TypeAlias = ClientConfig | Any
 """A config, or a client that is there already: ours, one of an SDK, or anything that answers."""
 
 
+class ClientElsewhere:
+    """A client that workers make of its config."""
+
+    def __init__(self, config: ClientConfig) -> None:
+        self.config = config
+
+    async def close(self) -> None:
+        """Nothing is to be closed."""
+
+
 class Replicas:
     """One client for each endpoint.
 
@@ -85,7 +95,7 @@ class Replicas:
     """
 
     def __init__(
-        self, sources: Sequence[Source], make: Callable[[Source], AnyClient] = resolve_client
+        self, sources: Sequence[Source], make: Callable[[Source], Any] = resolve_client
     ) -> None:
         self._make = make
         self._sources = [one for source in sources for one in _per_endpoint(source)]
@@ -129,6 +139,11 @@ class Replicas:
     def clients(self) -> list[AnyClient]:
         """The clients, in order; there are none before `open`."""
         return list(self._clients)
+
+    @property
+    def configs(self) -> list[ClientConfig]:
+        """The settings of the clients, in order, as workers need them."""
+        return [one.config for one in self._clients if isinstance(one.config, ClientConfig)]
 
     def __len__(self) -> int:
         return len(self._clients)

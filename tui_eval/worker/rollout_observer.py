@@ -144,7 +144,10 @@ class RolloutObserver:
         if stage in FOREIGN_CODE:
             if stage is Stage.TOOL:
                 self._tools_in_flight = max(self._tools_in_flight, 0) + 1
-            self._hub.before_foreign_code()
+            self._hub.before_foreign_code(self)
+
+    def code_begins(self) -> None:
+        self._hub.code_runs(self)
 
     @property
     def stage_of_call(self) -> Stage | None:
@@ -227,6 +230,7 @@ class RolloutObserver:
         self.turns += 1
         self._use(input_tokens, output_tokens, kinds)
         self._hub.mark_changed(self)
+        self._hub.code_runs(self)
         if log.isEnabledFor(logging.DEBUG):
             log.debug("%s: answered, %d + %d tokens", self, input_tokens, output_tokens)
 
@@ -255,6 +259,7 @@ class RolloutObserver:
 
     def messages_added(self, messages: Sequence[Any]) -> None:
         self._answer = None
+        self._hub.code_runs(self)
         first = len(self.messages)
         self.messages.extend(messages)
         if first == 0:
@@ -281,6 +286,7 @@ class RolloutObserver:
         self.tool_calls += 1
         self._tools_in_flight -= 1
         self._hub.mark_changed(self)
+        self._hub.code_runs(self)
         name, ms, error = record["name"], record["ms"], record["error"]
         traceback, output = record.get("traceback", ""), record.get("output", "")
         done = ToolFinished(

@@ -19,18 +19,19 @@ from typing import TYPE_CHECKING, Any
 from tui_eval import clock
 from tui_eval.environments.one_rollout import broken_state, lead, score
 from tui_eval.error_classes import class_at
-from tui_eval.errors import ErrorChain, RolloutTimeoutError
+from tui_eval.errors import Error, ErrorChain, RolloutTimeoutError
 from tui_eval.events import Stage
 from tui_eval.fold.trajectory import from_row
 from tui_eval.observer import CURRENT
 from tui_eval.open_files import REASON, is_out_of_files
-from tui_eval.runs.journal_records import restore_state, tokens_in_journal
-from tui_eval.runs.row import build_row, encode_row
+from tui_eval.runs.journal_records import encode_state, restore_state, tokens_in_journal
+from tui_eval.runs.plain_json import encode_whatever
+from tui_eval.runs.row import encode_row
 from tui_eval.runs.scan import decode_row
-from tui_eval.runs.unfinished import tokens_object
 from tui_eval.state import State
 from tui_eval.worker.cancelling import CANCELLED, EndedByCancelling, give_up
 from tui_eval.worker.deadline import Deadline
+from tui_eval.worker.finished_row import row_of
 from tui_eval.worker.gate import Gate
 from tui_eval.worker.groups import Groups, Member, Unscored, fault_of
 from tui_eval.worker.ports import Held, Hub, Journal, Limits, Rows
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("tui_eval.rollout")
 
+TIMED_OUT = "timeout_reached"
+"""The stop condition of a rollout whose time was up."""
 LONGEST_BACKOFF_S = 60.0
 LONGEST_STARVING_S = 8.0
 MOST_SHORT_STARVES = 10
@@ -67,7 +70,7 @@ class Rollouts:
         self._limits = limits
         self._rows = rows
         self._journal = journal
-        self.groups = Groups(work.examples)
+        self.groups = Groups(work.examples, work.columns)
         self.generated: deque[tuple[RolloutObserver, State]] = deque()
         self.spent = dict(work.lost)
         self._settings = SettingsDigests()
@@ -79,7 +82,7 @@ class Rollouts:
         self._hub.active[row] = watch
         watch.lost_input, watch.lost_output, *kinds = self.spent.get(row, (0, 0))
         watch.lost_kinds = tuple(kinds)
-        watch.guard = self._work.guard
+        watch.guard = self._work.guard_of(row)
         return watch
 
     def _record_calls(self, watch: RolloutObserver, values: Mapping[str, Any]) -> None:
@@ -91,7 +94,12 @@ class Rollouts:
             watch.attempt = earlier[0]["attempt"]
         place = {"row": watch.row, "number": watch.number, "attempt": watch.attempt}
         record = {**place, "input": {"example_id": values["example_id"]}}
-        watch.calls = RecordedCalls(record, self._keep_answer, self._settings, earlier)
+
+        async def keep(record: Mapping[str, Any]) -> None:
+            await self._keep_answer(record)
+            self._hub.code_runs(watch)
+
+        watch.calls = RecordedCalls(record, keep, self._settings, earlier)
 
     @staticmethod
     def _give_up_answers(watch: RolloutObserver) -> None:
@@ -101,7 +109,7 @@ class Rollouts:
 
     async def _keep_answer(self, record: Mapping[str, Any]) -> None:
         try:
-            await self._journal.add_answer(record["row"], record)
+            await self._journal.add_answer(record["row"], encode_whatever(record) + b"\n")
         except OSError as error:  # it is not the rollout's
             self._work.disk_refused(error)
 
@@ -123,7 +131,7 @@ class Rollouts:
         self._limits.generated(held)
         waits = self._work.grouped or self._work.score_at_end
         if waits and state.get("error") is None:
-            self._journal.add(row, watch.number, watch.attempt, state)
+            self._journal.add(row, encode_state(row, watch.number, watch.attempt, state))
             watch.staged(Stage.GENERATED)
             if self._work.score_at_end:
                 self.generated.append((watch, state))
@@ -136,8 +144,9 @@ class Rollouts:
         Args:
             record: Of the journal.
         """
-        watch = self.watch(row, self._limits.nothing_held())
+        watch = self.watch(row, self._limits.nothing_held(row))
         state = restore_state(record, self._work.examples.fresh_state(row))
+        state.observer = watch
         watch.attempt = record["attempt"]
         watch.input_tokens, watch.output_tokens, *kinds = tokens_in_journal(record)
         watch.kinds = tuple(kinds)
@@ -145,13 +154,16 @@ class Rollouts:
         watch.staged(Stage.GENERATED)
         self.generated.append((watch, state))
 
-    def score_next(self, held: Held) -> Coroutine[Any, Any, None]:
-        """What takes the next one of those that are `generated` to its line on disk.
+    def score_next(self, held: Held, row: int | None = None) -> Coroutine[Any, Any, None]:
+        """What takes one of those that are `generated` to its line on disk.
 
         Args:
             held: Its slots; the caller gives back what is left of them.
+            row: Of which rollout; by default that of the first.
         """
-        watch, state = self.generated.popleft()
+        one = next(one for one in self.generated if row in (None, one[0].row))
+        self.generated.remove(one)
+        watch, state = one
         watch.held = held
         return self.finish(watch, state)
 
@@ -234,12 +246,28 @@ class Rollouts:
 
     def never_begins(self, row: int) -> Coroutine[Any, Any, None]:
         """What is to do for a rollout that was cancelled before it began: its row says so."""
-        watch, values = self.watch(row, self._limits.nothing_held()), self._work.examples.input(row)
-        watch.example_id = values["example_id"]
+        watch = self.watch(row, self._limits.nothing_held(row))
         watch.cancel()
         assert watch.cancelled is not None, "it was cancelled just now"
-        state = broken_state(values, watch.cancelled, clock.now())
-        return self.finish(watch, give_up(state, watch))
+        return self.finish(watch, give_up(self._broken(watch, watch.cancelled), watch))
+
+    def give_up(self, row: int, attempt: int, error: Error) -> Coroutine[Any, Any, None]:
+        """What is to do for a rollout that ended its worker: its row says so.
+
+        Args:
+            attempt: In which it did.
+        """
+        watch = self.watch(row, self._limits.nothing_held(row))
+        watch.attempt = attempt
+        state = self._broken(watch, error)
+        if isinstance(error, RolloutTimeoutError):
+            state["stop_condition"] = TIMED_OUT
+        return self.finish(watch, state)
+
+    def _broken(self, watch: RolloutObserver, error: BaseException) -> State:
+        values = self._work.examples.input(watch.row)
+        watch.example_id = values["example_id"]
+        return broken_state(values, error, clock.now())
 
     async def _generate(self, watch: RolloutObserver, client: AnyClient) -> State:
         state = None
@@ -256,8 +284,7 @@ class Rollouts:
                 state = await self._attempt(watch, client)
         if state is None:
             assert watch.cancelled is not None, "nothing else ends the block early"
-            values = self._work.examples.input(watch.row)
-            state = broken_state(values, watch.cancelled, clock.now())
+            state = self._broken(watch, watch.cancelled)
         return state if watch.cancelled is None else give_up(state, watch)
 
     def _runs_again(self, watch: RolloutObserver, state: State, tries: int = 0) -> bool:
@@ -317,7 +344,7 @@ class Rollouts:
             state["completion"] = watch.messages[watch.prompt_length :]
         state["is_completed"] = True
         state["error"] = error
-        state["stop_condition"] = CANCELLED if watch.cancelled else "timeout_reached"
+        state["stop_condition"] = CANCELLED if watch.cancelled else TIMED_OUT
         return state
 
     async def _score(self, watch: RolloutObserver, states: list[State]) -> None:
@@ -356,7 +383,7 @@ class Rollouts:
         """
         watch.is_over = True
         self._give_up_answers(watch)
-        row = self._row(watch, state)
+        row = row_of(watch, state, self._work)
         if log.isEnabledFor(logging.DEBUG):
             watch.log_state(state)
             for score in state.scores:
@@ -366,24 +393,3 @@ class Rollouts:
         if state.get("error") is not None and watch.cancelled is None:
             log_errors(watch, from_row(watch.row, decode_row(line)))
         self.spent.pop(watch.row, None)
-
-    def _row(self, watch: RolloutObserver, state: State) -> dict[str, Any]:
-        """The rollout's row; a state of which none can be made is the rollout's error."""
-        work = self._work
-        number, attempt = watch.number, watch.attempt
-        try:
-            row = build_row(state, number=number, attempt=attempt, columns=work.columns)
-        except Exception as error:
-            broken = broken_state(work.examples.input(watch.row), error, clock.now())
-            row = build_row(broken, number=number, attempt=attempt)
-        work.seen.look(state)
-        if watch.output is not None:
-            row["tui_eval"]["output"] = str(watch.output)
-        if watch.lost_input or watch.lost_output:
-            lost = watch.lost_input, watch.lost_output, *watch.lost_kinds
-            row["tui_eval"]["lost_usage"] = tokens_object(lost)
-        if work.code > 1:
-            row["tui_eval"]["code"] = work.code
-        if work.examples.groups:
-            row["tui_eval"]["row"] = watch.row
-        return row

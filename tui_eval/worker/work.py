@@ -33,7 +33,8 @@ class Work:
         is_fatal: Whether what a rollout ended with ends the run; it has no row then.
         lost, answers: See `Prepared`.
         disk_refused: Ends the run where the journal cannot be written.
-        guard: Lets model calls through as they fit into a budget; None where there is none.
+        guard_of: What lets a rollout's model calls through as they fit into a budget; None where
+            there is none.
         code: The number of the version of the code among those of the run, from 1.
     """
 
@@ -53,7 +54,7 @@ class Work:
     lost: Mapping[int, Tokens]
     answers: dict[int, list[dict[str, Any]]]
     disk_refused: Callable[[OSError], None]
-    guard: CallGuard | None = None
+    guard_of: Callable[[int], CallGuard | None] = lambda row: None
     code: int = 1
 
 
@@ -65,18 +66,24 @@ class ColumnsSeen:
     """
 
     def __init__(self, columns: Iterable[str]) -> None:
-        self._unseen = [name for name in columns if name not in SCHEMA_KEYS | COLUMN_NAMES]
-        self._keys: set[str] = set()
+        self.unseen = [name for name in columns if name not in SCHEMA_KEYS | COLUMN_NAMES]
+        self.keys: set[str] = set()
 
     def look(self, state: State) -> None:
         """Takes in a state of which a row is written."""
-        if not self._unseen or state.get("error") is not None:
+        if not self.unseen or state.get("error") is not None:
             return
-        self._keys = {*state, *(state.get("metrics") or ())}
-        self._unseen = [name for name in self._unseen if name not in self._keys]
+        self.keys = {*state, *(state.get("metrics") or ())}
+        self.unseen = [name for name in self.unseen if name not in self.keys]
+
+    def join(self, unseen: Iterable[str], keys: Iterable[str]) -> None:
+        """Takes in what another one has seen."""
+        left = set(unseen)
+        self.unseen = [name for name in self.unseen if name in left]
+        self.keys = set(keys)
 
     def missing(self) -> dict[str, str]:
         """The columns that no state had, each with the nearest key as a sentence or nothing."""
-        if not self._keys:
+        if not self.keys:
             return {}
-        return {name: nearest(name, self._keys, most=1) for name in self._unseen}
+        return {name: nearest(name, self.keys, most=1) for name in self.unseen}

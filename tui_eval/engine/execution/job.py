@@ -8,26 +8,27 @@ it.
 from __future__ import annotations
 
 import asyncio
-import gc
 import time
 from collections.abc import Callable
+from typing import Any
 
 from tui_eval import clock
+from tui_eval.clients import resolve_client
+from tui_eval.config.plan import RunPlan
 from tui_eval.engine.execution.heartbeat import Heartbeat
 from tui_eval.engine.execution.host import Host
 from tui_eval.engine.execution.session import Session
-from tui_eval.engine.logging.run_log import print_to_log, set_up_logging
 from tui_eval.engine.setup.prepare import client_config, key_of
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.events import Noticed, RunFinished
 from tui_eval.runs.redaction import Redactor
-from tui_eval.worker.replicas import Replicas
+from tui_eval.worker.collector import spare_collector
+from tui_eval.worker.logging.run_log import print_to_log, set_up_logging
+from tui_eval.worker.replicas import ClientElsewhere, Replicas
 
 CANCELS_WITHIN_S = 1.0
 LISTENERS_READ_WITHIN_S = 1.0
-COLLECTED_AFTER = 100_000
-"""New objects between two garbage collections: more than rollouts that begin at once make."""
 
 
 class RunJob(Session):
@@ -60,19 +61,6 @@ async def let_listeners_read(hub: Hub) -> None:
         await asyncio.sleep(0.01)
 
 
-def spare_collector() -> None:
-    """Leaves out of garbage collections what stays to the end, and has fewer of them.
-
-    Looking through modules and dataset in every full collection takes a quarter of the engine's
-    CPU time, and a tenth of a second each time; Python's usual seven hundred new objects between
-    collections are what one rollout makes, and take another tenth. Until now there were none:
-    what is loaded stays.
-    """
-    gc.freeze()
-    gc.set_threshold(COLLECTED_AFTER)
-    gc.enable()
-
-
 def open_alone(prepared: Prepared, hub: Hub, giving_up: Callable[[], None]) -> RunJob:
     """Opens the files of a run that has the process and the engine's hub for itself.
 
@@ -88,4 +76,10 @@ def open_alone(prepared: Prepared, hub: Hub, giving_up: Callable[[], None]) -> R
     print_to_log(prepared.run.log, redact)
     set_up_logging(prepared.plan.verbose, [prepared.plan.env_id])
     host = Host(True, CANCELS_WITHIN_S, giving_up=giving_up, loaded=spare_collector)
-    return RunJob(hub, prepared, redact, Replicas([client_config(prepared.plan)]), host)
+    return RunJob(hub, prepared, redact, replicas_of(prepared.plan), host)
+
+
+def replicas_of(plan: RunPlan) -> Replicas:
+    """The clients of a run that has the process for itself; workers make theirs."""
+    make: Callable[[Any], Any] = ClientElsewhere if plan.num_workers else resolve_client
+    return Replicas([client_config(plan)], make)

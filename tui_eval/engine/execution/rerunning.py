@@ -20,20 +20,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 from tui_eval import clock
 from tui_eval.engine.execution.finished_rows import FinishedRows
+from tui_eval.engine.execution.rollout_work import RolloutWork
 from tui_eval.engine.execution.schedule import Schedule
 from tui_eval.engine.limits.spending import tokens_of_row
 from tui_eval.engine.setup.prepared import Prepared
-from tui_eval.engine.setup.resume import repair_run, saved_member
+from tui_eval.engine.setup.resume import repair_run
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.events import RolloutFinished, RowsTakenBack
 from tui_eval.runs.repair import Repaired
 from tui_eval.runs.scan import decode_row
 from tui_eval.runs.writer import RunWriter
-from tui_eval.state import State
-from tui_eval.worker.rollouts import Rollouts
 
 LOOKS_EVERY_S = 0.05
 
@@ -49,7 +49,7 @@ class Rerunning:
         prepared: Prepared,
         hub: Hub,
         schedule: Schedule,
-        rollouts: Rollouts,
+        rollouts: RolloutWork,
         rows: FinishedRows,
         writer: RunWriter,
     ) -> None:
@@ -84,8 +84,8 @@ class Rerunning:
             repaired, members = moving.result()
             self._writer.reopen()
             self._publish(repaired)
-            for row, state in members.items():
-                self._rollouts.groups.add_saved(row, state)
+            for row, values in members.items():
+                self._rollouts.groups.add_saved(row, values)
             self._rows.release()
             self.requested -= rows
             if stopped is not None:
@@ -113,17 +113,18 @@ class Rerunning:
         examples = {one for one in self._examples_of(rows) if one not in groups}
         return {row for one in examples for row in self._prepared.examples.rows(one)} - rows
 
-    def _move(self, rows: set[int], complete: set[int]) -> tuple[Repaired, dict[int, State]]:
+    def _move(
+        self, rows: set[int], complete: set[int]
+    ) -> tuple[Repaired, dict[int, dict[str, Any]]]:
         repaired = repair_run(self._prepared, keep_errors=False, again=rows)
         return repaired, self._members([one for one in repaired.kept if one.row in complete])
 
-    def _members(self, kept: Sequence[RolloutFinished]) -> dict[int, State]:
+    def _members(self, kept: Sequence[RolloutFinished]) -> dict[int, dict[str, Any]]:
         found = {}
         with open(self._prepared.run.results, "rb") as file:
             for event in kept:
                 file.seek(event.offset)
-                values = decode_row(file.read(event.length))
-                found[event.row] = saved_member(self._prepared, event.row, values)
+                found[event.row] = decode_row(file.read(event.length))
         return found
 
     def _publish(self, repaired: Repaired) -> None:

@@ -18,6 +18,7 @@ from tui_eval.commands import Command, Pause, Resume, Stop
 from tui_eval.engine.execution.early_stop import EarlyStop
 from tui_eval.engine.execution.finished_rows import FinishedRows
 from tui_eval.engine.execution.host import Host
+from tui_eval.engine.execution.rollout_work import RolloutWork, rollouts_here
 from tui_eval.engine.execution.run_metadata import RunMetadata
 from tui_eval.engine.execution.schedule import Schedule
 from tui_eval.engine.execution.steering import AtWork, Steering
@@ -26,7 +27,9 @@ from tui_eval.engine.limits.limits import Limits, Phases
 from tui_eval.engine.limits.open_file_room import within_open_files
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
-from tui_eval.errors import must_propagate
+from tui_eval.engine.workers.reports import EngineParts
+from tui_eval.engine.workers.setup import number_of_workers
+from tui_eval.engine.workers.worker_rollouts import WorkerRollouts
 from tui_eval.events import (
     CommandAnswered,
     Noticed,
@@ -38,12 +41,13 @@ from tui_eval.runs.journal import Journal
 from tui_eval.runs.outcome import session_outcome
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.writer import RunWriter
+from tui_eval.state import State
 from tui_eval.stats.cost import budget_spent
+from tui_eval.worker.frames import Exhausted, MoveGate
 from tui_eval.worker.gate import Gate
 from tui_eval.worker.replicas import Replicas
 from tui_eval.worker.retryable import refuses_key
-from tui_eval.worker.rollouts import Rollouts
-from tui_eval.worker.work import ColumnsSeen, Work
+from tui_eval.worker.work import ColumnsSeen
 
 log = logging.getLogger("tui_eval.engine")
 
@@ -80,6 +84,7 @@ class Session:
         self._metadata = RunMetadata(prepared, hub, redact, self._warn)
         self._schedule = Schedule(prepared.todo, self._guarded)
         self._steering: Steering | None = None
+        self._workers: WorkerRollouts | None = None
         self._job: asyncio.Task[None] | None = None
         self._publish_limits: Callable[[], None] = lambda: None
         self._given_up = False
@@ -93,14 +98,19 @@ class Session:
         """Does what a listener asks for."""
         if isinstance(command, Pause) and self._gate.is_open:
             self._gate.close()
-            self._hub.move_gate(False)
+            self._gate_moved()
         elif isinstance(command, Resume) and not self._gate.is_open:
             self._gate.open()
-            self._hub.move_gate(True)
+            self._gate_moved()
         elif isinstance(command, Stop):
             self.stop()
         elif not isinstance(command, (Pause, Resume)):
             self._steer(command)
+
+    def _gate_moved(self) -> None:
+        self._hub.move_gate(self._gate.is_open)
+        if self._workers is not None:
+            self._workers.pool.send_all(MoveGate(self._gate.is_open))
 
     def _steer(self, command: Command) -> None:
         if self._steering is None:
@@ -162,7 +172,7 @@ class Session:
             await self._replicas.open()
             limits = self._limits()
             self._publish_limits = limits.publish_last
-            rollouts = self._rollouts(limits)
+            rollouts = await self._rollouts(limits)
             self._host.loaded()
             await self._resume_journal(rollouts, limits)
             self._steering = self._steered(rollouts, limits)
@@ -181,17 +191,19 @@ class Session:
             if self._guard is not None:
                 self._guard.close()
             self._publish_limits()
+            if self._workers is not None:
+                await self._workers.close()
             if self._host.is_own:
                 await self._tear_down()
             await self._replicas.close()
 
-    async def _work_off(self, rollouts: Rollouts, limits: Limits) -> None:
+    async def _work_off(self, rollouts: RolloutWork, limits: Limits) -> None:
         async def begin() -> bool:
             return await self._begin_next(rollouts, limits)
 
         await self._schedule.work_off(begin, self._host.all_begun)
 
-    async def _begin_next(self, rollouts: Rollouts, limits: Limits) -> bool:
+    async def _begin_next(self, rollouts: RolloutWork, limits: Limits) -> bool:
         """Begins the first rollout that waits; False where none may begin any more."""
         todo = self._schedule.todo
         row = todo[0]
@@ -207,7 +219,7 @@ class Session:
         self._schedule.start(rollouts.run(row, client, held), held)
         return True
 
-    def _steered(self, rollouts: Rollouts, limits: Limits) -> Steering:
+    def _steered(self, rollouts: RolloutWork, limits: Limits) -> Steering:
         work = (self._prepared, self._hub, self._schedule, rollouts, limits)
         return Steering(
             AtWork(*work, self._rows, self._writer, self._journal, self._metadata.write)
@@ -233,6 +245,8 @@ class Session:
     def _exhausted(self, why: str) -> None:
         if why and not self._spent:
             self._spent = why
+            if self._workers is not None:
+                self._workers.pool.send_all(Exhausted())
             self._warn(f"No further calls begin: {why}")
 
     def _make_guard(self) -> CallGuard | None:
@@ -273,41 +287,45 @@ class Session:
             publish=self._hub.publish,
         )
 
-    def _rollouts(self, limits: Limits) -> Rollouts:
+    async def _rollouts(self, limits: Limits) -> RolloutWork:
         guard = self._guard = self._make_guard()
         if guard is not None:
             self._schedule.parked = lambda: guard.parked
-        work = Work(
-            env=self._prepared.env,
-            examples=self._prepared.examples,
-            model=self._plan.model,
-            sampling_args=self._prepared.sampling_args,
-            max_retries=self._plan.max_retries,
-            timeout=self._plan.timeout,
-            columns=self._plan.state_columns,
-            seen=self._columns,
-            grouped=self._prepared.grouped,
-            score_at_end=self._plan.score_at_end,
-            out_of_budget=self._out_of_budget,
-            # A command has tried the key before the run; a program learns it from the first call.
-            is_fatal=lambda state: (
-                refuses_key(state) and not (self._host.is_own or self._used()[0])
-            ),
-            lost=self._prepared.lost,
-            answers=self._prepared.answers,
-            disk_refused=lambda error: self._fail(self._cannot_write(error), error),
+        parts = EngineParts(
+            prepared=self._prepared,
+            hub=self._hub,
+            limits=limits,
+            rows=self._rows,
+            journal=self._journal,
+            columns=self._columns,
             guard=guard,
-            code=self._prepared.code_number,
-            goes_on=_is_cancellation if self._host.is_own else must_propagate,
+            out_of_budget=self._out_of_budget,
+            warn=self._warn,
+            start=self._schedule.start,
+            fail=self._fail,
+            disk_refused=self._disk_refused,
         )
-        return Rollouts(work, self._hub, self._gate, limits, self._rows, self._journal)
+        if self._plan.num_workers:
+            shares = self._host.shared is not None
+            self._workers = WorkerRollouts(parts, self._replicas.configs, shares_scoring=shares)
+            await self._workers.open(number_of_workers(self._plan.num_workers))
+            self._workers.pool.send_all(MoveGate(self._gate.is_open))
+            return self._workers
+        return rollouts_here(parts, self._gate, self._is_fatal, is_own=self._host.is_own)
 
-    async def _resume_journal(self, rollouts: Rollouts, limits: Limits) -> None:
+    def _is_fatal(self, state: State) -> bool:
+        """Whether the endpoint takes no key of a program's: a command has tried it before."""
+        return refuses_key(state) and not (self._host.is_own or self._used()[0])
+
+    def _disk_refused(self, error: OSError) -> None:
+        self._fail(self._cannot_write(error), error)
+
+    async def _resume_journal(self, rollouts: RolloutWork, limits: Limits) -> None:
         """Rollouts that an earlier session generated go straight to their score."""
         generated, answers = self._prepared.journal.items(), self._prepared.answers.items()
         self._journal.keep([*generated, *((row, one) for row, all in answers for one in all)])
-        for row, state in self._prepared.saved_members.items():
-            rollouts.groups.add_saved(row, state)
+        for row, values in self._prepared.saved_members.items():
+            rollouts.groups.add_saved(row, values)
         for row, record in generated:
             rollouts.restore(row, record)
         while rollouts.generated and not self._plan.score_at_end:
@@ -318,7 +336,7 @@ class Session:
         try:
             await work
         except OSError as error:
-            self._fail(self._cannot_write(error), error)
+            self._disk_refused(error)
         except Exception as error:
             self._fail(f"{type(error).__name__}: {error}{self._see_log}", error)
 
@@ -369,8 +387,3 @@ class Session:
         # Last: from a lock that nobody holds others know that the end was not written.
         self._prepared.lock.release()
         return end.exit_code
-
-
-def _is_cancellation(error: BaseException) -> bool:
-    """Whether a rollout's own task was cancelled: all else that people's code raises is data."""
-    return isinstance(error, asyncio.CancelledError) and must_propagate(error)

@@ -12,6 +12,7 @@ from tui_eval.config.changes import change
 from tui_eval.config.plan import plan_to_toml
 from tui_eval.engine.execution.finished_rows import FinishedRows
 from tui_eval.engine.execution.rerunning import Rerunning
+from tui_eval.engine.execution.rollout_work import RolloutWork
 from tui_eval.engine.execution.schedule import Schedule
 from tui_eval.engine.limits.limits import Held, Limits
 from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
@@ -20,8 +21,6 @@ from tui_eval.engine.transport.hub import Hub
 from tui_eval.events import CommandAnswered, LimitMoved, Stage
 from tui_eval.runs.journal import Journal
 from tui_eval.runs.writer import RunWriter, write_atomically
-from tui_eval.worker.rollout_observer import RolloutObserver
-from tui_eval.worker.rollouts import Rollouts
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ class AtWork:
     prepared: Prepared
     hub: Hub
     schedule: Schedule
-    rollouts: Rollouts
+    rollouts: RolloutWork
     limits: Limits
     rows: FinishedRows
     writer: RunWriter
@@ -76,7 +75,7 @@ class Steering:
         watch = self._hub.active.get(row)
         if schedule.drop(row):
             schedule.start(rollouts.never_begins(row), Held())
-        elif isinstance(watch, RolloutObserver) and not watch.is_over:
+        elif watch is not None and not watch.is_over:
             if (rest := rollouts.cancel(watch)) is not None:
                 schedule.start(rest, Held())
         else:

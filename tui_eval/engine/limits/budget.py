@@ -15,25 +15,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tui_eval.clients.wire.anthropic_translation import DEFAULT_MAX_TOKENS
+from tui_eval.clients.wire.longest_answer import (
+    UNRESERVED,
+    longest_answer,
+    longest_by_default,
+)
 from tui_eval.config.plan import RunPlan
 from tui_eval.stats.cost import PER, Amount, over_budget
-
-LONGEST = ("max_completion_tokens", "max_tokens", "max_output_tokens")
-"""Parameters that say how long an answer may be."""
-UNRESERVED = (
-    "max_tokens is not set, so nothing is reserved for answers: the budget may be overspent by "
-    "those of the calls in flight"
-)
-
-
-def longest_answer(sampling_args: Mapping[str, Any], default: int = 0) -> int:
-    """Tokens of the longest answer that a call may get; the default where it does not say."""
-    for name in LONGEST:
-        limit = sampling_args.get(name)
-        if type(limit) is int and limit > 0:
-            return limit
-    return default
 
 
 class Budget:
@@ -244,6 +232,5 @@ def call_guard(
         budgets.append(shared)
     if not budgets:
         return None
-    is_anthropic = plan.client_type == "anthropic_messages"
-    default = DEFAULT_MAX_TOKENS if is_anthropic else 0
+    default = longest_by_default(plan.client_type)
     return CallGuard(budgets, prices.output_price, default, **hooks)

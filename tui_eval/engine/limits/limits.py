@@ -247,7 +247,7 @@ class Limits:
         for one in self._endpoints:
             one.on_move.add(self._publish_soon)
 
-    def nothing_held(self) -> Held:
+    def nothing_held(self, row: int) -> Held:
         """The slots of a rollout that holds none."""
         return Held()
 

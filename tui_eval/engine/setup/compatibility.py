@@ -16,12 +16,12 @@ from tui_eval.config.changes import Change, change, change_faults, changes, misf
 from tui_eval.config.plan import RunPlan
 from tui_eval.config.plan_builder import ACCEPT
 from tui_eval.engine.setup.code_parts import code_changes
-from tui_eval.engine.setup.digests import digest_now, version_of
 from tui_eval.engine.setup.row_prompts import other_prompts
 from tui_eval.errors import Fault
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.run_info import read_metadata
 from tui_eval.runs.versions import DATASET, CodeVersion, read_versions
+from tui_eval.worker.digests import digest_now, version_of
 from tui_eval.worker.examples import Examples
 
 ARGUMENT = "results_path"

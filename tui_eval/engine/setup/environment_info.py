@@ -16,13 +16,13 @@ from typing import Any, Literal, Union
 from tui_eval.config.environment_defaults import environment_defaults, pyproject_of
 from tui_eval.config.shapes import Shape
 from tui_eval.config.toml_files import read_toml
-from tui_eval.engine.setup.opening import install_alias
 from tui_eval.environments.finding import FoundEnvironment, module_name_of
 from tui_eval.environments.loading import import_environment
 from tui_eval.errors import RefusedError
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.summary_json import VERSION, refused_object
 from tui_eval.tools.docstrings import read_docstring
+from tui_eval.worker.opening import install_alias
 
 README_CHARACTERS = 64_000
 """So much of a README is reported."""

@@ -24,12 +24,8 @@ from tui_eval.engine.setup.choosing_run import go_to_its_folder, plan_before, ru
 from tui_eval.engine.setup.code_parts import code_now
 from tui_eval.engine.setup.column_faults import column_notices
 from tui_eval.engine.setup.compatibility import content_faults
-from tui_eval.engine.setup.digests import keep_examples
 from tui_eval.engine.setup.hub_faults import hub_faults
 from tui_eval.engine.setup.missing_modules import missing_modules
-from tui_eval.engine.setup.opening import environment_of
-from tui_eval.engine.setup.overriding import FLAG as REPLACED
-from tui_eval.engine.setup.overriding import override_notices
 from tui_eval.engine.setup.preflight import ask_endpoints, environment_faults, outputs_fault
 from tui_eval.engine.setup.resume_match import Planned
 from tui_eval.engine.setup.row_prompts import misplaced_rows
@@ -37,6 +33,10 @@ from tui_eval.engine.setup.scoring_faults import until_faults
 from tui_eval.errors import Fault, Notice, RefusedError
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.versions import CodeVersion
+from tui_eval.worker.digests import keep_examples
+from tui_eval.worker.opening import environment_of
+from tui_eval.worker.overriding import FLAG as REPLACED
+from tui_eval.worker.overriding import override_notices
 
 if TYPE_CHECKING:
     from tui_eval.environments.datasets.example_table import ExampleTable

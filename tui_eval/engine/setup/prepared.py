@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.config.plan import RunPlan
-from tui_eval.engine.setup.digests import version_of
 from tui_eval.errors import Notice
 from tui_eval.events import RolloutFinished, RunStarted
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import RunLock
 from tui_eval.runs.versions import CodeVersion
-from tui_eval.state import State
 from tui_eval.token_kinds import Tokens
+from tui_eval.worker.digests import version_of
 from tui_eval.worker.examples import Examples
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ class Prepared:
         todo: Places of the rollouts to generate, in order.
         journal: Generated rollouts that wait for their score, by place.
         answers: Those of rollouts that were cut short, by place, in their order.
-        saved_members: Rollouts that are on disk, of groups that are not complete.
+        saved_members: Rows of rollouts that are on disk, of groups that are not complete.
         lost: Tokens of earlier attempts of rollouts that are not done, by place.
         again: Places of the errored rollouts that alone are to run; None for all that is left.
         time_before_ms: How long earlier sessions worked on the run.
@@ -50,7 +49,7 @@ class Prepared:
     todo: list[int] = field(default_factory=list)
     journal: dict[int, dict[str, Any]] = field(default_factory=dict)
     answers: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
-    saved_members: dict[int, State] = field(default_factory=dict)
+    saved_members: dict[int, dict[str, Any]] = field(default_factory=dict)
     lost: dict[int, Tokens] = field(default_factory=dict)
     again: list[int] | None = None
     time_before_ms: float = 0.0

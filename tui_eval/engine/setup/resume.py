@@ -10,14 +10,12 @@ from tui_eval.engine.limits.spending import spent_on_superseded
 from tui_eval.engine.setup.in_flight import restore_in_flight
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.errors import warning
-from tui_eval.messages import to_messages
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.repair import Repaired, repair
 from tui_eval.runs.row_places import RowPlaces
 from tui_eval.runs.run_info import read_metadata
 from tui_eval.runs.scan import scan
 from tui_eval.runs.unfinished import unfinished_tokens
-from tui_eval.state import State
 from tui_eval.token_kinds import Tokens
 from tui_eval.worker.examples import Examples
 
@@ -78,43 +76,4 @@ def _restore_members(prepared: Prepared) -> None:
         example = examples.example(row)
         if members[example] == examples.size(example):
             continue
-        prepared.saved_members[row] = saved_member(prepared, row, line.row)
-
-
-def saved_member(prepared: Prepared, row: int, values: dict[str, Any]) -> State:
-    """The state of a rollout that is on disk, to compare others of its group with.
-
-    Args:
-        values: Its line of results.jsonl.
-    """
-    state = prepared.examples.fresh_state(row)
-    _fill_in(state, values, prepared.plan.state_columns)
-    return state
-
-
-def _fill_in(state: State, row: dict[str, Any], columns: list[str]) -> None:
-    """Gives a state what the row of its rollout says, for functions that look at it again."""
-    completion = to_messages(row.get("completion") or [])
-    state["completion"] = completion
-    for key in ("metrics", "timing", "is_completed", "is_truncated", "stop_condition"):
-        state[key] = row.get(key)
-    state["trajectory"] = [
-        {
-            "prompt": [*state["prompt"], *completion[:place]],
-            "completion": [message],
-            "response": None,
-            "tokens": None,
-            "reward": None,
-            "advantage": None,
-            "is_truncated": False,
-            "trajectory_id": (row.get("tui_eval") or {}).get("trajectory_id"),
-            "extras": {},
-        }
-        for place, message in enumerate(completion)
-        if message.get("role") == "assistant"
-    ]
-    for column in columns:
-        if column in row:
-            state[column] = row[column]
-    if row.get("error"):
-        state["error"] = RuntimeError("errored in an earlier session")
+        prepared.saved_members[row] = line.row

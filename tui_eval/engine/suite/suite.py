@@ -27,17 +27,9 @@ from tui_eval.engine.execution.job import (
     CANCELS_WITHIN_S,
     RunJob,
     let_listeners_read,
-    spare_collector,
 )
 from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
 from tui_eval.engine.limits.spending import spent_on_disk
-from tui_eval.engine.logging.run_log import (
-    CURRENT_LOG,
-    RunLog,
-    print_to_logs,
-    set_up_logging,
-    take_output,
-)
 from tui_eval.engine.setup.prepare import client_config, key_of, prepare
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.suite.evaluation_status import EvaluationStatus, SuiteBudget
@@ -62,7 +54,15 @@ from tui_eval.runs.discovery import describe
 from tui_eval.runs.outcome import suite_outcome
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.run_info import read_metadata
+from tui_eval.worker.collector import spare_collector
 from tui_eval.worker.gate import Gate
+from tui_eval.worker.logging.run_log import (
+    CURRENT_LOG,
+    RunLog,
+    print_to_logs,
+    set_up_logging,
+    take_output,
+)
 from tui_eval.worker.replicas import Replicas, SharedClients
 
 log = logging.getLogger("tui_eval.engine")

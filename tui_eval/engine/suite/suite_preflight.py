@@ -20,11 +20,11 @@ from tui_eval.engine.setup.column_faults import FLAG as COLUMNS
 from tui_eval.engine.setup.column_faults import column_faults, column_notices
 from tui_eval.engine.setup.examine import Checked, examine
 from tui_eval.engine.setup.hub_faults import hub_faults
-from tui_eval.engine.setup.opening import open_environment
 from tui_eval.engine.setup.preflight import ask_endpoints, outputs_fault
 from tui_eval.engine.setup.resume_match import Planned, choose_runs
 from tui_eval.engine.suite.suite_lock import at_work_on
 from tui_eval.errors import Fault, Notice, RefusedError, warning
+from tui_eval.worker.opening import open_environment
 
 if TYPE_CHECKING:
     from tui_eval.config.plan import RunPlan

@@ -53,6 +53,7 @@ class Hub:
         before_publishing: Called before a batch goes out; writes what listeners may then read.
         on_event: Called with every fact for everyone at the moment when it is taken in.
 
+    `on_subscribed` gets all rows whose messages somebody wants, whenever these change.
     `extra_events` makes the events that a late listener gets beside those of a run.
     """
 
@@ -64,6 +65,7 @@ class Hub:
         self.state = RunState()
         self.on_event = on_event
         self.before_publishing = before_publishing
+        self.on_subscribed: Callable[[Iterable[int]], None] = lambda rows: None
         self.extra_events: Callable[[], Iterable[Event]] = tuple
         self.redact = Redactor()
         self.path = ""
@@ -94,7 +96,7 @@ class Hub:
         self._changed[watch.row] = watch
         self._schedule()
 
-    def before_foreign_code(self) -> None:
+    def before_foreign_code(self, watch: ActiveRollout) -> None:
         """Publishes at once what waits for its batch: people's code may hold the loop.
 
         Facts, if there are few of them; where it has held the loop lately, all that waits.
@@ -106,6 +108,9 @@ class Hub:
             self._early_from = max(self._early_from, earliest) + BATCH_S
             self.flush()
             self._schedule()  # a hold is seen by the batch that is late
+
+    def code_runs(self, watch: ActiveRollout) -> None:
+        """Code of a rollout runs from now on: nobody has to know that in its own process."""
 
     def finished(self, event: RolloutFinished) -> None:
         """A rollout's row is on disk."""
@@ -137,6 +142,7 @@ class Hub:
         active = [self.active[row] for row in listener.rows if row in self.active]
         listener.own = [event for watch in active for event in watch.events_so_far()]
         listener.missed_own = False
+        self.on_subscribed(self._subscribed)
 
     def join(self, listener: Listener) -> None:
         """Takes a listener in: it gets what the disk does not have, then all that comes."""

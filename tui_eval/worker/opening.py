@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from tui_eval.compat import install_verifiers_alias
 from tui_eval.config.plan import RunPlan
 from tui_eval.config.settings import place_of
-from tui_eval.engine.setup.overriding import FLAG as REPLACED
-from tui_eval.engine.setup.overriding import override, override_faults
 from tui_eval.environments.importing import keeping_names, local_roots
 from tui_eval.environments.loading import load
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.worker.examples import read_table
+from tui_eval.worker.overriding import FLAG as REPLACED
+from tui_eval.worker.overriding import override, override_faults
 
 if TYPE_CHECKING:
     from tui_eval.environments.datasets.example_table import ExampleTable

@@ -13,13 +13,13 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from tui_eval.engine.logging.log_lines import LogLines, place
-from tui_eval.engine.logging.output_stamps import stamped
 from tui_eval.environments.author_logs import StandardError, hand_over
 from tui_eval.errors import is_ours
 from tui_eval.fold.error_place import is_peoples
 from tui_eval.observer import CURRENT
 from tui_eval.runs.redaction import Redactor
+from tui_eval.worker.logging.log_lines import LogLines, place
+from tui_eval.worker.logging.output_stamps import stamped
 
 _OURS = tuple(map(logging.getLogger, ("tui_eval", "verifiers")))
 """Authors write to loggers below `verifiers`, as that library does."""

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from tui_eval.engine.logging.run_log import CURRENT_LOG
 from tui_eval.observer import CURRENT, SILENT
 from tui_eval.output import CALL
+from tui_eval.worker.logging.run_log import CURRENT_LOG
 
 _OURS = (CURRENT, CALL, CURRENT_LOG)
 _WORKER = concurrent.futures.thread._worker

@@ -1,0 +1,78 @@
+"""The connection of an engine and a worker: whole messages, in their order, however they come."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import Any
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tui_eval.worker import frames
+from tui_eval.worker.link import Link
+
+TEXTS = st.text(max_size=40)
+MESSAGES = st.one_of(
+    st.builds(frames.Warned, TEXTS),
+    st.builds(frames.Ask, st.integers(0, 9), st.integers(0, 9), TEXTS, st.integers(0, 9)),
+    st.builds(frames.Row, st.integers(0, 9), st.integers(0, 9), st.binary(max_size=300)),
+    st.builds(frames.Ended, st.integers(-1, 9), TEXTS),
+)
+
+
+class Sink:
+    """A transport that keeps what is written."""
+
+    def __init__(self) -> None:
+        self.data = b""
+
+    def write(self, data: bytes) -> None:
+        self.data += data
+
+    def is_closing(self) -> bool:
+        return False
+
+
+def link(taken: list[Any]) -> Link[frames.FromWorker]:
+    decoder = msgspec.msgpack.Decoder(list[frames.FromWorker])
+    return Link(decoder, taken.append, lambda: None)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(MESSAGES, min_size=1, max_size=4), max_size=4), st.data())
+def test_messages_arrive_whole_and_in_order_whatever_pieces_they_come_in(
+    batches: list[list[Any]], data: st.DataObject
+) -> None:
+    async def go() -> None:
+        sink, taken = Sink(), list[Any]()
+        sender, receiver = link([]), link(taken)
+        sender._transport = sink  # type: ignore[assignment]
+        for batch in batches:
+            for message in batch:
+                sender.send(message)
+            sender.flush()
+        rest = sink.data
+        while rest:
+            size = data.draw(st.integers(1, len(rest)))
+            receiver.data_received(rest[:size])
+            rest = rest[size:]
+        assert taken == [message for batch in batches for message in batch]
+
+    asyncio.run(go())
+
+
+async def test_each_end_hears_that_the_other_is_gone() -> None:
+    one, other = socket.socketpair()
+    gone = asyncio.Event()
+    decoder = msgspec.msgpack.Decoder(list[frames.FromWorker])
+    taken: list[Any] = []
+    ends = [Link(decoder, taken.append, gone.set), Link(decoder, taken.append, lambda: None)]
+    loop = asyncio.get_running_loop()
+    await loop.create_connection(lambda: ends[0], sock=one)
+    await loop.create_connection(lambda: ends[1], sock=other)
+    ends[1].send(frames.Left())
+    ends[1].close()
+    await asyncio.wait_for(gone.wait(), 10)
+    assert taken == [frames.Left()]

@@ -1,0 +1,199 @@
+"""Rollouts in workers: the same rows as in the engine's own process, and one's code ends no other.
+
+What a worker's death or its standing still comes to is looked at from outside, with the code of an
+environment that does it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from program import Program, Run, chat_answer, wait_until
+from run_here import run_here
+from servers import FaultServer, Reply
+
+CHAT = "/v1/chat/completions"
+GOOD = Reply(body=chat_answer("42"))
+EXAMPLES, CULPRIT = 6, 3
+
+CODE = """
+import os
+import signal
+
+import tui_eval as vf
+
+
+class Talk(vf.MultiTurnEnv):
+    def __init__(self, what, where, **more):
+        self._do, self._where = what, where
+        super().__init__(**more)
+
+    def at(self, place, state):
+        if place == self._where and state["example_id"] == CULPRIT:
+            DEEDS[self._do]()
+
+    async def setup_state(self, state):
+        self.at("setup", state)
+        return state
+
+    async def env_response(self, messages, state, **_):
+        self.at("answer", state)
+        return [{"role": "user", "content": "and now?"}]
+
+
+def hold():
+    while True:
+        pass
+
+
+DEEDS = {
+    "exit": lambda: os._exit(7),
+    "abort": os.abort,
+    "stop": lambda: os.kill(os.getpid(), signal.SIGSTOP),
+    "hold": hold,
+}
+
+
+def load_environment(what="", where="", grouped=False):
+    if where == "load" and "tui_eval.worker.process" in __import__("sys").modules:
+        DEEDS[what]()
+
+    async def right(completion, state):
+        env.at("reward", state)
+        return float(sum(len(one.content) for one in completion))
+
+    def best(states):
+        return [float(place) for place, _ in enumerate(states)]
+
+    rubric = vf.Rubric([right, best] if grouped else [right])
+    rows = [{"question": f"q{n}", "answer": ""} for n in range(EXAMPLES)]
+    env = Talk(what, where, dataset=rows, rubric=rubric, max_turns=3)
+    return env
+""".replace("CULPRIT", str(CULPRIT)).replace("EXAMPLES", str(EXAMPLES))
+
+
+def request(server: FaultServer, *more: str, **env_args: Any) -> list[str]:
+    said = ("-a", json.dumps(env_args)) if env_args else ()
+    to = ("-m", "m", "-b", f"{server.url}/v1", "-n", "-1", "-r", "1", "-s")
+    return ["talk", *to, *said, *more]
+
+
+@pytest.fixture
+def talk(program: Program, fault_server: FaultServer) -> Program:
+    program.environment("talk", CODE)
+    fault_server.script(CHAT, [GOOD])
+    return program
+
+
+def rewards(run: Run) -> dict[tuple[Any, int], float]:
+    return {(row["example_id"], row["tui_eval"]["rollout"]): row["reward"] for row in run.rows}
+
+
+def errors(run: Run) -> dict[Any, dict[str, Any]]:
+    return {row["example_id"]: row["error"] for row in run.rows if row["error"]}
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_rows_are_those_of_a_run_without_workers(
+    talk: Program, fault_server: FaultServer, grouped: bool
+) -> None:
+    found = []
+    for workers in ((), ("-w", "2")):
+        before = {run.path for run in talk.runs()}
+        args = request(fault_server, "-r", "3", *workers, grouped=grouped)
+        assert run_here(talk, *args).code == 0
+        [run] = [run for run in talk.runs() if run.path not in before]
+        found.append((rewards(run), run.metadata["usage"], run.metadata["avg_metrics"]))
+        assert not (run.path / "journal.jsonl").exists()
+    assert found[0] == found[1]
+    assert len(found[0][0]) == 3 * EXAMPLES
+
+
+@pytest.mark.parametrize(
+    ("what", "where", "error_class", "how"),
+    [
+        ("exit", "setup", "environment", "exit status 7"),
+        ("abort", "answer", "environment", "signal 6"),
+        ("exit", "reward", "scoring", "exit status 7"),
+    ],
+)
+def test_a_rollout_that_ends_its_worker_twice_says_so_and_others_are_right(
+    talk: Program, fault_server: FaultServer, what: str, where: str, error_class: str, how: str
+) -> None:
+    args = request(fault_server, "-w", "1", "-c", "1", what=what, where=where)
+    done = run_here(talk, *args)
+    assert done.code == 3, done
+    assert f"A worker ended in the code of example {CULPRIT} #0: {how}" in done.err
+    run = talk.only_run()
+    assert errors(run).keys() == {CULPRIT}
+    error = errors(run)[CULPRIT]
+    assert (error["error"], error["class"]) == ("WorkerEndedError", error_class)
+    assert "twice" in error["error_chain_repr"]
+    assert {row["reward"] for row in run.rows if not row["error"]} == {22.0}
+    calls = 3 * EXAMPLES if where == "reward" else 3 * (EXAMPLES - 1) + (where == "answer")
+    assert len(fault_server.requests) == calls, "no answer is paid twice"
+
+
+@pytest.mark.parametrize(("what", "where"), [("hold", "answer"), ("stop", "reward")])
+def test_a_rollout_that_holds_its_worker_longer_than_it_may_times_out(
+    talk: Program, fault_server: FaultServer, what: str, where: str
+) -> None:
+    args = request(fault_server, "-w", "1", "--timeout", "1.5", what=what, where=where)
+    done = run_here(talk, *args)
+    assert done.code == 3, done
+    run = talk.only_run()
+    assert errors(run).keys() == {CULPRIT}
+    assert errors(run)[CULPRIT]["error"] == "RolloutTimeoutError"
+    [row] = [row for row in run.rows if row["error"]]
+    assert row["stop_condition"] == "timeout_reached"
+
+
+def test_an_environment_that_ends_every_worker_at_its_load_ends_the_run(
+    talk: Program, fault_server: FaultServer
+) -> None:
+    done = run_here(talk, *request(fault_server, "-w", "2", what="abort", where="load"))
+    assert done.code == 1
+    assert "environment talk ended its worker at its load: signal 6" in done.out + done.err
+    assert talk.only_run().rows == []
+
+
+def test_nothing_is_left_where_the_engine_is_killed_while_a_worker_is_held(
+    talk: Program, fault_server: FaultServer
+) -> None:
+    args = request(fault_server, "-w", "2", what="hold", where="setup")
+    process = talk.start(*args)
+    run = wait_until(lambda: next(iter(talk.runs()), None), "a run")
+    wait_until(lambda: len(run.rows) > 0, "others are done")
+    held = json.loads((run.path / "lock").read_text())["pid"]
+    workers = children(held)
+    assert len(workers) >= 2
+    os.kill(held, signal.SIGKILL)
+    talk.finish(process)
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers), "all are gone")
+    again = run_here(talk, "run", "--resume", str(run.path), "-w", "1", "--timeout", "1.5")
+    assert again.code == 3, again
+    assert errors(run).keys() == {CULPRIT}
+    assert len(run.rows) == EXAMPLES
+
+
+def children(pid: int) -> list[int]:
+    found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(one) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [("0", "0 is too small"), ("none", "'none' is not a whole number"), ("-2", "-2 is too small")],
+)
+def test_a_number_of_workers_that_is_none_is_refused(
+    talk: Program, fault_server: FaultServer, given: str, why: str
+) -> None:
+    done = run_here(talk, *request(fault_server, "--num-workers", given))
+    assert done.code == 2
+    assert "-w/--num-workers" in done.err
+    assert why in done.err

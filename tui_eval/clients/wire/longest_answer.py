@@ -1,0 +1,29 @@
+"""How long an answer may be, as a request says it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tui_eval.clients.wire.anthropic_translation import DEFAULT_MAX_TOKENS
+
+LONGEST = ("max_completion_tokens", "max_tokens", "max_output_tokens")
+"""Parameters that say how long an answer may be."""
+UNRESERVED = (
+    "max_tokens is not set, so nothing is reserved for answers: the budget may be overspent by "
+    "those of the calls in flight"
+)
+
+
+def longest_answer(sampling_args: Mapping[str, Any], default: int = 0) -> int:
+    """Tokens of the longest answer that a call may get; the default where it does not say."""
+    for name in LONGEST:
+        limit = sampling_args.get(name)
+        if type(limit) is int and limit > 0:
+            return limit
+    return default
+
+
+def longest_by_default(client_type: str) -> int:
+    """Tokens of the longest answer where a call does not say it; 0 for any."""
+    return DEFAULT_MAX_TOKENS if client_type == "anthropic_messages" else 0

@@ -1,0 +1,114 @@
+"""A rollout that a worker leads, as its engine has it: where it is, and what it holds."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from tui_eval import clock
+from tui_eval.engine.limits.limits import Held, Limits
+from tui_eval.engine.workers.worker import Worker
+from tui_eval.events import Event, RolloutStaged, Stage
+from tui_eval.token_kinds import Tokens
+from tui_eval.worker.ports import CallGuard
+
+
+class LedElsewhere:
+    """A rollout in a worker, for the hub: its last stage as it was reported."""
+
+    def __init__(self, row: int, number: int, lost: Tokens) -> None:
+        self.row = row
+        self.number = number
+        self.is_over = False
+        lost_input, lost_output, *kinds = lost or (0, 0)
+        self.reported = RolloutStaged(
+            *(0, clock.now(), row, int(Stage.SETUP), 1, 0, 0, 0, 0, "", 0.0),
+            *(lost_input, lost_output, (), tuple(kinds)),
+        )
+
+    @property
+    def stage(self) -> Stage:
+        """Where it is."""
+        return Stage(self.reported.stage)
+
+    def staged_event(self, at: float) -> RolloutStaged:
+        """Where the rollout is now."""
+        return replace(self.reported, at=at)
+
+    def events_so_far(self) -> list[Event]:
+        """Nothing: its worker sends them once it hears that somebody watches."""
+        return []
+
+
+@dataclass(eq=False)
+class Lease:
+    """What the engine holds for a rollout while a worker is at it.
+
+    Args:
+        led_at: When it began there, in seconds of the loop.
+        is_done: Done once the worker has nothing more to do for it at present.
+        is_scored: It is generated, and was given to its worker to be scored.
+    """
+
+    row: int
+    held: Held
+    led_at: float
+    is_done: asyncio.Future[None]
+    worker: Worker | None = None
+    is_scored: bool = False
+    reserved: list[int] = field(default_factory=list)
+    asking: dict[int, asyncio.Task[None]] = field(default_factory=dict)
+    _lent: AbstractAsyncContextManager[None] | None = None
+    _scoring: AbstractAsyncContextManager[None] | None = None
+
+    async def lend(self) -> None:
+        """Gives its slots back for a while."""
+        self._lent = self.held.lent()
+        await self._lent.__aenter__()
+
+    async def come_back(self) -> None:
+        """Waits until it has them again."""
+        lent, self._lent = self._lent, None
+        if lent is not None:
+            await lent.__aexit__(None, None, None)
+
+    async def stay_away(self) -> None:
+        """Counts slots that were lent as taken again: it is over."""
+        lent, self._lent = self._lent, None
+        if lent is not None:
+            gone = asyncio.CancelledError()
+            with suppress(asyncio.CancelledError):
+                await lent.__aexit__(type(gone), gone, None)
+
+    async def begin_scoring(self, limits: Limits, count: int) -> None:
+        """Waits for slots for scoring."""
+        scoring = limits.scoring(self.held, count)
+        await scoring.__aenter__()
+        self._scoring = scoring
+
+    async def end_scoring(self) -> None:
+        """Gives those back."""
+        scoring, self._scoring = self._scoring, None
+        if scoring is not None:
+            await scoring.__aexit__(None, None, None)
+
+    async def reserve(self, guard: CallGuard, tokens: int) -> None:
+        """Waits until a call fits into the budgets."""
+        if not guard.takes(tokens):
+            await guard.wait(tokens, self, self.held.release)
+        self.reserved.append(tokens)
+
+    async def let_go(self, guard: CallGuard | None) -> None:
+        """Its worker is gone, or is done with it: what it asked for and reserved is given up."""
+        for task in [*self.asking.values()]:
+            task.cancel()
+        self.asking.clear()
+        await self.end_scoring()
+        await self.stay_away()
+        reserved, self.reserved = self.reserved, []
+        for tokens in reserved:
+            if guard is not None:
+                guard.give_back(tokens)

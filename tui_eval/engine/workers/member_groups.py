@@ -1,0 +1,81 @@
+"""Which worker gathers the rollouts of an example that are scored together."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+from tui_eval.engine.workers.pool import Pool
+from tui_eval.engine.workers.worker import Worker
+from tui_eval.runs.scan import decode_row
+from tui_eval.worker import frames
+from tui_eval.worker.examples import Examples
+
+
+class MemberGroups:
+    """Groups as their engine has them: each is in one worker, which scores it."""
+
+    def __init__(self, examples: Examples, pool: Pool) -> None:
+        self._examples = examples
+        self._pool = pool
+        self._homes: dict[int, Worker] = {}
+        self._waiting: set[int] = set()
+        self._on_disk: defaultdict[int, dict[int, Mapping[str, Any] | bytes]] = defaultdict(dict)
+        """By example, members that have a row: their rows or lines, for a worker to compare with
+        where it did not write them itself."""
+
+    def __contains__(self, example: int) -> bool:
+        """Whether the group of an example waits for members; one that is complete does not."""
+        return example in self._waiting
+
+    def home(self, row: int) -> Worker:
+        """The worker of a rollout's group; there is one from now on."""
+        example = self._examples.example(row)
+        if example not in self._homes:
+            self._settle(example, self._pool.least_busy())
+        return self._homes[example]
+
+    def _settle(self, example: int, worker: Worker) -> None:
+        self._homes[example] = worker
+        for row in self._on_disk[example]:
+            worker.send(frames.AddSaved(row, self._values(example, row)))
+
+    def _values(self, example: int, row: int) -> dict[str, Any]:
+        found = self._on_disk[example][row]
+        return decode_row(found) if isinstance(found, bytes) else dict(found)
+
+    def moved(self, example: int, waits: bool) -> None:
+        """A worker says whether a group waits for members."""
+        if waits:
+            self._waiting.add(example)
+        else:
+            self._waiting.discard(example)
+
+    def written(self, row: int, line: bytes) -> None:
+        """A member has its row."""
+        example = self._examples.example(row)
+        self._on_disk[example][row] = line
+        if len(self._on_disk[example]) == self._examples.size(example):
+            del self._on_disk[example]
+            self._homes.pop(example, None)
+
+    def add_saved(self, row: int, values: Mapping[str, Any]) -> None:
+        """A member whose row is already on disk: it is scored only to be compared with."""
+        example = self._examples.example(row)
+        self._on_disk[example][row] = values
+        if example in self._homes:
+            self._homes[example].send(frames.AddSaved(row, self._values(example, row)))
+
+    def forget(self, row: int) -> None:
+        """A member that is to run again: its group waits for it."""
+        example = self._examples.example(row)
+        self._on_disk[example].pop(row, None)
+        if example in self._homes:
+            self._homes[example].send(frames.ForgetMembers([row]))
+
+    def move(self, old: Worker, new: Worker) -> None:
+        """A worker was replaced."""
+        for example, worker in self._homes.items():
+            if worker is old:
+                self._settle(example, new)

@@ -1,0 +1,127 @@
+"""The workers of a run: started together, each replaced where it ends before the run does."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from tui_eval.engine.workers.worker import Received, Worker
+from tui_eval.errors import Fault, RefusedError
+from tui_eval.worker import frames
+
+log = logging.getLogger("tui_eval.engine")
+
+LEAVES_WITHIN_S = 31.0
+"""A little more than teardown handlers may take: see `worker.process`."""
+
+
+class Pool:
+    """Workers of one setup.
+
+    Args:
+        setup: The first message to each.
+        received: Gets their messages.
+        ended: Is called where one ended that was not to; gets how.
+        failed: Is called where a message of one could not be taken.
+    """
+
+    def __init__(
+        self,
+        setup: frames.Setup,
+        env_id: str,
+        received: Received,
+        ended: Callable[[Worker, str], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        self._setup = setup
+        self._env_id = env_id
+        self._received = received
+        self._ended = ended
+        self._failed = failed
+        self._latest: dict[str, Any] = {}
+        self._watching: set[asyncio.Task[None]] = set()
+        self.workers: list[Worker] = []
+        """Those that get new rollouts."""
+        self.every: set[Worker] = set()
+        """Those and others, which lead one rollout."""
+
+    async def open(self, count: int) -> None:
+        """Starts so many, and waits until all can lead rollouts.
+
+        Raises:
+            RefusedError: One could not load the environment.
+            RuntimeError: One ended while it loaded it.
+        """
+        self.workers = list(await asyncio.gather(*(self.start() for _ in range(count))))
+
+    async def start(self) -> Worker:
+        """Starts one more.
+
+        Raises:
+            RefusedError, RuntimeError: See `open`.
+        """
+        worker = await Worker.start(self._received)
+        worker.failed = self._failed
+        self.every.add(worker)
+        worker.send(self._setup)
+        for message in self._latest.values():
+            worker.send(message)
+        faults = await worker.ready
+        if faults:
+            self._let_go(worker)
+            raise RefusedError([Fault(*fault) for fault in faults])
+        if worker.process_has_ended:
+            self.every.discard(worker)
+            how = await worker.lost
+            raise RuntimeError(f"environment {self._env_id} ended its worker at its load: {how}")
+        task = asyncio.create_task(self._watch(worker))
+        self._watching.add(task)
+        task.add_done_callback(self._watching.discard)
+        return worker
+
+    def _let_go(self, worker: Worker) -> None:
+        worker.is_leaving = True
+        worker.kill()
+        self.every.discard(worker)
+
+    async def _watch(self, worker: Worker) -> None:
+        how = await worker.lost
+        self.every.discard(worker)
+        if not worker.is_leaving:
+            self._ended(worker, how)
+
+    async def replace(self, worker: Worker) -> Worker:
+        """Starts one for one that has ended.
+
+        Raises:
+            RefusedError, RuntimeError: See `open`.
+        """
+        new = await self.start()
+        if worker in self.workers:
+            self.workers[self.workers.index(worker)] = new
+        return new
+
+    def least_busy(self) -> Worker:
+        """The one that has the fewest rollouts."""
+        return min(self.workers, key=lambda one: len(one.rows))
+
+    def send_all(self, message: Any) -> None:
+        """Sends a message to all, and to those that are started later."""
+        self._latest[type(message).__name__] = message
+        for worker in self.every:
+            worker.send(message)
+
+    async def close(self) -> None:
+        """Has all tear their environments down and end; who does not is ended."""
+        workers = [*self.every]
+        for worker in workers:
+            worker.leave()
+        if workers:
+            await asyncio.wait([one.lost for one in workers], timeout=LEAVES_WITHIN_S)
+        for worker in workers:
+            if not worker.lost.done():
+                worker.kill()
+        if workers:
+            await asyncio.wait([one.lost for one in workers], timeout=1.0)

@@ -1,0 +1,205 @@
+"""What workers report and ask for: written, published, granted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from tui_eval.engine.limits.limits import Held, Limits
+from tui_eval.engine.setup.prepared import Prepared
+from tui_eval.engine.transport.hub import Hub
+from tui_eval.engine.workers.lease import Lease, LedElsewhere
+from tui_eval.engine.workers.member_groups import MemberGroups
+from tui_eval.engine.workers.worker import Worker
+from tui_eval.runs.journal import Journal
+from tui_eval.worker import frames
+from tui_eval.worker.ports import CallGuard, Rows
+from tui_eval.worker.work import ColumnsSeen
+
+
+@dataclass(frozen=True, slots=True)
+class EngineParts:
+    """What of the engine rollouts in workers need.
+
+    Args:
+        guard: What lets model calls through as they fit into budgets; None where there is none.
+        warn: Gets sentences for people.
+        start: Begins a task that the run is not over without; gives its slots back at its end.
+        fail: Ends the run; gets why.
+        disk_refused: Ends the run where its files cannot be written.
+    """
+
+    prepared: Prepared
+    hub: Hub
+    limits: Limits
+    rows: Rows
+    journal: Journal
+    columns: ColumnsSeen
+    guard: CallGuard | None
+    out_of_budget: Callable[[], bool]
+    warn: Callable[[str], None]
+    start: Callable[[Coroutine[Any, Any, None], Held], None]
+    fail: Callable[[str, Exception | None], None]
+    disk_refused: Callable[[OSError], None]
+
+
+class Reports:
+    """Takes the messages of workers.
+
+    Args:
+        lease_of: The lease of a row, if it has one.
+        row_written: Called once the row of a rollout is written.
+        ended: Called where a worker has nothing more to do for a rollout at present.
+    """
+
+    groups: MemberGroups
+
+    def __init__(
+        self,
+        parts: EngineParts,
+        lease_of: Callable[[int], Lease | None],
+        row_written: Callable[[Worker, int], None],
+        ended: Callable[[Worker, frames.Ended], None],
+    ) -> None:
+        self._parts = parts
+        self._lease_of = lease_of
+        self._row_written = row_written
+        self._releases: set[asyncio.Task[None]] = set()
+        self._do: dict[type, Callable[[Worker, Any], None]] = {
+            frames.Ready: lambda worker, message: None,
+            frames.Staged: self._staged,
+            frames.Messages: self._messages,
+            frames.KeepAnswer: self._keep_answer,
+            frames.KeepGenerated: self._keep_generated,
+            frames.Forget: self._forget,
+            frames.Row: self._row,
+            frames.Ask: self._ask,
+            frames.Withdraw: self._withdrawn,
+            frames.Release: self._released,
+            frames.Answered: self._answered,
+            frames.Ended: ended,
+            frames.GroupMoved: lambda worker, one: self.groups.moved(one.example, one.waits),
+            frames.ColumnsFound: lambda worker, one: parts.columns.join(one.unseen, one.keys),
+            frames.Warned: lambda worker, one: parts.warn(one.text),
+            frames.Left: lambda worker, message: None,
+        }
+
+    def take(self, worker: Worker, message: Any) -> None:
+        """Takes one message of a worker."""
+        self._do[type(message)](worker, message)
+
+    def _staged(self, worker: Worker, message: frames.Staged) -> None:
+        hub = self._parts.hub
+        for event in message.events:
+            watch = hub.active.get(event.row)
+            if isinstance(watch, LedElsewhere) and event.row in worker.rows:
+                watch.reported = event
+                hub.mark_changed(watch)
+
+    def _messages(self, worker: Worker, message: frames.Messages) -> None:
+        for event in message.events:
+            self._parts.hub.publish_to_watchers(event)
+
+    def _keep_answer(self, worker: Worker, message: frames.KeepAnswer) -> None:
+        written = self._parts.journal.add_answer(message.row, message.line)
+
+        def done(written: asyncio.Future[None]) -> None:
+            error = None if written.cancelled() else written.exception()
+            if isinstance(error, OSError):
+                self._parts.disk_refused(error)
+            worker.send(frames.Granted(message.number))
+
+        written.add_done_callback(done)
+
+    def _keep_generated(self, worker: Worker, message: frames.KeepGenerated) -> None:
+        try:
+            self._parts.journal.add(message.row, message.line)
+        except OSError as error:
+            self._parts.disk_refused(error)
+
+    def _forget(self, worker: Worker, message: frames.Forget) -> None:
+        try:
+            self._parts.journal.forget(message.row)
+        except OSError as error:
+            self._parts.disk_refused(error)
+
+    def _row(self, worker: Worker, message: frames.Row) -> None:
+        if message.row not in worker.rows:
+            return  # another one has it now
+        watch = self._parts.hub.active.get(message.row)
+        if isinstance(watch, LedElsewhere):
+            watch.is_over = True
+        try:
+            self._parts.rows.write(message.row, message.number, message.line)
+        except OSError as error:
+            self._parts.disk_refused(error)
+            return
+        if self._parts.prepared.grouped:
+            self.groups.written(message.row, message.line)
+        self._row_written(worker, message.row)
+
+    def _ask(self, worker: Worker, message: frames.Ask) -> None:
+        lease = self._lease_of(message.row)
+        if lease is not None:
+            task = asyncio.create_task(self._grant(worker, lease, message))
+            lease.asking[message.number] = task
+
+    async def _grant(self, worker: Worker, lease: Lease, message: frames.Ask) -> None:
+        limits, guard = self._parts.limits, self._parts.guard
+        if message.what == "slots":
+            await lease.come_back()
+        elif message.what == "scoring":
+            await lease.begin_scoring(limits, message.count)
+        elif message.what == "in_flight":
+            await limits.begin_scoring(lease.held)
+        elif message.what == "budget" and guard is not None:
+            await lease.reserve(guard, message.count)
+        lease.asking.pop(message.number, None)
+        worker.send(frames.Granted(message.number))
+
+    def _withdrawn(self, worker: Worker, message: frames.Withdraw) -> None:
+        for row in worker.rows:
+            lease = self._lease_of(row)
+            if lease is not None and (task := lease.asking.pop(message.number, None)) is not None:
+                task.cancel()
+                return
+
+    def _released(self, worker: Worker, message: frames.Release) -> None:
+        lease = self._lease_of(message.row)
+        if lease is None:
+            return
+        if message.what == "generated":
+            self._parts.limits.generated(lease.held)
+        elif message.what == "all":
+            lease.held.release()
+        elif message.what == "budget":
+            if self._parts.guard is not None and message.count in lease.reserved:
+                lease.reserved.remove(message.count)
+                self._parts.guard.give_back(message.count)
+        else:
+            self._start(self._give_back(lease, message.what))
+
+    async def _give_back(self, lease: Lease, what: str) -> None:
+        if what == "lent":
+            await lease.lend()
+        elif what == "unlent":
+            await lease.stay_away()
+        elif what == "scored":
+            await lease.end_scoring()
+
+    def _start(self, work: Any) -> None:
+        task = asyncio.create_task(work)
+        self._releases.add(task)
+        task.add_done_callback(self._releases.discard)
+
+    def _answered(self, worker: Worker, message: frames.Answered) -> None:
+        lease = self._lease_of(message.row)
+        if lease is None:
+            return
+        if message.waits < 0:
+            lease.held.answered(message.requested_at)
+        else:
+            is_paced = message.is_paced
+            lease.held.refuse(message.requested_at, message.waits, is_paced=is_paced)

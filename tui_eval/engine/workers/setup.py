@@ -1,0 +1,47 @@
+"""What the workers of a run are told first, and how many there are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from tui_eval.engine.setup.prepare import key_of
+from tui_eval.engine.setup.prepared import Prepared
+from tui_eval.types import ClientConfig
+from tui_eval.worker import frames
+
+
+def number_of_workers(wanted: int) -> int:
+    """How many processes lead the rollouts.
+
+    Args:
+        wanted: -1 for one on each core that this process may use.
+    """
+    if wanted > 0:
+        return wanted
+    allowed = getattr(os, "sched_getaffinity", None)  # not on macOS
+    return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
+
+
+def worker_setup(
+    prepared: Prepared, clients: Iterable[ClientConfig], *, has_budget: bool, shares_scoring: bool
+) -> frames.Setup:
+    """The first message to a worker.
+
+    Args:
+        clients: The settings of the run's, one for each endpoint.
+        has_budget: Model calls wait until they fit into a budget.
+        shares_scoring: Slots for scoring are shared with other runs.
+    """
+    plan = prepared.plan
+    own = plan.max_concurrent_generation > 0 or plan.max_concurrent_scoring > 0
+    return frames.Setup(
+        plan=plan.model_dump_json().encode(),
+        clients=[config.model_dump_json().encode() for config in clients],
+        secrets=key_of(plan),
+        log=str(prepared.run.log),
+        grouped=prepared.grouped,
+        limits_scoring=own or shares_scoring,
+        has_budget=has_budget,
+        code=prepared.code_number,
+    )

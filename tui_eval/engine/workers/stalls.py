@@ -1,0 +1,71 @@
+"""Workers that stand still: reported, and ended where a rollout's time is up meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from tui_eval.engine.workers.pool import Pool
+from tui_eval.engine.workers.worker import Worker
+from tui_eval.worker.vital_signs import NOBODY
+
+LOOKS_EVERY_S = 0.25
+HELD_AFTER_S = 1.0
+"""A worker that has not moved for so long is held by what it runs."""
+REPORTED_AFTER_S = 30.0
+
+
+class Stalls:
+    """Looks at the workers of a run four times a second.
+
+    Args:
+        timeout: Seconds that one rollout may be generated; None for any time.
+        led_at: When a rollout began, in seconds of the loop; None where it is not in progress.
+        name: Calls a rollout by its example and number.
+        warn: Gets sentences for people.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        timeout: float | None,
+        led_at: Callable[[int], float | None],
+        name: Callable[[int], str],
+        warn: Callable[[str], None],
+    ) -> None:
+        self._pool = pool
+        self._timeout = timeout
+        self._led_at = led_at
+        self._name = name
+        self._warn = warn
+        self._looking: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """Looks from now on."""
+        self._looking = asyncio.create_task(self._look())
+
+    def end(self) -> None:
+        """Looks no longer."""
+        if self._looking is not None:
+            self._looking.cancel()
+
+    async def _look(self) -> None:
+        while True:
+            await asyncio.sleep(LOOKS_EVERY_S)
+            for worker in [*self._pool.every]:
+                if (still := worker.still_for()) > HELD_AFTER_S:
+                    self._held(worker, still)
+                else:
+                    worker.is_reported = False
+
+    def _held(self, worker: Worker, still: float) -> None:
+        row, _ = worker.last_called()
+        began = None if row == NOBODY else self._led_at(row)
+        now = asyncio.get_running_loop().time()
+        if self._timeout and began is not None and now - began > self._timeout:
+            worker.kill(for_row=row)
+        elif still > REPORTED_AFTER_S and not worker.is_reported:
+            worker.is_reported = True
+            whose = "" if row == NOBODY else f" in the code of {self._name(row)}"
+            what = "--timeout ends what holds it" if self._timeout is None else ""
+            self._warn(f"A worker has stood still for {still:.0f} s{whose}. {what}".rstrip())

@@ -1,0 +1,146 @@
+"""One worker, as its engine has it: a process, a connection, and what can be seen from outside."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import sys
+from asyncio.subprocess import Process
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import msgspec
+
+from tui_eval.events import Stage
+from tui_eval.worker import frames
+from tui_eval.worker.link import Link
+from tui_eval.worker.vital_signs import NOBODY, VitalSigns
+
+READ_WITHIN_S = 0.5
+"""Seconds in which what a worker sent before its end is read."""
+
+Received: TypeAlias = Callable[["Worker", Any], None]
+
+
+class Worker:
+    """A process that leads rollouts. `rows` are those that it has and that have no row yet.
+
+    `ready` is done once it can lead rollouts; its result are the faults of its environment.
+    `lost` is done once its process has ended; its result says how, for people.
+    """
+
+    def __init__(self, received: Received, process: Process, signs: VitalSigns) -> None:
+        loop = asyncio.get_running_loop()
+        self.rows: set[int] = set()
+        self.ready: asyncio.Future[list[tuple[str, str, str]]] = loop.create_future()
+        self.lost: asyncio.Future[str] = loop.create_future()
+        self.ended_for = NOBODY
+        """The rollout that made the engine end it; `NOBODY` where that was not so."""
+        self.failed: Callable[[Exception], None] = lambda error: None
+        """Is called where one of its messages could not be taken."""
+        self.is_leaving = False
+        self.is_reported = False
+        """Whether people know that it stands still."""
+        self._received = received
+        self._process = process
+        self._signs = signs
+        self._last_called = NOBODY, 0
+        self._is_closed = asyncio.Event()
+        decoder = msgspec.msgpack.Decoder(list[frames.FromWorker])
+        self._link = Link(decoder, self._take, self._closed)
+        self._watching = loop.create_task(self._watch())
+
+    @classmethod
+    async def start(cls, received: Received) -> Worker:
+        """Starts a process; what it prints goes where this one's output goes.
+
+        Args:
+            received: Gets each of its messages.
+
+        Raises:
+            OSError: It could not be started.
+        """
+        own, its = socket.socketpair()
+        signs_fd = VitalSigns.make_file()
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "tui_eval.worker"),
+                *("--socket-fd", str(its.fileno()), "--signs-fd", str(signs_fd)),
+                stdin=asyncio.subprocess.DEVNULL,
+                pass_fds=[its.fileno(), signs_fd],
+            )
+            worker = cls(received, process, VitalSigns(signs_fd))
+        except BaseException:
+            own.close()
+            raise
+        finally:
+            its.close()
+            os.close(signs_fd)
+        await asyncio.get_running_loop().create_connection(lambda: worker._link, sock=own)
+        return worker
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    @property
+    def process_has_ended(self) -> bool:
+        """Whether it runs no longer."""
+        return self._process.returncode is not None
+
+    def send(self, message: Any) -> None:
+        """Sends a message, with those of the same turn of the loop."""
+        self._link.send(message)
+
+    def _take(self, message: Any) -> None:
+        if isinstance(message, frames.Ready) and not self.ready.done():
+            self.ready.set_result(message.faults)
+        try:
+            self._received(self, message)
+        except Exception as error:  # the connection would be closed, and nobody be told
+            self.failed(error)
+
+    def _closed(self) -> None:
+        self._is_closed.set()
+
+    async def _watch(self) -> None:
+        """Waits for the end of the process, and takes what it had sent before."""
+        code = await self._process.wait()
+        with contextlib.suppress(TimeoutError):  # a child of its own may have the socket still
+            await asyncio.wait_for(self._is_closed.wait(), READ_WITHIN_S)
+        self._link.close()
+        self._last_called = self._signs.last_called()
+        self._signs.close()
+        if not self.ready.done():
+            self.ready.set_result([])
+        name = signal.strsignal(-code) if code < 0 else None
+        self.lost.set_result(f"signal {-code} ({name})" if code < 0 else f"exit status {code}")
+
+    def kill(self, for_row: int = NOBODY) -> None:
+        """Ends the process at once.
+
+        Args:
+            for_row: The rollout that holds it.
+        """
+        self.ended_for = for_row
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+
+    def leave(self) -> None:
+        """Has it tear its environment down and end."""
+        self.is_leaving = True
+        self.send(frames.Leave())
+
+    def still_for(self) -> float:
+        """For how many seconds it has not moved; 0 before it is ready and after its end."""
+        is_up = self.ready.done() and not self.process_has_ended
+        return self._signs.still_for() if is_up else 0.0
+
+    def last_called(self) -> tuple[int, Stage]:
+        """The rollout whose code it called last, if it has that one still, and where that was."""
+        row, stage = self._last_called if self.lost.done() else self._signs.last_called()
+        return (row if row in self.rows else NOBODY), Stage(stage)

@@ -1,0 +1,295 @@
+"""Rollouts in workers: leased to them, and led again elsewhere where their worker ends.
+
+To a session this is what `Rollouts` is in its own process. What must be one stays with the engine:
+slots, budget, journal, rows. A worker that ends is replaced, and what it had goes on from the
+journal. The rollout whose code it called last is led in a worker of its own then; where that one
+ends as well, its row says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter, deque
+from collections.abc import Coroutine, Iterable, Mapping
+from typing import Any
+
+from tui_eval.engine.limits.limits import Held
+from tui_eval.engine.workers.lease import Lease, LedElsewhere
+from tui_eval.engine.workers.member_groups import MemberGroups
+from tui_eval.engine.workers.pool import Pool
+from tui_eval.engine.workers.reports import EngineParts, Reports
+from tui_eval.engine.workers.setup import worker_setup
+from tui_eval.engine.workers.stalls import Stalls
+from tui_eval.engine.workers.worker import Worker
+from tui_eval.error_classes import class_at
+from tui_eval.events import Stage
+from tui_eval.runs.journal_records import tokens_of_answer
+from tui_eval.runs.scan import decode_row
+from tui_eval.token_kinds import Tokens, plus
+from tui_eval.types import ClientConfig
+from tui_eval.worker import frames
+from tui_eval.worker.vital_signs import NOBODY
+
+log = logging.getLogger("tui_eval.engine")
+
+GIVEN_UP_WITHIN_S = 10.0
+MOST_ENDS = 3
+"""So many workers may end although none of them ran the code of a rollout."""
+
+
+class WorkerRollouts:
+    """Rollouts in workers. `generated` are those that wait until all are generated.
+
+    `spent` are the tokens of rows that were taken back and of attempts of earlier sessions, by row.
+
+    Args:
+        clients: The settings of the run's, one for each endpoint.
+        shares_scoring: Slots for scoring are shared with other runs.
+    """
+
+    def __init__(
+        self, parts: EngineParts, clients: Iterable[ClientConfig], *, shares_scoring: bool
+    ) -> None:
+        has_budget = parts.guard is not None
+        setup = worker_setup(
+            parts.prepared, clients, has_budget=has_budget, shares_scoring=shares_scoring
+        )
+        self._parts = parts
+        self._plan = parts.prepared.plan
+        self._examples = parts.prepared.examples
+        self._reports = Reports(parts, self._lease_of, self._row_written, self._ended)
+        take, failed = self._reports.take, self._failed
+        self.pool = Pool(setup, self._plan.env_id, take, self._lost, failed)
+        self.groups = MemberGroups(self._examples, self.pool)
+        self._reports.groups = self.groups
+        names = self._led_at, self._name
+        self._stalls = Stalls(self.pool, self._plan.timeout, *names, parts.warn)
+        self.generated: deque[int] = deque()
+        self.spent = dict(parts.prepared.lost)
+        self._leases: dict[int, Lease] = {}
+        self._ends: Counter[int] = Counter()
+        self._cancelled: set[int] = set()
+        parts.hub.on_subscribed = lambda rows: self.pool.send_all(frames.Subscribe(sorted(rows)))
+
+    async def open(self, count: int) -> None:
+        """Starts the workers.
+
+        Raises:
+            RefusedError: One could not load the environment.
+            RuntimeError: One ended while it loaded it.
+        """
+        await self.pool.open(count)
+        self._stalls.begin()
+
+    async def close(self) -> None:
+        """Has the workers tear their environments down, and ends them."""
+        self._stalls.end()
+        self._parts.hub.on_subscribed = lambda rows: None
+        await self.pool.close()
+
+    @property
+    def may_begin_no_more(self) -> bool:
+        """Whether the budget is spent."""
+        return self._parts.out_of_budget()
+
+    async def run(self, row: int, client: object, held: Held) -> None:
+        """Has a worker take one rollout from its input to its row, or to where it waits.
+
+        Args:
+            held: Its slots; the caller gives back what is left of them.
+
+        Raises:
+            RuntimeError: Its worker failed.
+        """
+        lease = self._lease(row, held)
+        answers = self._parts.prepared.answers.pop(row, [])
+        await self._lead(lease, self._worker_for(row), answers)
+
+    async def _lead(self, lease: Lease, worker: Worker, answers: list[dict[str, Any]]) -> None:
+        lost = self.spent.get(lease.row, (0, 0))
+        message = frames.Lead(lease.row, lease.held.place, answers, tuple(lost))
+        self._give(worker, lease.row, message)
+        await self._wait(lease)
+
+    async def _wait(self, lease: Lease) -> None:
+        try:
+            await lease.is_done
+        finally:
+            await lease.let_go(self._parts.guard)
+
+    def restore(self, row: int, record: Mapping[str, Any]) -> None:
+        """Puts a rollout that an earlier session generated among those that are `generated`."""
+        self._lease(row, Held())
+        self._restore(row, self._worker_for(row), record)
+        self.generated.append(row)
+
+    def _restore(self, row: int, worker: Worker, record: Mapping[str, Any]) -> None:
+        lost = tuple(self.spent.get(row, (0, 0)))
+        self._give(worker, row, frames.Restore(row, dict(record), lost))
+
+    def score_next(self, held: Held) -> Coroutine[Any, Any, None]:
+        """What takes one of those that are `generated` to its row."""
+        row = self.generated.popleft()
+        lease = self._lease(row, held)
+        lease.is_scored = True
+        if (worker := self._worker_of(row)) is not None:
+            worker.send(frames.Score(row, True))
+        return self._wait(lease)
+
+    def cancel(self, watch: Any) -> None:
+        """Ends a rollout that has begun: its worker does the rest."""
+        self._cancelled.add(watch.row)
+        if (worker := self._worker_of(watch.row)) is not None:
+            worker.send(frames.Cancel(watch.row))
+
+    async def never_begins(self, row: int) -> None:
+        """Gives a row to a rollout that was cancelled before it began."""
+        lease = self._lease(row, Held())
+        worker = self._worker_for(row)
+        lost = tuple(self.spent.get(row, (0, 0)))
+        self._give(worker, row, frames.GiveUp(row, 1, "", "", False, lost))
+        await self._wait(lease)
+
+    def _lease(self, row: int, held: Held) -> Lease:
+        loop = asyncio.get_running_loop()
+        lease = self._leases[row] = Lease(row, held, loop.time(), loop.create_future())
+        if row not in self._parts.hub.active:
+            number, lost = self._examples.number(row), self.spent.get(row, (0, 0))
+            watch = self._parts.hub.active[row] = LedElsewhere(row, number, lost)
+            self._parts.hub.mark_changed(watch)
+        return lease
+
+    def _lease_of(self, row: int) -> Lease | None:
+        return self._leases.get(row)
+
+    def _led_at(self, row: int) -> float | None:
+        lease = self._leases.get(row)
+        return None if lease is None or lease.is_done.done() else lease.led_at
+
+    def _worker_for(self, row: int) -> Worker:
+        """The worker that is to lead a rollout: that of its group, where it has one."""
+        if self._parts.prepared.grouped:
+            return self.groups.home(row)
+        return self.pool.least_busy()
+
+    def _worker_of(self, row: int) -> Worker | None:
+        """The worker that has a rollout; None while that is replaced, which goes on with it."""
+        return next((one for one in self.pool.every if row in one.rows), None)
+
+    def _give(self, worker: Worker, row: int, message: Any) -> None:
+        worker.rows.add(row)
+        self._leases[row].worker = worker
+        worker.send(message)
+
+    def _row_written(self, worker: Worker, row: int) -> None:
+        worker.rows.discard(row)
+        self.spent.pop(row, None)
+        self._cancelled.discard(row)
+        if row in self.generated:  # it was cancelled
+            self.generated.remove(row)
+        self._ends.pop(NOBODY, None)
+
+    def _ended(self, worker: Worker, message: frames.Ended) -> None:
+        """A worker has nothing more to do for a rollout at present."""
+        row, lease = message.row, self._leases.get(message.row)
+        if message.failure:
+            self._parts.fail(message.failure, None)
+        if lease is None:
+            return
+        if worker not in self.pool.workers and row in worker.rows:
+            worker.rows.discard(row)
+            self._again(row, self._worker_for(row))  # it waits where its group does
+            worker.leave()
+            return
+        waits = row in worker.rows and self._plan.score_at_end and not lease.is_scored
+        if waits and not lease.is_done.done():
+            self.generated.append(row)
+        if row not in worker.rows:
+            del self._leases[row]
+        if not lease.is_done.done():
+            lease.is_done.set_result(None)
+        if worker not in self.pool.workers and not worker.rows:
+            worker.leave()
+
+    def _lost(self, worker: Worker, how: str) -> None:
+        self._parts.start(self._replace(worker, how), Held())
+
+    async def _replace(self, worker: Worker, how: str) -> None:
+        """A worker has ended: what it had is led elsewhere, from the journal."""
+        row, stage = worker.last_called()
+        self._report_end(worker, how, row)
+        for lease in [one for one in self._leases.values() if one.worker is worker]:
+            await lease.let_go(self._parts.guard)
+            if lease.row not in worker.rows and not lease.is_done.done():
+                lease.is_done.set_result(None)  # it has its row
+        self._ends[row] += 1
+        if self._ends[NOBODY] >= MOST_ENDS:
+            self._parts.fail(f"{MOST_ENDS} workers ended one after the other: {how}", None)
+            return
+        is_suspect = row != NOBODY and self._ends[row] < 2
+        try:
+            new = await self.pool.replace(worker) if worker in self.pool.workers else None
+            alone = await self.pool.start() if is_suspect else None
+        except Exception as error:
+            self._parts.fail(str(error), error)
+            return
+        if new is not None:
+            self.groups.move(worker, new)
+        rows, worker.rows = sorted(worker.rows - {row}), set()
+        if alone is not None:
+            self._again(row, alone)
+        elif row != NOBODY:
+            await self._give_up(row, stage, how, timed_out=worker.ended_for == row)
+        for one in rows:
+            self._again(one, new or self._worker_for(one))
+
+    def _failed(self, error: Exception) -> None:
+        self._parts.fail(f"{type(error).__name__}: {error}", error)
+
+    def _report_end(self, worker: Worker, how: str, row: int) -> None:
+        whose = "" if row == NOBODY else f" in the code of {self._name(row)}"
+        count = len(worker.rows)
+        rollouts = "rollout is" if count == 1 else "rollouts are"
+        self._parts.warn(f"A worker ended{whose}: {how}. {count:,} {rollouts} led again")
+
+    def _name(self, row: int) -> str:
+        example = self._examples.ids()[self._examples.example(row)]
+        return f"example {example} #{self._examples.number(row)}"
+
+    def _again(self, row: int, worker: Worker) -> None:
+        """Has another worker go on with a rollout, from what the journal has of it."""
+        records = [decode_row(line) for line in self._parts.journal.lines(row)]
+        lease = self._leases[row]
+        if row in self._cancelled:
+            lost = tuple(self.spent.get(row, (0, 0)))
+            self._give(worker, row, frames.GiveUp(row, 1, "", "", False, lost))
+            return
+        if records and "state" in records[-1]:
+            has_slots = not lease.is_done.done()
+            if not has_slots and row not in self.generated:
+                lease = self._lease(row, Held())
+                self._parts.start(self._wait(lease), lease.held)
+            self._restore(row, worker, records[-1])
+            if row not in self.generated:
+                lease.is_scored = True
+                worker.send(frames.Score(row, has_slots))
+            return
+        lease.led_at = asyncio.get_running_loop().time()
+        lost = tuple(self.spent.get(row, (0, 0)))
+        self._give(worker, row, frames.Lead(row, lease.held.place, records, lost))
+
+    async def _give_up(self, row: int, stage: Stage, how: str, *, timed_out: bool) -> None:
+        """A rollout ended two workers, or held both: its row says so, before others go on."""
+        records = [decode_row(line) for line in self._parts.journal.lines(row)]
+        lost: Tokens = tuple(self.spent.get(row, (0, 0)))
+        for record in records:
+            lost = plus(lost, tokens_of_answer(record))
+        attempt = records[-1]["attempt"] if records else 1
+        seconds = self._plan.timeout or 0.0
+        why = f"It ended its worker: {how}, twice"
+        if timed_out:
+            why = f"The rollout took longer than {seconds:g} s (--timeout), and held its worker"
+        message = frames.GiveUp(row, attempt, class_at(stage), why, timed_out, tuple(lost))
+        self._give(self._worker_for(row), row, message)
+        await asyncio.wait([self._leases[row].is_done], timeout=GIVEN_UP_WITHIN_S)

@@ -1,0 +1,54 @@
+"""`python -m tui_eval.worker`: rollouts in a process of their own, which an engine starts."""
+
+# ruff: noqa: E402
+from __future__ import annotations
+
+import gc
+
+gc.disable()  # until everything is loaded: see `spare_collector`
+
+import argparse
+import asyncio
+import os
+import signal
+import socket
+import threading
+import time
+
+from tui_eval.clients.proxies import spare_loopback
+from tui_eval.errors import ctrl_c_raises_nothing
+from tui_eval.open_files import raise_limit
+from tui_eval.worker.logging.inherited_context import inherit_context
+from tui_eval.worker.process import LEAVES_WITHIN_S, WorkerProcess
+from tui_eval.worker.vital_signs import VitalSigns
+
+LOOKS_EVERY_S = 0.5
+
+
+def _end_after(parent: int) -> None:
+    """Ends this process once its engine is gone, also while people's code holds the loop."""
+    while os.getppid() == parent:
+        time.sleep(LOOKS_EVERY_S)
+    time.sleep(LEAVES_WITHIN_S + LOOKS_EVERY_S)
+    os._exit(1)
+
+
+def main() -> None:
+    """Works for the engine at the other end of a socket until that says so, or is gone."""
+    parser = argparse.ArgumentParser(prog="python -m tui_eval.worker", description=__doc__)
+    parser.add_argument("--socket-fd", type=int, required=True, help="connected to the engine")
+    parser.add_argument("--signs-fd", type=int, required=True, help="see `VitalSigns`")
+    args = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the engine decides about the end
+    ctrl_c_raises_nothing()
+    raise_limit()
+    spare_loopback()
+    inherit_context()
+    threading.Thread(target=_end_after, args=[os.getppid()], daemon=True).start()
+    signs = VitalSigns(args.signs_fd)
+    asyncio.run(WorkerProcess(signs).main(socket.socket(fileno=args.socket_fd)))
+    os._exit(0)  # tasks and threads that people's code left running are not waited for
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,321 @@
+"""The ports of rollouts in a worker: what they report goes to the engine, and it grants slots."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from itertools import count
+from typing import Any
+
+from tui_eval import clock
+from tui_eval.clients.wire.longest_answer import UNRESERVED, longest_answer
+from tui_eval.events import MessagesAdded, RolloutStaged, Stage, TextAdded, ToolFinished
+from tui_eval.runs.redaction import Redactor
+from tui_eval.worker.frames import (
+    Answered,
+    Ask,
+    ColumnsFound,
+    Forget,
+    KeepAnswer,
+    KeepGenerated,
+    Messages,
+    Release,
+    Row,
+    Staged,
+    Withdraw,
+)
+from tui_eval.worker.ports import ActiveRollout
+from tui_eval.worker.vital_signs import VitalSigns
+from tui_eval.worker.work import ColumnsSeen
+
+BATCH_S = 0.03
+
+
+class EnginePort:
+    """What is sent to the engine, and what it has granted."""
+
+    def __init__(self, send: Callable[[Any], None]) -> None:
+        self.send = send
+        self._numbers = count(1)
+        self._pending: dict[int, asyncio.Future[None]] = {}
+
+    def ask(self, row: int, what: str, amount: int = 0) -> asyncio.Future[None]:
+        """Asks for something: see `frames.Ask`. The future is done once it is granted."""
+        number, granted = self._new()
+        self.send(Ask(number, row, what, amount))
+        return granted
+
+    def keep_answer(self, row: int, line: bytes) -> asyncio.Future[None]:
+        """Has a record written; the future is done once it is."""
+        number, written = self._new()
+        self.send(KeepAnswer(number, row, line))
+        return written
+
+    def _new(self) -> tuple[int, asyncio.Future[None]]:
+        number, future = next(self._numbers), asyncio.get_running_loop().create_future()
+        self._pending[number] = future
+        future.add_done_callback(lambda done: self._withdraw(number) if done.cancelled() else None)
+        return number, future
+
+    def _withdraw(self, number: int) -> None:
+        """Who asked for something is cancelled."""
+        if self._pending.pop(number, None) is not None:
+            self.send(Withdraw(number))
+
+    def granted(self, number: int) -> None:
+        """What was asked for is there."""
+        future = self._pending.pop(number, None)
+        if future is None:  # who asked for it was cancelled meanwhile
+            return
+        if not future.done():
+            future.set_result(None)
+
+
+class EngineHub:
+    """Sends stages every 30 ms, and messages of the rollouts that somebody watches."""
+
+    def __init__(self, engine: EnginePort, signs: VitalSigns) -> None:
+        self.active: dict[int, ActiveRollout] = {}
+        self._engine = engine
+        self._signs = signs
+        self._subscribed: frozenset[int] = frozenset()
+        self._changed: dict[int, ActiveRollout] = {}
+        self._own: list[MessagesAdded | ToolFinished | TextAdded] = []
+        self._timer: asyncio.TimerHandle | None = None
+
+    def mark_changed(self, watch: ActiveRollout) -> None:
+        """A rollout's stage or counts changed."""
+        self._changed[watch.row] = watch
+        self._schedule()
+
+    def before_foreign_code(self, watch: ActiveRollout) -> None:
+        """Notes whose code is called next: where the worker dies, it is suspected."""
+        self._signs.calls(watch.row, watch.stage)
+
+    def code_runs(self, watch: ActiveRollout) -> None:
+        """Notes the same where it is not called as a tool or a reward function is."""
+        stage = watch.stage
+        self._signs.calls(watch.row, Stage.SETUP if stage is Stage.MODEL else stage)
+
+    def is_subscribed(self, row: int) -> bool:
+        """Whether somebody wants this rollout's messages."""
+        return row in self._subscribed
+
+    def publish_to_watchers(self, event: MessagesAdded | ToolFinished | TextAdded) -> None:
+        """Takes in one event for those who subscribed to its rollout."""
+        self._own.append(event)
+        self._schedule()
+
+    def subscribe(self, rows: Sequence[int]) -> None:
+        """From now on these rollouts are watched; what there is of them is sent at once."""
+        self._subscribed = frozenset(rows)
+        for row in rows:
+            if row in self.active:
+                events: list[Any] = self.active[row].events_so_far()
+                self._own += events
+        self.flush()
+
+    def finished(self, row: int) -> None:
+        """A rollout has its row."""
+        self.active.pop(row, None)
+        self._changed.pop(row, None)
+
+    def _schedule(self) -> None:
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(BATCH_S, self.flush)
+
+    def flush(self) -> None:
+        """Sends what waits."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        changed, self._changed = self._changed, {}
+        own, self._own = self._own, []
+        if changed:
+            now = clock.now()
+            staged: list[RolloutStaged] = [one.staged_event(now) for one in changed.values()]
+            self._engine.send(Staged(staged))
+        if own:
+            self._engine.send(Messages(own))
+
+
+class EngineHeld:
+    """The slots of one rollout, which the engine holds for it.
+
+    Args:
+        slots: Whether it has any.
+    """
+
+    def __init__(self, engine: EnginePort, row: int, slots: bool) -> None:
+        self.slots = slots
+        self._engine = engine
+        self._row = row
+        self._is_lent = False
+
+    def answered(self, requested_at: float) -> None:
+        """The endpoint answered a request."""
+        self._engine.send(Answered(self._row, requested_at, -1.0, False))
+
+    def refuse(self, requested_at: float, seconds: float, *, is_paced: bool = False) -> None:
+        """The endpoint refused a request."""
+        self._engine.send(Answered(self._row, requested_at, seconds, is_paced))
+
+    @asynccontextmanager
+    async def lent(self) -> AsyncIterator[None]:
+        """Gives the slots back for the time of the block; further sleepers have nothing to give."""
+        if self._is_lent:
+            yield
+            return
+        self._is_lent = True
+        self._engine.send(Release(self._row, "lent"))
+        try:
+            yield
+            await self._engine.ask(self._row, "slots")
+        except BaseException:
+            self._engine.send(Release(self._row, "unlent"))
+            raise
+        finally:
+            self._is_lent = False
+
+    def release(self) -> None:
+        """Gives all back."""
+        self.slots = False
+        self._engine.send(Release(self._row, "all"))
+
+
+class EngineLimits:
+    """Who may be scored.
+
+    Args:
+        limits_scoring: Whether anything limits that.
+    """
+
+    def __init__(self, engine: EnginePort, limits_scoring: bool) -> None:
+        self._engine = engine
+        self._limits_scoring = limits_scoring
+
+    def nothing_held(self, row: int) -> EngineHeld:
+        """The slots of a rollout that holds none."""
+        return EngineHeld(self._engine, row, False)
+
+    async def begin_scoring(self, held: EngineHeld) -> EngineHeld:
+        """Waits until a rollout that was generated earlier is in flight again."""
+        await self._engine.ask(held._row, "in_flight")
+        held.slots = True
+        return held
+
+    def generated(self, held: EngineHeld) -> None:
+        """A rollout is generated; it stays in flight."""
+        self._engine.send(Release(held._row, "generated"))
+
+    @asynccontextmanager
+    async def scoring(self, held: EngineHeld, amount: int) -> AsyncIterator[None]:
+        """Around the scoring of so many rollouts at once, by one that is in flight."""
+        if not self._limits_scoring:
+            yield
+            return
+        try:
+            await self._engine.ask(held._row, "scoring", amount)
+            yield
+        finally:
+            self._engine.send(Release(held._row, "scored"))
+
+
+class EngineRows:
+    """Sends the lines of finished rollouts, without secrets."""
+
+    def __init__(
+        self, engine: EnginePort, hub: EngineHub, redact: Redactor, columns: ColumnsSeen
+    ) -> None:
+        self._engine = engine
+        self._hub = hub
+        self._redact = redact
+        self._columns = columns
+        self._unseen = columns.unseen
+
+    def write(self, row: int, number: int, line: bytes) -> bytes:
+        """Sends a line; the line as it is sent."""
+        line = self._redact.line(line)
+        self._hub.finished(row)
+        if self._columns.unseen != self._unseen:
+            self._unseen = self._columns.unseen
+            self._engine.send(ColumnsFound(self._unseen, sorted(self._columns.keys)))
+        self._engine.send(Row(row, number, line))
+        return line
+
+
+class EngineJournal:
+    """Has the engine keep what is in flight."""
+
+    def __init__(self, engine: EnginePort, redact: Redactor) -> None:
+        self._engine = engine
+        self._redact = redact
+
+    def add(self, row: int, line: bytes) -> None:
+        """Keeps one generated rollout; its answers are in it."""
+        self._engine.send(KeepGenerated(row, self._redact.line(line)))
+
+    def add_answer(self, row: int, line: bytes) -> Awaitable[None]:
+        """Keeps one answer of a rollout; it is written once this has been waited for."""
+        return self._engine.keep_answer(row, self._redact.line(line))
+
+    def forget(self, row: int) -> None:
+        """Another attempt of the rollout begins."""
+        self._engine.send(Forget(row))
+
+
+class EngineGuard:
+    """Has the engine let the model calls of one rollout through as they fit into its budgets.
+
+    Args:
+        hub: Has what calls used.
+        longest: Reports the tokens to reserve for a call.
+    """
+
+    def __init__(
+        self,
+        engine: EnginePort,
+        hub: EngineHub,
+        row: int,
+        longest: Callable[[Mapping[str, Any]], int],
+    ) -> None:
+        self._engine = engine
+        self._hub = hub
+        self._row = row
+        self.longest = longest
+
+    def takes(self, tokens: int) -> bool:
+        """Whether a call fits at once: that is never known here."""
+        return False
+
+    async def wait(self, tokens: int, owner: object, park: Callable[[], None]) -> None:
+        """Waits until a call fits, and reserves what it may use."""
+        self._hub.flush()  # what was used so far counts
+        await self._engine.ask(self._row, "budget", tokens)
+
+    def give_back(self, tokens: int) -> None:
+        """A call is over, and what it used is counted."""
+        self._hub.flush()
+        self._engine.send(Release(self._row, "budget", tokens))
+
+
+class LongestAnswers:
+    """Tokens to reserve for calls; says once where there is nothing to.
+
+    Args:
+        default: Tokens of the longest answer of a call that does not say it; 0 for any.
+    """
+
+    def __init__(self, default: int, warn: Callable[[str], None]) -> None:
+        self._default = default
+        self._warn = warn
+        self._has_warned = False
+
+    def __call__(self, sampling_args: Mapping[str, Any]) -> int:
+        """Tokens to reserve for a call."""
+        tokens = longest_answer(sampling_args, self._default)
+        if not tokens and not self._has_warned:
+            self._has_warned = True
+            self._warn(UNRESERVED)
+        return tokens

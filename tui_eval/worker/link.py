@@ -1,0 +1,81 @@
+"""The connection between an engine and one of its workers: lists of messages in both directions.
+
+What is sent within one turn of the loop goes out together: encoding and a system call cost as much
+for one message as for thirty.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from tui_eval.event_frames import HEADER_BYTES, encode_events
+
+Message = TypeVar("Message")
+
+
+class Link(asyncio.Protocol, Generic[Message]):
+    """One end.
+
+    Args:
+        decoder: Of a list of messages of the other end.
+        received: Gets each of them.
+        lost: Called once the other end is gone.
+    """
+
+    def __init__(
+        self,
+        decoder: msgspec.msgpack.Decoder[list[Message]],
+        received: Callable[[Message], None],
+        lost: Callable[[], None],
+    ) -> None:
+        self._decode = decoder.decode
+        self._received = received
+        self._lost = lost
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.WriteTransport | None = None
+        self._arrived = bytearray()
+        self._waiting: list[Any] = []
+        self.is_lost = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.WriteTransport), "sockets can be written to"
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._arrived += data
+        while len(self._arrived) >= HEADER_BYTES:
+            end = HEADER_BYTES + int.from_bytes(self._arrived[:HEADER_BYTES], "big")
+            if len(self._arrived) < end:
+                return
+            payload = bytes(self._arrived[HEADER_BYTES:end])
+            del self._arrived[:end]
+            for message in self._decode(payload):
+                self._received(message)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.is_lost = True
+        self._lost()
+
+    def send(self, message: Any) -> None:
+        """Sends a message, with those of the same turn of the loop."""
+        if not self._waiting:
+            self._loop.call_soon(self.flush)
+        self._waiting.append(message)
+
+    def flush(self) -> None:
+        """Sends what waits now."""
+        waiting, self._waiting = self._waiting, []
+        if waiting and self._transport is not None and not self._transport.is_closing():
+            payload = encode_events(waiting)
+            self._transport.write(len(payload).to_bytes(HEADER_BYTES, "big"))
+            self._transport.write(payload)
+
+    def close(self) -> None:
+        """Ends the connection once everything is sent."""
+        self.flush()
+        if self._transport is not None:
+            self._transport.close()

@@ -1,0 +1,252 @@
+"""A worker: leads rollouts for the engine that started it, and ends with it.
+
+What people's code does to this process (blocks it, ends it, uses up its memory) is seen by the
+engine from outside, which then starts another one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+import socket
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from tui_eval.clients.wire.longest_answer import longest_by_default
+from tui_eval.config.plan import RunPlan
+from tui_eval.errors import (
+    Fault,
+    RolloutTimeoutError,
+    WorkerEndedError,
+    is_cancellation,
+)
+from tui_eval.runs.redaction import Redactor
+from tui_eval.types import ClientConfig
+from tui_eval.worker import frames
+from tui_eval.worker.collector import spare_collector
+from tui_eval.worker.digests import digest_now
+from tui_eval.worker.engine_ports import (
+    EngineGuard,
+    EngineHeld,
+    EngineHub,
+    EngineJournal,
+    EngineLimits,
+    EnginePort,
+    EngineRows,
+    LongestAnswers,
+)
+from tui_eval.worker.examples import Examples
+from tui_eval.worker.gate import Gate
+from tui_eval.worker.link import Link
+from tui_eval.worker.logging.run_log import print_to_log, set_up_logging
+from tui_eval.worker.opening import environment_of
+from tui_eval.worker.replicas import Replicas
+from tui_eval.worker.rollout_observer import RolloutObserver
+from tui_eval.worker.rollouts import Rollouts
+from tui_eval.worker.vital_signs import VitalSigns
+from tui_eval.worker.work import ColumnsSeen, Work
+
+if TYPE_CHECKING:
+    from tui_eval.environments.environment import Environment
+
+log = logging.getLogger("tui_eval.worker")
+
+BEATS_EVERY_S = 0.1
+CANCELS_WITHIN_S = 1.0
+TEARDOWN_WITHIN_S = 30.0
+LEAVES_WITHIN_S = 1.5
+"""Seconds for cleanup and teardown where the engine is gone."""
+
+
+class WorkerProcess:
+    """The process: its connection, its environment and clients, and its rollouts."""
+
+    def __init__(self, signs: VitalSigns) -> None:
+        self._signs = signs
+        self._engine = EnginePort(self._send)
+        self._hub = EngineHub(self._engine, signs)
+        self._gate = Gate()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._leaving = asyncio.Event()
+        self._is_orphan = False
+        self._is_exhausted = False
+        self._env: Environment | None = None
+        self._link: Link[frames.ToWorker] | None = None
+
+    def _send(self, message: Any) -> None:
+        assert self._link is not None, "the engine has sent something first"
+        self._link.send(message)
+
+    async def main(self, sock: socket.socket) -> None:
+        """Works until the engine says so, or is gone."""
+        decoder = msgspec.msgpack.Decoder(list[frames.ToWorker])
+        loop = asyncio.get_running_loop()
+        link = self._link = Link(decoder, self._received, self._engine_gone)
+        await loop.create_connection(lambda: link, sock=sock)
+        beating = loop.create_task(self._beat())
+        await self._leaving.wait()
+        within = LEAVES_WITHIN_S if self._is_orphan else TEARDOWN_WITHIN_S
+        try:
+            async with asyncio.timeout(within):
+                await self._leave()
+        except TimeoutError:
+            self._warn(f"teardown handlers were given up after {within:.0f} s")
+        beating.cancel()
+        self._send(frames.Left())
+        link.close()
+
+    async def _beat(self) -> None:
+        while True:
+            self._signs.beat()
+            await asyncio.sleep(BEATS_EVERY_S)
+
+    def _engine_gone(self) -> None:
+        self._is_orphan = True
+        self._leaving.set()
+
+    def _warn(self, text: str) -> None:
+        self._send(frames.Warned(text))
+
+    def _received(self, message: frames.ToWorker) -> None:
+        if isinstance(message, frames.Setup):
+            self._start(self._set_up(message))
+        elif isinstance(message, frames.Leave):
+            self._leaving.set()
+        elif isinstance(message, frames.Granted):
+            self._engine.granted(message.number)
+        elif isinstance(message, frames.MoveGate):
+            self._gate.open() if message.is_open else self._gate.close()
+        elif isinstance(message, frames.Exhausted):
+            self._is_exhausted = True
+        elif isinstance(message, frames.Subscribe):
+            self._hub.subscribe(message.rows)
+        else:
+            self._of_rollout(message)
+
+    def _of_rollout(self, message: frames.ToWorker) -> None:
+        rollouts = self._rollouts
+        if isinstance(message, frames.Lead):
+            self._work.answers[message.row] = message.answers
+            rollouts.spent[message.row] = message.lost
+            client = self._replicas.clients[message.place]
+            held = EngineHeld(self._engine, message.row, True)
+            self._start(rollouts.run(message.row, client, held), message.row)
+        elif isinstance(message, frames.Restore):
+            rollouts.spent[message.row] = message.lost
+            rollouts.restore(message.row, message.record)
+        elif isinstance(message, frames.Score):
+            held = EngineHeld(self._engine, message.row, message.has_slots)
+            self._start(rollouts.score_next(held, message.row), message.row)
+        elif isinstance(message, frames.AddSaved):
+            rollouts.groups.add_saved(message.row, message.values)
+        elif isinstance(message, frames.Cancel):
+            self._cancel(message.row)
+        elif isinstance(message, frames.GiveUp):
+            self._give_up(message)
+        elif isinstance(message, frames.ForgetMembers):
+            for row in message.rows:
+                rollouts.groups.forget(row)
+
+    def _cancel(self, row: int) -> None:
+        watch = self._hub.active.get(row)
+        if isinstance(watch, RolloutObserver):
+            rest = None if watch.is_over else self._rollouts.cancel(watch)
+            if rest is not None:
+                self._start(rest, row)
+
+    def _give_up(self, message: frames.GiveUp) -> None:
+        rollouts, row = self._rollouts, message.row
+        rollouts.spent[row] = message.lost
+        if not message.error_class:
+            self._start(rollouts.never_begins(row), row)
+            return
+        kind = RolloutTimeoutError if message.timed_out else WorkerEndedError
+        error = kind(message.why)
+        error.error_class = message.error_class
+        self._start(rollouts.give_up(row, message.attempt, error), row)
+
+    def _start(self, work: Coroutine[Any, Any, None], row: int | None = None) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(lambda done: self._ended(done, row))
+
+    def _ended(self, task: asyncio.Task[None], row: int | None) -> None:
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        failure = "" if error is None else f"{type(error).__name__}: {error}"
+        if error is not None:
+            log.error("the worker failed", exc_info=error)
+        self._hub.flush()
+        self._send(frames.Ended(-1 if row is None else row, failure))
+
+    async def _set_up(self, setup: frames.Setup) -> None:
+        redact = Redactor(setup.secrets)
+        plan = RunPlan.model_validate_json(setup.plan)
+        print_to_log(Path(setup.log), redact)
+        set_up_logging(plan.verbose, [plan.env_id])
+        faults = self._open(setup, plan, redact)
+        if not faults:
+            self._replicas = Replicas([ClientConfig.model_validate_json(c) for c in setup.clients])
+            await self._replicas.open()
+            spare_collector()
+        self._signs.beat()
+        places = [(fault.where, fault.what, fault.hint) for fault in faults]
+        self._send(frames.Ready(frames.PROTOCOL, places))
+
+    def _open(self, setup: frames.Setup, plan: RunPlan, redact: Redactor) -> list[Fault]:
+        """Loads the environment; what is wrong with it."""
+        env, table, faults = environment_of(plan)
+        if env is None or table is None or faults:
+            return faults
+        if digest_now(plan.examples_digest or "", table) != plan.examples_digest:
+            what = "it gave other examples to a worker than to the engine"
+            hint = "Its dataset is made anew each time: give it a seed, or leave --num-workers out"
+            return [Fault(f"environment {plan.env_id}", what, hint)]
+        self._env = env
+        columns = ColumnsSeen(plan.state_columns)
+        longest = LongestAnswers(longest_by_default(plan.client_type), self._warn)
+        guard = functools.partial(EngineGuard, self._engine, self._hub, longest=longest)
+        self._work = Work(
+            env=env,
+            examples=Examples(table, plan.rollouts_per_example),
+            model=plan.model,
+            sampling_args={**env.sampling_args, **plan.sampling_args},
+            max_retries=plan.max_retries,
+            timeout=plan.timeout,
+            columns=plan.state_columns,
+            seen=columns,
+            grouped=setup.grouped,
+            score_at_end=plan.score_at_end,
+            out_of_budget=lambda: self._is_exhausted,
+            is_fatal=lambda state: False,
+            lost={},
+            answers={},
+            disk_refused=lambda error: None,
+            guard_of=lambda row: guard(row) if setup.has_budget else None,
+            code=setup.code,
+            goes_on=is_cancellation,
+        )
+        rows = EngineRows(self._engine, self._hub, redact, columns)
+        limits = EngineLimits(self._engine, setup.limits_scoring)
+        journal = EngineJournal(self._engine, redact)
+        self._rollouts = Rollouts(self._work, self._hub, self._gate, limits, rows, journal)
+        self._rollouts.groups.moved = lambda *moved: self._send(frames.GroupMoved(*moved))
+        return []
+
+    async def _leave(self) -> None:
+        """Ends the rollouts, with their cleanup, and tears the environment down."""
+        tasks = [*self._tasks]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=CANCELS_WITHIN_S)
+        if self._env is not None:
+            for error in await self._env.run_teardown():
+                log.error("a teardown handler failed", exc_info=error)
+                raised = f"{type(error).__name__}: {error}"
+                self._warn(f"a teardown handler raised {raised}; see engine.log")
+            await self._replicas.close()
