@@ -148,7 +148,10 @@ def test_a_rollout_that_holds_its_worker_longer_than_it_may_times_out(
     assert done.code == 3, done
     run = talk.only_run()
     assert errors(run).keys() == {CULPRIT}
-    assert errors(run)[CULPRIT]["error"] == "RolloutTimeoutError"
+    error = errors(run)[CULPRIT]
+    assert error["error"] == "RolloutTimeoutError"
+    place = "environments/talk.py:" if what == "hold" else "held its worker'"
+    assert place in error["error_chain_repr"], "a process that is stopped cannot say where"
     [row] = [row for row in run.rows if row["error"]]
     assert row["stop_condition"] == "timeout_reached"
 

@@ -46,6 +46,7 @@ def main() -> None:
     inherit_context()
     threading.Thread(target=_end_after, args=[os.getppid()], daemon=True).start()
     signs = VitalSigns(args.signs_fd)
+    signs.answer_where()
     asyncio.run(WorkerProcess(signs).main(socket.socket(fileno=args.socket_fd)))
     os._exit(0)  # tasks and threads that people's code left running are not waited for
 

@@ -6,28 +6,37 @@ processes share: at every turn of its loop the time, and before it calls people'
 
 from __future__ import annotations
 
+import faulthandler
 import mmap
 import os
+import re
+import signal
 import struct
 import tempfile
 import time
 
 _CELL = struct.Struct("=dqq")
 """The loop's last turn in monotonic seconds, the row whose code was called last, and its stage."""
+_WITHOUT_COMMA = re.compile(r"line (\d+) in ")
 NOBODY = -1
 
 
 class VitalSigns:
     """The shared memory, at either end.
 
+    Behind it, in the same file, a worker writes where it stands whenever it gets `WHERE`.
+
     Args:
-        fd: Of a file of `BYTES`.
+        fd: As `make_file` gives it; it is the caller's to close.
     """
 
     BYTES = mmap.PAGESIZE
+    WHERE = signal.SIGUSR2
 
     def __init__(self, fd: int) -> None:
+        self._fd = os.dup(fd)
         self._memory = mmap.mmap(fd, self.BYTES)
+        self._read_to = self.BYTES
 
     @staticmethod
     def make_file() -> int:
@@ -39,7 +48,20 @@ class VitalSigns:
         with tempfile.TemporaryFile() as file:
             file.truncate(VitalSigns.BYTES)
             os.pwrite(file.fileno(), _CELL.pack(time.monotonic(), NOBODY, 0), 0)
+            os.lseek(file.fileno(), VitalSigns.BYTES, os.SEEK_SET)
             return os.dup(file.fileno())
+
+    def answer_where(self) -> None:
+        """From now on this process writes its stack whenever it gets `WHERE`, whatever holds it."""
+        faulthandler.register(self.WHERE, file=self._fd, all_threads=False)
+
+    def stack(self) -> str:
+        """The stack that the worker has written last, as Python prints tracebacks."""
+        end = os.fstat(self._fd).st_size
+        text = os.pread(self._fd, end - self._read_to, self._read_to).decode("utf-8", "replace")
+        self._read_to = end
+        lines = _WITHOUT_COMMA.sub(r"line \1, in ", text).splitlines()
+        return "\n".join(reversed(lines))
 
     def beat(self) -> None:
         """The loop has come round."""
@@ -60,3 +82,4 @@ class VitalSigns:
     def close(self) -> None:
         """Lets the memory go."""
         self._memory.close()
+        os.close(self._fd)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from tui_eval.engine.workers.pool import Pool
 from tui_eval.engine.workers.worker import Worker
+from tui_eval.fold.error_place import place_of
 from tui_eval.worker.vital_signs import NOBODY
 
 LOOKS_EVERY_S = 0.25
@@ -28,12 +29,14 @@ class Stalls:
     def __init__(
         self,
         pool: Pool,
+        env_id: str,
         timeout: float | None,
         led_at: Callable[[int], float | None],
         name: Callable[[int], str],
         warn: Callable[[str], None],
     ) -> None:
         self._pool = pool
+        self._env_id = env_id
         self._timeout = timeout
         self._led_at = led_at
         self._name = name
@@ -54,18 +57,26 @@ class Stalls:
             await asyncio.sleep(LOOKS_EVERY_S)
             for worker in [*self._pool.every]:
                 if (still := worker.still_for()) > HELD_AFTER_S:
-                    self._held(worker, still)
+                    await self._held(worker, still)
                 else:
                     worker.is_reported = False
 
-    def _held(self, worker: Worker, still: float) -> None:
+    async def _held(self, worker: Worker, still: float) -> None:
         row, _ = worker.last_called()
         began = None if row == NOBODY else self._led_at(row)
         now = asyncio.get_running_loop().time()
         if self._timeout and began is not None and now - began > self._timeout:
+            worker.held_at = await self._place(worker)
             worker.kill(for_row=row)
         elif still > REPORTED_AFTER_S and not worker.is_reported:
             worker.is_reported = True
+            worker.held_at = await self._place(worker)
             whose = "" if row == NOBODY else f" in the code of {self._name(row)}"
             what = "--timeout ends what holds it" if self._timeout is None else ""
-            self._warn(f"A worker has stood still for {still:.0f} s{whose}. {what}".rstrip())
+            text = f"A worker has stood still for {still:.0f} s{whose}{worker.held_at}. {what}"
+            self._warn(text.rstrip())
+
+    async def _place(self, worker: Worker) -> str:
+        """Where people's code holds a worker, in brackets; empty where that cannot be known."""
+        place = place_of(await worker.stack(), self._env_id)
+        return f" ({place})" if place else ""

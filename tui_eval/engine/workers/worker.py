@@ -19,6 +19,8 @@ from tui_eval.worker import frames
 from tui_eval.worker.link import Link
 from tui_eval.worker.vital_signs import NOBODY, VitalSigns
 
+ANSWERS_WITHIN_S = 0.2
+"""Seconds in which a worker says where it stands."""
 READ_WITHIN_S = 0.5
 """Seconds in which what a worker sent before its end is read."""
 
@@ -42,6 +44,8 @@ class Worker:
         self.failed: Callable[[Exception], None] = lambda error: None
         """Is called where one of its messages could not be taken."""
         self.is_leaving = False
+        self.held_at = ""
+        """Where people's code holds it, in brackets, once that was looked for."""
         self.is_reported = False
         """Whether people know that it stands still."""
         self._received = received
@@ -129,6 +133,13 @@ class Worker:
         self.ended_for = for_row
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
+
+    async def stack(self) -> str:
+        """Where it stands, as Python prints tracebacks; empty where it cannot say."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(VitalSigns.WHERE)
+        await asyncio.sleep(ANSWERS_WITHIN_S)
+        return "" if self.lost.done() else self._signs.stack()
 
     def leave(self) -> None:
         """Has it tear its environment down and end."""

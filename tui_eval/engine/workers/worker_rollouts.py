@@ -64,7 +64,7 @@ class WorkerRollouts:
         self.groups = MemberGroups(self._examples, self.pool)
         self._reports.groups = self.groups
         names = self._led_at, self._name
-        self._stalls = Stalls(self.pool, self._plan.timeout, *names, parts.warn)
+        self._stalls = Stalls(self.pool, self._plan.env_id, self._plan.timeout, *names, parts.warn)
         self.generated: deque[int] = deque()
         self.spent = dict(parts.prepared.lost)
         self._leases: dict[int, Lease] = {}
@@ -240,7 +240,8 @@ class WorkerRollouts:
         if alone is not None:
             self._again(row, alone)
         elif row != NOBODY:
-            await self._give_up(row, stage, how, timed_out=worker.ended_for == row)
+            held_at = worker.held_at if worker.ended_for == row else None
+            await self._give_up(row, stage, how, held_at)
         for one in rows:
             self._again(one, new or self._worker_for(one))
 
@@ -251,6 +252,7 @@ class WorkerRollouts:
         whose = "" if row == NOBODY else f" in the code of {self._name(row)}"
         count = len(worker.rows)
         rollouts = "rollout is" if count == 1 else "rollouts are"
+        how = f"{how}{worker.held_at}"
         self._parts.warn(f"A worker ended{whose}: {how}. {count:,} {rollouts} led again")
 
     def _name(self, row: int) -> str:
@@ -279,8 +281,12 @@ class WorkerRollouts:
         lost = tuple(self.spent.get(row, (0, 0)))
         self._give(worker, row, frames.Lead(row, lease.held.place, records, lost))
 
-    async def _give_up(self, row: int, stage: Stage, how: str, *, timed_out: bool) -> None:
-        """A rollout ended two workers, or held both: its row says so, before others go on."""
+    async def _give_up(self, row: int, stage: Stage, how: str, held_at: str | None) -> None:
+        """A rollout ended two workers, or held both: its row says so, before others go on.
+
+        Args:
+            held_at: Where it held the last one; None where it did not.
+        """
         records = [decode_row(line) for line in self._parts.journal.lines(row)]
         lost: Tokens = tuple(self.spent.get(row, (0, 0)))
         for record in records:
@@ -288,8 +294,10 @@ class WorkerRollouts:
         attempt = records[-1]["attempt"] if records else 1
         seconds = self._plan.timeout or 0.0
         why = f"It ended its worker: {how}, twice"
-        if timed_out:
-            why = f"The rollout took longer than {seconds:g} s (--timeout), and held its worker"
-        message = frames.GiveUp(row, attempt, class_at(stage), why, timed_out, tuple(lost))
+        if held_at is not None:
+            limit = f"{seconds:g} s (--timeout)"
+            why = f"The rollout took longer than {limit}, and held its worker{held_at}"
+        is_late = held_at is not None
+        message = frames.GiveUp(row, attempt, class_at(stage), why, is_late, tuple(lost))
         self._give(self._worker_for(row), row, message)
         await asyncio.wait([self._leases[row].is_done], timeout=GIVEN_UP_WITHIN_S)
