@@ -100,7 +100,7 @@ def test_a_suite_ends_as_the_worst_of_its_evaluations() -> None:
     assert suite(0, 0) == ("finished", 0, "")
     assert suite(0, 3) == ("finished", 3, "")
     wrong = "could not be worked through"
-    assert suite(0, 1, 2, None) == ("failed", 2, f"2 of 4 evaluations {wrong}")
+    assert suite(0, 1, 2, None, None) == ("failed", 2, f"2 of 5 evaluations {wrong}")
 
 
 def test_a_suite_that_leaves_evaluations_out_is_not_finished() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tui_eval.exit_codes import ExitCode
 from tui_eval.stats.gate import examples_for_gate, gate_power, judge_gate
-from tui_eval.stats.intervals import unseen_share
+from tui_eval.stats.intervals import unseen_share, widened
 from tui_eval.stats.mean import Mean, RunningMean
 from tui_eval.stats.paired import PairedDifference, paired_difference
 from tui_eval.stats.student_t import t_quantile
@@ -113,3 +113,9 @@ def test_what_so_few_could_show_and_what_it_takes_follow_the_interval() -> None:
     assert verdict.needed > 150
     there = differing(verdict.needed, math.ceil(verdict.needed * 6 / 150), 0.1)
     assert half(there) == pytest.approx(found.mean, rel=0.1)
+
+
+@pytest.mark.parametrize(("groups", "enough"), [(6, 2), (12, 4), (30, 5), (60, 6)])
+def test_so_many_that_differ_are_believed(groups: int, enough: int) -> None:
+    assert widened(0.01, groups, enough, 1.0) == 0.01
+    assert widened(0.01, groups, enough - 1, 1.0) > 0.01
