@@ -279,6 +279,48 @@ def test_rows_of_an_earlier_session_tell_nothing_of_the_present_speed() -> None:
     assert state.rate.per_second(5002.0) > 4
 
 
+def test_the_rate_counts_from_when_this_session_began_a_rollout() -> None:
+    state = folded(started(50, 2, at=5000.0), finished(0, at=1000.0, started_at=990.0))
+    for row in range(1, 11):
+        state.apply(finished(row, at=5021.0, started_at=5020.0))
+    assert state.rate.per_second(5022.0) == pytest.approx(10 / 2)
+
+
+def test_a_time_that_is_not_known_is_no_part_of_the_times() -> None:
+    known = folded(started(), finished(1, total_ms=4000.0))
+    both = folded(started(), finished(0, total_ms=0.0), finished(1, total_ms=4000.0))
+    assert both.rollout_s.result() == known.rollout_s.result()
+
+
+def test_a_line_that_cannot_be_read_is_no_rollout_that_waits_while_the_run_goes_on() -> None:
+    state = folded(started(), ReadingMoved(0, 0.0, 9, 9, 2))
+    assert state.waiting == 4
+    state.apply(RunFinished(0, 2000.0, "interrupted", 130))
+    assert state.waiting == 6
+
+
+def test_a_last_line_that_became_whole_and_is_no_row_stays_reported() -> None:
+    torn = LineUnreadable(0, 0.0, "results.jsonl", 3, 10, 5, "not finished", ends=False)
+    whole = LineUnreadable(0, 0.0, "results.jsonl", 3, 10, 9, "junk")
+    state = folded(started(), torn, ReadingMoved(0, 0.0, 15, 15, 1, unfinished=3))
+    for event in (whole, ReadingMoved(0, 0.0, 19, 19, 1)):
+        state.apply(event)
+    assert state.unreadable == [whole]
+    assert state.notices == [("warning", "results.jsonl, line 3: junk")]
+
+
+def test_a_file_of_another_program_has_gaps_until_each_place_has_its_rollout() -> None:
+    state = folded(started(1, 2, total_known=False), finished(0))
+    assert state.has_gaps
+    state.apply(finished(1))
+    assert not state.has_gaps
+
+
+def test_an_endpoint_that_is_to_get_less_than_the_run_has_its_own_limit() -> None:
+    state = folded(started(max_concurrent=64), ConcurrencyMoved(0, 1.0, 0, 4, 8, 1))
+    assert state.at_a_time == (4, 8)
+
+
 ROWS = 6
 
 
@@ -515,6 +557,7 @@ def test_what_waits_to_be_tried_again_is_known_until_it_is_tried() -> None:
     assert (state.sleeping, state.next_try_at) == (2, 1009.0)
     state.apply(staged(1, Stage.MODEL))
     assert (state.sleeping, state.next_try_at) == (1, 1009.0)
+    assert state.notes.keys() == {0}
     state.apply(finished(0))
     assert (state.sleeping, state.next_try_at) == (0, 0.0)
     assert state.last_cause == "no connection"
