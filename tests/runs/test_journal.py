@@ -128,7 +128,7 @@ def test_the_journal_does_not_grow_without_end(run: RunDir) -> None:
         journal.add(row, encode_state(row, 0, 1, tool_state(text="x" * 1_000_000)))
         journal.forget(row)
         if row == 5:
-            journal.add(100, 0, 1, tool_state())
+            journal.add(100, encode_state(100, 0, 1, tool_state()))
     assert run.journal.stat().st_size < 40_000_000
     journal.add(60, encode_state(60, 0, 1, tool_state()))
     journal.close()
@@ -139,25 +139,25 @@ def test_a_rollout_that_is_generated_again_is_not_forgotten_with_its_last_attemp
     run: RunDir,
 ) -> None:
     journal = journal_of(run)
-    journal.add(1, 0, 1, tool_state())
+    journal.add(1, encode_state(1, 0, 1, tool_state()))
     journal.forget(1)
     for row in (1, 2):
-        journal.add(row, 0, 2, tool_state())
+        journal.add(row, encode_state(row, 0, 2, tool_state()))
     journal.close()
     assert {row: one["attempt"] for row, one in read_journal(run).generated.items()} == {1: 2, 2: 2}
 
 
 def test_a_journal_that_nobody_has_read_stays(run: RunDir) -> None:
     journal = journal_of(run)
-    journal.add(1, 0, 1, tool_state())
+    journal.add(1, encode_state(1, 0, 1, tool_state()))
     journal.close()
     before = run.journal.read_bytes()
     journal_of(run).close()
     assert run.journal.read_bytes() == before
 
 
-def answer(row: int) -> bytes:
-    place = {"row": row, "number": 0, "attempt": 1, "input": {"example_id": row}}
+def answer(row: int, **more: str) -> bytes:
+    place = {"row": row, "number": 0, "attempt": 1, "input": {"example_id": row}, **more}
     record = {**place, "request": {"model": "m"}, "ms": 1.0, "response": {"message": {}}}
     return json.dumps(record).encode() + b"\n"
 
@@ -189,7 +189,7 @@ async def test_an_answer_that_comes_as_a_rollout_ends_is_written_before_its_stat
 ) -> None:
     journal = journal_of(run)
     journal.add_answer(1, answer(1))
-    journal.add(1, 0, 1, tool_state())
+    journal.add(1, encode_state(1, 0, 1, tool_state()))
     await asyncio.sleep(0)
     kept = read_journal(run)
     assert (kept.generated.keys(), kept.answers) == ({1}, {})
@@ -199,9 +199,9 @@ async def test_an_answer_that_comes_as_a_rollout_ends_is_written_before_its_stat
 async def test_a_generated_rollout_needs_its_answers_no_more(run: RunDir) -> None:
     journal = journal_of(run)
     for _ in range(34):
-        last = journal.add_answer(1, {**answer(1), "text": "x" * 1_000_000})
+        last = journal.add_answer(1, answer(1, text="x" * 1_000_000))
     await last
-    journal.add(1, 0, 1, tool_state())
+    journal.add(1, encode_state(1, 0, 1, tool_state()))
     journal.forget(2)
     assert run.journal.stat().st_size < 1_000_000
     assert read_journal(run).generated.keys() == {1}
@@ -219,7 +219,7 @@ async def test_the_end_writes_answers_that_have_just_come(run: RunDir) -> None:
 async def test_a_journal_reports_each_writing(run: RunDir) -> None:
     reports: list[int] = []
     journal = Journal(run, Redactor([]), lambda: reports.append(1))
-    journal.add(1, 0, 1, tool_state())
+    journal.add(1, encode_state(1, 0, 1, tool_state()))
     assert len(reports) == 1
     await journal.add_answer(2, answer(2))
     assert len(reports) == 2

@@ -98,5 +98,6 @@ class IndexReader:
 def write_index(path: Path, events: list[RolloutFinished]) -> None:
     """Replaces the whole index atomically."""
     temporary = path.with_suffix(f".index.{os.getpid()}.new")
+    temporary.touch(mode=0o600)
     temporary.write_bytes(b"".join(encode_entry(event) for event in events))
     temporary.replace(path)

@@ -147,7 +147,7 @@ class Journal:
 
     def _open(self) -> int:
         if self._fd is None:
-            self._fd = open_surely(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            self._fd = open_surely(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
             self._size = os.fstat(self._fd).st_size
             if self._size and os.pread(self._fd, 1, self._size - 1) != b"\n":
                 write_line(self._fd, b"\n", self._size)

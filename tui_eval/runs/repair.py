@@ -118,6 +118,7 @@ def _move(run: RunDir, stay: list[tuple[Line, RolloutFinished]], out: list[Line]
         if out:
             size = sum(line.length + 1 for line in out)
             _put_aside(run.superseded, (_text(source, line) for line in out), size)
+        new.touch(mode=0o600)
         with open(new, "wb") as target:
             for line, event in stay:
                 event.offset = target.tell()
@@ -139,6 +140,7 @@ def _put_aside(path: Path, texts: Iterable[bytes], size: int) -> None:
     Args:
         size: Bytes of all lines, at least.
     """
+    path.touch(mode=0o600)
     with open(path, "a+b") as aside:
         end = aside.seek(0, os.SEEK_END)
         aside.seek(max(end - size, 0))

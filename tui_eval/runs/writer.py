@@ -42,8 +42,8 @@ class RunWriter:
         """
         self.run = run
         self.redact = redact
-        self._results = os.open(run.results, FLAGS, 0o644)
-        self._index = os.open(run.index, FLAGS, 0o644)
+        self._results = os.open(run.results, FLAGS, 0o600)
+        self._index = os.open(run.index, FLAGS, 0o600)
         self._offset = os.fstat(self._results).st_size
         self._entries: list[bytes] = []
         self._index_holds = True
@@ -103,7 +103,7 @@ class RunWriter:
             OSError: They cannot be opened.
         """
         for path, fd in ((self.run.results, self._results), (self.run.index, self._index)):
-            new = os.open(path, FLAGS, 0o644)
+            new = os.open(path, FLAGS, 0o600)
             os.dup2(new, fd, inheritable=False)
             os.close(new)
         self._offset = os.fstat(self._results).st_size
@@ -179,7 +179,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     temporary = temporary_path(path, os.getpid())
     try:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-        with open(open_surely(temporary, flags), "wb") as file:
+        with open(open_surely(temporary, flags, 0o600), "wb") as file:
             file.write(data)
             file.flush()
             sync_to_disk(file.fileno())

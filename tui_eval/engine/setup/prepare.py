@@ -121,9 +121,9 @@ def make_directory(
     elif plan.save and is_unsaved(run):
         run = save_run(run, RunDir(fresh.path.with_name(run.path.name)))
     try:
-        run.path.mkdir(parents=True, exist_ok=True)
+        run.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = RunLock(run.lock, socket)
-        run.results.touch()
+        run.results.touch(mode=0o600)
     except LockHeldError as error:
         raise RefusedError([error.held.fault(run.path)]) from None
     except OSError as error:

@@ -143,7 +143,7 @@ class RunLog:
         Raises:
             OSError: It cannot be written.
         """
-        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self._flush(self._fd)
 
     def close(self) -> None:
@@ -212,7 +212,7 @@ def take_output(path: Path, redact: Redactor) -> None:
     """As `print_to_log`, for what does not go through Python: other programs, libraries in C."""
     sys.stdout.flush()
     sys.stderr.flush()
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     os.write(fd, redact(_said_so_far()))
     pipe = stamped(fd, redact.secrets)
     for output in (1, 2):
