@@ -87,7 +87,7 @@ def a_member(row: int) -> tuple[RolloutObserver, vf.State]:
 
 
 async def test_a_group_waits_from_its_first_member_to_its_last() -> None:
-    groups = Groups(Examples(ExampleTable([]), 2))
+    groups = Groups(Examples(ExampleTable([]), 2), [])
     assert 0 not in groups
     first, second = a_member(0), a_member(1)
     assert groups.add(*first) is None
@@ -99,15 +99,24 @@ async def test_a_group_waits_from_its_first_member_to_its_last() -> None:
 
 
 async def test_a_saved_member_is_compared_with_and_waits_for_nothing() -> None:
-    groups = Groups(Examples(ExampleTable([]), 2))
-    saved, member = vf.State(input={}), a_member(1)
-    groups.add_saved(0, saved)
+    rows = [{"example_id": 7, "prompt": [{"role": "user", "content": "q"}], "answer": ""}]
+    groups, member = Groups(Examples(ExampleTable(rows), 2), ["note"]), a_member(1)
+    said = [{"role": "assistant", "content": "yes"}]
+    groups.add_saved(0, {"completion": said, "note": "kept", "metrics": {"f": 1.0}})
     assert groups.waiting(0) is None
-    assert groups.add(*member) == [(None, saved), member]
+    (nobody, saved), other = groups.add(*member) or ()
+    assert (nobody, other) == (None, member)
+    assert saved["completion"][0].content == "yes"
+    assert (saved["note"], saved["metrics"], saved["input"]["example_id"]) == (
+        "kept",
+        {"f": 1.0},
+        7,
+    )
+    assert "error" not in saved or saved["error"] is None
 
 
 async def test_a_group_waits_for_a_member_that_runs_again() -> None:
-    groups = Groups(Examples(ExampleTable([]), 2))
+    groups = Groups(Examples(ExampleTable([]), 2), [])
     groups.add(*a_member(0))
     groups.forget(0)
     groups.forget(2)
