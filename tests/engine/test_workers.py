@@ -24,8 +24,10 @@ EXAMPLES, CULPRIT = 6, 3
 CODE = """
 import os
 import signal
+import sys
 
 import tui_eval as vf
+import tui_eval.worker.frames
 
 
 class Talk(vf.MultiTurnEnv):
@@ -56,11 +58,12 @@ DEEDS = {
     "abort": os.abort,
     "stop": lambda: os.kill(os.getpid(), signal.SIGSTOP),
     "hold": hold,
+    "speak": lambda: setattr(tui_eval.worker.frames, "PROTOCOL", 99),
 }
 
 
 def load_environment(what="", where="", grouped=False):
-    if where == "load" and "tui_eval.worker.process" in __import__("sys").modules:
+    if where == "load" and "--signs-fd" in sys.argv:  # in a worker
         DEEDS[what]()
 
     async def right(completion, state):
@@ -163,6 +166,14 @@ def test_an_environment_that_ends_every_worker_at_its_load_ends_the_run(
     assert done.code == 1
     assert "environment talk ended its worker at its load: signal 6" in done.out + done.err
     assert talk.only_run().rows == []
+
+
+def test_a_worker_that_speaks_another_protocol_is_refused_by_number(
+    talk: Program, fault_server: FaultServer
+) -> None:
+    done = run_here(talk, *request(fault_server, "-w", "1", what="speak", where="load"))
+    assert done.code == 1
+    assert "it speaks protocol 99, and this engine 1" in done.out
 
 
 def test_nothing_is_left_where_the_engine_is_killed_while_a_worker_is_held(

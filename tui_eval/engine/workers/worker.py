@@ -102,7 +102,7 @@ class Worker:
 
     def _take(self, message: Any) -> None:
         if isinstance(message, frames.Ready) and not self.ready.done():
-            self.ready.set_result(message.faults)
+            self.ready.set_result(_faults_of(message))
         try:
             self._received(self, message)
         except Exception as error:  # the connection would be closed, and nobody be told
@@ -155,3 +155,10 @@ class Worker:
         """The rollout whose code it called last, if it has that one still, and where that was."""
         row, stage = self._last_called if self.lost.done() else self._signs.last_called()
         return (row if row in self.rows else NOBODY), Stage(stage)
+
+
+def _faults_of(message: frames.Ready) -> list[tuple[str, str, str]]:
+    if message.protocol == frames.PROTOCOL:
+        return message.faults
+    what = f"it speaks protocol {message.protocol}, and this engine {frames.PROTOCOL}"
+    return [("worker", what, "Install the same version of tui-eval where the worker runs")]
