@@ -26,6 +26,7 @@ GOOD = Reply(body=chat_answer("yes"))
 BAD = Reply(400, {"error": {"message": "bad"}})
 HANG = Reply(hang=True)
 PLAIN = """
+    import asyncio
     import pathlib
     import tui_eval as vf
 
@@ -34,10 +35,15 @@ PLAIN = """
         async def leave_a_mark(self, state):
             pathlib.Path(f"cleaned-{state['example_id']}").touch()
 
+    async def scored(completion):
+        if completion[-1]["content"] == "slow":
+            await asyncio.sleep(60)
+        return 1.0
+
     def load_environment():
         return Env(
             dataset=[{"question": str(i)} for i in range(10)],
-            rubric=vf.Rubric(funcs=[lambda completion: 1.0]),
+            rubric=vf.Rubric(funcs=[scored]),
         )
 """
 GROUPED = """
@@ -222,6 +228,17 @@ async def test_a_rollout_that_waits_for_its_scores_can_be_cancelled(
     run, cancelled = program.only_run(), "CancelledByUserError"
     assert errors_of(run) == {(0, 0): cancelled, (1, 0): None, (2, 0): cancelled, (3, 0): None}
     assert figures(one.state) == figures(as_on_disk(run))
+
+
+async def test_a_rollout_that_is_being_scored_can_be_cancelled(
+    program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
+) -> None:
+    fault_server.script(CHAT, answers("slow", "a"))
+    async with seat(LiveFeed(request_of(num_examples="2", max_concurrent="1"))) as one:
+        await one.until(lambda: one.state.by_stage[Stage.SCORING] == 1, "the first one is scored")
+        one.feed.send(Cancel(0))
+        await one.until(lambda: one.state.end, "the run ends")
+    assert errors_of(program.only_run()) == {(0, 0): "CancelledByUserError", (1, 0): None}
 
 
 @pytest.mark.parametrize("num_workers", [None, "1"], ids=["here", "in-a-worker"])
