@@ -169,6 +169,13 @@ def test_a_torn_line_in_the_file_aside_does_not_swallow_the_next(tmp_path: Path)
     assert aside(run) == [b'{"torn', line(0, 0, error=True).rstrip()]
 
 
+def test_a_line_that_equals_one_of_an_earlier_repair_is_put_aside_too(tmp_path: Path) -> None:
+    run = write_run(tmp_path, [line(0, 0), b"junk\n"])
+    run.superseded.write_bytes(b"junk\n" + line(0, 1, error=True))
+    repaired(run)
+    assert aside(run) == [b"junk", line(0, 1, error=True).rstrip(), b"junk"]
+
+
 def test_a_run_without_results_has_nothing_to_repair(tmp_path: Path) -> None:
     assert repaired(RunDir(tmp_path)).kept == []
 
