@@ -339,11 +339,13 @@ SCENES: dict[str, Scene] = {
 
 async def settle(pilot: Pilot[Any]) -> None:
     """Waits until the feed is folded, the selected rollout read, and two frames in a row equal."""
-    before: list[Strip] = []
+    app = pilot.app
+    is_whole = is_drawn(app) and _has_all(app)
+    before: list[Strip] = app.screen._compositor.render_strips() if is_whole else []
     for _ in range(100):
         await pilot.pause(0.12)
-        frame = pilot.app.screen._compositor.render_strips()
-        if frame == before and is_drawn(pilot.app) and _has_all(pilot.app):
+        frame = app.screen._compositor.render_strips()
+        if frame == before and is_drawn(app) and _has_all(app):
             return
         before = frame
     raise AssertionError("the screen did not come to rest")

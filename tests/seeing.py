@@ -56,6 +56,11 @@ def is_drawn(app: App[Any]) -> bool:
     )
 
 
+def is_over_or_drawn(app: App[Any]) -> bool:
+    """Whether the app is over, or all that it shows is drawn."""
+    return not app.is_running or not app.screen_stack or is_drawn(app)
+
+
 def has_question(app: App[Any]) -> bool:
     """Whether a question is on top, with its text laid out and drawn."""
     if not isinstance(app.screen, Question):
@@ -110,13 +115,16 @@ class Watching:
         await self.until(lambda: has_question(app))
 
     async def press(self, *keys: str) -> None:
-        """Presses keys; all of them have been taken then, by what the others opened or closed."""
+        """Presses keys; all of them have been taken then, and what they changed is laid out."""
         app: Any = self.pilot.app
         number = app._key_number + len(keys)
         await self.pilot.press(*keys)
         if not has_taken_keys(app, number):
             await self.until(lambda: has_taken_keys(app, number))
         await self.pilot.pause()
+        if not is_over_or_drawn(app):
+            await self.until(lambda: is_over_or_drawn(app))
+            await self.pilot.pause()
 
     def where(self, words: str) -> tuple[int, int]:
         """The cell of the lowest line that says this."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+import textual.app
 import textual.constants
+import textual.pilot
+from idle import IdleWait
 
 
 @pytest.fixture(autouse=True)
@@ -16,3 +19,11 @@ def a_plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLORTERM", "truecolor")
+
+
+@pytest.fixture(autouse=True)
+def idle_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pilot waits for what the app has to do, and no longer."""
+    wait = IdleWait()
+    for module in (textual.app, textual.pilot):
+        monkeypatch.setattr(module, "wait_for_idle", wait.wait_for_idle)

@@ -191,9 +191,12 @@ async def test_what_is_on_top_stays_so_where_the_sides_are_put_otherwise(
         wanted = next(word for word in stage.text("trajectories").split() if len(word) == 4)
         for width in (120, 80, 140, 101, 99, 80):
             await stage.pilot.resize_terminal(width, 24)
-            await stage.pilot.pause()
-            await stage.pilot.pause()
-            assert wanted in stage.text("trajectories").splitlines()[0], width
+            await stage.until(
+                lambda width=width: (
+                    stage.screen.size.width == width
+                    and wanted in stage.text("trajectories").splitlines()[0]
+                )
+            )
         assert view.scroll_offset.y == line
 
 

@@ -189,8 +189,10 @@ async def test_a_change_of_size_keeps_the_place_in_the_trajectory() -> None:
         await stage.press("2", "G", *["k"] * 10)
         assert "number 20" in stage.text(stage.live.trajectory)
         await stage.pilot.resize_terminal(80, 24)
-        await stage.pilot.pause()
-        assert "number 20" in stage.text(stage.live.trajectory)
+        trajectory = stage.live.trajectory
+        await stage.until(
+            lambda: stage.live.size.width == 80 and "number 20" in stage.text(trajectory)
+        )
 
 
 async def test_a_narrow_screen_shows_the_pane_with_the_focus() -> None:

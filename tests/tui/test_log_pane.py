@@ -261,8 +261,10 @@ async def test_lines_are_laid_out_for_the_width_that_the_pane_has() -> None:
         for width in (80, 200):
             await stage.pilot.resize_terminal(width, 60)
             await stage.press("4")
+            await stage.until(lambda width=width: stage.live.size.width == width)
             await stage.until(lambda: "attempt 2 of 10" in shown(stage))
-            assert "› print  note: per day 504, five days 2520, fallen 108" in shown(stage)
+            whole = "› print  note: per day 504, five days 2520, fallen 108"
+            await stage.until(lambda whole=whole: whole in shown(stage))
 
 
 async def test_long_lines_break_between_words_and_go_on_at_their_own_indent() -> None:

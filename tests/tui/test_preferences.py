@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from scripted_form import form_app
+from seeing import until
 from staging import over, running, staged_app
 from textual.command import CommandPalette
 from textual.widgets import Input
@@ -281,9 +282,8 @@ async def test_with_reduced_motion_nothing_moves_that_need_not(
     app = form_app(preferences=having(file, 'motion = "reduced"\n'))
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("down", "enter")
-        await pilot.pause()
+        await until(pilot, lambda: isinstance(app.screen, TextBox) and app.screen.area.has_focus)
         assert isinstance(app.screen, TextBox)
-        assert app.screen.area.has_focus
         assert not app.screen.area.cursor_blink
 
 
