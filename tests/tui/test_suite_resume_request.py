@@ -106,7 +106,7 @@ async def test_where_that_is_refused_the_suite_is_shown_again_and_why() -> None:
         await stage.press("R", "g")
         await stage.until(lambda: len(stage.started) == 2 and stage.live.status.at_work)
         assert stage.started[0] == stage.started[1]
-        assert len(stage.app.screen_stack) == 3
+        await stage.until(lambda: len(stage.app.screen_stack) == 3)
 
 
 def whole() -> list[ev.Event]:
