@@ -41,9 +41,14 @@ async def press(pilot: Pilot[Any], *keys: str) -> None:
         await until(pilot, lambda: is_at_rest(pilot.app))
 
 
+def keys_so_far(app: Any) -> int:
+    """How many keys an app has got; of some that were the same it may have made one."""
+    return int(app._key_number + app._repeats)
+
+
 def has_taken_keys(app: Any, number: int) -> bool:
     """Whether so many keys have had their effect, or the app is over."""
-    return not app.is_running or (app._key_number >= number and not app._is_key_on_its_way)
+    return not app.is_running or (keys_so_far(app) >= number and not app._is_key_on_its_way)
 
 
 def is_drawn(app: App[Any]) -> bool:
@@ -117,7 +122,7 @@ class Watching:
     async def press(self, *keys: str) -> None:
         """Presses keys; all of them have been taken then, and what they changed is laid out."""
         app: Any = self.pilot.app
-        number = app._key_number + len(keys)
+        number = keys_so_far(app) + len(keys)
         await self.pilot.press(*keys)
         if not has_taken_keys(app, number):
             await self.until(lambda: has_taken_keys(app, number))

@@ -6,6 +6,7 @@ import asyncio
 from typing import ClassVar
 
 import pytest
+from seeing import has_taken_keys, until
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -116,3 +117,15 @@ async def test_keys_that_wait_are_one_larger_step() -> None:
 async def test_a_view_whose_steps_do_not_add_up_makes_each_of_them() -> None:
     steps = await moved_by("j" * 20 + "d" * 4 + "k" * 3, adds_up=False, done=25)
     assert steps == [1] * 20 + [0.5] * 4 + [-1] * 3
+
+
+async def test_keys_that_became_one_step_are_counted_as_taken() -> None:
+    app = OnePane(adds_up=True)
+    async with app.run_test() as pilot:
+        app.pane.focus()
+        await pilot.pause()
+        for key in "jjjkk":
+            app.post_message(events.Key(key, key))
+        await until(pilot, lambda: has_taken_keys(app, 5))
+        assert sum(app.pane.steps) == 1
+        assert len(app.pane.steps) < 5

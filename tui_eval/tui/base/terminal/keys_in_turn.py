@@ -55,6 +55,8 @@ class InTurnApp(FramesApp[Result]):
         super().__init__(css_path=css_path)
         self._typed_ahead: deque[events.Key | events.Paste] = deque()
         self._key_number = 0
+        self._repeats = 0
+        """Keys that were done with the same one before them, and have no number."""
         self._last_key = ""
         self._is_key_on_its_way = False
         self._key_patience: Timer | None = None
@@ -114,6 +116,7 @@ class InTurnApp(FramesApp[Result]):
         while waiting and getattr(waiting[0], "key", None) == self._last_key:
             waiting.popleft()
             times += 1
+        self._repeats += times
         return times
 
     async def _hand_on(self, event: events.Key | events.Paste) -> None:
