@@ -36,9 +36,17 @@ def test_files_and_folder_of_a_run_are_for_their_user(
     process.terminate()
     program.finish(process)
     private = {"journal.jsonl", "results.jsonl", "metadata.json", "run.toml", "engine.log"}
-    assert private <= modes(run).keys()
+    found = modes(run)
+    assert private <= found.keys()
+    assert found.pop(run.path.name) == "0o700"
+    assert set(found.values()) == {"0o600"}, found
+    for one in run.path.iterdir():
+        one.chmod(0o644)
     fault_server.script(CHAT, [answer])
+    shared = modes(run).keys() - {"journal.jsonl", "lock", run.path.name}
     assert run_here(program, "run", "--resume", str(run.path)).code == 0
     found = modes(run)
     assert found.pop(run.path.name) == "0o700"
-    assert set(found.values()) == {"0o600"}, found
+    kept = {found.pop(name) for name in shared}
+    assert kept == {"0o644"}, "what somebody shared stays shared"
+    assert set(found.values()) <= {"0o600"}, found

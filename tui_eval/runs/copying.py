@@ -27,9 +27,8 @@ def copy_run(run: RunDir, target: Path) -> RunDir:
     try:
         if target.exists():
             raise FileExistsError("it is there already")
-        partial.path.mkdir(
-            mode=0o700, parents=True, exist_ok=True
-        )  # it may be there from one that was killed
+        # It may be there from one that was killed.
+        partial.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = RunLock(partial.lock, "")
         try:
             _copy_files(run, partial)

@@ -67,6 +67,14 @@ def temporary_path(path: Path, pid: int) -> Path:
     return path.with_name(f".{cut_name(path.name)}.{pid}.new")
 
 
+def keep_mode(new: Path, old: Path) -> None:
+    """Gives a file that is to replace another one its mode: somebody may have shared that.
+
+    A file that replaces none is for its user alone: conversations are in it.
+    """
+    new.chmod(old.stat().st_mode & 0o777 if old.exists() else 0o600)
+
+
 @contextmanager
 def new_file(path: Path) -> Iterator[BinaryIO]:
     """A file to write: it is at its path when the block ends, and not before.

@@ -11,6 +11,7 @@ import msgspec
 
 from tui_eval.event_frames import HEADER_BYTES, frame
 from tui_eval.events import RolloutFinished
+from tui_eval.runs.file_writing import keep_mode
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(RolloutFinished).decode
@@ -100,4 +101,5 @@ def write_index(path: Path, events: list[RolloutFinished]) -> None:
     temporary = path.with_suffix(f".index.{os.getpid()}.new")
     temporary.touch(mode=0o600)
     temporary.write_bytes(b"".join(encode_entry(event) for event in events))
+    keep_mode(temporary, path)
     temporary.replace(path)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from tui_eval.events import RolloutFinished
-from tui_eval.runs.file_writing import sync_to_disk
+from tui_eval.runs.file_writing import keep_mode, sync_to_disk
 from tui_eval.runs.index import write_index
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.row_events import event_of
@@ -125,6 +125,7 @@ def _move(run: RunDir, stay: list[tuple[Line, RolloutFinished]], out: list[Line]
                 event.length = target.write(_text(source, line))
             target.flush()
             sync_to_disk(target.fileno())
+    keep_mode(new, run.results)
     new.replace(run.results)
 
 

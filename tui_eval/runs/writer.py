@@ -17,7 +17,7 @@ import msgspec
 
 from tui_eval.events import RolloutFinished
 from tui_eval.open_files import open_surely
-from tui_eval.runs.file_writing import sync_to_disk, temporary_path
+from tui_eval.runs.file_writing import keep_mode, sync_to_disk, temporary_path
 from tui_eval.runs.index import encode_entry
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.plain_json import encode_whatever
@@ -183,6 +183,7 @@ def write_atomically(path: Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             sync_to_disk(file.fileno())
+        keep_mode(temporary, path)
         temporary.replace(path.resolve())
     except OSError:
         temporary.unlink(missing_ok=True)
