@@ -92,7 +92,7 @@ PASSING = [
 ]
 
 
-def test_a_passing_fault_is_retried(
+def test_a_transient_fault_is_retried(
     program: Program, fault_server: FaultServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "tui_eval")

@@ -109,12 +109,12 @@ async def test_nobody_waits_for_tasks_that_are_parked() -> None:
 
 async def test_nothing_begins_once_nothing_may() -> None:
     schedule, _, _ = schedule_of([1, 2, 3])
-    asked = 0
+    calls = 0
 
     async def begin() -> bool:
-        nonlocal asked
-        asked += 1
+        nonlocal calls
+        calls += 1
         return False
 
     await schedule.work_off(begin, lambda: None)
-    assert (asked, list(schedule.todo)) == (1, [1, 2, 3])
+    assert (calls, list(schedule.todo)) == (1, [1, 2, 3])

@@ -16,19 +16,20 @@ from tui_eval.worker.link import Link
 TEXTS = st.text(max_size=40)
 MESSAGES = st.one_of(
     st.builds(frames.Warned, TEXTS),
-    st.builds(frames.Ask, st.integers(0, 9), st.integers(0, 9), TEXTS, st.integers(0, 9)),
+    st.builds(frames.Request, st.integers(0, 9), st.integers(0, 9), TEXTS, st.integers(0, 9)),
     st.builds(frames.Row, st.integers(0, 9), st.integers(0, 9), st.binary(max_size=300)),
     st.builds(frames.Ended, st.integers(-1, 9), TEXTS),
 )
 
 
-class Sink:
+class Sink(asyncio.WriteTransport):
     """A transport that keeps what is written."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.data = b""
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: Any) -> None:
         self.data += data
 
     def is_closing(self) -> bool:
@@ -48,7 +49,7 @@ def test_messages_arrive_whole_and_in_order_whatever_pieces_they_come_in(
     async def go() -> None:
         sink, taken = Sink(), list[Any]()
         sender, receiver = link([]), link(taken)
-        sender._transport = sink  # type: ignore[assignment]
+        sender.connection_made(sink)
         for batch in batches:
             for message in batch:
                 sender.send(message)
@@ -63,7 +64,7 @@ def test_messages_arrive_whole_and_in_order_whatever_pieces_they_come_in(
     asyncio.run(go())
 
 
-async def test_each_end_hears_that_the_other_is_gone() -> None:
+async def test_the_loss_of_one_end_is_reported_to_the_other() -> None:
     one, other = socket.socketpair()
     gone = asyncio.Event()
     decoder = msgspec.msgpack.Decoder(list[frames.FromWorker])

@@ -226,7 +226,7 @@ async def test_a_journal_reports_each_writing(run: RunDir) -> None:
     journal.close()
 
 
-async def test_who_waits_for_an_answer_hears_that_the_disk_refused(run: RunDir) -> None:
+async def test_a_disk_that_refuses_is_the_error_of_every_answer_that_waits(run: RunDir) -> None:
     journal = journal_of(run)
     run.journal.mkdir()  # no file can be opened there
     waiting = [journal.add_answer(row, answer(row)) for row in (1, 2)]

@@ -65,13 +65,13 @@ def lost(status: str, code: int | None, *, was_stopped: bool = False) -> tuple[s
 
 
 @pytest.mark.parametrize("code", [-15, -9, 130])
-def test_an_engine_that_was_asked_to_end_and_was_ended_is_interrupted(code: int) -> None:
+def test_an_engine_that_a_stop_request_ended_is_interrupted(code: int) -> None:
     assert lost("running", code, was_stopped=True)[:2] == ("interrupted", 130)
     assert lost("running", code)[:2] == ("failed", 1)
 
 
 @pytest.mark.parametrize("code", [None, 0, 1])
-def test_an_engine_that_crashed_as_it_was_asked_to_end_has_failed(code: int | None) -> None:
+def test_an_engine_that_crashed_after_a_stop_request_has_failed(code: int | None) -> None:
     assert lost("running", code, was_stopped=True)[:2] == ("failed", 1)
 
 

@@ -250,7 +250,7 @@ def test_a_writer_continues_with_the_results_that_replaced_its_own(tmp_path: Pat
     assert run.results.read_bytes() == kept + line
 
 
-def test_a_flush_asks_the_disk_for_the_index_too(tmp_path: Path) -> None:
+def test_a_flush_syncs_the_index_too(tmp_path: Path) -> None:
     (tmp_path / "results.index").symlink_to("/dev/null")  # fdatasync refuses it
     writer = RunWriter(RunDir(tmp_path), Redactor())
     with pytest.raises(OSError, match="Invalid argument"):
@@ -267,7 +267,7 @@ def test_what_is_flushed_with_the_results_is_flushed_soon(tmp_path: Path) -> Non
     writer.close()
 
 
-def test_the_end_asks_the_disk_for_the_results(tmp_path: Path) -> None:
+def test_closing_syncs_the_results(tmp_path: Path) -> None:
     (tmp_path / "results.jsonl").symlink_to("/dev/null")  # fdatasync refuses it
     writer = RunWriter(RunDir(tmp_path), Redactor())
     with pytest.raises(OSError, match="Invalid argument"):

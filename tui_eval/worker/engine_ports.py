@@ -14,13 +14,13 @@ from tui_eval.events import MessagesAdded, RolloutStaged, Stage, TextAdded, Tool
 from tui_eval.runs.redaction import Redactor
 from tui_eval.worker.frames import (
     Answered,
-    Ask,
     ColumnsFound,
     Forget,
     KeepAnswer,
     KeepGenerated,
     Messages,
     Release,
+    Request,
     Row,
     Staged,
     Withdraw,
@@ -40,10 +40,10 @@ class EnginePort:
         self._numbers = count(1)
         self._pending: dict[int, asyncio.Future[None]] = {}
 
-    def ask(self, row: int, what: str, amount: int = 0) -> asyncio.Future[None]:
-        """Asks for something: see `frames.Ask`. The future is done once it is granted."""
+    def request(self, row: int, what: str, amount: int = 0) -> asyncio.Future[None]:
+        """Requests something: see `frames.Request`. The future is done once it is granted."""
         number, granted = self._new()
-        self.send(Ask(number, row, what, amount))
+        self.send(Request(number, row, what, amount))
         return granted
 
     def keep_answer(self, row: int, line: bytes) -> asyncio.Future[None]:
@@ -171,7 +171,7 @@ class EngineHeld:
         self._engine.send(Release(self._row, "lent"))
         try:
             yield
-            await self._engine.ask(self._row, "slots")
+            await self._engine.request(self._row, "slots")
         except BaseException:
             self._engine.send(Release(self._row, "unlent"))
             raise
@@ -201,7 +201,7 @@ class EngineLimits:
 
     async def begin_scoring(self, held: EngineHeld) -> EngineHeld:
         """Waits until a rollout that was generated earlier is in flight again."""
-        await self._engine.ask(held._row, "in_flight")
+        await self._engine.request(held._row, "in_flight")
         held.slots = True
         return held
 
@@ -216,7 +216,7 @@ class EngineLimits:
             yield
             return
         try:
-            await self._engine.ask(held._row, "scoring", amount)
+            await self._engine.request(held._row, "scoring", amount)
             yield
         finally:
             self._engine.send(Release(held._row, "scored"))
@@ -246,19 +246,18 @@ class EngineRows:
 
 
 class EngineJournal:
-    """Has the engine keep what is in flight."""
+    """Has the engine keep what is in flight; it takes the secrets out as it writes."""
 
-    def __init__(self, engine: EnginePort, redact: Redactor) -> None:
+    def __init__(self, engine: EnginePort) -> None:
         self._engine = engine
-        self._redact = redact
 
     def add(self, row: int, line: bytes) -> None:
         """Keeps one generated rollout; its answers are in it."""
-        self._engine.send(KeepGenerated(row, self._redact.line(line)))
+        self._engine.send(KeepGenerated(row, line))
 
     def add_answer(self, row: int, line: bytes) -> Awaitable[None]:
         """Keeps one answer of a rollout; it is written once this has been waited for."""
-        return self._engine.keep_answer(row, self._redact.line(line))
+        return self._engine.keep_answer(row, line)
 
     def forget(self, row: int) -> None:
         """Another attempt of the rollout begins."""
@@ -292,7 +291,7 @@ class EngineGuard:
     async def wait(self, tokens: int, owner: object, park: Callable[[], None]) -> None:
         """Waits until a call fits, and reserves what it may use."""
         self._hub.flush()  # what was used so far counts
-        await self._engine.ask(self._row, "budget", tokens)
+        await self._engine.request(self._row, "budget", tokens)
 
     def give_back(self, tokens: int) -> None:
         """A call is over, and what it used is counted."""

@@ -131,7 +131,7 @@ class Subscribe(msgspec.Struct, tag="subscribe", array_like=True):
 
 
 class Granted(msgspec.Struct, tag="granted", array_like=True):
-    """What was asked for is there: see `Ask`, `KeepAnswer`."""
+    """What was requested is there: see `Request`, `KeepAnswer`."""
 
     number: int
 
@@ -213,7 +213,7 @@ class Row(msgspec.Struct, tag="row", array_like=True):
     line: bytes
 
 
-class Ask(msgspec.Struct, tag="ask", array_like=True):
+class Request(msgspec.Struct, tag="request", array_like=True):
     """A rollout waits for something: see `Granted`.
 
     Args:
@@ -229,7 +229,7 @@ class Ask(msgspec.Struct, tag="ask", array_like=True):
 
 
 class Withdraw(msgspec.Struct, tag="withdraw", array_like=True):
-    """Who asked for something no longer waits for it; what is granted already is given back."""
+    """Who requested something no longer waits for it; what is granted already is given back."""
 
     number: int
 
@@ -307,7 +307,7 @@ FromWorker: TypeAlias = (
     | KeepGenerated
     | Forget
     | Row
-    | Ask
+    | Request
     | Withdraw
     | Release
     | Answered

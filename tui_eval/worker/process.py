@@ -232,7 +232,7 @@ class WorkerProcess:
         )
         rows = EngineRows(self._engine, self._hub, redact, columns)
         limits = EngineLimits(self._engine, setup.limits_scoring)
-        journal = EngineJournal(self._engine, redact)
+        journal = EngineJournal(self._engine)
         self._rollouts = Rollouts(self._work, self._hub, self._gate, limits, rows, journal)
         self._rollouts.groups.moved = lambda *moved: self._send(frames.GroupMoved(*moved))
         return []

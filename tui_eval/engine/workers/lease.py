@@ -60,7 +60,7 @@ class Lease:
     worker: Worker | None = None
     is_scored: bool = False
     reserved: list[int] = field(default_factory=list)
-    asking: dict[int, asyncio.Task[None]] = field(default_factory=dict)
+    requests: dict[int, asyncio.Task[None]] = field(default_factory=dict)
     _lent: AbstractAsyncContextManager[None] | None = None
     _scoring: AbstractAsyncContextManager[None] | None = None
 
@@ -103,9 +103,9 @@ class Lease:
 
     async def let_go(self, guard: CallGuard | None) -> None:
         """Its worker is gone, or is done with it: what it asked for and reserved is given up."""
-        for task in [*self.asking.values()]:
+        for task in [*self.requests.values()]:
             task.cancel()
-        self.asking.clear()
+        self.requests.clear()
         await self.end_scoring()
         await self.stay_away()
         reserved, self.reserved = self.reserved, []

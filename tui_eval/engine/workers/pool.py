@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
 from typing import Any
 
 from tui_eval.engine.workers.worker import Received, Worker
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.worker import frames
-
-log = logging.getLogger("tui_eval.engine")
 
 LEAVES_WITHIN_S = 31.0
 """A little more than teardown handlers may take: see `worker.process`."""

@@ -75,7 +75,7 @@ class Reports:
             frames.KeepGenerated: self._keep_generated,
             frames.Forget: self._forget,
             frames.Row: self._row,
-            frames.Ask: self._ask,
+            frames.Request: self._requested,
             frames.Withdraw: self._withdrawn,
             frames.Release: self._released,
             frames.Answered: self._answered,
@@ -140,13 +140,13 @@ class Reports:
             self.groups.written(message.row, message.line)
         self._row_written(worker, message.row)
 
-    def _ask(self, worker: Worker, message: frames.Ask) -> None:
+    def _requested(self, worker: Worker, message: frames.Request) -> None:
         lease = self._lease_of(message.row)
         if lease is not None:
             task = asyncio.create_task(self._grant(worker, lease, message))
-            lease.asking[message.number] = task
+            lease.requests[message.number] = task
 
-    async def _grant(self, worker: Worker, lease: Lease, message: frames.Ask) -> None:
+    async def _grant(self, worker: Worker, lease: Lease, message: frames.Request) -> None:
         limits, guard = self._parts.limits, self._parts.guard
         if message.what == "slots":
             await lease.come_back()
@@ -156,13 +156,13 @@ class Reports:
             await limits.begin_scoring(lease.held)
         elif message.what == "budget" and guard is not None:
             await lease.reserve(guard, message.count)
-        lease.asking.pop(message.number, None)
+        lease.requests.pop(message.number, None)
         worker.send(frames.Granted(message.number))
 
     def _withdrawn(self, worker: Worker, message: frames.Withdraw) -> None:
         for row in worker.rows:
             lease = self._lease_of(row)
-            if lease is not None and (task := lease.asking.pop(message.number, None)) is not None:
+            if lease is not None and (task := lease.requests.pop(message.number, None)) is not None:
                 task.cancel()
                 return
 

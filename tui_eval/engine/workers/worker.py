@@ -87,11 +87,6 @@ class Worker:
         return worker
 
     @property
-    def pid(self) -> int:
-        """Its process id."""
-        return self._process.pid
-
-    @property
     def process_has_ended(self) -> bool:
         """Whether it runs no longer."""
         return self._process.returncode is not None

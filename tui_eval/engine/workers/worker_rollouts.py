@@ -9,7 +9,6 @@ ends as well, its row says so.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import Counter, deque
 from collections.abc import Coroutine, Iterable, Mapping
 from typing import Any
@@ -30,8 +29,6 @@ from tui_eval.token_kinds import Tokens, plus
 from tui_eval.types import ClientConfig
 from tui_eval.worker import frames
 from tui_eval.worker.vital_signs import NOBODY
-
-log = logging.getLogger("tui_eval.engine")
 
 GIVEN_UP_WITHIN_S = 10.0
 MOST_ENDS = 3
@@ -104,12 +101,8 @@ class WorkerRollouts:
         """
         lease = self._lease(row, held)
         answers = self._parts.prepared.answers.pop(row, [])
-        await self._lead(lease, self._worker_for(row), answers)
-
-    async def _lead(self, lease: Lease, worker: Worker, answers: list[dict[str, Any]]) -> None:
-        lost = self.spent.get(lease.row, (0, 0))
-        message = frames.Lead(lease.row, lease.held.place, answers, tuple(lost))
-        self._give(worker, lease.row, message)
+        lost = tuple(self.spent.get(row, (0, 0)))
+        self._give(self._worker_for(row), row, frames.Lead(row, held.place, answers, lost))
         await self._wait(lease)
 
     async def _wait(self, lease: Lease) -> None:
