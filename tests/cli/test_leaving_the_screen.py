@@ -15,7 +15,7 @@ from terminal import Terminal
 def test_a_run_that_was_moved_meanwhile_is_summed_up_from_what_was_seen(program: Program) -> None:
     terminal = Terminal(program.folder, program.env, "reverse-text", "-m", "demo", "-n", "2")
     try:
-        terminal.wait_for("6/6")
+        terminal.wait_for("finished in")
         run = program.only_run()
         wait_until(lambda: not (run.path / "lock").exists(), "the engine is done")
         assert program.run("save", str(run.path)).code == 0

@@ -156,6 +156,18 @@ def test_every_fault_of_a_file_is_told_at_once(tmp_path: Path):
             "part 1 of the content of message 0 of its 'prompt' is of type int",
         ),
         (
+            [{"prompt": [{"role": "assistant", "tool_calls": [{"id": "a", "name": "f"}, 5]}]}],
+            "tool call 1 of message 0 of its 'prompt': a tool call is an object, not int",
+        ),
+        (
+            [{"prompt": [{"role": "assistant", "tool_calls": ["{"]}]}],
+            "tool call 0 of message 0 of its 'prompt': Expecting property name",
+        ),
+        (
+            [{"prompt": [{"role": "tool", "content": "x"}]}],
+            "message 0 of its 'prompt': 'tool_call_id': Field required",
+        ),
+        (
             [{"prompt": [{"role": "assistant", "tool_calls": 5}]}],
             "the tool calls of message 0 of its 'prompt' are of type int",
         ),
@@ -252,3 +264,18 @@ def test_an_empty_system_prompt_is_none():
     for rows in ([{"question": "q"}], [{"prompt": [{"role": "user", "content": "q"}]}]):
         (row,) = ExampleTable.read(rows, PromptRules(system_prompt=""))
         assert [message["role"] for message in row["prompt"]] == ["user"]
+
+
+def test_what_stands_before_each_question_is_checked_before_the_run():
+    with pytest.raises(RefusedError) as refused:
+        vf.SingleTurnEnv(
+            dataset=[{"question": "q"}],
+            system_prompt=5,
+            few_shot=[{"role": "user", "content": "x"}, {"role": "tool", "content": "x"}, 5],
+        )
+    hint = "It must be a message with role and content"
+    assert [str(fault) for fault in refused.value.faults] == [
+        "system_prompt: it is of type int. It must be text",
+        f"few_shot[1]: the message: 'tool_call_id': Field required. {hint}",
+        f"few_shot[2]: the message has no known role. {hint}",
+    ]

@@ -183,11 +183,26 @@ def test_faults_are_told_all_at_once_by_row():
 
 
 @pytest.mark.parametrize(
-    "message", [{"role": None, "content": "c"}, {"role": "user", "content": None}]
+    "message",
+    [
+        {"role": None, "content": "c"},
+        {"role": "user", "content": None},
+        {"role": "tool", "content": "c"},
+        {"role": "assistant", "tool_calls": [{"id": 5, "name": "f", "arguments": "{}"}]},
+    ],
 )
-def test_a_message_without_role_or_content_is_found_alone(message):
+def test_a_message_that_cannot_be_sent_is_found_alone(message):
     rows = [{"prompt": [USER]}, {"prompt": [USER, message]}]
-    assert faults_of(Dataset.from_list(rows))[0].startswith("dataset row 1: message 1 of")
+    (fault,) = faults_of(Dataset.from_list(rows))
+    assert fault.startswith("dataset row 1: ") and "message 1 of its 'prompt'" in fault
+
+
+def test_contents_of_another_type_are_found_by_row():
+    rows = [{"prompt": [{"role": "user", "content": 5}]}]
+    assert (
+        "the content of message 0 of its 'prompt' is of type int"
+        in faults_of(Dataset.from_list(rows))[0]
+    )
 
 
 def test_a_prompt_or_a_question_is_enough_for_each_row():

@@ -248,6 +248,24 @@ def _messages_are_proven(prompt: Any) -> bool:
     if not _is_text(role):
         return False
     known = pc.is_in(role, value_set=pyarrow.array(ROLES))
+    if not _are_plain(messages, role):
+        return False
     silent = pc.is_in(role, value_set=pyarrow.array(["assistant"]))
     said = pc.or_(pc.is_valid(pc.struct_field(messages, "content")), silent)
     return bool(pc.all(pc.and_(known, said)).as_py())
+
+
+def _are_plain(messages: Any, role: Any) -> bool:
+    """Whether contents are of a type that a message takes, and no tool is called or answers."""
+    import pyarrow
+    import pyarrow.compute as pc
+
+    content = pc.struct_field(messages, "content")
+    parts = pyarrow.types.is_list(content.type) and pyarrow.types.is_struct(content.type.value_type)
+    if not (_is_text(content) or parts or pyarrow.types.is_null(content.type)):
+        return False
+    if "tool_calls" in [field.name for field in messages.type]:
+        calls = pc.struct_field(messages, "tool_calls")
+        if pc.any(pc.is_valid(calls)).as_py():
+            return False
+    return not pc.any(pc.equal(role, "tool")).as_py()

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tui_eval.environments.datasets.row_faults import rule_faults
+from tui_eval.errors import RefusedError
+
 
 @dataclass(frozen=True, slots=True)
 class PromptRules:
@@ -16,11 +19,18 @@ class PromptRules:
             message.
         few_shot: Messages between it and the question; not used for rows with a prompt.
         task: The task of rows that name none.
+
+    Raises:
+        RefusedError: One of the messages cannot be sent.
     """
 
     system_prompt: str | None = None
     few_shot: Sequence[Any] = field(default_factory=tuple)
     task: str = "default"
+
+    def __post_init__(self) -> None:
+        if faults := list(rule_faults(self.system_prompt, self.few_shot)):
+            raise RefusedError(faults)
 
     def prompt_of(self, row: Mapping[str, Any]) -> Any:
         """The prompt of a row: a list of messages, or text."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from tui_eval.messages import CustomBaseModel
+from pydantic import ValidationError
+
+from tui_eval.errors import Fault
+from tui_eval.messages import CustomBaseModel, to_message, to_tool_call
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "text")
 
@@ -32,6 +35,15 @@ def row_faults(row: Any) -> Iterable[tuple[str, str]]:
         yield "its 'info' is text that is no JSON", "It must be an object or a list, or JSON text"
 
 
+def rule_faults(system_prompt: Any, few_shot: Sequence[Any]) -> Iterable[Fault]:
+    """What is wrong with the messages that an environment puts before its questions."""
+    if system_prompt and (fault := _content_fault(system_prompt, "it")):
+        yield Fault("system_prompt", fault, "It must be text")
+    for place, message in enumerate(few_shot):
+        if fault := _message_fault(message, "the message"):
+            yield Fault(f"few_shot[{place}]", fault, "It must be a message with role and content")
+
+
 def is_json(text: str) -> bool:
     """Whether a text is JSON."""
     try:
@@ -51,23 +63,42 @@ def _prompt_faults(prompt: Any) -> Iterable[tuple[str, str]]:
         yield "its 'prompt' has no messages", hint
     else:
         for place, message in enumerate(prompt):
-            if isinstance(message, (str, CustomBaseModel)):
-                continue
-            fault = _message_fault(message, f"message {place} of its 'prompt'")
-            if fault:
+            if fault := _message_fault(message, f"message {place} of its 'prompt'"):
                 yield fault, hint
 
 
 def _message_fault(message: Any, name: str) -> str | None:
+    if isinstance(message, (str, CustomBaseModel)):
+        return None
     if not isinstance(message, Mapping) or str(message.get("role")) not in ROLES:
         return f"{name} has no known role"
     calls = message.get("tool_calls")
     if calls is not None and not isinstance(calls, (list, tuple)):
         return f"the tool calls of {name} are of type {type(calls).__name__}"
+    for place, call in enumerate(calls or ()):
+        if fault := _refusal(to_tool_call, call):
+            return f"tool call {place} of {name}: {fault}"
     content = message.get("content")
     if content is None:
-        return None if message["role"] == "assistant" else f"{name} has no content"
-    return _content_fault(content, f"the content of {name}")
+        if message["role"] != "assistant":
+            return f"{name} has no content"
+    elif fault := _content_fault(content, f"the content of {name}"):
+        return fault
+    fault = _refusal(to_message, message)
+    return fault and f"{name}: {fault}"
+
+
+def _refusal(read: Callable[[Any], Any], value: Any) -> str | None:
+    """What the reader that a rollout uses has against a value, in one line."""
+    try:
+        read(value)
+    except ValidationError as error:
+        return "; ".join(
+            f"{'.'.join(map(str, one['loc']))!r}: {one['msg']}" for one in error.errors()[:3]
+        )
+    except (TypeError, ValueError) as error:
+        return str(error)
+    return None
 
 
 def _content_fault(content: Any, name: str) -> str | None:
