@@ -1,0 +1,14 @@
+"""What the list of rollouts shows, and how a filter is typed into it."""
+
+from __future__ import annotations
+
+from staging import Stage
+
+
+def shown(stage: Stage) -> str:
+    return stage.text(stage.live.rollouts)
+
+
+def listed(stage: Stage) -> list[int]:
+    rollouts = stage.live.rollouts
+    return [rollouts.listing.row(line) for line in range(rollouts.count())]
