@@ -21,16 +21,22 @@ from program import Finished, Program
 from tui_eval.cli.report import ending_lines, opening_lines
 from tui_eval.cli.run import command, typed_of
 from tui_eval.cli.summary_lines import result_lines
-from tui_eval.config.expansion import Expander
+from tui_eval.config.expansion import Expander, Expansion
 from tui_eval.config.plan import Request
 from tui_eval.engine.execution.host import Host
 from tui_eval.engine.execution.job import CANCELS_WITHIN_S, RunJob, replicas_of
-from tui_eval.engine.setup.examine import check
+from tui_eval.engine.setup.examine import check, draft
+from tui_eval.engine.setup.opened import open_environment, open_here
 from tui_eval.engine.setup.prepare import key_of, prepare
 from tui_eval.engine.setup.prepared import Prepared
-from tui_eval.engine.suite.suite_preflight import expand_suite, preflight_suite
+from tui_eval.engine.suite.suite_preflight import (
+    SuitePreflight,
+    draft_suite,
+    expand_suite,
+    preflight_suite,
+)
 from tui_eval.engine.transport.hub import Hub
-from tui_eval.errors import RefusedError
+from tui_eval.errors import RefusedError, WorkerEndedError
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.redaction import Redactor
@@ -58,14 +64,15 @@ def request_here(
     with inside(program):
         try:
             requested = request()
-            prepared = _prepared(requested)
+            state, run = asyncio.run(_run(requested))
         except click.UsageError as error:
             return Finished(2, "", f"Error: {error.format_message()}\n")
         except RefusedError as error:
             out = json_line(refused_object(error.faults)) if as_json else ""
             return Finished(2, out, _lines(f"error: {one}" for one in error.faults))
-        state = asyncio.run(_work(prepared))
-        at_end(prepared.run)
+        except WorkerEndedError as error:
+            return Finished(1, "", f"error: {error}\n")
+        at_end(run)
     assert state.end is not None
     notices = [f"{level}: {text}" for level, text in state.notices]
     lines = [json_line(summary_object(state))] if as_json else []
@@ -81,7 +88,7 @@ def resumed_here(program: Program, *args: str) -> list[Path | None]:
         request = _request(args)
         several = expand_suite(Expander(request))
         assert several is not None, "the file has one evaluation"
-        found = preflight_suite(request, several).evaluations
+        found = _preflight(request, several).evaluations
     return [one.run and program.folder / one.run.path for one in found]
 
 
@@ -96,22 +103,36 @@ def _request(args: tuple[str, ...]) -> Request:
     return Request(env_id=environment, raw=typed_of(given))
 
 
-def _prepared(request: Request) -> Prepared:
-    expander = Expander(request)
-    several = expand_suite(expander)
-    if several is not None:
-        preflight_suite(request, several)
-        raise AssertionError("a suite that is not refused needs an engine of its own")
-    return prepare(check(expander), "", keep_errors=bool(request.raw.get("keep_errors")))
-
-
-async def _work(prepared: Prepared) -> RunState:
+async def _run(request: Request) -> tuple[RunState, RunDir]:
+    prepared = await _prepared(request)
     redact = Redactor(key_of(prepared.plan))
     hub = Hub()
     hub.redact, hub.path = redact, str(prepared.run.path)
     replicas = replicas_of(prepared.plan)
     await RunJob(hub, prepared, redact, replicas, Host(True, CANCELS_WITHIN_S)).run()
-    return hub.state
+    return hub.state, prepared.run
+
+
+async def _prepared(request: Request) -> Prepared:
+    expander = Expander(request)
+    several = expand_suite(expander)
+    if several is not None:
+        _preflight(request, several)
+        raise AssertionError("a suite that is not refused needs an engine of its own")
+    drafted = draft(expander)
+    opened = await open_environment(drafted.settings())
+    try:
+        checked = check(drafted, opened)
+        return prepare(checked, "", keep_errors=bool(request.raw.get("keep_errors")))
+    except BaseException:
+        opened.close()
+        raise
+
+
+def _preflight(request: Request, several: Expansion) -> SuitePreflight:
+    drafted = draft_suite(request, several)
+    opened = {place: open_here(one) for place, one in drafted.to_open().items()}
+    return preflight_suite(drafted, opened)
 
 
 @contextlib.contextmanager

@@ -159,21 +159,36 @@ def test_a_rollout_that_holds_its_worker_longer_than_it_may_times_out(
     assert row["stop_condition"] == "timeout_reached"
 
 
-def test_an_environment_that_ends_every_worker_at_its_load_ends_the_run(
+@pytest.mark.parametrize(
+    ("what", "how"),
+    [("abort", "signal 6 (Aborted) (environments/talk.py:"), ("exit", "exit status 7")],
+)
+def test_an_environment_that_ends_its_process_at_its_load_is_named(
+    talk: Program, fault_server: FaultServer, what: str, how: str
+) -> None:
+    done = talk.run(*request(fault_server, "-w", "2", what=what, where="load"))
+    assert done.code == 1
+    assert f"environment talk ended its worker while it was loaded: {how}" in done.err
+    assert talk.runs() == []
+
+
+def test_its_worker_alone_loads_an_environment_and_once(
     talk: Program, fault_server: FaultServer
 ) -> None:
-    done = run_here(talk, *request(fault_server, "-w", "2", what="abort", where="load"))
-    assert done.code == 1
-    assert "environment talk ended its worker at its load: signal 6" in done.out + done.err
-    assert talk.only_run().rows == []
+    file = talk.folder / "environments" / "talk.py"
+    file.write_text(f"{file.read_text()}\nprint('loaded', 'tui_eval.engine' in sys.modules)\n")
+    done = talk.run(*request(fault_server, "-w", "1"))
+    assert done.code == 0, done
+    log = (talk.only_run().path / "engine.log").read_text()
+    assert log.count("loaded ") == log.count("loaded False") == 1
 
 
 def test_a_worker_that_speaks_another_protocol_is_refused_by_number(
     talk: Program, fault_server: FaultServer
 ) -> None:
     done = run_here(talk, *request(fault_server, "-w", "1", what="speak", where="load"))
-    assert done.code == 1
-    assert "it speaks protocol 99, and this engine 1" in done.out
+    assert done.code == 2
+    assert "it speaks protocol 99, and this engine 1" in done.err
 
 
 def test_nothing_is_left_where_the_engine_is_killed_while_a_worker_is_held(

@@ -17,19 +17,24 @@ from tui_eval.commands import Command, Stop
 from tui_eval.config.expansion import Expander
 from tui_eval.config.plan import Request
 from tui_eval.engine.execution.job import RunJob, let_listeners_read, open_alone
-from tui_eval.engine.setup.examine import check
+from tui_eval.engine.setup.examine import check, draft
+from tui_eval.engine.setup.opened import open_environment
 from tui_eval.engine.setup.prepare import prepare
 from tui_eval.engine.stopping import TimelyEnd
 from tui_eval.engine.suite.suite import Suite
-from tui_eval.engine.suite.suite_preflight import expand_suite, preflight_suite
+from tui_eval.engine.suite.suite_preflight import (
+    SuiteDraft,
+    SuitePreflight,
+    draft_suite,
+    expand_suite,
+    preflight_suite,
+)
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.transport.server import listen
-from tui_eval.engine.transport.sockets import (
-    loopback_notices,
-    loopback_of,
-)
-from tui_eval.errors import Notice, RefusedError
+from tui_eval.engine.transport.sockets import loopback_notices, loopback_of
+from tui_eval.errors import Notice, RefusedError, WorkerEndedError
 from tui_eval.events import EngineSampled, Refused
+from tui_eval.runs.outcome import failed
 from tui_eval.runs.unsaved import prune
 from tui_eval.worker.logging.run_log import early_output, set_up_logging
 
@@ -52,6 +57,7 @@ class Engine:
         self._hub = Hub()
         self._hub.pid = os.getpid()
         self._job: RunJob | Suite | None = None
+        self._preparing: asyncio.Task[RunJob | Suite] | None = None
         self._early: list[Command] = []
         self._notices: list[Notice] = []
         self._stopped = False
@@ -74,33 +80,49 @@ class Engine:
         return self._code
 
     async def _prepare_and_work(self) -> None:
+        task = self._preparing = asyncio.create_task(self._prepare())
+        await asyncio.wait([task])
+        self._preparing = None
+        if task.cancelled():
+            return
         try:
-            job = self._prepare()
+            job = task.result()
         except RefusedError as error:
             self._code = 2
             self._refuse(error)
+        except WorkerEndedError as error:
+            end = failed(clock.now(), str(error))
+            self._code = end.exit_code
+            self._hub.publish(end)
+            self._hub.flush()
         else:
             await self._work(job)
 
-    def _prepare(self) -> RunJob | Suite:
+    async def _prepare(self) -> RunJob | Suite:
         """The job that the request amounts to.
 
         Raises:
             RefusedError: With everything that is wrong.
+            WorkerEndedError: An environment ended the process that loaded it.
         """
         request = self._request
         set_up_logging(bool(request.raw.get("verbose")), [request.env_id or ""])
         expander = Expander(request)
         several = expand_suite(expander)
         if several is not None:
-            found = preflight_suite(request, several)
+            found = await _preflight(draft_suite(request, several))
             found.notices += self._notices
             return Suite(request, found, self._hub, self._socket_path)
         keep_errors = bool(request.raw.get("keep_errors"))
         with early_output():
-            prepared = prepare(
-                check(expander), self._socket_path, keep_errors=keep_errors, again=request.again
-            )
+            drafted = draft(expander)
+            opened = await open_environment(drafted.settings())
+            try:
+                checked, path = check(drafted, opened), self._socket_path
+                prepared = prepare(checked, path, keep_errors=keep_errors, again=request.again)
+            except BaseException:
+                opened.close()
+                raise
         prepared.notices += self._notices
         return open_alone(prepared, self._hub, self._end.count_down)
 
@@ -133,6 +155,8 @@ class Engine:
     def _stop(self) -> None:
         self._stopped = True
         self._end.count_down()
+        if self._preparing is not None:
+            self._preparing.cancel()
         if self._job is not None:
             self._job.stop()
 
@@ -154,6 +178,18 @@ class Engine:
             self._job.handle(command)
         else:
             self._early.append(command)
+
+
+async def _preflight(draft: SuiteDraft) -> SuitePreflight:
+    """Loads each environment once and looks at it; workers load theirs again when they begin."""
+    opened = {}
+    try:
+        for place, settings in draft.to_open().items():
+            opened[place] = await open_environment(settings)
+        return preflight_suite(draft, opened)
+    finally:
+        for one in opened.values():
+            one.close()
 
 
 async def sample_engine(

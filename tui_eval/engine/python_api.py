@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,15 +14,15 @@ from tui_eval.config.adopted_plan import plan_to_resume
 from tui_eval.config.plan import RunPlan, read_plan
 from tui_eval.config.secret_values import hidden_names
 from tui_eval.engine.limits.open_file_room import open_file_notices
-from tui_eval.engine.setup.code_parts import code_now
 from tui_eval.engine.setup.compatibility import ARGUMENT, call_faults
 from tui_eval.engine.setup.prepare import initialize_run, make_directory, run_started
-from tui_eval.engine.setup.prepared import Prepared
+from tui_eval.engine.setup.prepared import LoadedHere, Prepared
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.layout import RunDir, is_unsaved
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.types import ClientConfig, RolloutInput
-from tui_eval.worker.digests import keep_examples
+from tui_eval.worker.describing.describe import describe
+from tui_eval.worker.describing.settings import Wanted
 from tui_eval.worker.examples import Examples, GivenExamples, read_table
 
 if TYPE_CHECKING:
@@ -50,23 +51,26 @@ def prepare_call(env: Environment, request: GenerateRequest, base_url: str) -> P
     examples = _examples(env, request)
     plan.rollouts_per_example = examples.per_example
     plan.groups = examples.groups
-    keep_examples(plan, len(examples), _inputs(plan, examples))
-    code = code_now(plan, env)
+    wanted = Wanted(looks=False)
     if run is not None and before is not None:
+        wanted = replace(wanted, resumes=str(run.path), digest_before=before.examples_digest)
+    inputs = _Inputs(plan, examples)
+    info = describe(env, inputs, wanted, plan.env_id, Path(plan.env_dir_path))
+    plan.examples_taken, plan.examples_digest = len(examples), info.digest
+    if run is not None and before is not None and info.before is not None:
         plan.changes = list(before.changes)
-        wanted = plan.model_dump(include=_COMPARED)
+        given = plan.model_dump(include=_COMPARED)
         if request.sampling_args is None:
-            del wanted["sampling_args"]
-        inputs = _inputs(plan, examples)
-        if faults := call_faults(plan, wanted, run, before, examples, inputs, code):
+            del given["sampling_args"]
+        if faults := call_faults(plan, given, run, before, examples, info.before, info.code):
             raise RefusedError(faults)
     run, lock = make_directory(plan, run, "", ELSEWHERE)
     try:
-        prepared = Prepared(plan, env, run, lock, examples, run_started(plan, env, run, examples))
-        given = plan.sampling_args if request.sampling_args is None else request.sampling_args
-        prepared.sampling_args = {**env.sampling_args, **given}
+        started, loaded = run_started(plan, info, run, examples), LoadedHere(env, examples)
+        prepared = Prepared(plan, info, run, lock, examples, started, loaded)
+        args = plan.sampling_args if request.sampling_args is None else request.sampling_args
+        prepared.sampling_args = {**env.sampling_args, **args}
         prepared.notices = lock.notices
-        prepared.code = code
         for one in open_file_notices(plan.max_concurrent, examples.total, "max_concurrent"):
             log.warning("%s", one.text)
         initialize_run(prepared, is_resumed=before is not None, keep_errors=False)
@@ -152,7 +156,13 @@ def _examples(env: Environment, request: GenerateRequest) -> Examples:
     return Examples(table, request.rollouts_per_example)
 
 
-def _inputs(plan: RunPlan, examples: Examples) -> Iterator[RolloutInput]:
-    """One input of each example; where a program gave them, all."""
-    step = 1 if plan.given_inputs else examples.per_example
-    return (examples.input(row) for row in range(0, examples.total, step))
+class _Inputs:
+    """One input of each example; where a program gave them, all. It can be read several times."""
+
+    def __init__(self, plan: RunPlan, examples: Examples) -> None:
+        step = 1 if plan.given_inputs else examples.per_example
+        self._rows = range(0, examples.total, step)
+        self._examples = examples
+
+    def __iter__(self) -> Iterator[RolloutInput]:
+        return map(self._examples.input, self._rows)

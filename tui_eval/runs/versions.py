@@ -21,6 +21,9 @@ from tui_eval.runs.writer import write_atomically
 DATASET = "dataset"
 """What the digest of a run's examples is called among the parts of its code."""
 
+FILE = "code."
+"""Before the name of a file among them."""
+
 OURS = "tui-eval"
 ENVIRONMENT = "environment"
 """What the version of the environment is called, whatever its package is."""

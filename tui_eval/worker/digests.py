@@ -11,16 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from tui_eval.config.environment_defaults import own_version
-from tui_eval.config.plan import RunPlan
 
 MOST_EXAMPLES = 10_000
 """Examples that count; reading more of them would hold up the start."""
-
-
-def keep_examples(plan: RunPlan, count: int, examples: Iterable[Mapping[str, Any]]) -> None:
-    """Writes into a plan how many examples its run has, and what distinguishes them from others."""
-    plan.examples_taken = count
-    plan.examples_digest = examples_digest(examples)
 
 
 def examples_digest(examples: Iterable[Mapping[str, Any]], most: int = MOST_EXAMPLES) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tui_eval.environments.environment import Environment
 
 
-class Examples:
+class Places:
     """The rollouts of a run, each at its place: those of one example follow each other.
 
     `total` is how many there are, `per_example` how many each example has, `most` how many the
@@ -28,30 +28,19 @@ class Examples:
     all have as many, and empty otherwise.
 
     Args:
-        table: The input of every example; shared, so the environment copies what it changes.
+        count: Of examples.
+        ids: Gives the id of every example.
     """
 
-    def __init__(self, table: ExampleTable, per_example: int) -> None:
-        self._table = table
+    def __init__(self, count: int, ids: Callable[[], list[Any]], per_example: int) -> None:
+        self._count = count
+        self.ids = ids
         self.per_example = self.most = per_example
-        self.total = len(table) * per_example
+        self.total = count * per_example
         self.groups = ""
 
     def __len__(self) -> int:
-        return len(self._table)
-
-    def ids(self) -> list[Any]:
-        """The id of every example."""
-        return self._table["example_id"]
-
-    def input(self, row: int) -> RolloutInput:
-        """The input of the rollout at a place."""
-        return cast(RolloutInput, self._table[row // self.per_example])
-
-    def fresh_state(self, row: int) -> State:
-        """A state of a rollout that has not begun."""
-        values = self.input(row)
-        return State(input=values, prompt=to_messages(values["prompt"]))
+        return self._count
 
     def example(self, row: int) -> int:
         """The place of the example that a rollout is of."""
@@ -70,6 +59,27 @@ class Examples:
         return range(example * self.per_example, (example + 1) * self.per_example)
 
 
+class Examples(Places):
+    """The rollouts of a run with their inputs.
+
+    Args:
+        table: The input of every example; shared, so the environment copies what it changes.
+    """
+
+    def __init__(self, table: ExampleTable, per_example: int) -> None:
+        super().__init__(len(table), lambda: table["example_id"], per_example)
+        self._table = table
+
+    def input(self, row: int) -> RolloutInput:
+        """The input of the rollout at a place."""
+        return cast(RolloutInput, self._table[row // self.per_example])
+
+    def fresh_state(self, row: int) -> State:
+        """A state of a rollout that has not begun."""
+        values = self.input(row)
+        return State(input=values, prompt=to_messages(values["prompt"]))
+
+
 class GivenExamples(Examples):
     """Rollouts that have an input each, in groups.
 
@@ -79,22 +89,16 @@ class GivenExamples(Examples):
 
     def __init__(self, groups: Sequence[Sequence[RolloutInput]]) -> None:
         self._inputs = [values for group in groups for values in group]
-        self._ids = [group[0]["example_id"] for group in groups]
+        ids = [group[0]["example_id"] for group in groups]
         self._sizes = [len(group) for group in groups]
         self._firsts = [0, *accumulate(self._sizes)]
         self._example_of = [place for place, size in enumerate(self._sizes) for _ in range(size)]
-        self.total = len(self._inputs)
-        self.most = max(self._sizes)
-        is_even = min(self._sizes) == self.most
-        self.per_example = self.most if is_even else 1
-        sized = zip(self._ids, self._sizes, strict=True)
+        most = max(self._sizes)
+        is_even = min(self._sizes) == most
+        Places.__init__(self, len(groups), lambda: ids, most if is_even else 1)
+        self.total, self.most = len(self._inputs), most
+        sized = zip(ids, self._sizes, strict=True)
         self.groups = "" if is_even else msgspec.json.encode(list(sized)).decode()
-
-    def __len__(self) -> int:
-        return len(self._sizes)
-
-    def ids(self) -> list[Any]:
-        return self._ids
 
     def input(self, row: int) -> RolloutInput:
         return self._inputs[row]

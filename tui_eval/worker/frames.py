@@ -11,13 +11,24 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from tui_eval.errors import Fault
 from tui_eval.events import MessagesAdded, RolloutStaged, TextAdded, ToolFinished
+from tui_eval.worker.describing.info import EnvironmentInfo
+from tui_eval.worker.describing.settings import EnvironmentSettings
 
 PROTOCOL = 1
 
 
+class Open(msgspec.Struct, tag="open", array_like=True):
+    """An environment is to be loaded and described: see `Described`."""
+
+    settings: EnvironmentSettings
+
+
 class Setup(msgspec.Struct, tag="setup", array_like=True):
-    """What all rollouts of a run have in common: the first message to a worker.
+    """What all rollouts of a run have in common: sent before the first of them.
+
+    A worker that has opened the environment leads them with that; another one loads it now.
 
     Args:
         plan: The run's, as JSON.
@@ -145,7 +156,8 @@ class Leave(msgspec.Struct, tag="leave", array_like=True):
 
 
 ToWorker: TypeAlias = (
-    Setup
+    Open
+    | Setup
     | Lead
     | Restore
     | Score
@@ -161,8 +173,23 @@ ToWorker: TypeAlias = (
 )
 
 
+class Described(msgspec.Struct, tag="described", array_like=True):
+    """What an environment is that was loaded: see `Open`.
+
+    Args:
+        info: None where it could not be loaded.
+        faults: What is wrong with it.
+        ids: Of its examples.
+    """
+
+    protocol: int
+    info: EnvironmentInfo | None
+    faults: list[Fault]
+    ids: list[Any]
+
+
 class Ready(msgspec.Struct, tag="ready", array_like=True):
-    """The worker has loaded the environment, or could not.
+    """The worker can lead rollouts, or could not load the environment.
 
     Args:
         faults: Why it could not: where, what and what to do, each.
@@ -300,7 +327,8 @@ class Left(msgspec.Struct, tag="left", array_like=True):
 
 
 FromWorker: TypeAlias = (
-    Ready
+    Described
+    | Ready
     | Staged
     | Messages
     | KeepAnswer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.environments.env_group import EnvGroup
@@ -53,14 +53,23 @@ def override_faults(env: Environment, settings: Mapping[str, Any], where: str) -
     ]
 
 
-def override_notices(
-    env: Environment, settings: Mapping[str, Any], where: str = FLAG
-) -> list[Notice]:
-    """A sentence on a setting that is accepted and has no effect."""
+def single_turn_names(env: Environment) -> list[str]:
+    """The name of an environment, or those of its members, which ask the model once."""
     named = [env.env_id] if _has_one_turn(env) else []
     if isinstance(env, EnvGroup):
         members = zip(env.env_names, env.members, strict=True)
         named += [name for name, one in members if _has_one_turn(one)]
+    return named
+
+
+def override_notices(
+    named: Sequence[str], settings: Mapping[str, Any], where: str = FLAG
+) -> list[Notice]:
+    """A sentence on a setting that is accepted and has no effect.
+
+    Args:
+        named: Environments that ask the model once.
+    """
     if settings.get("max_turns", 1) == 1 or not named:
         return []
     text = f"{where}: max_turns has no effect on {', '.join(named)}, which asks the model once"

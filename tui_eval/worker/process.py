@@ -11,8 +11,9 @@ import functools
 import logging
 import socket
 from collections.abc import Coroutine
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -24,10 +25,12 @@ from tui_eval.errors import (
     WorkerEndedError,
     is_cancellation,
 )
+from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.redaction import Redactor
 from tui_eval.types import ClientConfig
 from tui_eval.worker import frames
 from tui_eval.worker.collector import spare_collector
+from tui_eval.worker.describing.settings import settings_of
 from tui_eval.worker.digests import digest_now
 from tui_eval.worker.engine_ports import (
     EngineGuard,
@@ -42,16 +45,13 @@ from tui_eval.worker.engine_ports import (
 from tui_eval.worker.examples import Examples
 from tui_eval.worker.gate import Gate
 from tui_eval.worker.link import Link
-from tui_eval.worker.logging.run_log import print_to_log, set_up_logging
-from tui_eval.worker.opening import environment_of
+from tui_eval.worker.logging.run_log import early_output, print_to_log, set_up_logging
+from tui_eval.worker.opening import Loaded, describe_loaded, load_environment
 from tui_eval.worker.replicas import Replicas
 from tui_eval.worker.rollout_observer import RolloutObserver
 from tui_eval.worker.rollouts import Rollouts
 from tui_eval.worker.vital_signs import VitalSigns
 from tui_eval.worker.work import ColumnsSeen, Work
-
-if TYPE_CHECKING:
-    from tui_eval.environments.environment import Environment
 
 log = logging.getLogger("tui_eval.worker")
 
@@ -74,7 +74,8 @@ class WorkerProcess:
         self._leaving = asyncio.Event()
         self._is_orphan = False
         self._is_exhausted = False
-        self._env: Environment | None = None
+        self._loaded: Loaded | None = None
+        self._replicas: Replicas | None = None
         self._link: Link[frames.ToWorker] | None = None
 
     def _send(self, message: Any) -> None:
@@ -112,7 +113,9 @@ class WorkerProcess:
         self._send(frames.Warned(text))
 
     def _received(self, message: frames.ToWorker) -> None:
-        if isinstance(message, frames.Setup):
+        if isinstance(message, frames.Open):
+            self._start(self._open(message))
+        elif isinstance(message, frames.Setup):
             self._start(self._set_up(message))
         elif isinstance(message, frames.Leave):
             self._leaving.set()
@@ -132,6 +135,7 @@ class WorkerProcess:
         if isinstance(message, frames.Lead):
             self._work.answers[message.row] = message.answers
             rollouts.spent[message.row] = message.lost
+            assert self._replicas is not None, "what leads rollouts was set up"
             client = self._replicas.clients[message.place]
             held = EngineHeld(self._engine, message.row, True)
             self._start(rollouts.run(message.row, client, held), message.row)
@@ -183,13 +187,29 @@ class WorkerProcess:
         self._hub.flush()
         self._send(frames.Ended(-1 if row is None else row, failure))
 
+    async def _open(self, message: frames.Open) -> None:
+        """Loads the environment, and says what it is."""
+        settings = message.settings
+        set_up_logging(False, [settings.env_id])
+        with early_output():
+            self._loaded, faults = load_environment(settings)
+            info = describe_loaded(self._loaded, settings) if self._loaded is not None else None
+        ids: list[Any] = []
+        if self._loaded is not None and info is not None:
+            info = replace(info, sampling_args=Cleaner().clean(info.sampling_args))
+            ids = self._loaded.table["example_id"]
+        self._signs.beat()
+        self._send(frames.Described(frames.PROTOCOL, info, faults, ids))
+
     async def _set_up(self, setup: frames.Setup) -> None:
         redact = Redactor(setup.secrets)
         plan = RunPlan.model_validate_json(setup.plan)
-        print_to_log(Path(setup.log), redact)
+        is_open = self._loaded is not None
+        print_to_log(Path(setup.log), redact, with_early=not is_open)
         set_up_logging(plan.verbose, [plan.env_id])
-        faults = self._open(setup, plan, redact)
-        if not faults:
+        faults = [] if is_open else self._load(plan)
+        if self._loaded is not None and not faults:
+            self._begin(setup, plan, redact, self._loaded)
             self._replicas = Replicas([ClientConfig.model_validate_json(c) for c in setup.clients])
             await self._replicas.open()
             spare_collector()
@@ -197,22 +217,26 @@ class WorkerProcess:
         places = [(fault.where, fault.what, fault.hint) for fault in faults]
         self._send(frames.Ready(frames.PROTOCOL, places))
 
-    def _open(self, setup: frames.Setup, plan: RunPlan, redact: Redactor) -> list[Fault]:
+    def _load(self, plan: RunPlan) -> list[Fault]:
         """Loads the environment; what is wrong with it."""
-        env, table, faults = environment_of(plan)
-        if env is None or table is None or faults:
+        self._loaded, faults = load_environment(settings_of(plan.model_dump()))
+        if self._loaded is None or faults:
             return faults
-        if digest_now(plan.examples_digest or "", table) != plan.examples_digest:
+        if digest_now(plan.examples_digest or "", self._loaded.table) != plan.examples_digest:
             what = "it gave other examples to a worker than to the engine"
             hint = "Its dataset is made anew each time: give it a seed, or leave --num-workers out"
             return [Fault(f"environment {plan.env_id}", what, hint)]
-        self._env = env
+        return []
+
+    def _begin(self, setup: frames.Setup, plan: RunPlan, redact: Redactor, loaded: Loaded) -> None:
+        """Makes ready for rollouts."""
+        env = loaded.env
         columns = ColumnsSeen(plan.state_columns)
         longest = LongestAnswers(longest_by_default(plan.client_type), self._warn)
         guard = functools.partial(EngineGuard, self._engine, self._hub, longest=longest)
         self._work = Work(
             env=env,
-            examples=Examples(table, plan.rollouts_per_example),
+            examples=Examples(loaded.table, plan.rollouts_per_example),
             model=plan.model,
             sampling_args={**env.sampling_args, **plan.sampling_args},
             max_retries=plan.max_retries,
@@ -235,7 +259,6 @@ class WorkerProcess:
         journal = EngineJournal(self._engine)
         self._rollouts = Rollouts(self._work, self._hub, self._gate, limits, rows, journal)
         self._rollouts.groups.moved = lambda *moved: self._send(frames.GroupMoved(*moved))
-        return []
 
     async def _leave(self) -> None:
         """Ends the rollouts, with their cleanup, and tears the environment down."""
@@ -244,9 +267,10 @@ class WorkerProcess:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=CANCELS_WITHIN_S)
-        if self._env is not None:
-            for error in await self._env.run_teardown():
+        if self._loaded is not None:
+            for error in await self._loaded.env.run_teardown():
                 log.error("a teardown handler failed", exc_info=error)
                 raised = f"{type(error).__name__}: {error}"
                 self._warn(f"a teardown handler raised {raised}; see engine.log")
+        if self._replicas is not None:
             await self._replicas.close()

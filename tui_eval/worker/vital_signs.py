@@ -52,8 +52,12 @@ class VitalSigns:
             return os.dup(file.fileno())
 
     def answer_where(self) -> None:
-        """From now on this process writes its stack whenever it gets `WHERE`, whatever holds it."""
+        """From now on this process writes its stack whenever it gets `WHERE`, whatever holds it.
+
+        It does so as well before a signal like SIGSEGV ends it.
+        """
         faulthandler.register(self.WHERE, file=self._fd, all_threads=False)
+        faulthandler.enable(file=self._fd, all_threads=False)
 
     def stack(self) -> str:
         """The stack that the worker has written last, as Python prints tracebacks."""

@@ -42,7 +42,8 @@ class Progress:
         for notice in self._prepared.notices:
             self._say(notice.text)
         if self._request.on_start is not None:
-            examples, todo = self._prepared.examples, self._prepared.todo
+            assert self._prepared.loaded is not None, "a program has loaded its environment"
+            examples, todo = self._prepared.loaded.examples, self._prepared.todo
             every = [examples.input(row) for row in range(examples.total)]
             self._call(self._request.on_start, every, [every[row] for row in todo])
 

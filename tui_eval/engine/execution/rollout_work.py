@@ -73,9 +73,10 @@ def rollouts_here(
         is_own: The process is the run's: its interrupts are people's code's own.
     """
     prepared, plan = parts.prepared, parts.prepared.plan
+    assert prepared.loaded is not None, "this process has loaded the environment"
     work = Work(
-        env=prepared.env,
-        examples=prepared.examples,
+        env=prepared.loaded.env,
+        examples=prepared.loaded.examples,
         model=plan.model,
         sampling_args=prepared.sampling_args,
         max_retries=plan.max_retries,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tui_eval import clock
 from tui_eval.commands import Command, Pause, Resume, Stop
@@ -48,6 +48,9 @@ from tui_eval.worker.gate import Gate
 from tui_eval.worker.replicas import Replicas
 from tui_eval.worker.retryable import refuses_key
 from tui_eval.worker.work import ColumnsSeen
+
+if TYPE_CHECKING:
+    from tui_eval.environments.environment import Environment
 
 log = logging.getLogger("tui_eval.engine")
 
@@ -193,8 +196,8 @@ class Session:
             self._publish_limits()
             if self._workers is not None:
                 await self._workers.close()
-            if self._host.is_own:
-                await self._tear_down()
+            if self._host.is_own and self._prepared.loaded is not None:
+                await self._tear_down(self._prepared.loaded.env)
             await self._replicas.close()
 
     async def _work_off(self, rollouts: RolloutWork, limits: Limits) -> None:
@@ -261,10 +264,10 @@ class Session:
             warn=self._warn,
         )
 
-    async def _tear_down(self) -> None:
+    async def _tear_down(self, env: Environment) -> None:
         try:
             async with asyncio.timeout(TEARDOWN_WITHIN_S):
-                raised = await self._prepared.env.run_teardown()
+                raised = await env.run_teardown()
         except TimeoutError:
             self._warn(f"teardown handlers were given up after {TEARDOWN_WITHIN_S:.0f} s")
             return
@@ -308,7 +311,8 @@ class Session:
         if self._plan.num_workers:
             shares = self._host.shared is not None
             self._workers = WorkerRollouts(parts, self._replicas.configs, shares_scoring=shares)
-            await self._workers.open(number_of_workers(self._plan.num_workers))
+            count = number_of_workers(self._plan.num_workers)
+            await self._workers.open(count, self._prepared.worker)
             self._workers.pool.send_all(MoveGate(self._gate.is_open))
             return self._workers
         return rollouts_here(parts, self._gate, self._is_fatal, is_own=self._host.is_own)

@@ -7,7 +7,7 @@ together, so a difference is refused, or accepted by name and kept with the run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,13 @@ from tui_eval.config.changes import Change, change, change_faults, changes, misf
 from tui_eval.config.plan import RunPlan
 from tui_eval.config.plan_builder import ACCEPT
 from tui_eval.engine.setup.code_parts import code_changes
-from tui_eval.engine.setup.row_prompts import other_prompts
 from tui_eval.errors import Fault
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.run_info import read_metadata
 from tui_eval.runs.versions import DATASET, CodeVersion, read_versions
-from tui_eval.worker.digests import digest_now, version_of
-from tui_eval.worker.examples import Examples
+from tui_eval.worker.describing.info import RowsBefore
+from tui_eval.worker.digests import version_of
+from tui_eval.worker.examples import Places
 
 ARGUMENT = "results_path"
 """What names the run in a program's call."""
@@ -36,13 +36,13 @@ def content_faults(
     plan: RunPlan,
     run: RunDir,
     before: RunPlan,
-    examples: Iterable[Mapping[str, Any]],
+    rows: RowsBefore,
     code: CodeVersion,
     *,
     accepts: bool,
 ) -> list[Fault]:
     """How dataset and code differ from those of the run; what is accepted goes to the plan."""
-    changed = content_changes(run, before, plan, examples, code)
+    changed = content_changes(run, before, plan, rows, code)
     if not accepts:
         return change_faults(changed, "--resume", ACCEPT)
     plan.changes += changed
@@ -53,21 +53,21 @@ def content_changes(
     run: RunDir,
     before: RunPlan,
     plan: RunPlan,
-    examples: Iterable[Mapping[str, Any]],
+    rows: RowsBefore,
     code: CodeVersion,
 ) -> list[Change]:
     """How dataset, package, code and prices of a resumed run differ from what they were.
 
     Args:
         plan: As it is resumed.
-        examples: Those of the environment as it is now, in order.
+        rows: How the examples of the environment as it is now are to those of the run.
         code: Of the environment as it is now; it gets the dataset as a part.
     """
     versions = read_versions(run)
     found = []
-    digest = digest_now(before.examples_digest, examples)
-    if not before.examples_digest and (other := other_prompts(run, examples)):
-        found.append(text_change("dataset", "the prompts of its rows", other))
+    digest = rows.digest
+    if rows.other_prompts:
+        found.append(text_change("dataset", "the prompts of its rows", rows.other_prompts))
     if digest != before.examples_digest:
         found.append(change("dataset", _digest(before.examples_digest), _digest(digest)))
     else:
@@ -104,8 +104,8 @@ def call_faults(
     wanted: Mapping[str, Any],
     run: RunDir,
     before: RunPlan,
-    examples: Examples,
-    inputs: Iterable[Mapping[str, Any]],
+    examples: Places,
+    rows: RowsBefore,
     code: CodeVersion,
 ) -> list[Fault]:
     """Why the rows of a run would not fit together with those of a program's call.
@@ -113,14 +113,14 @@ def call_faults(
     Args:
         plan: Of the call; gets the changes that are recorded.
         wanted: Settings that the call gives, by name.
-        inputs: One input of each example; where a program gave them, all.
+        rows: How its inputs are to those of the run.
     """
     then = before.model_dump()
     faults = misfits(plan.env_id, wanted, then, ARGUMENT)
     changed = changes(wanted, then)
     faults += _input_faults(plan, run, before, examples)
     if not faults:
-        changed += content_changes(run, before, plan, inputs, code)
+        changed += content_changes(run, before, plan, rows, code)
     plan.changes += [one for one in changed if one.name.partition(".")[0] in _RECORDED]
     refused = [one for one in changed if one.name.partition(".")[0] not in _RECORDED]
     faults += change_faults(refused, ARGUMENT, "Start a new run for other settings")
@@ -129,7 +129,7 @@ def call_faults(
     return faults
 
 
-def _input_faults(plan: RunPlan, run: RunDir, before: RunPlan, examples: Examples) -> list[Fault]:
+def _input_faults(plan: RunPlan, run: RunDir, before: RunPlan, examples: Places) -> list[Fault]:
     what = ""
     if plan.given_inputs != before.given_inputs:
         whose = "given by a program" if before.given_inputs else "the environment's examples"

@@ -8,9 +8,8 @@ for one alone it is `check`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from tui_eval.config.env_file import load_env_file
 from tui_eval.config.expansion import Expander
@@ -21,54 +20,80 @@ from tui_eval.config.plan_builder import ACCEPT
 from tui_eval.config.settings import place_of
 from tui_eval.engine.limits.open_file_room import open_file_notices
 from tui_eval.engine.setup.choosing_run import go_to_its_folder, plan_before, run_to_resume
-from tui_eval.engine.setup.code_parts import code_now
 from tui_eval.engine.setup.column_faults import column_notices
 from tui_eval.engine.setup.compatibility import content_faults
 from tui_eval.engine.setup.hub_faults import hub_faults
-from tui_eval.engine.setup.missing_modules import missing_modules
+from tui_eval.engine.setup.misplaced_rows import misplaced_rows
+from tui_eval.engine.setup.opened import Opened
 from tui_eval.engine.setup.preflight import ask_endpoints, environment_faults, outputs_fault
 from tui_eval.engine.setup.resume_match import Planned
-from tui_eval.engine.setup.row_prompts import misplaced_rows
-from tui_eval.engine.setup.scoring_faults import until_faults
+from tui_eval.engine.setup.until_faults import until_faults
 from tui_eval.errors import Fault, Notice, RefusedError
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.versions import CodeVersion
-from tui_eval.worker.digests import keep_examples
-from tui_eval.worker.opening import environment_of
+from tui_eval.worker.describing.info import EnvironmentInfo
+from tui_eval.worker.describing.settings import EnvironmentSettings, Wanted, settings_of
 from tui_eval.worker.overriding import FLAG as REPLACED
 from tui_eval.worker.overriding import override_notices
-
-if TYPE_CHECKING:
-    from tui_eval.environments.datasets.example_table import ExampleTable
-    from tui_eval.environments.environment import Environment
-
-Opened: TypeAlias = "tuple[Environment | None, ExampleTable | None, list[Fault]]"
-"""An environment, its examples, and what is wrong with them; what is at fault is None."""
 
 
 class Checked(NamedTuple):
     """A request that nothing is wrong with.
 
     Args:
+        opened: Its environment, and `info` what is known of it.
         run: The run that it resumes, and `before` the plan of that one; None for a new one.
         notices: Sentences for people.
-        code: What the environment's code is.
     """
 
     plan: RunPlan
-    env: Environment
-    table: ExampleTable
+    opened: Opened
+    info: EnvironmentInfo
     run: RunDir | None
     before: RunPlan | None
     notices: list[Notice]
-    code: CodeVersion
 
 
-def check(expander: Expander) -> Checked:
-    """Examines a request for one run; writes nothing.
+class Drafted(NamedTuple):
+    """A request for one run, expanded.
+
+    Args:
+        one: What it asks for, with the run that it resumes.
+        faults: What is known to be wrong already.
+        notices: Sentences for people.
+    """
+
+    request: Request
+    one: Planned
+    faults: list[Fault]
+    notices: list[Notice]
+
+    def settings(self, *, estimates: bool = False) -> EnvironmentSettings | None:
+        """What its environment is loaded with; None where it names none.
+
+        Args:
+            estimates: See `Wanted.estimates`.
+        """
+        return settings_to_open(self.one, estimates=estimates) if self.one.plan.env_id else None
+
+
+def settings_to_open(one: Planned, *, estimates: bool = False) -> EnvironmentSettings:
+    """What the environment of an evaluation is loaded with."""
+    plan, run, before = one.plan, one.run, one.before
+    wanted = Wanted(
+        columns=plan.state_columns,
+        resumes=str(run.path) if run is not None and before is not None else "",
+        digest_before=before.examples_digest if before is not None else "",
+        looks=not plan.no_preflight,
+        estimates=estimates,
+    )
+    return settings_of(plan.model_dump(), wanted)
+
+
+def draft(expander: Expander) -> Drafted:
+    """Expands a request for one run, and finds the run that it resumes; writes nothing.
 
     Raises:
-        RefusedError: With everything that is wrong.
+        RefusedError: With everything that is wrong, where it is too little to go on with.
     """
     request, notices = expander.request, load_env_file()
     misnamed = name_model(request) if request.litellm_names else []
@@ -85,13 +110,25 @@ def check(expander: Expander) -> Checked:
         raise RefusedError(_with_run(run, faults))
     is_comparable = all(fault.hint == ACCEPT for fault in expansion.faults)
     one = Planned(plan, run=run, before=before if is_comparable else None)
-    checked = examine(request, one, environment_of(plan), faults, notices, is_alone=True)
+    return Drafted(request, one, faults, notices)
+
+
+def check(drafted: Drafted, opened: Opened) -> Checked:
+    """Examines a request for one run; writes nothing.
+
+    Args:
+        opened: Its environment.
+
+    Raises:
+        RefusedError: With everything that is wrong.
+    """
+    request, one, faults, notices = drafted
+    plan = one.plan
+    checked = examine(request, one, opened, faults, notices, is_alone=True)
     plan.scores_path = request.scores_path or plan.scores_path
-    notices += open_file_notices(
-        plan.max_concurrent, len(checked.table) * plan.rollouts_per_example
-    )
+    notices += open_file_notices(plan.max_concurrent, opened.count * plan.rollouts_per_example)
     if not plan.no_preflight:
-        notices += column_notices(plan.state_columns, checked.env)
+        notices += column_notices(plan.state_columns, checked.info)
     return checked
 
 
@@ -115,36 +152,32 @@ def examine(
     Raises:
         RefusedError: With everything that is wrong.
     """
-    plan, run, before = one.plan, one.run, one.before
-    env, table, wrong = opened
-    faults = [*faults, *wrong]
-    with ThreadPoolExecutor(1) as pool:  # endpoints are asked meanwhile
-        looking = pool.submit(code_now, plan, env) if env is not None else None
-        if before is not None and run is not None and looking is not None and table is not None:
-            accepts = bool(request.raw.get("accept_changes"))
-            code = looking.result()
-            faults += content_faults(plan, run, before, table, code, accepts=accepts)
-        if not plan.no_preflight:
-            faults += _preflight(one, env, notices, is_alone=is_alone)
-        if is_alone and env is not None:
-            faults += until_faults(plan, env, run, notices)
-        if is_alone and run and not run.plan.exists() and table is not None:
-            faults += misplaced_rows(run, table, plan.rollouts_per_example)
-        if faults or env is None or table is None or looking is None:
-            raise RefusedError(_with_run(run, faults))
-        if is_alone:
-            notices += take_list_prices(plan)
-        keep_examples(plan, len(table), table)
-        code = looking.result()
+    plan, run, before, info = one.plan, one.run, one.before, opened.info
+    faults = [*faults, *opened.faults]
+    if before is not None and run is not None and info is not None and info.before is not None:
+        accepts = bool(request.raw.get("accept_changes"))
+        faults += content_faults(plan, run, before, info.before, info.code, accepts=accepts)
+    if not plan.no_preflight:
+        faults += _preflight(one, info, notices, is_alone=is_alone)
+    if is_alone and info is not None:
+        faults += until_faults(plan, info, run, notices)
+    if is_alone and run and not run.plan.exists() and info is not None:
+        places = opened.places(plan.rollouts_per_example)
+        faults += misplaced_rows(run, places.ids(), plan.rollouts_per_example)
+    if faults or info is None:
+        raise RefusedError(_with_run(run, faults))
+    if is_alone:
+        notices += take_list_prices(plan)
+    plan.examples_taken, plan.examples_digest = opened.count, info.digest
     new = plan.changes[len(before.changes) :] if before else []
     notices += [Notice(f"Accepted: {change}") for change in new]
     replaced_at = place_of(plan.sources, "extra_env_kwargs", REPLACED)
-    notices += override_notices(env, plan.extra_env_kwargs, replaced_at)
-    return Checked(plan, env, table, run, before, notices, code)
+    notices += override_notices(info.single_turn, plan.extra_env_kwargs, replaced_at)
+    return Checked(plan, opened, info, run, before, notices)
 
 
 def _preflight(
-    one: Planned, env: Environment | None, notices: list[Notice], *, is_alone: bool
+    one: Planned, info: EnvironmentInfo | None, notices: list[Notice], *, is_alone: bool
 ) -> list[Fault]:
     """Everything that would make a run fail although its plan is right."""
     faults: list[Fault] = []
@@ -152,9 +185,9 @@ def _preflight(
         faults += ask_endpoints([one.plan], notices) + hub_faults([one.plan], notices)
     if one.run is None:
         faults += outputs_fault(one.plan)
-    if env is not None:
-        notices += missing_modules(env)
-    return faults + environment_faults(one.plan, env)
+    if info is not None:
+        notices += info.missing
+    return faults + environment_faults(one.plan, info)
 
 
 def _with_run(run: RunDir | None, faults: Iterable[Fault]) -> list[Fault]:

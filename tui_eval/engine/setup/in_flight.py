@@ -32,7 +32,7 @@ def restore_in_flight(
             _count_with_its_row(prepared.lost, place, tokens_in_journal(record))
     firsts = {row: records[0] for row, records in found.answers.items()}
     for place, record in _places(firsts, prepared, positions):
-        if place not in done and prepared.env.replayable:
+        if place not in done and prepared.info.replayable:
             _restore_answers(prepared, place, found.answers[record["row"]])
     if prepared.answers:
         prepared.notices.append(_saved(prepared.answers.values()))

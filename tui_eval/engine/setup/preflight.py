@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tui_eval.config.endpoints import EMBEDDED
 from tui_eval.config.plan import PlannedEndpoint, RunPlan
@@ -18,17 +17,12 @@ from tui_eval.engine.setup.column_faults import FLAG as COLUMNS
 from tui_eval.engine.setup.column_faults import column_faults
 from tui_eval.engine.setup.offered_models import unknown_model
 from tui_eval.engine.setup.reachability import unreachable
-from tui_eval.engine.setup.scoring_faults import (
-    INDEPENDENT,
-    independent_faults,
-    scoring_faults,
-)
 from tui_eval.errors import Fault, Notice
 from tui_eval.runs.layout import outputs_root, unsaved_root
 from tui_eval.types import ClientConfig
+from tui_eval.worker.describing.info import EnvironmentInfo
 
-if TYPE_CHECKING:
-    from tui_eval.environments.environment import Environment
+INDEPENDENT = "-i/--independent-scoring"
 
 WITHIN_S = 5.0
 """What all endpoints together may take; who has not answered by then is left alone."""
@@ -37,18 +31,22 @@ FIRST_FILES = 4096
 """Bytes for which there has to be room where a run begins."""
 
 
-def environment_faults(plan: RunPlan, env: Environment | None) -> list[Fault]:
+def environment_faults(plan: RunPlan, info: EnvironmentInfo | None) -> list[Fault]:
     """Reward functions that would fail for every rollout, and columns that no state has.
 
     Args:
-        env: None where it could not be loaded.
+        info: None where the environment could not be loaded.
     """
-    faults = [] if env is None else scoring_faults(env)
-    if env is not None and plan.independent_scoring:
+    faults = [] if info is None else list(info.faults)
+    if info is not None and plan.independent_scoring:
         where = place_of(plan.sources, "independent_scoring", INDEPENDENT)
-        faults += independent_faults(env, where)
+        hint = f"Leave {INDEPENDENT} out: the rollouts of an example are then scored together"
+        faults += [
+            Fault(where, f"reward function {name} needs all rollouts of an example", hint)
+            for name in info.group_functions
+        ]
     where = place_of(plan.sources, "state_columns", COLUMNS)
-    return faults + column_faults(plan.state_columns, env, where)
+    return faults + column_faults(plan.state_columns, info, where)
 
 
 def ask_endpoints(plans: Iterable[RunPlan], notices: list[Notice]) -> list[Fault]:

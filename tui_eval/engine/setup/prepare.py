@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tui_eval import clock
 from tui_eval.clients.credentials import credentials_of
@@ -32,10 +31,8 @@ from tui_eval.runs.run_info import limits_reached, read_metadata, refused_count
 from tui_eval.runs.unsaved import save_run
 from tui_eval.runs.writer import write_atomically
 from tui_eval.types import ClientConfig, EndpointClientConfig
-from tui_eval.worker.examples import Examples, pass_threshold
-
-if TYPE_CHECKING:
-    from tui_eval.environments.environment import Environment
+from tui_eval.worker.describing.info import EnvironmentInfo
+from tui_eval.worker.examples import Places
 
 
 def prepare(
@@ -52,15 +49,16 @@ def prepare(
         RefusedError: Somebody else writes the run, or it cannot be written.
         OSError: Its files cannot be read or written.
     """
-    plan, env, table, run, before, notices, code = checked
+    plan, opened, info, run, before, notices = checked
     is_spent = run is not None and not keep_errors and budget_reached(plan, run)
-    examples = Examples(table, plan.rollouts_per_example)
+    places = opened.places(plan.rollouts_per_example)
     run, lock = make_directory(plan, run, socket)
     try:
-        prepared = Prepared(plan, env, run, lock, examples, run_started(plan, env, run, examples))
-        prepared.sampling_args = {**env.sampling_args, **plan.sampling_args}
+        started = run_started(plan, info, run, places)
+        loaded = opened.here(places)
+        prepared = Prepared(plan, info, run, lock, places, started, loaded, opened.worker)
+        prepared.sampling_args = {**info.sampling_args, **plan.sampling_args}
         prepared.notices = [*notices, *lock.notices]
-        prepared.code = code
         prepared.again = again
         initialize_run(prepared, is_resumed=before is not None, keep_errors=keep_errors or is_spent)
         if is_spent and any(event.error for event in prepared.done):
@@ -132,13 +130,9 @@ def make_directory(
     return RunDir(run.path.resolve()), lock
 
 
-def run_started(plan: RunPlan, env: Environment, run: RunDir, examples: Examples) -> RunStarted:
-    """What the run is, for its listeners.
-
-    Raises:
-        RefusedError: The environment's pass threshold is no number.
-    """
-    threshold = pass_threshold(env)
+def run_started(plan: RunPlan, info: EnvironmentInfo, run: RunDir, examples: Places) -> RunStarted:
+    """What the run is, for its listeners."""
+    threshold = info.pass_threshold
     return RunStarted(
         seq=0,
         at=clock.now(),
@@ -151,7 +145,7 @@ def run_started(plan: RunPlan, env: Environment, run: RunDir, examples: Examples
         total=examples.total,
         max_concurrent=within_open_files(plan.max_concurrent, examples.total),
         saved=not is_unsaved(run),
-        sampling_args=masked(Cleaner().clean({**env.sampling_args, **plan.sampling_args})),
+        sampling_args=masked(Cleaner().clean({**info.sampling_args, **plan.sampling_args})),
         env_args=masked(plan.env_args),
         pass_threshold=threshold if plan.pass_threshold is None else plan.pass_threshold,
         input_price=plan.input_price,

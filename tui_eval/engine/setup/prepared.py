@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tui_eval.config.plan import RunPlan
+from tui_eval.engine.transport.worker import Worker
 from tui_eval.errors import Notice
 from tui_eval.events import RolloutFinished, RunStarted
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import RunLock
-from tui_eval.runs.versions import CodeVersion
 from tui_eval.token_kinds import Tokens
+from tui_eval.worker.describing.info import EnvironmentInfo
 from tui_eval.worker.digests import version_of
-from tui_eval.worker.examples import Examples
+from tui_eval.worker.examples import Examples, Places
 
 if TYPE_CHECKING:
     from tui_eval.environments.environment import Environment
+
+
+class LoadedHere(NamedTuple):
+    """An environment in this process, with the inputs of the rollouts."""
+
+    env: Environment
+    examples: Examples
 
 
 @dataclass(slots=True)
@@ -25,6 +33,8 @@ class Prepared:
     """A run that can begin.
 
     Args:
+        info: What is known of its environment, and `loaded` that itself with the inputs of its
+            rollouts, where this process has them; `worker` is the one that has them otherwise.
         done: Rows that are on disk already.
         todo: Places of the rollouts to generate, in order.
         journal: Generated rollouts that wait for their score, by place.
@@ -35,16 +45,18 @@ class Prepared:
         time_before_ms: How long earlier sessions worked on the run.
         notices: Sentences for people.
         sampling_args: Parameters of every model call, as the environment and the plan have them.
-        code: What the environment's code is, and `code_number` its number among those of the run.
+        code_number: That of the environment's code among those of the run.
         env_version: Version of the environment, where one is said.
     """
 
     plan: RunPlan
-    env: Environment
+    info: EnvironmentInfo
     run: RunDir
     lock: RunLock
-    examples: Examples
+    examples: Places
     started: RunStarted
+    loaded: LoadedHere | None
+    worker: Worker | None = None
     done: list[RolloutFinished] = field(default_factory=list)
     todo: list[int] = field(default_factory=list)
     journal: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -55,7 +67,6 @@ class Prepared:
     time_before_ms: float = 0.0
     notices: list[Notice] = field(default_factory=list)
     sampling_args: dict[str, Any] = field(default_factory=dict)
-    code: CodeVersion = field(default_factory=CodeVersion)
     code_number: int = 1
     env_version: str | None = field(init=False)
 
@@ -70,11 +81,13 @@ class Prepared:
     @property
     def grouped(self) -> bool:
         """Whether the rollouts of an example are scored together: also for their advantages."""
-        if self.independent or not self.env.score_rollouts:
+        if self.independent or not self.info.is_scored:
             return False
-        return self.env.rubric.scores_in_groups or "advantage" in self.plan.state_columns
+        return self.info.scores_in_groups or "advantage" in self.plan.state_columns
 
     @property
     def tools(self) -> list[dict[str, Any]] | None:
         """The definitions of the environment's tools, if it has any."""
-        return [tool.model_dump() for tool in self.env.tool_defs or []] or None
+        if self.loaded is None:
+            return self.info.tools
+        return [tool.model_dump() for tool in self.loaded.env.tool_defs or []] or None

@@ -17,7 +17,7 @@ from tui_eval.runs.run_info import read_metadata
 from tui_eval.runs.scan import scan
 from tui_eval.runs.unfinished import unfinished_tokens
 from tui_eval.token_kinds import Tokens
-from tui_eval.worker.examples import Examples
+from tui_eval.worker.examples import Places
 
 
 def restore_progress(prepared: Prepared, keep_errors: bool) -> None:
@@ -60,7 +60,7 @@ def repair_run(prepared: Prepared, *, keep_errors: bool, again: Collection[int] 
     )
 
 
-def _positions(examples: Examples) -> dict[Any, int]:
+def _positions(examples: Places) -> dict[Any, int]:
     return {id_: place for place, id_ in enumerate(examples.ids())}
 
 

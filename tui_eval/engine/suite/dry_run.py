@@ -2,40 +2,32 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.config.expansion import Expander, Expansion
 from tui_eval.config.explaining import plain_settings
-from tui_eval.engine.setup.examine import Checked, check
-from tui_eval.engine.setup.scoring_faults import rubrics_of
-from tui_eval.engine.suite.suite_preflight import examine_one, expand_suite, preflight_suite
-from tui_eval.environments.env_group import EnvGroup
+from tui_eval.engine.setup.examine import Checked, check, draft, examine, settings_to_open
+from tui_eval.engine.setup.opened import open_here
+from tui_eval.engine.suite.suite_preflight import draft_suite, expand_suite, preflight_suite
 from tui_eval.errors import RefusedError
-from tui_eval.messages import to_messages
-from tui_eval.rubrics.calling import metric_names
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.run_info import read_metadata
 from tui_eval.runs.scan import count_rows
 from tui_eval.runs.summary_json import VERSION, refused_object
 from tui_eval.stats.cost import cost_of, run_prices
-from tui_eval.types import Tool
+from tui_eval.worker.describing.info import Sent
 
 if TYPE_CHECKING:
     from tui_eval.config.plan import Request, RunPlan
     from tui_eval.config.plan_builder import Evaluation
-    from tui_eval.environments.environment import Environment
 
 CHARACTERS_PER_TOKEN = 4
 HOW = (
     "Estimated for one model call per rollout: characters of prompt and tools / "
     f"{CHARACTERS_PER_TOKEN}, and max_tokens for each answer; further turns cost more"
 )
-MEASURED_AT_MOST = 1000
-"""Prompts that are measured; the others count as their mean."""
 
 
 def dry_run(request: Request) -> dict[str, Any]:
@@ -48,7 +40,8 @@ def dry_run(request: Request) -> dict[str, Any]:
         several = expand_suite(expander)
         if several is not None:
             return _clean(_several(request, several))
-        checked = check(expander)
+        drafted = draft(expander)
+        checked = check(drafted, open_here(drafted.settings(estimates=True)))
     except RefusedError as error:
         return refused_object(error.faults)
     evaluation = expander.expansion(checked.before).evaluations[0]
@@ -63,12 +56,17 @@ def _clean(found: dict[str, Any]) -> dict[str, Any]:
 
 def _several(request: Request, several: Expansion) -> dict[str, Any]:
     """The plans of a file's evaluations, with what all of them come to."""
-    found = preflight_suite(request, several)
+    suite = draft_suite(request, several)
+    to_open = suite.to_open(estimates=True).items()
+    found = preflight_suite(suite, {place: open_here(one) for place, one in to_open})
     notices = list(found.notices)
     plans, faults = [], []
     for place, one in enumerate(found.evaluations):
         try:
-            checked = found.checked.pop(place, None) or examine_one(request, one)
+            checked = found.checked.pop(place, None)
+            if checked is None:
+                opened = open_here(settings_to_open(one, estimates=True))
+                checked = examine(request, one, opened, [], [])
         except RefusedError as error:
             faults += error.faults
             continue
@@ -101,10 +99,11 @@ def _sum(estimates: Sequence[Mapping[str, Any]], name: str) -> Any:
 
 def _planned(checked: Checked, evaluation: Evaluation) -> dict[str, Any]:
     """What one evaluation would be."""
-    plan, env, table = checked.plan, checked.env, checked.table
-    tools = _tools(env)
+    plan, info, count = checked.plan, checked.info, checked.opened.count
     left = _left(checked, keep_errors=bool(evaluation.settings["keep_errors"].value))
-    sampling_args = {**env.sampling_args, **plan.sampling_args}
+    sent = info.sent
+    assert sent is not None, "it was wanted"
+    sampling_args = {**info.sampling_args, **plan.sampling_args}
     return {
         "version": VERSION,
         "status": "planned",
@@ -112,22 +111,22 @@ def _planned(checked: Checked, evaluation: Evaluation) -> dict[str, Any]:
         "env_id": plan.env_id,
         "model": plan.model,
         "base_url": plan.base_url,
-        "examples": len(table),
+        "examples": count,
         "rollouts_per_example": plan.rollouts_per_example,
-        "rollouts": len(table) * plan.rollouts_per_example,
+        "rollouts": count * plan.rollouts_per_example,
         "left": left,
         "goes_on": str(checked.run.path) if checked.run else None,
         "settings": plain_settings(evaluation),
-        "first_prompt": to_messages(table[0]["prompt"]) if len(table) else [],
-        "tools": [tool.model_dump(include={"name", "description", "parameters"}) for tool in tools],
-        "reward_functions": _reward_functions(env),
-        "estimate": _estimate(plan, sampling_args, table, tools, left),
+        "first_prompt": sent.first_prompt,
+        "tools": sent.tools,
+        "reward_functions": [{"name": name, "weight": one} for name, one in sent.functions],
+        "estimate": _estimate(plan, sampling_args, sent, left),
     }
 
 
 def _left(checked: Checked, keep_errors: bool) -> int:
     """Rollouts that are still to run: all, but for those that a resumed run has."""
-    rollouts = len(checked.table) * checked.plan.rollouts_per_example
+    rollouts = checked.opened.count * checked.plan.rollouts_per_example
     if checked.run is None or not checked.run.results.exists():
         return rollouts
     errored = 0 if keep_errors else read_metadata(checked.run).get("n_errored")
@@ -135,29 +134,12 @@ def _left(checked: Checked, keep_errors: bool) -> int:
     return max(0, rollouts - count_rows(checked.run.results) + again)
 
 
-def _tools(env: Environment) -> list[Tool]:
-    """The tools of an environment, or of all members of a group, each once."""
-    members = env.members if isinstance(env, EnvGroup) else []
-    found = [*(env.tool_defs or []), *(tool for one in members for tool in _tools(one))]
-    return list({tool.model_dump_json(): tool for tool in found}.values())
-
-
-def _reward_functions(env: Environment) -> list[dict[str, Any]]:
-    return [
-        {"name": name, "weight": weight}
-        for rubric in rubrics_of(env)
-        for name, weight in zip(metric_names(rubric.funcs), rubric.weights, strict=True)
-    ]
-
-
 def _estimate(
-    plan: RunPlan, sampling_args: dict[str, Any], table: Any, tools: Sequence[Tool], rollouts: int
+    plan: RunPlan, sampling_args: dict[str, Any], sent: Sent, rollouts: int
 ) -> dict[str, Any]:
     """Tokens and USD of one model call for each of so many rollouts; None where not known."""
-    measured = [_characters(row["prompt"]) for row in islice(table, MEASURED_AT_MOST)]
-    mean = sum(measured) / len(measured) if measured else 0.0
-    described = sum(len(tool.model_dump_json(exclude_none=True)) for tool in tools)
-    put = round((mean + described) / CHARACTERS_PER_TOKEN * rollouts)
+    characters = sent.characters + sent.tool_characters
+    put = round(characters / CHARACTERS_PER_TOKEN * rollouts)
     longest = sampling_args.get("max_completion_tokens") or sampling_args.get("max_tokens")
     got = longest * rollouts if isinstance(longest, int) else None
     usd = None if got is None else cost_of(put, got, run_prices(plan))
@@ -168,12 +150,3 @@ def _estimate(
         "usd": usd,
         "list_price": plan.list_price or None,
     }
-
-
-def _characters(prompt: Any) -> int:
-    if isinstance(prompt, str):
-        return len(prompt)
-    texts = [message.get("content") for message in to_messages(prompt)]
-    return sum(
-        len(text if isinstance(text, str) else json.dumps(text, default=str)) for text in texts
-    )

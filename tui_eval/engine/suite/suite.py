@@ -30,12 +30,14 @@ from tui_eval.engine.execution.job import (
 )
 from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
 from tui_eval.engine.limits.spending import spent_on_disk
+from tui_eval.engine.setup.examine import examine, settings_to_open
+from tui_eval.engine.setup.opened import open_environment
 from tui_eval.engine.setup.prepare import client_config, key_of, prepare
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.suite.evaluation_status import EvaluationStatus, SuiteBudget
 from tui_eval.engine.suite.suite_limits import SuiteLimits
 from tui_eval.engine.suite.suite_lock import lock_suite
-from tui_eval.engine.suite.suite_preflight import SuitePreflight, examine_one
+from tui_eval.engine.suite.suite_preflight import SuitePreflight
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.transport.server import listen
 from tui_eval.engine.transport.sockets import bind_socket, loopback_of, socket_folder
@@ -291,7 +293,14 @@ class Suite:
         self, one: EvaluationStatus, replicas: Replicas, run_log: RunLog
     ) -> None:
         planned = self._found.evaluations[one.place]
-        checked = self._found.checked.pop(one.place, None) or examine_one(self._request, planned)
+        checked = self._found.checked.pop(one.place, None)
+        if checked is None:
+            opened = await open_environment(settings_to_open(planned))
+            try:
+                checked = examine(self._request, planned, opened, [], [])
+            except RefusedError:
+                opened.close()
+                raise
         path = str(socket_folder() / f"{uuid.uuid4().hex[:12]}.sock")
         sock = bind_socket(path)
         try:

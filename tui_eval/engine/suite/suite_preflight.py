@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,18 +18,18 @@ from tui_eval.engine.limits.limits import Phases
 from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
 from tui_eval.engine.setup.column_faults import FLAG as COLUMNS
 from tui_eval.engine.setup.column_faults import column_faults, column_notices
-from tui_eval.engine.setup.examine import Checked, examine
+from tui_eval.engine.setup.examine import Checked, examine, settings_to_open
 from tui_eval.engine.setup.hub_faults import hub_faults
+from tui_eval.engine.setup.opened import Opened
 from tui_eval.engine.setup.preflight import ask_endpoints, outputs_fault
 from tui_eval.engine.setup.resume_match import Planned, choose_runs
 from tui_eval.engine.suite.suite_lock import at_work_on
 from tui_eval.errors import Fault, Notice, RefusedError, warning
-from tui_eval.worker.opening import open_environment
+from tui_eval.worker.describing.settings import EnvironmentSettings, of_others, settings_of
 
 if TYPE_CHECKING:
     from tui_eval.config.plan import RunPlan
     from tui_eval.config.plan_builder import Evaluation
-    from tui_eval.environments.environment import Environment
 
 LIMITS = ("max_concurrent", "max_concurrent_generation", "max_concurrent_scoring")
 
@@ -63,25 +63,78 @@ def expand_suite(expander: Expander) -> Expansion | None:
     return expansion if len(expansion.evaluations) > 1 else None
 
 
-def preflight_suite(request: Request, expansion: Expansion) -> SuitePreflight:
-    """Looks at what several evaluations need: each environment and endpoint once.
+@dataclass(frozen=True, slots=True)
+class SuiteDraft:
+    """Evaluations of a file, expanded, with the runs that they resume.
 
-    Raises:
-        RefusedError: With everything that is wrong.
+    Args:
+        planned: Those that nothing is wrong with so far.
+        faults: What is wrong already.
     """
+
+    request: Request
+    expansion: Expansion
+    planned: list[Planned]
+    faults: list[Fault]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether each evaluation has a plan."""
+        return len(self.planned) == len(self.expansion.evaluations)
+
+    def to_open(self, *, estimates: bool = False) -> dict[int, EnvironmentSettings]:
+        """What each environment is loaded with, once, by the place of its first evaluation.
+
+        Args:
+            estimates: See `Wanted.estimates`.
+        """
+        found = {}
+        for settings in _by_environment(self.expansion.evaluations).values():
+            (place, first), *further = settings.items()
+            one = settings_of(first)
+            if self.is_whole:
+                one = settings_to_open(self.planned[place], estimates=estimates)
+            every = {name: None for values in settings.values() for name in _columns(values)}
+            wanted = replace(one.wanted, columns=list(every))
+            found[place] = replace(
+                one, others=[of_others(one) for _, one in further], wanted=wanted
+            )
+        return found
+
+
+def draft_suite(request: Request, expansion: Expansion) -> SuiteDraft:
+    """Finds the runs that several evaluations resume; writes nothing."""
     evaluations = expansion.evaluations
     planned = [Planned(one.plan, one.resume) for one in evaluations if one.plan is not None]
     faults = [*(Fault(*fault) for fault in request.faults), *expansion.faults]
     faults += _put_runs(request, planned)
     faults += _resume_faults(request, planned, count=len(evaluations), is_right=not faults)
+    return SuiteDraft(request, expansion, planned, faults)
+
+
+def preflight_suite(draft: SuiteDraft, opened: Mapping[int, Opened]) -> SuitePreflight:
+    """Looks at what several evaluations need: each environment and endpoint once.
+
+    Args:
+        opened: See `SuiteDraft.to_open`.
+
+    Raises:
+        RefusedError: With everything that is wrong.
+    """
+    request, expansion, planned, faults = (
+        draft.request,
+        draft.expansion,
+        draft.planned,
+        draft.faults,
+    )
     in_flight, generation, scoring = _limits(planned, expansion)
     total = _total(planned)
     lowered = within_open_files(in_flight, total)
     found = SuitePreflight(planned, limits=(lowered, generation, scoring))
     found.notices += open_file_notices(in_flight, total)
-    faults += _look_at_environments(request, evaluations, found)
+    faults = draft.faults + _look_at_environments(draft, opened, found)
     if not request.raw.get("no_preflight"):
-        drafts = [one.draft for one in evaluations if one.draft is not None]
+        drafts = [one.draft for one in expansion.evaluations if one.draft is not None]
         faults += _shared_faults(planned, drafts, found.notices)
     if faults:
         raise RefusedError(dict.fromkeys(faults))
@@ -164,44 +217,40 @@ def _engine_faults(file: str) -> list[Fault]:
     return [Fault(file, f"{held} is working on these evaluations", hint)]
 
 
-def examine_one(request: Request, one: Planned, others: Sequence[dict[str, Any]] = ()) -> Checked:
-    """Examines one of several evaluations: all but what they have in common.
-
-    Args:
-        others: Settings of further evaluations of its environment: see `open_environment`.
-
-    Raises:
-        RefusedError: With everything that is wrong.
-    """
-    return examine(request, one, _open(one.plan.model_dump(), others), [], [])
-
-
 def _look_at_environments(
-    request: Request, evaluations: Sequence[Evaluation], found: SuitePreflight
+    draft: SuiteDraft, opened: Mapping[int, Opened], found: SuitePreflight
 ) -> list[Fault]:
-    """Loads each environment once, with the arguments of its first evaluation.
+    """Looks at each environment once, with the arguments of its first evaluation.
 
     Arguments and columns of every evaluation are looked for in that environment.
     """
     faults: list[Fault] = []
-    looks = not request.raw.get("no_preflight")
-    for settings in _by_environment(evaluations).values():
-        (place, first), *further = settings.items()
-        others = [one for _, one in further]
-        if len(found.evaluations) == len(evaluations):
-            env, wrong = _examined(request, place, found, others)
+    looks = not draft.request.raw.get("no_preflight")
+    for settings in _by_environment(draft.expansion.evaluations).values():
+        place = next(iter(settings))
+        info = opened[place].info
+        if draft.is_whole:
+            try:
+                one = found.evaluations[place]
+                found.checked[place] = examine(draft.request, one, opened[place], [], [])
+            except RefusedError as error:
+                info = None
+                faults += error.faults
         else:
-            env, _, wrong = _open(first, others)
-        faults += wrong
+            faults += opened[place].faults
         looked_at: set[tuple[str, ...]] = set()
-        for one in settings.values() if looks else ():
-            columns = tuple(one["state_columns"] or ())
+        for values in settings.values() if looks else ():
+            columns = _columns(values)
             if columns not in looked_at:
                 looked_at.add(columns)
-                where = place_of(one["sources"], "state_columns", COLUMNS)
-                faults += column_faults(columns, env, where)
-                found.notices += column_notices(columns, env)
+                where = place_of(values["sources"], "state_columns", COLUMNS)
+                faults += column_faults(columns, info, where)
+                found.notices += column_notices(columns, info)
     return faults
+
+
+def _columns(values: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(values["state_columns"] or ())
 
 
 def _by_environment(
@@ -216,32 +265,6 @@ def _by_environment(
             key = (values["env_id"], values["env_dir_path"])
             found.setdefault(key, {})[place] = values
     return found
-
-
-def _examined(
-    request: Request, place: int, found: SuitePreflight, others: Sequence[dict[str, Any]]
-) -> tuple[Environment | None, list[Fault]]:
-    try:
-        found.checked[place] = examine_one(request, found.evaluations[place], others)
-    except RefusedError as error:
-        return None, error.faults
-    return found.checked[place].env, []
-
-
-def _open(values: dict[str, Any], others: Sequence[dict[str, Any]]) -> Any:
-    """The environment of settings, by their names: see `open_environment`."""
-    return open_environment(
-        values["env_id"],
-        Path(values["env_dir_path"]),
-        values["env_args"] or {},
-        replaced=values["extra_env_kwargs"] or {},
-        no_alias=bool(values["no_alias"]),
-        num_examples=values["num_examples"],
-        seed=values["shuffle_seed"] if values["shuffle"] else None,
-        only=values["examples"] or (),
-        sources=values["sources"],
-        others=others,
-    )
 
 
 def _limits(planned: Sequence[Planned], expansion: Expansion) -> tuple[int, int, int]:

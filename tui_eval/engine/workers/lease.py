@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from tui_eval import clock
 from tui_eval.engine.limits.limits import Held, Limits
-from tui_eval.engine.workers.worker import Worker
+from tui_eval.engine.transport.worker import Worker
 from tui_eval.events import Event, RolloutStaged, Stage
 from tui_eval.token_kinds import Tokens
 from tui_eval.worker.ports import CallGuard

@@ -6,17 +6,17 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
+from tui_eval.engine.transport.worker import Worker
 from tui_eval.engine.workers.pool import Pool
-from tui_eval.engine.workers.worker import Worker
 from tui_eval.runs.scan import decode_row
 from tui_eval.worker import frames
-from tui_eval.worker.examples import Examples
+from tui_eval.worker.examples import Places
 
 
 class MemberGroups:
     """Groups as their engine has them: each is in one worker, which scores it."""
 
-    def __init__(self, examples: Examples, pool: Pool) -> None:
+    def __init__(self, examples: Places, pool: Pool) -> None:
         self._examples = examples
         self._pool = pool
         self._homes: dict[int, Worker] = {}

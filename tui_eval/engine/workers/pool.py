@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from tui_eval.engine.workers.worker import Received, Worker
+from tui_eval.engine.transport.worker import Received, Worker, ended_at_load
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.worker import frames
 
@@ -44,23 +44,31 @@ class Pool:
         self.every: set[Worker] = set()
         """Those and others, which lead one rollout."""
 
-    async def open(self, count: int) -> None:
+    async def open(self, count: int, first: Worker | None) -> None:
         """Starts so many, and waits until all can lead rollouts.
+
+        Args:
+            first: One that is there already, and has loaded the environment.
 
         Raises:
             RefusedError: One could not load the environment.
-            RuntimeError: One ended while it loaded it.
+            WorkerEndedError: One ended while it loaded it.
         """
-        self.workers = list(await asyncio.gather(*(self.start() for _ in range(count))))
+        firsts = [first] if first is not None and not first.is_leaving else []
+        every = [*firsts, *[None] * (count - len(firsts))]
+        self.workers = list(await asyncio.gather(*map(self.start, every)))
 
-    async def start(self) -> Worker:
+    async def start(self, worker: Worker | None = None) -> Worker:
         """Starts one more.
 
+        Args:
+            worker: One that is there already.
+
         Raises:
-            RefusedError, RuntimeError: See `open`.
+            RefusedError, WorkerEndedError: See `open`.
         """
-        worker = await Worker.start(self._received)
-        worker.failed = self._failed
+        worker = worker or await Worker.start()
+        worker.received, worker.failed = self._received, self._failed
         self.every.add(worker)
         worker.send(self._setup)
         for message in self._latest.values():
@@ -71,8 +79,7 @@ class Pool:
             raise RefusedError([Fault(*fault) for fault in faults])
         if worker.process_has_ended:
             self.every.discard(worker)
-            how = await worker.lost
-            raise RuntimeError(f"environment {self._env_id} ended its worker at its load: {how}")
+            raise await ended_at_load(worker, self._env_id)
         task = asyncio.create_task(self._watch(worker))
         self._watching.add(task)
         task.add_done_callback(self._watching.discard)
@@ -93,7 +100,7 @@ class Pool:
         """Starts one for one that has ended.
 
         Raises:
-            RefusedError, RuntimeError: See `open`.
+            RefusedError, WorkerEndedError: See `open`.
         """
         new = await self.start()
         if worker in self.workers:

@@ -10,9 +10,9 @@ from typing import Any
 from tui_eval.engine.limits.limits import Held, Limits
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
+from tui_eval.engine.transport.worker import Worker
 from tui_eval.engine.workers.lease import Lease, LedElsewhere
 from tui_eval.engine.workers.member_groups import MemberGroups
-from tui_eval.engine.workers.worker import Worker
 from tui_eval.runs.journal import Journal
 from tui_eval.worker import frames
 from tui_eval.worker.ports import CallGuard, Rows

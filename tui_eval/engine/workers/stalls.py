@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from tui_eval.engine.transport.worker import Worker
 from tui_eval.engine.workers.pool import Pool
-from tui_eval.engine.workers.worker import Worker
 from tui_eval.fold.error_place import place_of
 from tui_eval.worker.vital_signs import NOBODY
 

@@ -14,13 +14,13 @@ from collections.abc import Coroutine, Iterable, Mapping
 from typing import Any
 
 from tui_eval.engine.limits.limits import Held
+from tui_eval.engine.transport.worker import Worker
 from tui_eval.engine.workers.lease import Lease, LedElsewhere
 from tui_eval.engine.workers.member_groups import MemberGroups
 from tui_eval.engine.workers.pool import Pool
 from tui_eval.engine.workers.reports import EngineParts, Reports
 from tui_eval.engine.workers.setup import worker_setup
 from tui_eval.engine.workers.stalls import Stalls
-from tui_eval.engine.workers.worker import Worker
 from tui_eval.error_classes import class_at
 from tui_eval.events import Stage
 from tui_eval.runs.journal_records import tokens_of_answer
@@ -69,14 +69,17 @@ class WorkerRollouts:
         self._cancelled: set[int] = set()
         parts.hub.on_subscribed = lambda rows: self.pool.send_all(frames.Subscribe(sorted(rows)))
 
-    async def open(self, count: int) -> None:
+    async def open(self, count: int, first: Worker | None) -> None:
         """Starts the workers.
+
+        Args:
+            first: One that is there already, and has loaded the environment.
 
         Raises:
             RefusedError: One could not load the environment.
-            RuntimeError: One ended while it loaded it.
+            WorkerEndedError: One ended while it loaded it.
         """
-        await self.pool.open(count)
+        await self.pool.open(count, first)
         self._stalls.begin()
 
     async def close(self) -> None:

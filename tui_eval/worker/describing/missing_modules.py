@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from tui_eval.engine.setup.scoring_faults import rubrics_of
 from tui_eval.errors import Notice, warning
 from tui_eval.rubrics.calling import name_of
+from tui_eval.worker.describing.scoring import rubrics_of
 
 if TYPE_CHECKING:
     from tui_eval.environments.environment import Environment

@@ -14,7 +14,9 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from tui_eval.errors import Fault, WorkerEndedError
 from tui_eval.events import Stage
+from tui_eval.fold.error_place import place_of
 from tui_eval.worker import frames
 from tui_eval.worker.link import Link
 from tui_eval.worker.vital_signs import NOBODY, VitalSigns
@@ -30,12 +32,16 @@ Received: TypeAlias = Callable[["Worker", Any], None]
 class Worker:
     """A process that leads rollouts. `rows` are those that it has and that have no row yet.
 
-    `ready` is done once it can lead rollouts; its result are the faults of its environment.
+    `described` is done once it has loaded an environment alone; its result is None where it ended
+    before. `ready` is done once it can lead rollouts; its result are the faults of its environment.
     `lost` is done once its process has ended; its result says how, for people.
     """
 
-    def __init__(self, received: Received, process: Process, signs: VitalSigns) -> None:
+    def __init__(self, process: Process, signs: VitalSigns) -> None:
         loop = asyncio.get_running_loop()
+        self.received: Received = lambda worker, message: None
+        """Gets each of its messages."""
+        self.described: asyncio.Future[frames.Described | None] = loop.create_future()
         self.rows: set[int] = set()
         self.ready: asyncio.Future[list[tuple[str, str, str]]] = loop.create_future()
         self.lost: asyncio.Future[str] = loop.create_future()
@@ -46,9 +52,10 @@ class Worker:
         self.is_leaving = False
         self.held_at = ""
         """Where people's code holds it, in brackets, once that was looked for."""
+        self.last_stack = ""
+        """Where it stood when a signal ended it, as Python prints tracebacks, if it could say."""
         self.is_reported = False
         """Whether people know that it stands still."""
-        self._received = received
         self._process = process
         self._signs = signs
         self._last_called = NOBODY, 0
@@ -58,11 +65,8 @@ class Worker:
         self._watching = loop.create_task(self._watch())
 
     @classmethod
-    async def start(cls, received: Received) -> Worker:
+    async def start(cls) -> Worker:
         """Starts a process; what it prints goes where this one's output goes.
-
-        Args:
-            received: Gets each of its messages.
 
         Raises:
             OSError: It could not be started.
@@ -76,7 +80,7 @@ class Worker:
                 stdin=asyncio.subprocess.DEVNULL,
                 pass_fds=[its.fileno(), signs_fd],
             )
-            worker = cls(received, process, VitalSigns(signs_fd))
+            worker = cls(process, VitalSigns(signs_fd))
         except BaseException:
             own.close()
             raise
@@ -96,10 +100,12 @@ class Worker:
         self._link.send(message)
 
     def _take(self, message: Any) -> None:
-        if isinstance(message, frames.Ready) and not self.ready.done():
+        if isinstance(message, frames.Described) and not self.described.done():
+            self.described.set_result(_checked(message))
+        elif isinstance(message, frames.Ready) and not self.ready.done():
             self.ready.set_result(_faults_of(message))
         try:
-            self._received(self, message)
+            self.received(self, message)
         except Exception as error:  # the connection would be closed, and nobody be told
             self.failed(error)
 
@@ -113,7 +119,10 @@ class Worker:
             await asyncio.wait_for(self._is_closed.wait(), READ_WITHIN_S)
         self._link.close()
         self._last_called = self._signs.last_called()
+        self.last_stack = self._signs.stack()
         self._signs.close()
+        if not self.described.done():
+            self.described.set_result(None)
         if not self.ready.done():
             self.ready.set_result([])
         name = signal.strsignal(-code) if code < 0 else None
@@ -153,7 +162,30 @@ class Worker:
 
 
 def _faults_of(message: frames.Ready) -> list[tuple[str, str, str]]:
-    if message.protocol == frames.PROTOCOL:
-        return message.faults
-    what = f"it speaks protocol {message.protocol}, and this engine {frames.PROTOCOL}"
-    return [("worker", what, "Install the same version of tui-eval where the worker runs")]
+    other = _other_protocol(message.protocol)
+    return message.faults if other is None else [other]
+
+
+def _checked(message: frames.Described) -> frames.Described:
+    other = _other_protocol(message.protocol)
+    if other is None:
+        return message
+    return frames.Described(message.protocol, None, [Fault(*other)], [])
+
+
+def _other_protocol(protocol: int) -> tuple[str, str, str] | None:
+    """What is wrong with a worker that speaks another protocol; None where it does not."""
+    if protocol == frames.PROTOCOL:
+        return None
+    what = f"it speaks protocol {protocol}, and this engine {frames.PROTOCOL}"
+    return "worker", what, "Install the same version of tui-eval where the worker runs"
+
+
+async def ended_at_load(worker: Worker, env_id: str) -> WorkerEndedError:
+    """An environment ended the process that loaded it: says how, and where if that is known."""
+    how = await worker.lost
+    place = place_of(worker.last_stack, env_id)
+    where = f" ({place})" if place else ""
+    return WorkerEndedError(
+        f"environment {env_id} ended its worker while it was loaded: {how}{where}"
+    )

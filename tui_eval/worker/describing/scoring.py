@@ -8,14 +8,8 @@ from collections.abc import Callable, Iterator
 from inspect import Parameter
 from typing import TYPE_CHECKING, Any
 
-from tui_eval.config.plan import RunPlan
-from tui_eval.config.settings import place_of
 from tui_eval.environments.env_group import EnvGroup, EnvGroupRubric
-from tui_eval.errors import Fault, Notice, nearest
-from tui_eval.fold.anytime import REWARD, anytime_means
-from tui_eval.fold.condition_parser import check_names, parse_condition
-from tui_eval.fold.conditions import ConditionError
-from tui_eval.fold.run_state import RunState
+from tui_eval.errors import Fault, nearest
 from tui_eval.rubrics.calling import group_values, name_of, read_signature, values_for
 from tui_eval.rubrics.calling import metric_names as names_of
 from tui_eval.rubrics.functions import has_own
@@ -23,14 +17,10 @@ from tui_eval.rubrics.judge_rubric import JudgeRubric
 from tui_eval.rubrics.math_rubric import MathRubric
 from tui_eval.rubrics.rubric import Rubric
 from tui_eval.rubrics.rubric_group import RubricGroup
-from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import saved_events
 
 if TYPE_CHECKING:
     from tui_eval.environments.environment import Environment
 
-
-INDEPENDENT = "-i/--independent-scoring"
 
 _OURS = tuple(kind.add_scores for kind in (Rubric, JudgeRubric, RubricGroup, EnvGroupRubric))
 
@@ -50,15 +40,10 @@ def scoring_faults(env: Environment) -> list[Fault]:
     return list(dict.fromkeys(faults))
 
 
-def independent_faults(env: Environment, where: str = INDEPENDENT) -> list[Fault]:
-    """One fault for each reward function that compares rollouts, where each is scored alone.
-
-    Args:
-        where: What asks for that.
-    """
-    hint = f"Leave {INDEPENDENT} out: the rollouts of an example are then scored together"
+def group_functions(env: Environment) -> list[str]:
+    """The names of the reward functions that compare the rollouts of an example."""
     found = [
-        Fault(where, f"reward function {name_of(func)} needs all rollouts of an example", hint)
+        name_of(func)
         for rubric in rubrics_of(env)
         if _calls_as_we_do(rubric)
         for func in rubric.funcs
@@ -67,12 +52,15 @@ def independent_faults(env: Environment, where: str = INDEPENDENT) -> list[Fault
     return list(dict.fromkeys(found))
 
 
-def metric_names(env: Environment) -> list[str] | None:
-    """What an environment's rubrics have numbers of; None where they may have others besides."""
+def metric_names(env: Environment) -> list[str]:
+    """What an environment's rubrics are known to have numbers of."""
+    return list(dict.fromkeys(name for one in rubrics_of(env) for name in names_of(one.funcs)))
+
+
+def has_more_metrics(env: Environment) -> bool:
+    """Whether its rubrics may have numbers of others besides: one scores in a way of its own."""
     rubrics = list(rubrics_of(env))
-    if not rubrics or not all(map(_calls_as_we_do, rubrics)):
-        return None
-    return list(dict.fromkeys(name for one in rubrics for name in names_of(one.funcs)))
+    return not rubrics or not all(map(_calls_as_we_do, rubrics))
 
 
 def rubrics_of(env: Environment) -> Iterator[Rubric]:
@@ -114,45 +102,3 @@ def _unknown(func: Callable[..., Any], rubric: Rubric) -> Iterator[Fault]:
         hint = f"{nearest(name, names)} Known are {', '.join(names)}".strip()
         what = f"nothing is known for its parameter {name!r}"
         yield Fault(f"reward function {name_of(func)}", what, hint)
-
-
-def until_faults(
-    plan: RunPlan, env: Environment, run: RunDir | None, notices: list[Notice]
-) -> list[Fault]:
-    """What is wrong with the condition that is to stop a run.
-
-    Args:
-        run: What it resumes; None for a new one.
-        notices: Gets what it takes for granted.
-    """
-    if not plan.until:
-        return []
-    if not plan.shuffle:
-        text = "--until takes the order of the dataset as random; --shuffle makes it so"
-        notices.append(Notice(text))
-    where = "--until"
-    if place := place_of(plan.sources, "until", ""):
-        where = f"{place}: until"
-    if plan.score_at_end:
-        what = "no reward is known before all rollouts are generated"
-        return [Fault(where, what, "Leave out -N, or --until")]
-    names = metric_names(env)
-    if names is not None:
-        try:
-            check_names(parse_condition(plan.until, where), [REWARD, *names])
-        except ConditionError as error:
-            return error.faults
-    return _outside(plan.until, where, run) if run is not None else []
-
-
-def _outside(until: str, where: str, run: RunDir) -> list[Fault]:
-    """Rewards on disk that are known to be in no range that has an interval."""
-    state = RunState()
-    for event in saved_events(run):
-        state.apply(event)
-    if state.run is not None:
-        state.run.until = until
-    means = anytime_means(state)
-    found = means.unusable if means is not None else {}
-    hint = "Go on without the condition: it needs rewards from 0 to 1"
-    return [Fault(where, f"in the run a {name} of {why}", hint) for name, why in found.items()]

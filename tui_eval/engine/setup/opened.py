@@ -1,0 +1,100 @@
+"""An environment as an engine has it: what is known of it, and who has loaded it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tui_eval.engine.setup.prepared import LoadedHere
+from tui_eval.engine.transport.worker import Worker, ended_at_load
+from tui_eval.errors import Fault
+from tui_eval.worker import frames
+from tui_eval.worker.describing.info import EnvironmentInfo
+from tui_eval.worker.describing.settings import EnvironmentSettings
+from tui_eval.worker.examples import Examples, Places
+from tui_eval.worker.opening import Loaded, describe_loaded, load_environment
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An environment that was loaded, or what keeps it from that.
+
+    Args:
+        info: What is known of it; None where it could not be loaded.
+        ids: Of its examples, where another process has them.
+        loaded: The environment itself, where this process has it.
+        worker: The process that has it otherwise.
+    """
+
+    info: EnvironmentInfo | None
+    faults: list[Fault]
+    ids: list[Any]
+    loaded: Loaded | None
+    worker: Worker | None = None
+
+    @property
+    def count(self) -> int:
+        """How many examples there are."""
+        return len(self.loaded.table if self.loaded is not None else self.ids)
+
+    def close(self) -> None:
+        """Ends the process that has it: nothing is led there."""
+        if self.worker is not None:
+            self.worker.is_leaving = True
+            self.worker.kill()
+
+    def places(self, per_example: int) -> Places:
+        """Its rollouts, of each example so many."""
+        if self.loaded is not None:
+            return Examples(self.loaded.table, per_example)
+        return Places(len(self.ids), lambda: self.ids, per_example)
+
+    def here(self, places: Places) -> LoadedHere | None:
+        """What rollouts in this process are led with; None where another one leads them."""
+        if self.loaded is None:
+            return None
+        assert isinstance(places, Examples)
+        return LoadedHere(self.loaded.env, places)
+
+
+NOTHING = Opened(None, [], [], None)
+"""What there is of no environment."""
+
+
+def open_here(settings: EnvironmentSettings | None) -> Opened:
+    """Loads an environment in this process.
+
+    Args:
+        settings: None where it is not known which one.
+    """
+    if settings is None:
+        return NOTHING
+    loaded, faults = load_environment(settings)
+    info = describe_loaded(loaded, settings) if loaded is not None else None
+    return Opened(info, faults, [], loaded)
+
+
+async def open_environment(settings: EnvironmentSettings | None) -> Opened:
+    """Loads an environment here or in a worker, and finds out what an engine needs to know of it.
+
+    Args:
+        settings: None where it is not known which one.
+
+    Raises:
+        WorkerEndedError: The environment ended that process.
+    """
+    if settings is None or not settings.in_worker:
+        return open_here(settings)
+    worker = await Worker.start()
+    worker.send(frames.Open(settings))
+    try:
+        described = await worker.described
+        if described is None:
+            raise await ended_at_load(worker, settings.env_id)
+    except BaseException:
+        worker.kill()
+        raise
+    if described.info is None:
+        worker.kill()
+        return Opened(None, described.faults, [], None)
+    return Opened(described.info, described.faults, described.ids, None, worker)

@@ -1,0 +1,1 @@
+"""What an engine needs to know of an environment that it has not loaded itself."""

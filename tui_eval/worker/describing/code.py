@@ -1,0 +1,96 @@
+"""What the code of an environment is now, part by part: files, rewards, judges."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from tui_eval.config.secret_values import masked, masked_url
+from tui_eval.environments.environment import Environment
+from tui_eval.environments.local_code import local_code, sources_of
+from tui_eval.rubrics.calling import name_of
+from tui_eval.rubrics.judge_rubric import JudgeRubric
+from tui_eval.runs.plain_json import Cleaner
+from tui_eval.runs.versions import FILE, CodeVersion
+from tui_eval.worker.describing.scoring import rubrics_of
+
+# A process keeps the modules that it has imported, whatever becomes of their files.
+_FILES: WeakKeyDictionary[Environment, tuple[dict[str, str], list[str]]] = WeakKeyDictionary()
+
+log = logging.getLogger("tui_eval.engine")
+
+
+def code_now(env: Environment, env_id: str, folder: Path) -> CodeVersion:
+    """The code that an environment was made of, as it is on disk, and what it was made with.
+
+    Nothing that people's objects do here may end a start: what cannot be reported is logged.
+
+    Args:
+        folder: Where local environments are.
+    """
+    try:
+        return _code_now(env, env_id, folder)
+    except Exception:
+        log.warning("what the environment's code is could not be told", exc_info=True)
+        return CodeVersion()
+
+
+def _code_now(env: Environment, env_id: str, folder: Path) -> CodeVersion:
+    kept = _FILES.get(env)
+    if kept is None:
+        kept = _FILES[env] = _files_now(env, env_id, folder)
+    files, imported = kept
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    return CodeVersion({**files, **dict(_settings(env))}, imported, at)
+
+
+def _files_now(env: Environment, env_id: str, folder: Path) -> tuple[dict[str, str], list[str]]:
+    """Digests of an environment's files, and the first names of what they import."""
+    code = local_code(env, env_id, folder)
+    files = {}
+    for label, path in sorted(code.files.items()):
+        with contextlib.suppress(OSError):
+            files[f"{FILE}{label}"] = _hash(path.read_bytes())
+    return files, sorted(code.imported)
+
+
+def _settings(env: Environment) -> Iterator[tuple[str, str]]:
+    """Weights of reward functions, and what judges are asked with, each under a name of its own."""
+    seen: Counter[str] = Counter()
+    for rubric in rubrics_of(env):
+        found = [
+            (f"rubric.{name_of(function)}", weight)
+            for function, weight in zip(rubric.funcs, rubric.weights, strict=False)
+            if weight or next(sources_of(function), None)  # not what we count by ourselves
+        ]
+        if isinstance(rubric, JudgeRubric):
+            found += _judge(rubric)
+        for name, value in found:
+            seen[name] += 1
+            number = f"_{seen[name]}" if seen[name] > 1 else ""
+            yield f"{name}{number}", _text(value)
+
+
+def _judge(rubric: JudgeRubric) -> Iterator[tuple[str, Any]]:
+    yield "judge.model", rubric.judge_model
+    yield "judge.prompt", _hash(str(rubric.judge_prompt).encode("utf-8", "surrogatepass"))
+    yield "judge.sampling_args", masked(rubric.judge_sampling_args)
+    url = getattr(rubric.judge_client, "base_url", None)
+    if url is not None:
+        yield "judge.base_url", masked_url(str(url))
+
+
+def _text(value: Any) -> str:
+    return json.dumps(Cleaner().clean(value), sort_keys=True, ensure_ascii=False, default=str)
+
+
+def _hash(data: bytes) -> str:
+    return f"hash {hashlib.sha256(data).hexdigest()[:16]}"
