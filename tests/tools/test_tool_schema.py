@@ -1,50 +1,19 @@
+"""The schema of a tool: from functions, methods, partials and callable objects."""
+
 from __future__ import annotations
 
-import dataclasses
-import enum
 import functools
-from typing import Annotated, Any, Literal, NotRequired, Optional, TypedDict
+from typing import Annotated, Any, Literal, Optional
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
+from schema_samples import Point, properties
 
-from tui_eval.tools.docstrings import read_docstring
 from tui_eval.tools.schema import tool_from_function
-
-
-class Colour(enum.Enum):
-    RED = "red"
-    BLUE = "blue"
-
-
-class Point(BaseModel):
-    x: int
-    label: str = "here"
 
 
 class Opaque:
     """Something without a JSON schema."""
-
-
-@dataclasses.dataclass
-class Place:
-    name: str
-    tags: list[str] = dataclasses.field(default_factory=list)
-
-
-class Trip(TypedDict):
-    places: list[Place]
-    back: NotRequired[bool]
-
-
-class Plan(BaseModel):
-    points: list[Point]
-    home: Point | None = None
-
-
-class Folder(BaseModel):
-    name: str
-    inside: Folder = Field(description="What holds it")
 
 
 def whole(x: int, y: float = 2.0, z: Optional[str] = None, *, flag: bool = False):  # noqa: UP045
@@ -61,10 +30,6 @@ def whole(x: int, y: float = 2.0, z: Optional[str] = None, *, flag: bool = False
     Returns:
         nothing: at all
     """
-
-
-def properties(func: Any) -> dict[str, Any]:
-    return tool_from_function(func).parameters["properties"]
 
 
 def test_keys_of_a_schema_stand_in_the_order_in_which_they_are_written():
@@ -126,51 +91,6 @@ def test_dicts_and_further_keywords_stay_open():
     assert schema["properties"]["free"]["additionalProperties"] is True
     assert schema["additionalProperties"] is True
     assert schema["required"] == ["data", "free"]
-
-
-def test_literals_enums_tuples_and_models():
-    def paint(
-        mode: Literal["a", "b"],
-        colour: Colour,
-        other: Colour = Colour.RED,
-        pair: tuple[int, str] = (1, "x"),
-        points: list[Point] = [],  # noqa: B006
-    ):
-        pass
-
-    schema = tool_from_function(paint).parameters
-    found = schema["properties"]
-    assert found["mode"] == {"enum": ["a", "b"], "title": "Mode", "type": "string"}
-    assert found["other"]["enum"] == ["red", "blue"]
-    assert found["other"]["default"] == "red"
-    assert "$ref" not in found["other"]
-    assert found["pair"]["prefixItems"] == [{"type": "integer"}, {"type": "string"}]
-    point = schema["$defs"]["Point"]
-    assert point["required"] == ["x", "label"]
-    assert point["additionalProperties"] is False
-
-
-def test_annotated_text_describes_unless_the_docstring_does():
-    def find(
-        a: Annotated[str, "from the note"],
-        b: Annotated[int, Field(ge=1, description="from the field")] = 2,
-        c: Annotated[str, "overruled"] = "x",
-    ):
-        """Find.
-
-        :param c: from the docstring
-        """
-
-    found = properties(find)
-    assert found["a"]["description"] == "from the note"
-    assert found["b"] == {
-        "default": 2,
-        "description": "from the field",
-        "minimum": 1,
-        "title": "B",
-        "type": "integer",
-    }
-    assert found["c"]["description"] == "from the docstring"
 
 
 def test_names_that_pydantic_reserves_are_fine_as_parameters():
@@ -318,129 +238,3 @@ def test_the_context_of_an_agents_run_is_no_matter_of_the_models():
     assert list(properties(by_name)) == list(properties(by_type)) == ["question"]
     with pytest.raises(TypeError, match="ToolContext"):
         tool_from_function(second)
-
-
-def test_models_dataclasses_and_typed_dicts_are_definitions():
-    def send(place: Place, trip: Trip, plan: Plan, near: dict[str, Place] | None = None):
-        pass
-
-    schema = tool_from_function(send).parameters
-    found = schema["properties"]
-    assert found["place"] == {"$ref": "#/$defs/Place"}
-    assert found["trip"] == {"$ref": "#/$defs/Trip"}
-    assert found["plan"] == {"$ref": "#/$defs/Plan"}
-    assert found["near"]["anyOf"][0] == {
-        "additionalProperties": {"$ref": "#/$defs/Place"},
-        "type": "object",
-    }
-    assert schema["$defs"]["Place"] == {
-        "properties": {
-            "name": {"title": "Name", "type": "string"},
-            "tags": {"items": {"type": "string"}, "title": "Tags", "type": "array"},
-        },
-        "required": ["name", "tags"],
-        "title": "Place",
-        "type": "object",
-        "additionalProperties": False,
-    }
-    trip = schema["$defs"]["Trip"]
-    assert trip["properties"]["places"]["items"] == {"$ref": "#/$defs/Place"}
-    assert trip["properties"]["back"] == {"title": "Back", "type": "boolean"}
-    assert trip["required"] == ["places", "back"]
-    assert trip["additionalProperties"] is False
-    plan = schema["$defs"]["Plan"]["properties"]
-    assert plan["points"]["items"] == {"$ref": "#/$defs/Point"}
-    assert plan["home"] == {"anyOf": [{"$ref": "#/$defs/Point"}, {"type": "null"}]}
-
-
-@pytest.mark.filterwarnings("error")
-def test_defaults_that_json_does_not_have_are_left_out():
-    def odd(x: float = float("inf"), y: Any = object(), z: Optional[int] = None):  # noqa: B008, UP045
-        pass
-
-    found = properties(odd)
-    assert found["x"] == {"title": "X", "type": "number"}
-    assert found["y"] == {"title": "Y"}
-    assert found["z"] == {"anyOf": [{"type": "integer"}, {"type": "null"}], "title": "Z"}
-
-
-def test_fields_as_defaults_keep_what_they_say():
-    def find(a: int = Field(default=3, ge=1, description="from the field"), b: int = Field()):
-        """Find.
-
-        Args:
-            b: from the docstring
-        """
-
-    assert properties(find) == {
-        "a": {
-            "default": 3,
-            "description": "from the field",
-            "minimum": 1,
-            "title": "A",
-            "type": "integer",
-        },
-        "b": {"description": "from the docstring", "title": "B", "type": "integer"},
-    }
-
-
-NUMPY = """
-    Sums things.
-
-    Parameters
-    ----------
-    a : int
-        the first
-        number
-    b, c
-        the others
-
-    Returns
-    -------
-    int
-        the sum
-"""
-SPHINX = """Sums things.
-
-:param a: the first
-    number
-:param int b: the second
-:type a: int
-:returns: the sum
-"""
-
-
-def test_a_type_that_holds_itself_is_described_once_and_then_named():
-    def visit(start: Folder) -> str: ...
-
-    definitions = tool_from_function(visit).parameters["$defs"]
-
-    inner = definitions["Folder"]["properties"]["inside"]
-    assert inner["description"] == "What holds it"
-    assert inner["properties"]["inside"] == {"$ref": "#/$defs/Folder"}
-
-
-def test_numpy_and_sphinx_docstrings():
-    assert read_docstring(NUMPY) == (
-        "Sums things.",
-        {"a": "the first number", "b": "the others", "c": "the others"},
-    )
-    assert read_docstring(SPHINX) == (
-        "Sums things.",
-        {"a": "the first number", "b": "the second"},
-    )
-
-
-def test_words_that_only_look_like_sections_stay_in_the_description():
-    text = ":class:`Box` it is: a box\n\nTitle\n-----\nmore"
-    assert read_docstring(text) == (text, {})
-
-
-def test_fields_without_parameters_end_the_description_too():
-    text = "Sums.\n\n:return: the sum\n:rtype: int"
-    assert read_docstring(text) == ("Sums.", {})
-
-
-@pytest.mark.parametrize("text", [None, "", "Only words.", "Words: with a colon\nand more"])
-def test_docstrings_without_sections(text: str | None):
-    assert read_docstring(text) == (text or "", {})

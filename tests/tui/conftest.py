@@ -27,3 +27,10 @@ def idle_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     wait = IdleWait()
     for module in (textual.app, textual.pilot):
         monkeypatch.setattr(module, "wait_for_idle", wait.wait_for_idle)
+
+
+@pytest.fixture
+def nobody_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is typed into a form is looked at at once."""
+    for pause in ("CHECKS_AFTER_S", "ASKS_AFTER_S"):
+        monkeypatch.setattr(f"tui_eval.tui.form.screen.{pause}", 0.01)

@@ -25,14 +25,8 @@ from textual.widget import Widget
 from tui_eval.config.draft import Draft
 from tui_eval.errors import Fault
 from tui_eval.tui.base.dialogs.prompts import Leave
-from tui_eval.tui.form import screen as configure
 
-
-@pytest.fixture(autouse=True)
-def nobody_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is typed is looked at at once."""
-    monkeypatch.setattr(configure, "CHECKS_AFTER_S", 0.01)
-    monkeypatch.setattr(configure, "ASKS_AFTER_S", 0.01)
+pytestmark = pytest.mark.usefixtures("nobody_pauses")
 
 
 def row(stage: Stage, label: str) -> str:

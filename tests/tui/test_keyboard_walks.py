@@ -26,9 +26,10 @@ from tui_eval.tui.base.keys.keymap import USUAL
 from tui_eval.tui.base.keys.registry import COMMANDS
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.compare.screen import CompareRuns
-from tui_eval.tui.form import screen as configure
 from tui_eval.tui.home_app import HomeApp
 from tui_eval.tui.run.commands import PANE_SCOPES
+
+pytestmark = pytest.mark.usefixtures("nobody_pauses")
 
 TYPES = frozenset(("list.filter", "trajectory.search", "log.search", "runs.filter"))
 STAYS = frozenset(("run.save-now", "home.look-again"))
@@ -85,13 +86,6 @@ WALKS = {
     "the form": Walk(monday, FORM, ("fields", "does"), helps="f1"),
 }
 SIZES = [(80, 24), (120, 40)]
-
-
-@pytest.fixture(autouse=True)
-def nobody_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is typed into a form is looked at at once."""
-    monkeypatch.setattr(configure, "CHECKS_AFTER_S", 0.01)
-    monkeypatch.setattr(configure, "ASKS_AFTER_S", 0.01)
 
 
 class Walker:
