@@ -49,6 +49,7 @@ class Recorder:
     """An observer that keeps what it hears."""
 
     stage_of_call = None
+    call_timeout = None
 
     def __init__(self) -> None:
         self.stages: list[Stage] = []

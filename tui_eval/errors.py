@@ -15,6 +15,7 @@ Error                               environment   recorded on a rollout, with it
 │   └── MCPToolError                tool          environments/adapters/mcp_sdk.py
 ├── InfraError                      environment   environments/one_rollout.py
 │   ├── RolloutTimeoutError         environment   worker/deadline.py: of what was in progress
+│   ├── CallTimeoutError            environment   call_limits.py: of what was called
 │   ├── WorkerEndedError            environment   worker/process.py: of what was called last
 │   ├── MCPServerError              environment   environments/adapters/mcp_connection.py
 │   ├── TunnelError                 sandbox       authors
@@ -133,6 +134,22 @@ class InfraError(Error):
 
 class RolloutTimeoutError(InfraError):
     """The rollout took longer than it may; its class is that of what was in progress then."""
+
+
+class CallTimeoutError(InfraError):
+    """A call of people's code took longer than it may; its class is that of what was called."""
+
+    @classmethod
+    def of(cls, what: str, seconds: float, error_class: str, where: str = "") -> CallTimeoutError:
+        """The error of one call.
+
+        Args:
+            what: What was called: `Tool 'search'`.
+            where: What else is known, to follow the sentence.
+        """
+        error = cls(f"{what} took longer than {seconds:g} s (--call-timeout){where}")
+        error.error_class = error_class
+        return error
 
 
 class WorkerEndedError(InfraError):

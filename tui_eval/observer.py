@@ -50,6 +50,10 @@ class Observer(Protocol):
         """Its place among the rollouts of the run; None where it has none."""
 
     @property
+    def call_timeout(self) -> float | None:
+        """Seconds that one call of people's code may take; None for any time."""
+
+    @property
     def stage_of_call(self) -> Stage | None:
         """The stage, while a model or tool call is in flight; None while other code runs."""
 
@@ -61,6 +65,17 @@ class Observer(Protocol):
 
     def code_begins(self) -> None:
         """A function of people's is called next: what it does to the process is this rollout's."""
+
+    def call_runs(self, error_class: str, what: str) -> None:
+        """This thread goes into a call of people's code that has a limit.
+
+        Args:
+            error_class: What fails with it.
+            what: What is called, for people.
+        """
+
+    def call_waits(self) -> None:
+        """It has come out of it, which may go on later."""
 
     def recorded_call(
         self,
@@ -128,6 +143,7 @@ class SilentObserver:
     """Receives nothing and holds nothing: for rollouts that nobody watches."""
 
     row: int | None = None
+    call_timeout: float | None = None
     stage_of_call: Stage | None = None
 
     def began(self, state: Any) -> None: ...
@@ -135,6 +151,10 @@ class SilentObserver:
     def staged(self, stage: Stage) -> None: ...
 
     def code_begins(self) -> None: ...
+
+    def call_runs(self, error_class: str, what: str) -> None: ...
+
+    def call_waits(self) -> None: ...
 
     def recorded_call(self, *request: Any) -> RecordedCall | None:
         return None

@@ -49,6 +49,7 @@ RUN: dict[str, list[str]] = {
     "no_adaptive": ["concurrency_that_is_not_to_change_stays"],
     "max_retries": ["a_rollout_is_run_again_as_often_as_asked"],
     "timeout": ["a_rollout_that_takes_too_long_ends_with_what_was_said"],
+    "call_timeout": ["a_call_that_waits_too_long_is_the_error_of_its_rollout"],
     "max_cost": ["a_spent_budget_stops_softly_and_the_run_goes_on_with_another"],
     "max_total_tokens": ["a_spent_budget_stops_softly_and_the_run_goes_on_with_another"],
     "until": [

@@ -171,6 +171,7 @@ FLAGS: dict[str, tuple[Any, str, Any]] = {
     "no_adaptive": (True, "adaptive", False),
     "max_retries": ("3", "max_retries", 3),
     "timeout": ("1.5", "timeout", 1.5),
+    "call_timeout": ("2.5", "call_timeout", 2.5),
     "max_cost": ("2", "max_cost", 2.0),
     "max_total_tokens": ("1000", "max_total_tokens", 1000),
     "until": ("width(reward) < 0.1", "until", "width(reward) < 0.1"),

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 
 import pytest
 
+from tui_eval.deadline import Deadline
 from tui_eval.engine.limits.adaptive import Concurrency
 from tui_eval.engine.limits.limits import Held, Limits, Phases, ScoringSlots, Shared
 from tui_eval.engine.limits.slots import Slots
 from tui_eval.events import ConcurrencyMoved
-from tui_eval.worker.deadline import Deadline
 
 
 @pytest.mark.parametrize("seed", range(20))

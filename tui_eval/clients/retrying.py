@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from tui_eval.call_limits import uncounted
 from tui_eval.clients import pacing
 from tui_eval.clients.causes import cause_of
 from tui_eval.clients.faults import server_message, url_of
@@ -176,15 +177,17 @@ class _Request(Generic[Answer]):
         seconds = max(self._wait, pace.expected_s)
         if self._error is None:
             if seconds > NOT_SHOWN_S:
-                async with self._observer.request_queues(seconds, pace.reason):
-                    await pace.turn()
+                with uncounted():
+                    async with self._observer.request_queues(seconds, pace.reason):
+                        await pace.turn()
             elif pace.expected_s:
                 await pace.turn()
         else:
-            async with self._observer.request_sleeps(seconds, self._reason, self._is_paced):
-                if self._wait:
-                    await pacing.sleep(self._wait)
-                await pace.turn()
+            with uncounted():
+                async with self._observer.request_sleeps(seconds, self._reason, self._is_paced):
+                    if self._wait:
+                        await pacing.sleep(self._wait)
+                    await pace.turn()
             if pace.is_given_up and is_refusal(self._error):
                 self._give_up()
         if self._clock is not None:

@@ -147,6 +147,9 @@ OPTIONS: tuple[Option, ...] = (
            "endpoint or infrastructure is run again.", 0, "N", 0, **_LIMITS),
     Option("timeout", ("--timeout",), "float", "Seconds that one rollout may take.", None,
            "SECONDS", above=0, **_LIMITS),
+    Option("call_timeout", ("--call-timeout",), "float", "Seconds that one call of an "
+           "environment's code may take: a tool, a reward, its setup. Needs -w for code that never "
+           "gives its process back.", None, "SECONDS", above=0, **_LIMITS),
     Option("max_cost", ("--max-cost",), "float", "Stop softly once the run has cost so much; "
            "exit code 4. `none` lifts what a file says.", None, "USD", above=0,
            instead=_SPEND_NOTHING, group="Concurrency and limits", **_BOTH),

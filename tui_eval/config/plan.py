@@ -111,6 +111,8 @@ class RunPlan(BaseModel):
     """How often a rollout is run again after a fault of endpoint or infrastructure."""
     timeout: float | None = Field(default=None, gt=0)
     """Seconds that one rollout may take; None for any time."""
+    call_timeout: float | None = Field(default=None, gt=0)
+    """Seconds that one call of people's code may take; None for any time."""
     max_cost: float | None = Field(default=None, gt=0)
     """USD after which the run stops softly."""
     max_total_tokens: int | None = Field(default=None, ge=1)

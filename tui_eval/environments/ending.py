@@ -10,9 +10,11 @@ from collections.abc import Callable
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, cast
 
+from tui_eval.call_limits import limited
 from tui_eval.environments import teardowns
 from tui_eval.environments.decorators import marked_methods
-from tui_eval.errors import ErrorChain, must_propagate
+from tui_eval.errors import ErrorChain, is_ours, must_propagate
+from tui_eval.observer import SILENT
 from tui_eval.plain_calls.functions import PlainFunctions, call_plain
 from tui_eval.state import State
 
@@ -83,15 +85,27 @@ class Ending:
         Raises:
             Exception: Whatever the condition raises.
         """
-        holds = condition(state)
-        if isinstance(holds, CoroutineType) or inspect.isawaitable(holds):
-            holds = await holds
+        if self._has_limit(state, condition):
+            what = f"Stop condition {condition.__name__!r}"
+            holds = await limited(state.observer, what, "environment", lambda: condition(state))
+        else:
+            holds = condition(state)
+            if isinstance(holds, CoroutineType) or inspect.isawaitable(holds):
+                holds = await holds
         if not holds:
             return False
         self._note_stop(state, condition.__name__)
         if state.get("error") is not None and state.observer.row is None:  # a run logs it itself
             self.logger.error(f"A rollout ended with an error: {ErrorChain(state['error'])!r}")
         return True
+
+    @staticmethod
+    def _has_limit(state: State, condition: Callable[..., Any]) -> bool:
+        """Whether a condition may take only so long; our own, which never wait, may take any."""
+        if getattr(state, "observer", SILENT).call_timeout is None:
+            return False
+        code = getattr(inspect.unwrap(condition), "__code__", None)
+        return code is None or not is_ours(code.co_filename)
 
     def _note_stop(self, state: State, name: str) -> None:
         state["is_completed"] = True
@@ -124,7 +138,7 @@ class Ending:
         cancelled: BaseException | None = None
         for handler in self._cleanup_handlers:
             try:
-                await maybe_await(handler, state)
+                await self._put_away(state, handler)
             except BaseException as error:
                 if must_propagate(error):
                     cancelled = error
@@ -132,6 +146,11 @@ class Ending:
                     record_error(state, error)
         if cancelled is not None:
             raise cancelled
+
+    async def _put_away(self, state: State, handler: Callable[..., Any]) -> None:
+        observer = getattr(state, "observer", SILENT)  # a dict of people's own has none
+        what = f"Cleanup handler {handler.__name__!r}"
+        await limited(observer, what, "environment", lambda: handler(state))
 
     async def run_teardown(self) -> list[BaseException]:
         """Runs every teardown handler and returns what they raised.

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tui_eval.call_limits import uncounted
 from tui_eval.clock import now
 from tui_eval.environments import teardowns
 from tui_eval.environments.author_logs import heed_variable
@@ -264,6 +265,18 @@ class Environment(HasExamples, Ending, Evaluating, DirectRollouts, ABC):
             TypeError: `tool_defs` holds something other than `Tool` objects.
             Error: As the client raises it.
         """
+        with uncounted():
+            return await self._response(state, prompt, client, model, tool_defs, sampling_args)
+
+    async def _response(
+        self,
+        state: State,
+        prompt: Messages,
+        client: AnyClient | None,
+        model: str | None,
+        tool_defs: list[Tool] | None,
+        sampling_args: SamplingArgs | None,
+    ) -> Response:
         tools = state["tool_defs"] if tool_defs is None else tool_defs
         for tool in tools:
             if not isinstance(tool, Tool):

@@ -11,6 +11,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, final
 
+from tui_eval.call_limits import limited
 from tui_eval.environments.decorators import stop
 from tui_eval.environments.ending import record_error
 from tui_eval.environments.environment import Environment
@@ -216,7 +217,9 @@ class MultiTurnEnv(Environment):
         state.observer.staged(Stage.SETUP)
         prompt = state["prompt"]
         try:
-            prepared = await self.setup_state(state)
+            prepared = await limited(
+                state.observer, "setup_state", "environment", lambda: self.setup_state(state)
+            )
             if prepared is not None and prepared is not state:
                 for key, value in prepared.items():
                     state[key] = value
@@ -241,7 +244,10 @@ class MultiTurnEnv(Environment):
 
     async def _take_turn(self, state: State, reporter: MessageReporter) -> None:
         state.unanswered = []
-        prompt = to_messages(await self.get_prompt_messages(state))
+        said = await limited(
+            state.observer, "env_response", "environment", lambda: self.get_prompt_messages(state)
+        )
+        prompt = to_messages(said)
         if state.get("final_env_response") is not None:
             reporter.report_new(to_messages(state["final_env_response"]))
             return

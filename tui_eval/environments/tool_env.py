@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tui_eval.call_limits import limited
 from tui_eval.environments import recording
 from tui_eval.environments.decorators import stop
 from tui_eval.environments.monitors import ToolMonitorRubric
@@ -23,6 +24,7 @@ from tui_eval.environments.tool_calls import (
     together,
 )
 from tui_eval.errors import (
+    CallTimeoutError,
     ToolCallError,
     ToolError,
     ToolParseError,
@@ -203,8 +205,12 @@ class ToolEnv(MultiTurnEnv):
         CALL.set(use)
         began = time.perf_counter()
         try:
-            arguments = await self._arguments(use, messages, state, **kwargs)
-            outcome = await self._result(call, arguments, state)
+            outcome = await limited(
+                state.observer,
+                f"Tool {call.name!r}",
+                "tool",
+                lambda: self._outcome(use, messages, state, **kwargs),
+            )
         except BaseException as error:
             if must_propagate(error):
                 raise
@@ -225,6 +231,12 @@ class ToolEnv(MultiTurnEnv):
             raise outcome
         if isinstance(outcome, Exception):
             raise outcome from failure
+
+    async def _outcome(
+        self, use: Use, messages: Messages, state: State, **kwargs: Any
+    ) -> ToolMessage:
+        arguments = await self._arguments(use, messages, state, **kwargs)
+        return await self._result(use.call, arguments, state)
 
     async def _result(self, call: ToolCall, arguments: dict[str, Any], state: State) -> ToolMessage:
         """The message of a call; it is not made again where its tool is declared so."""
@@ -248,7 +260,8 @@ class ToolEnv(MultiTurnEnv):
         says_all = isinstance(failure, ToolError) and is_raised_here(failure)
         if use.is_read and not (says_all or isinstance(failure, UnknownToolError)):
             record["traceback"] = traceback_text(failure)
-        is_ours = use.is_fatal or isinstance(failure, TooManyLeftBehindError)
+        ours = (TooManyLeftBehindError, CallTimeoutError)
+        is_ours = use.is_fatal or isinstance(failure, ours)
         is_ours = is_ours or is_out_of_files(failure)  # which the model can do nothing about
         if is_ours and isinstance(failure, Exception):
             return failure

@@ -15,6 +15,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from tui_eval.call_limits import CURRENT_CALL
 from tui_eval.errors import must_propagate
 from tui_eval.plain_calls.main_thread import is_for_main_thread, is_for_one_thread
 from tui_eval.plain_calls.threads import MOST_AT_ONCE, Outcome, Threads
@@ -133,13 +134,37 @@ async def call_plain(function: PlainFunction, call: Callable[[], Any]) -> Any:
         call: Calls it.
 
     Raises:
+        CallTimeoutError: It is in a call that has a limit, and took longer.
         TooManyLeftBehindError: It was not called.
         BaseException: Whatever the function raises.
     """
-    outcome = await attempt(function, call)
+    outcome = await attempt_in_call(function, call)
     if outcome.error is not None:
         raise outcome.error
     return outcome.value
+
+
+async def attempt_in_call(
+    function: PlainFunction, call: Callable[[], Any], limit_s: float = math.inf
+) -> Outcome:
+    """Calls a plain function as `attempt` does, within the limit of the call that it is in.
+
+    What it waits for its turn is no part of that one's time.
+
+    Raises:
+        BaseException: As for `attempt`.
+    """
+    limit = CURRENT_CALL.get()
+    if limit is None or not limit.is_here() or limit.seconds is None:
+        return await attempt(function, call, limit_s)
+    with limit.held():
+        seconds = min(limit_s, limit.seconds)
+        outcome = await attempt(function, functools.partial(limit.in_thread, call), seconds)
+    if outcome.is_given_up and limit.seconds < limit_s:
+        error = limit.error()
+        error.__cause__ = outcome.error
+        outcome.error = error
+    return outcome
 
 
 async def attempt(

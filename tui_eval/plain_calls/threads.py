@@ -48,11 +48,13 @@ class Outcome:
 
     Args:
         seconds: What it took; infinite where it was given up.
+        is_given_up: It ran out of time.
     """
 
     value: Any = None
     error: BaseException | None = None
     seconds: float = math.inf
+    is_given_up: bool = False
 
 
 class Threads:
@@ -337,7 +339,7 @@ class _Call:
             return
         logger.warning("A function %s. Its thread is left behind", error)
         if not self.future.done():
-            self.future.set_result(Outcome(error=error))
+            self.future.set_result(Outcome(error=error, is_given_up=True))
 
     def _give_up(self, error: BaseException | None = None) -> bool:
         """Gives up what has not ended, noting on an error where it was."""

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from inspect import Parameter
 from typing import Any, get_origin
 
-from tui_eval.errors import ErrorChain, is_ours, must_propagate
+from tui_eval.call_limits import limited
+from tui_eval.errors import CallTimeoutError, ErrorChain, is_ours, must_propagate
+from tui_eval.observer import Observer
 from tui_eval.output import Output
-from tui_eval.plain_calls.functions import PlainFunction, attempt
+from tui_eval.plain_calls.functions import PlainFunction, attempt_in_call
 from tui_eval.stats.rewards import GREATEST, is_number
 
 GROUP_ARGUMENTS = frozenset({"states", "prompts", "completions", "answers", "tasks", "infos"})
@@ -158,7 +160,7 @@ async def call(
     apply = functools.partial(_apply, function, values)
     try:
         if function.plain is not None:
-            outcome = await attempt(function.plain, apply, limit_s)
+            outcome = await attempt_in_call(function.plain, apply, limit_s)
             if outcome.error is None:
                 return await _finish(outcome.value, limit_s)
             return failure(outcome.error)
@@ -166,6 +168,25 @@ async def call(
     except BaseException as error:
         if must_propagate(error):
             raise
+        return failure(error)
+
+
+async def call_limited(
+    observer: Observer,
+    name: str,
+    function: RewardFunction,
+    values: Callable[[], Mapping[str, Any]],
+    limit_s: float,
+) -> Any:
+    """The same within what one call of people's code may take.
+
+    Args:
+        name: What the function is called among the scores.
+    """
+    what = f"Reward function {name!r}"
+    try:
+        return await limited(observer, what, "scoring", lambda: call(function, values, limit_s))
+    except CallTimeoutError as error:
         return failure(error)
 
 

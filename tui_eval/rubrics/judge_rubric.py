@@ -12,12 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tui_eval.call_limits import limited
 from tui_eval.clients.given_clients import note_use
 from tui_eval.clients.proxies import spare_loopback
 from tui_eval.clients.refused_parameters import LearntParameters
 from tui_eval.clients.wire.numbers import count_of
-from tui_eval.errors import JudgeError
+from tui_eval.errors import CallTimeoutError, JudgeError
 from tui_eval.messages import Messages, text_of
+from tui_eval.observer import CURRENT
 from tui_eval.parsers.parser import Parser
 from tui_eval.pasted import clean_variable
 from tui_eval.rubrics.judge_call import Judge
@@ -172,7 +174,12 @@ class JudgeRubric(Rubric):
             self._timeout_seconds,
             self._learnt,
         )
-        verdict, usage = await judge.ask(filled)
+        what = f"Judge {self.judge_model!r}"
+        try:
+            call = limited(CURRENT.get(), what, "judge", lambda: judge.ask(filled))
+            verdict, usage = await call
+        except CallTimeoutError as error:
+            raise JudgeError(str(error)) from error
         return verdict, {
             "calls": 1,
             "input_tokens": count_of(getattr(usage, "prompt_tokens", None)),

@@ -9,7 +9,7 @@ import logging
 import math
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, ClassVar, NamedTuple
 
@@ -41,6 +41,7 @@ class _Named(NamedTuple):
     weight: float
 
 
+_Values = Callable[[], Mapping[str, Any]]
 _Ordered = tuple[list[RewardFunc], list[float], list[tuple[bool, list[_Named]]]]
 """Functions and weights, and how they run: group functions apart from the others."""
 
@@ -268,7 +269,7 @@ class Rubric(HasFunctions):
             printing = calling.Call()
             CALL.set(printing)
             state.observer.code_begins()
-            result = await calling.call(one.known, values, self._timeout_seconds)
+            result = await self._result(state, one, values)
             score = calling.number(result)
             record_score(state, one.name, one.weight, score, printing.end())
         CALL.set(None)
@@ -287,12 +288,20 @@ class Rubric(HasFunctions):
             CALL.set(printing)
             scored[0].observer.code_begins()
             values = functools.partial(calling.group_values, scored, self.class_objects)
-            result = await calling.call(one.known, values, self._timeout_seconds)
+            result = await self._result(scored[0], one, values)
             CALL.set(None)
             scores = calling.numbers(result, len(scored))
         output = printing.end()
         for state, score in zip(scored, scores, strict=True):
             record_score(state, one.name, one.weight, score, output)
+
+    async def _result(self, state: State, one: _Named, values: _Values) -> Any:
+        """What a function returns, or a `Failure`."""
+        if self.on_loop:
+            return await calling.call(one.known, values, self._timeout_seconds)
+        return await calling.call_limited(
+            state.observer, one.name, one.known, values, self._timeout_seconds
+        )
 
     async def _score(self, states: list[State], alone: bool) -> None:
         began = time.perf_counter()

@@ -10,6 +10,7 @@ from typing import Any
 
 from tui_eval import clock
 from tui_eval.clients.wire.longest_answer import UNRESERVED, longest_answer
+from tui_eval.error_classes import class_at
 from tui_eval.events import MessagesAdded, RolloutStaged, Stage, TextAdded, ToolFinished
 from tui_eval.runs.redaction import Redactor
 from tui_eval.worker.frames import (
@@ -91,12 +92,20 @@ class EngineHub:
 
     def before_foreign_code(self, watch: ActiveRollout) -> None:
         """Notes whose code is called next: where the worker dies, it is suspected."""
-        self._signs.calls(watch.row, watch.stage)
+        self._signs.calls(watch.row, class_at(watch.stage))
 
     def code_runs(self, watch: ActiveRollout) -> None:
         """Notes the same where it is not called as a tool or a reward function is."""
         stage = watch.stage
-        self._signs.calls(watch.row, Stage.SETUP if stage is Stage.MODEL else stage)
+        self._signs.calls(watch.row, class_at(Stage.SETUP if stage is Stage.MODEL else stage))
+
+    def call_runs(self, watch: ActiveRollout, error_class: str, what: str) -> None:
+        """Notes whose call runs, on the loop or in a thread."""
+        self._signs.runs(watch.row, error_class, what)
+
+    def call_waits(self) -> None:
+        """Notes that none does here."""
+        self._signs.waits()
 
     def is_subscribed(self, row: int) -> bool:
         """Whether somebody wants this rollout's messages."""

@@ -112,14 +112,14 @@ class GiveUp(msgspec.Struct, tag="give_up", array_like=True):
     Args:
         error_class: What failed; empty where somebody cancelled it.
         why: The error, for people.
-        timed_out: Its time was up.
+        cause: What ended it: `timeout`, `call_timeout`, or the end of its worker where empty.
     """
 
     row: int
     attempt: int
     error_class: str
     why: str
-    timed_out: bool
+    cause: str
     lost: tuple[int, ...]
 
 

@@ -56,6 +56,12 @@ class Hub(Protocol):
     def code_runs(self, watch: ActiveRollout) -> None:
         """Code of this rollout, its environment's for one, may run from now on."""
 
+    def call_runs(self, watch: ActiveRollout, error_class: str, what: str) -> None:
+        """This thread goes into a call of this rollout's code that has a limit."""
+
+    def call_waits(self) -> None:
+        """It has come out of it."""
+
     def is_subscribed(self, row: int) -> bool:
         """Whether somebody wants this rollout's messages."""
 

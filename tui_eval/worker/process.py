@@ -20,6 +20,8 @@ import msgspec
 from tui_eval.clients.wire.longest_answer import longest_by_default
 from tui_eval.config.plan import RunPlan
 from tui_eval.errors import (
+    CallTimeoutError,
+    Error,
     Fault,
     RolloutTimeoutError,
     WorkerEndedError,
@@ -55,6 +57,10 @@ from tui_eval.worker.work import ColumnsSeen, Work
 
 log = logging.getLogger("tui_eval.worker")
 
+_CAUSES: dict[str, type[Error]] = {
+    "timeout": RolloutTimeoutError,
+    "call_timeout": CallTimeoutError,
+}
 BEATS_EVERY_S = 0.1
 CANCELS_WITHIN_S = 1.0
 TEARDOWN_WITHIN_S = 30.0
@@ -168,8 +174,7 @@ class WorkerProcess:
         if not message.error_class:
             self._start(rollouts.never_begins(row), row)
             return
-        kind = RolloutTimeoutError if message.timed_out else WorkerEndedError
-        error = kind(message.why)
+        error = _CAUSES.get(message.cause, WorkerEndedError)(message.why)
         error.error_class = message.error_class
         self._start(rollouts.give_up(row, message.attempt, error), row)
 
@@ -241,6 +246,7 @@ class WorkerProcess:
             sampling_args={**env.sampling_args, **plan.sampling_args},
             max_retries=plan.max_retries,
             timeout=plan.timeout,
+            call_timeout=plan.call_timeout,
             columns=plan.state_columns,
             seen=columns,
             grouped=setup.grouped,

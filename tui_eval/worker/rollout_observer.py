@@ -23,7 +23,7 @@ from tui_eval.output import CALL, MOST, Output, Printing
 from tui_eval.printable import one_line
 from tui_eval.runs.row import message_dict
 from tui_eval.token_kinds import Kinds, Tokens, plus
-from tui_eval.worker.deadline import Deadline
+from tui_eval.worker.deadline import RolloutDeadline
 from tui_eval.worker.gate import Gate
 from tui_eval.worker.ports import CallGuard, Held, Hub
 from tui_eval.worker.recorded_calls import RecordedCall, RecordedCalls, RecordedResult
@@ -67,7 +67,8 @@ class RolloutObserver:
         self.note = ""
         self.again_at = 0.0
         self.state: State | None = None
-        self.deadline = Deadline(None)
+        self.deadline = RolloutDeadline(None)
+        self.call_timeout: float | None = None
         self.input_tokens = self.output_tokens = 0
         self.lost_input = self.lost_output = 0
         self.kinds: Kinds = ()
@@ -148,6 +149,12 @@ class RolloutObserver:
 
     def code_begins(self) -> None:
         self._hub.code_runs(self)
+
+    def call_runs(self, error_class: str, what: str) -> None:
+        self._hub.call_runs(self, error_class, what)
+
+    def call_waits(self) -> None:
+        self._hub.call_waits()
 
     @property
     def stage_of_call(self) -> Stage | None:
@@ -365,22 +372,10 @@ class RolloutObserver:
 
     def staged_event(self, at: float) -> RolloutStaged:
         """Where the rollout is now."""
+        counts = self.attempt, self.turns, self.tool_calls, self.input_tokens, self.output_tokens
+        lost = self.lost_input, self.lost_output, self.kinds, self.lost_kinds
         return RolloutStaged(
-            0,
-            at,
-            self.row,
-            int(self.stage),
-            self.attempt,
-            self.turns,
-            self.tool_calls,
-            self.input_tokens,
-            self.output_tokens,
-            self.note,
-            self.again_at,
-            self.lost_input,
-            self.lost_output,
-            self.kinds,
-            self.lost_kinds,
+            0, at, self.row, int(self.stage), *counts, self.note, self.again_at, *lost
         )
 
     def __str__(self) -> str:
@@ -392,9 +387,5 @@ def _plain(done: ToolFinished) -> ToolFinished:
     """The same with its result as plain data."""
     if isinstance(done.result, str) or done.result is None:
         return done
-    return replace(done, result=message_parts(done.result))
-
-
-def message_parts(content: Any) -> Any:
-    """Content parts as plain data."""
-    return [part if isinstance(part, dict) else part.model_dump() for part in content]
+    parts = [part if isinstance(part, dict) else part.model_dump() for part in done.result]
+    return replace(done, result=parts)

@@ -30,7 +30,7 @@ from tui_eval.runs.row import encode_row
 from tui_eval.runs.scan import decode_row
 from tui_eval.state import State
 from tui_eval.worker.cancelling import CANCELLED, EndedByCancelling, give_up
-from tui_eval.worker.deadline import Deadline
+from tui_eval.worker.deadline import RolloutDeadline
 from tui_eval.worker.finished_row import row_of
 from tui_eval.worker.gate import Gate
 from tui_eval.worker.groups import Groups, Member, Unscored, fault_of
@@ -79,6 +79,7 @@ class Rollouts:
         """The observer of a rollout that begins."""
         number = self._work.examples.number(row)
         watch = RolloutObserver(row, number, self._hub, self._gate, held)
+        watch.call_timeout = self._work.call_timeout
         self._hub.active[row] = watch
         watch.lost_input, watch.lost_output, *kinds = self.spent.get(row, (0, 0))
         watch.lost_kinds = tuple(kinds)
@@ -325,7 +326,7 @@ class Rollouts:
         watch.example_id = values["example_id"]
         self._record_calls(watch, values)
         begun, state = clock.now(), None
-        with Deadline(work.timeout) as watch.deadline:
+        with RolloutDeadline(work.timeout) as watch.deadline:
             state = await lead(work.env, values, client, work.model, args, work.goes_on)
         state, watch.state = state or watch.state, None  # they would hold each other alive
         if not watch.deadline.expired:

@@ -24,6 +24,7 @@ class Work:
 
     Args:
         timeout: Seconds that one rollout may be generated; None for any time.
+        call_timeout: Seconds that one call of people's code may take; None for any time.
         columns: Keys of the state that are saved with each row.
         seen: Receives which of them there are.
         grouped: Rollouts of an example are scored together.
@@ -44,6 +45,7 @@ class Work:
     sampling_args: dict[str, Any]
     max_retries: int
     timeout: float | None
+    call_timeout: float | None
     columns: list[str]
     seen: ColumnsSeen
     grouped: bool

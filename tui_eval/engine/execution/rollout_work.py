@@ -81,6 +81,7 @@ def rollouts_here(
         sampling_args=prepared.sampling_args,
         max_retries=plan.max_retries,
         timeout=plan.timeout,
+        call_timeout=plan.call_timeout,
         columns=plan.state_columns,
         seen=parts.columns,
         grouped=prepared.grouped,

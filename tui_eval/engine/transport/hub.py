@@ -112,6 +112,12 @@ class Hub:
     def code_runs(self, watch: ActiveRollout) -> None:
         """Code of a rollout runs from now on: nobody has to know that in its own process."""
 
+    def call_runs(self, watch: ActiveRollout, error_class: str, what: str) -> None:
+        """A call with a limit runs: nobody could end what holds this process."""
+
+    def call_waits(self) -> None:
+        """It has come out of it."""
+
     def finished(self, event: RolloutFinished) -> None:
         """A rollout's row is on disk."""
         self.active.pop(event.row, None)

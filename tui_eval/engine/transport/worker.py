@@ -10,16 +10,17 @@ import socket
 import sys
 from asyncio.subprocess import Process
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import msgspec
 
+from tui_eval.engine.transport.verdict import Hold
 from tui_eval.errors import Fault, WorkerEndedError
-from tui_eval.events import Stage
 from tui_eval.fold.error_place import place_of
 from tui_eval.worker import frames
 from tui_eval.worker.link import Link
-from tui_eval.worker.vital_signs import NOBODY, VitalSigns
+from tui_eval.worker.vital_signs import NOBODY, LastCall, VitalSigns
 
 ANSWERS_WITHIN_S = 0.2
 """Seconds in which a worker says where it stands."""
@@ -45,8 +46,8 @@ class Worker:
         self.rows: set[int] = set()
         self.ready: asyncio.Future[list[tuple[str, str, str]]] = loop.create_future()
         self.lost: asyncio.Future[str] = loop.create_future()
-        self.ended_for = NOBODY
-        """The rollout that made the engine end it; `NOBODY` where that was not so."""
+        self.hold: Hold | None = None
+        """What made the engine end it; None where that was not so."""
         self.failed: Callable[[Exception], None] = lambda error: None
         """Is called where one of its messages could not be taken."""
         self.is_leaving = False
@@ -58,7 +59,7 @@ class Worker:
         """Whether people know that it stands still."""
         self._process = process
         self._signs = signs
-        self._last_called = NOBODY, 0
+        self._last_called = LastCall(NOBODY, "environment", "", False)
         self._is_closed = asyncio.Event()
         decoder = msgspec.msgpack.Decoder(list[frames.FromWorker])
         self._link = Link(decoder, self._take, self._closed)
@@ -128,13 +129,13 @@ class Worker:
         name = signal.strsignal(-code) if code < 0 else None
         self.lost.set_result(f"signal {-code} ({name})" if code < 0 else f"exit status {code}")
 
-    def kill(self, for_row: int = NOBODY) -> None:
+    def kill(self, hold: Hold | None = None) -> None:
         """Ends the process at once.
 
         Args:
-            for_row: The rollout that holds it.
+            hold: What holds it, and for too long.
         """
-        self.ended_for = for_row
+        self.hold = hold
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
 
@@ -155,10 +156,10 @@ class Worker:
         is_up = self.ready.done() and not self.process_has_ended
         return self._signs.still_for() if is_up else 0.0
 
-    def last_called(self) -> tuple[int, Stage]:
-        """The rollout whose code it called last, if it has that one still, and where that was."""
-        row, stage = self._last_called if self.lost.done() else self._signs.last_called()
-        return (row if row in self.rows else NOBODY), Stage(stage)
+    def last_called(self) -> LastCall:
+        """The code that it called last; nobody's where it does not have that rollout any more."""
+        call = self._last_called if self.lost.done() else self._signs.last_called()
+        return call if call.row in self.rows else replace(call, row=NOBODY)
 
 
 def _faults_of(message: frames.Ready) -> list[tuple[str, str, str]]:

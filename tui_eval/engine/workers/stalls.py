@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from tui_eval.engine.transport.verdict import CALL_TIMEOUT, TIMEOUT, Hold
 from tui_eval.engine.transport.worker import Worker
 from tui_eval.engine.workers.pool import Pool
 from tui_eval.fold.error_place import place_of
@@ -21,6 +22,7 @@ class Stalls:
 
     Args:
         timeout: Seconds that one rollout may be generated; None for any time.
+        call_timeout: Seconds that one call of people's code may take; None for any time.
         led_at: When a rollout began, in seconds of the loop; None where it is not in progress.
         name: Calls a rollout by its example and number.
         warn: Gets sentences for people.
@@ -31,6 +33,7 @@ class Stalls:
         pool: Pool,
         env_id: str,
         timeout: float | None,
+        call_timeout: float | None,
         led_at: Callable[[int], float | None],
         name: Callable[[int], str],
         warn: Callable[[str], None],
@@ -38,6 +41,7 @@ class Stalls:
         self._pool = pool
         self._env_id = env_id
         self._timeout = timeout
+        self._call_timeout = call_timeout
         self._led_at = led_at
         self._name = name
         self._warn = warn
@@ -62,19 +66,30 @@ class Stalls:
                     worker.is_reported = False
 
     async def _held(self, worker: Worker, still: float) -> None:
-        row, _ = worker.last_called()
-        began = None if row == NOBODY else self._led_at(row)
-        now = asyncio.get_running_loop().time()
-        if self._timeout and began is not None and now - began > self._timeout:
+        call = worker.last_called()
+        row = call.row
+        limit = self._limit_past(row, still)
+        if limit is not None:
             worker.held_at = await self._place(worker)
-            worker.kill(for_row=row)
+            is_certain = limit[0] == CALL_TIMEOUT and (call.is_running or len(worker.rows) == 1)
+            worker.kill(Hold(call, *limit, worker.held_at, is_certain))
         elif still > REPORTED_AFTER_S and not worker.is_reported:
             worker.is_reported = True
             worker.held_at = await self._place(worker)
             whose = "" if row == NOBODY else f" in the code of {self._name(row)}"
-            what = "--timeout ends what holds it" if self._timeout is None else ""
+            what = "--call-timeout ends what holds it" if not self._call_timeout else ""
             text = f"A worker has stood still for {still:.0f} s{whose}{worker.held_at}. {what}"
             self._warn(text.rstrip())
+
+    def _limit_past(self, row: int, still: float) -> tuple[str, float] | None:
+        """The limit that the code of a rollout went past by holding its worker for so long."""
+        if self._call_timeout is not None and still > self._call_timeout:
+            return CALL_TIMEOUT, self._call_timeout
+        began = None if row == NOBODY else self._led_at(row)
+        now = asyncio.get_running_loop().time()
+        if self._timeout is not None and began is not None and now - began > self._timeout:
+            return TIMEOUT, self._timeout
+        return None
 
     async def _place(self, worker: Worker) -> str:
         """Where people's code holds a worker, in brackets; empty where that cannot be known."""

@@ -14,6 +14,7 @@ from collections.abc import Coroutine, Iterable, Mapping
 from typing import Any
 
 from tui_eval.engine.limits.limits import Held
+from tui_eval.engine.transport.verdict import Hold
 from tui_eval.engine.transport.worker import Worker
 from tui_eval.engine.workers.lease import Lease, LedElsewhere
 from tui_eval.engine.workers.member_groups import MemberGroups
@@ -21,14 +22,12 @@ from tui_eval.engine.workers.pool import Pool
 from tui_eval.engine.workers.reports import EngineParts, Reports
 from tui_eval.engine.workers.setup import worker_setup
 from tui_eval.engine.workers.stalls import Stalls
-from tui_eval.error_classes import class_at
-from tui_eval.events import Stage
 from tui_eval.runs.journal_records import tokens_of_answer
 from tui_eval.runs.scan import decode_row
 from tui_eval.token_kinds import Tokens, plus
 from tui_eval.types import ClientConfig
 from tui_eval.worker import frames
-from tui_eval.worker.vital_signs import NOBODY
+from tui_eval.worker.vital_signs import NOBODY, LastCall
 
 GIVEN_UP_WITHIN_S = 10.0
 MOST_ENDS = 3
@@ -61,7 +60,8 @@ class WorkerRollouts:
         self.groups = MemberGroups(self._examples, self.pool)
         self._reports.groups = self.groups
         names = self._led_at, self._name
-        self._stalls = Stalls(self.pool, self._plan.env_id, self._plan.timeout, *names, parts.warn)
+        limits = self._plan.timeout, self._plan.call_timeout
+        self._stalls = Stalls(self.pool, self._plan.env_id, *limits, *names, parts.warn)
         self.generated: deque[int] = deque()
         self.spent = dict(parts.prepared.lost)
         self._leases: dict[int, Lease] = {}
@@ -144,7 +144,7 @@ class WorkerRollouts:
         lease = self._lease(row, Held())
         worker = self._worker_for(row)
         lost = tuple(self.spent.get(row, (0, 0)))
-        self._give(worker, row, frames.GiveUp(row, 1, "", "", False, lost))
+        self._give(worker, row, frames.GiveUp(row, 1, "", "", "", lost))
         await self._wait(lease)
 
     def _lease(self, row: int, held: Held) -> Lease:
@@ -213,7 +213,10 @@ class WorkerRollouts:
 
     async def _replace(self, worker: Worker, how: str) -> None:
         """A worker has ended: what it had is led elsewhere, from the journal."""
-        row, stage = worker.last_called()
+        call, hold = worker.last_called(), worker.hold
+        if hold is not None and hold.call.row in worker.rows:
+            call = hold.call
+        row = call.row
         self._report_end(worker, how, row)
         for lease in [one for one in self._leases.values() if one.worker is worker]:
             await lease.let_go(self._parts.guard)
@@ -223,7 +226,8 @@ class WorkerRollouts:
         if self._ends[NOBODY] >= MOST_ENDS:
             self._parts.fail(f"{MOST_ENDS} workers ended one after the other: {how}", None)
             return
-        is_suspect = row != NOBODY and self._ends[row] < 2
+        is_certain = hold is not None and hold.is_certain and hold.call.row == row
+        is_suspect = row != NOBODY and self._ends[row] < 2 and not is_certain
         try:
             new = await self.pool.replace(worker) if worker in self.pool.workers else None
             alone = await self.pool.start() if is_suspect else None
@@ -236,8 +240,8 @@ class WorkerRollouts:
         if alone is not None:
             self._again(row, alone)
         elif row != NOBODY:
-            held_at = worker.held_at if worker.ended_for == row else None
-            await self._give_up(row, stage, how, held_at)
+            hold = hold if hold is not None and hold.call.row == row else None
+            await self._give_up(call, how, hold)
         for one in rows:
             self._again(one, new or self._worker_for(one))
 
@@ -248,7 +252,7 @@ class WorkerRollouts:
         whose = "" if row == NOBODY else f" in the code of {self._name(row)}"
         count = len(worker.rows)
         rollouts = "rollout is" if count == 1 else "rollouts are"
-        how = f"{how}{worker.held_at}"
+        how = f"{how}{worker.held_at}" if worker.hold is None else worker.hold.why
         self._parts.warn(f"A worker ended{whose}: {how}. {count:,} {rollouts} led again")
 
     def _name(self, row: int) -> str:
@@ -261,7 +265,7 @@ class WorkerRollouts:
         lease = self._leases[row]
         if row in self._cancelled:
             lost = tuple(self.spent.get(row, (0, 0)))
-            self._give(worker, row, frames.GiveUp(row, 1, "", "", False, lost))
+            self._give(worker, row, frames.GiveUp(row, 1, "", "", "", lost))
             return
         if records and "state" in records[-1]:
             has_slots = not lease.is_done.done()
@@ -277,23 +281,20 @@ class WorkerRollouts:
         lost = tuple(self.spent.get(row, (0, 0)))
         self._give(worker, row, frames.Lead(row, lease.held.place, records, lost))
 
-    async def _give_up(self, row: int, stage: Stage, how: str, held_at: str | None) -> None:
-        """A rollout ended two workers, or held both: its row says so, before others go on.
+    async def _give_up(self, call: LastCall, how: str, hold: Hold | None) -> None:
+        """A rollout ended workers, or held them: its row says so, before others go on.
 
         Args:
-            held_at: Where it held the last one; None where it did not.
+            hold: How it held the last one; None where it did not.
         """
+        row = call.row
         records = [decode_row(line) for line in self._parts.journal.lines(row)]
         lost: Tokens = tuple(self.spent.get(row, (0, 0)))
         for record in records:
             lost = plus(lost, tokens_of_answer(record))
         attempt = records[-1]["attempt"] if records else 1
-        seconds = self._plan.timeout or 0.0
-        why = f"It ended its worker: {how}, twice"
-        if held_at is not None:
-            limit = f"{seconds:g} s (--timeout)"
-            why = f"The rollout took longer than {limit}, and held its worker{held_at}"
-        is_late = held_at is not None
-        message = frames.GiveUp(row, attempt, class_at(stage), why, is_late, tuple(lost))
+        why = f"It ended its worker: {how}, twice" if hold is None else hold.why
+        cause = "" if hold is None else hold.cause
+        message = frames.GiveUp(row, attempt, call.error_class, why, cause, tuple(lost))
         self._give(self._worker_for(row), row, message)
         await asyncio.wait([self._leases[row].is_done], timeout=GIVEN_UP_WITHIN_S)

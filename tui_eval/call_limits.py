@@ -1,0 +1,156 @@
+"""How long one call of people's code may take, and whose call the loop is in.
+
+Setup, stop conditions, answers of an environment, tools, reward functions, judges and cleanup are
+called through here where `--call-timeout` is given. A call within another one has a time of its
+own, and that of the outer one stands still meanwhile, as it does while a request sleeps.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import types
+from collections.abc import Callable, Coroutine, Generator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from tui_eval.deadline import Deadline
+from tui_eval.errors import CallTimeoutError, must_propagate
+
+if TYPE_CHECKING:
+    from tui_eval.observer import Observer
+
+
+class CallLimit(Deadline):
+    """The limit of one call, and what it is.
+
+    Args:
+        observer: That of the rollout; has the limit in seconds.
+        what: What is called, for people.
+        error_class: What fails with it, one of `error_classes.ERROR_CLASSES`.
+    """
+
+    def __init__(self, observer: Observer, what: str, error_class: str) -> None:
+        super().__init__(observer.call_timeout)
+        self._observer = observer
+        self._what = what
+        self._error_class = error_class
+        self._outer = CURRENT_CALL.get()
+        self._loop = asyncio.get_running_loop()
+        self._is_in_step = False
+
+    def is_here(self) -> bool:
+        """Whether its event loop is the running one; a plain function may have one of its own."""
+        return self._loop is asyncio.get_running_loop()
+
+    def error(self) -> CallTimeoutError:
+        """What becomes of the rollout."""
+        return CallTimeoutError.of(self._what, self.seconds or 0.0, self._error_class)
+
+    def begin_step(self) -> None:
+        """The loop goes into the call."""
+        self._is_in_step = True
+        self._observer.call_runs(self._error_class, self._what)
+
+    def end_step(self) -> None:
+        """The loop is out of it, or back in the one around it."""
+        self._is_in_step = False
+        if self._outer is not None and self._outer._is_in_step:
+            self._outer.begin_step()
+        else:
+            self._observer.call_waits()
+
+    def in_thread(self, call: Callable[[], Any]) -> Any:
+        """What a plain function of the call returns: called in the thread that runs it.
+
+        Raises:
+            BaseException: Whatever it raises.
+        """
+        self._observer.call_runs(self._error_class, self._what)
+        try:
+            return call()
+        finally:
+            self._observer.call_waits()
+
+
+CURRENT_CALL: ContextVar[CallLimit | None] = ContextVar("call_limit", default=None)
+"""The innermost call with a limit that this task is in."""
+
+
+@contextmanager
+def uncounted() -> Iterator[None]:
+    """Around what is no time of the call that it is in."""
+    limit = CURRENT_CALL.get()
+    if limit is None or not limit.is_here():
+        yield
+        return
+    with limit.held():
+        yield
+
+
+async def limited(observer: Observer, what: str, error_class: str, call: Callable[[], Any]) -> Any:
+    """What a call of people's code returns, awaited where it can be.
+
+    Args:
+        what: What is called, for people: `Tool 'search'`.
+        error_class: What fails with it, one of `error_classes.ERROR_CLASSES`.
+
+    Raises:
+        CallTimeoutError: It took longer than it may.
+        BaseException: Whatever it raises.
+    """
+    if observer.call_timeout is None:
+        result = call()
+        return await result if inspect.isawaitable(result) else result
+    with uncounted():
+        limit = CallLimit(observer, what, error_class)
+        before = CURRENT_CALL.set(limit)
+        try:
+            result = await _within(limit, call)
+        finally:
+            CURRENT_CALL.reset(before)
+    return result
+
+
+async def _within(limit: CallLimit, call: Callable[[], Any]) -> Any:
+    cancelled: BaseException | None = None
+    try:
+        with limit:
+            try:
+                result = await _in_steps(limit, _awaited(call))
+            except asyncio.CancelledError as error:
+                cancelled = error
+                raise
+    except BaseException as error:
+        if not limit.expired or must_propagate(error):
+            raise
+        raise limit.error() from error
+    if limit.expired:  # also where it made something of its cancellation
+        raise limit.error() from cancelled
+    return result
+
+
+async def _awaited(call: Callable[[], Any]) -> Any:
+    result = call()
+    return await result if inspect.isawaitable(result) else result
+
+
+@types.coroutine
+def _in_steps(limit: CallLimit, work: Coroutine[Any, Any, Any]) -> Generator[Any, Any, Any]:
+    """Awaits a coroutine, and notes whenever the loop goes into it and comes out of it."""
+    sent: Any = None
+    raised: BaseException | None = None
+    while True:
+        limit.begin_step()
+        try:
+            waits_for = work.send(sent) if raised is None else work.throw(raised)
+        except StopIteration as end:
+            return end.value
+        finally:
+            limit.end_step()
+        sent = raised = None
+        try:
+            sent = yield waits_for
+        except BaseException as error:
+            raised = error
