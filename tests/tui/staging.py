@@ -73,6 +73,11 @@ class Stage(Watching):
         raise AssertionError("the screen did not come to rest")
 
 
+def said(stage: Stage) -> str:
+    """The line of keys, where a screen also answers."""
+    return stage.text(stage.live.keys)
+
+
 def question(stage: Stage) -> str:
     """What is asked: its title and its lines."""
     assert isinstance(stage.app.screen, Question)
