@@ -6,16 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from scripted_run import (
-    ERRORS,
-    NOW,
-    ScriptedFeed,
-    failed,
-    finished,
-    run_started,
-    saved_row,
-    saved_rows,
-)
+from scripted_rows import saved_row, saved_rows
+from scripted_run import ERRORS, NOW, ScriptedFeed, failed, finished, run_started
 
 from tui_eval import events as ev
 from tui_eval.events import Event

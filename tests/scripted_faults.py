@@ -9,17 +9,15 @@ from typing import Any
 
 from made_once import made_once
 from scripted_conversation import BY_ZERO, completion
+from scripted_rows import row_of, saved_error, saved_row
 from scripted_run import (
     NOW,
     STARTED,
     TOTAL,
     ScriptedFeed,
     finished,
-    row_of,
     run_started,
     running_events,
-    saved_error,
-    saved_row,
     staged,
 )
 

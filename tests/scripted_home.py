@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from scripted_run import NOW, ScriptedFeed, all_events, run_started, running_events, saved_rows
+from scripted_rows import saved_rows
+from scripted_run import NOW, ScriptedFeed, all_events, run_started, running_events
 
 from tui_eval import events as ev
 from tui_eval.runs.discovery import FoundRun

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from made_once import made_once
+from scripted_rows import recorded_trajectory, saved_rows, trajectory
 from scripted_run import (
     NOW,
     SELECTED,
@@ -13,11 +14,8 @@ from scripted_run import (
     ScriptedFeed,
     all_events,
     paused_events,
-    recorded_trajectory,
     run_started,
     running_events,
-    saved_rows,
-    trajectory,
 )
 
 from tui_eval import events as ev

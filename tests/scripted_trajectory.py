@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from scripted_conversation import call
+from scripted_rows import recorded_trajectory, row_of, saved_row, saved_rows
 from scripted_run import (
     ERRORS,
     NOW,
@@ -13,12 +14,8 @@ from scripted_run import (
     ScriptedFeed,
     all_events,
     finished,
-    recorded_trajectory,
-    row_of,
     run_started,
     running_events,
-    saved_row,
-    saved_rows,
     staged,
 )
 

@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from scripted_run import NOW, ScriptedFeed, all_events, running_events, saved_rows
+from scripted_rows import saved_rows
+from scripted_run import NOW, ScriptedFeed, all_events, running_events
 from seeing import Watching
 from textual.screen import Screen
 

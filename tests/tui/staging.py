@@ -7,15 +7,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from run_on_disk import FeedFromDisk
-from scripted_run import (
-    NOW,
-    SELECTED,
-    ScriptedFeed,
-    all_events,
-    running_events,
-    saved_rows,
-    trajectory,
-)
+from scripted_rows import saved_rows, trajectory
+from scripted_run import NOW, SELECTED, ScriptedFeed, all_events, running_events
 from scripted_suite import Feeds, suite_events
 from seeing import Watching
 from textual.widgets import OptionList

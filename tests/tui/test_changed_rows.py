@@ -11,8 +11,8 @@ import pyte
 import pytest
 import textual._time
 from compared_runs import three_runs
-from scenes import comparing, live
-from scenes import over as saved_run
+from scene_apps import comparing, live
+from scene_apps import over as saved_run
 from scripted_run import running_events
 from seeing import is_at_rest, press, seen, until
 from staging import over, staged_app

@@ -9,14 +9,8 @@ from pathlib import Path
 import pytest
 from run_on_disk import feed_on_disk
 from scripted_conversation import USER
-from scripted_run import (
-    ScriptedFeed,
-    all_events,
-    finished,
-    run_started,
-    saved_row,
-    saved_rows,
-)
+from scripted_rows import saved_row, saved_rows
+from scripted_run import ScriptedFeed, all_events, finished, run_started
 from staging import Stage, over, running, staged_app
 
 from tui_eval.fold.run_state import RunState

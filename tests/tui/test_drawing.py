@@ -5,6 +5,7 @@ import tracemalloc
 
 import pytest
 from msgspec.structs import replace
+from scripted_rows import saved_rows
 from scripted_run import (
     NOW,
     TOTAL,
@@ -14,7 +15,6 @@ from scripted_run import (
     finished,
     run_started,
     running_events,
-    saved_rows,
     staged,
     throttled_events,
 )

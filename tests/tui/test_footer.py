@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from scripted_run import NOW, ScriptedFeed, all_events, saved_rows
+from scripted_rows import saved_rows
+from scripted_run import NOW, ScriptedFeed, all_events
 from seeing import seen
 from staging import Stage, over, staged_app, staged_suite
 

@@ -12,7 +12,8 @@ from compared_runs import three_runs, two_runs
 from form_staging import staged
 from home_staging import at_home
 from scripted_form import FormApp, monday, ready
-from scripted_run import ERRORS, ScriptedFeed, all_events, finished, saved_rows
+from scripted_rows import saved_rows
+from scripted_run import ERRORS, ScriptedFeed, all_events, finished
 from seeing import Watching
 from staging import over, running, staged_app, staged_suite
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from compared_runs import three_runs
-from scenes import busy_home, comparing, live, two_rollouts
-from scenes import over as saved_run
-from scenes import suite as suite_app
+from scene_apps import busy_home, comparing, live, two_rollouts
+from scene_apps import over as saved_run
+from scene_apps import suite as suite_app
 from scripted_form import monday
 from scripted_home import pin_time_zone
 from scripted_run import NOW, running_events

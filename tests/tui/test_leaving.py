@@ -1,15 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from scripted_run import (
-    NOW,
-    ScriptedFeed,
-    all_events,
-    finished,
-    run_started,
-    running_events,
-    saved_rows,
-)
+from scripted_rows import saved_rows
+from scripted_run import NOW, ScriptedFeed, all_events, finished, run_started, running_events
 from staging import over, question, running, staged_app
 
 from tui_eval import events as ev

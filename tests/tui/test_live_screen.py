@@ -5,6 +5,7 @@ import threading
 
 import pytest
 from scripted_conversation import conversation, ending_messages
+from scripted_rows import failed_row
 from scripted_run import (
     ERRORS,
     NOW,
@@ -13,7 +14,6 @@ from scripted_run import (
     ScriptedFeed,
     all_events,
     failed,
-    failed_row,
     finished,
     run_started,
     staged,

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from scripted_run import LOG, ScriptedFeed, all_events, running_events, saved_rows
+from scripted_rows import saved_rows
+from scripted_run import LOG, ScriptedFeed, all_events, running_events
 from staging import Stage, over, staged_app, staged_suite
 
 from tui_eval.fold import log_window

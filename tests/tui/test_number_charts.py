@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from numbers_staging import selected, shown
-from scripted_run import EACH, ERRORS, ScriptedFeed, failed, finished, run_started, saved_rows
+from scripted_rows import saved_rows
+from scripted_run import EACH, ERRORS, ScriptedFeed, failed, finished, run_started
 from staging import over, staged_app
 
 from tui_eval import events as ev

@@ -6,7 +6,8 @@ import re
 
 import pytest
 from numbers_staging import shown
-from scripted_run import ScriptedFeed, failed, finished, run_started, saved_rows, throttled_events
+from scripted_rows import saved_rows
+from scripted_run import ScriptedFeed, failed, finished, run_started, throttled_events
 from staging import over, staged_app
 
 from tui_eval import events as ev

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from numbers_staging import selected, shown
-from scripted_run import ERRORS, ScriptedFeed, all_events, failed, saved_rows
+from scripted_rows import saved_rows
+from scripted_run import ERRORS, ScriptedFeed, all_events, failed
 from staging import Stage, over, staged_app
 
 from tui_eval.tui.base.lines.line_view import MARK

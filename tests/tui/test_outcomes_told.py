@@ -8,7 +8,8 @@ import pytest
 from home_staging import at_home
 from run_events import finished, staged, started
 from scripted_home import FormBackend, found_run
-from scripted_run import NOW, ScriptedFeed, run_started, saved_rows
+from scripted_rows import saved_rows
+from scripted_run import NOW, ScriptedFeed, run_started
 from scripted_run import finished as scripted
 from scripted_suite import moved, suite_started
 from staging import staged_app, staged_suite

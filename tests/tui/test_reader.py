@@ -9,7 +9,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from scripted_run import ScriptedFeed, finished, run_started, saved_rows
+from scripted_rows import saved_rows
+from scripted_run import ScriptedFeed, finished, run_started
 from staging import over, staged_app
 
 from tui_eval.fold.run_state import RunState

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from program import Program
 from run_on_disk import feed_on_disk, run_on_disk
-from scripted_run import ScriptedFeed, all_events, saved_row, saved_rows
+from scripted_rows import saved_row, saved_rows
+from scripted_run import ScriptedFeed, all_events
 from staging import over, running, staged_app
 from terminal import PATIENCE_S, Terminal
 

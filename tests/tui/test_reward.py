@@ -1,16 +1,7 @@
 from __future__ import annotations
 
-from scripted_run import (
-    ScriptedFeed,
-    all_events,
-    failed,
-    finished,
-    judged_row,
-    run_started,
-    saved_row,
-    saved_rows,
-    unscored_row,
-)
+from scripted_rows import judged_row, saved_row, saved_rows, unscored_row
+from scripted_run import ScriptedFeed, all_events, failed, finished, run_started
 from staging import Stage, running, staged_app
 
 from tui_eval.fold.trajectory import from_row

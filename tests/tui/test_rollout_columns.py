@@ -6,7 +6,8 @@ import re
 
 import pytest
 from rollouts_staging import shown
-from scripted_run import NOW, TOTAL, ScriptedFeed, failed, finished, run_started, saved_rows, staged
+from scripted_rows import saved_rows
+from scripted_run import NOW, TOTAL, ScriptedFeed, failed, finished, run_started, staged
 from seeing import seen
 from staging import over, staged_app
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from rollouts_staging import listed, shown
 from run_on_disk import scripted_on_disk
-from scripted_run import ERRORS, TOTAL, ScriptedFeed, finished, run_started, saved_rows, staged
+from scripted_rows import saved_rows
+from scripted_run import ERRORS, TOTAL, ScriptedFeed, finished, run_started, staged
 from staging import Stage, over, running, staged_app
 
 from tui_eval import events as ev

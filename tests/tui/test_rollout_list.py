@@ -6,7 +6,8 @@ import re
 
 import pytest
 from rollouts_staging import listed, shown
-from scripted_run import ERRORS, TOTAL, ScriptedFeed, finished, run_started, saved_rows
+from scripted_rows import saved_rows
+from scripted_run import ERRORS, TOTAL, ScriptedFeed, finished, run_started
 from seeing import seen
 from staging import over, staged_app
 

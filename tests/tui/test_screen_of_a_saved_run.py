@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scripted_rows import saved_rows
 from scripted_run import (
     ERRORS,
     NOW,
@@ -14,7 +15,6 @@ from scripted_run import (
     finished,
     run_started,
     running_events,
-    saved_rows,
 )
 from staging import Stage, over, question, said, staged_app
 

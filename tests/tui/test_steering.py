@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from scripted_rows import saved_row, saved_rows
 from scripted_run import (
     ERRORS,
     NOW,
@@ -15,8 +16,6 @@ from scripted_run import (
     finished,
     run_started,
     running_events,
-    saved_row,
-    saved_rows,
     staged,
     throttled_events,
 )

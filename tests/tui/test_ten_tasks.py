@@ -13,7 +13,8 @@ import pytest
 from compared_runs import two_runs
 from run_on_disk import feed_on_disk
 from scripted_home import FormBackend, found_run, pin_time_zone, running_run
-from scripted_run import NOW, ScriptedFeed, all_events, failed, failed_row, saved_rows
+from scripted_rows import failed_row, saved_rows
+from scripted_run import NOW, ScriptedFeed, all_events, failed
 from seeing import is_at_rest, press, seen, until
 from staging import over, running
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from scripted_rows import saved_row, saved_rows
 from scripted_run import (
     ERRORS,
     NOW,
@@ -13,8 +14,6 @@ from scripted_run import (
     failed,
     finished,
     run_started,
-    saved_row,
-    saved_rows,
     staged,
 )
 from seeing import seen

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted_run import NOW, SELECTED, ScriptedFeed, all_events, finished, saved_row, saved_rows
+from scripted_rows import saved_row, saved_rows
+from scripted_run import NOW, SELECTED, ScriptedFeed, all_events, finished
 from scripted_trajectory import long_feed, rich_feed
 from staging import Stage, over, running, staged_app
 

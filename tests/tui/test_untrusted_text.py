@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from scenes import settle
-from scripted_run import NOW, ScriptedFeed, failed, finished, run_started, saved_row, staged
+from scripted_rows import saved_row
+from scripted_run import NOW, ScriptedFeed, failed, finished, run_started, staged
 from textual.pilot import Pilot
 
 from tui_eval import events as ev
