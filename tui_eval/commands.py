@@ -17,7 +17,7 @@ class Pause(msgspec.Struct, tag="pause", array_like=True):
     """Close the gate before every model call."""
 
 
-class Resume(msgspec.Struct, tag="resume", array_like=True):
+class Unpause(msgspec.Struct, tag="unpause", array_like=True):
     """Open it again."""
 
 
@@ -57,7 +57,7 @@ class Detach(msgspec.Struct, tag="detach", array_like=True):
 
 
 Command: TypeAlias = (
-    Subscribe | Pause | Resume | Stop | Cancel | Rerun | MoveLimit | SaveNow | Detach
+    Subscribe | Pause | Unpause | Stop | Cancel | Rerun | MoveLimit | SaveNow | Detach
 )
 
 encode_command = msgspec.msgpack.Encoder().encode

@@ -19,7 +19,7 @@ from tui_eval.trajectory_events import MessagesAdded as MessagesAdded
 from tui_eval.trajectory_events import TextAdded as TextAdded
 from tui_eval.trajectory_events import ToolFinished as ToolFinished
 
-PROTOCOL = 1
+PROTOCOL = 2
 
 HEAD = 200
 """Characters of a question and of an answer that lists can be searched for."""

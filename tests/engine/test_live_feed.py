@@ -16,7 +16,7 @@ from seat import Seat, seat
 from servers import FaultServer, Reply
 from streamed_answers import SSE, events_of, sent
 
-from tui_eval.commands import Detach, Pause, Resume, Stop, Subscribe
+from tui_eval.commands import Detach, Pause, Stop, Subscribe, Unpause
 from tui_eval.events import MessagesAdded, RolloutFinished, Stage, TextAdded, ToolFinished
 from tui_eval.feeds.lazy_feed import LazyFeed
 from tui_eval.feeds.live_feed import LiveFeed
@@ -88,7 +88,7 @@ async def test_pausing_holds_rollouts_before_their_next_call_and_resuming_lets_t
         one.listen()
         assert len(fault_server.requests) == sent
         assert one.state.finished == 0
-        one.feed.send(Resume())
+        one.feed.send(Unpause())
         await one.until(lambda: one.state.end, "the run ends")
         assert one.state.gate_open
         assert one.state.finished == 12
@@ -109,7 +109,7 @@ async def test_a_pause_asked_for_before_the_run_begins_holds(
         await one.until(lambda: one.state.run is not None, "the run begins")
         await one.until(lambda: not one.state.gate_open, "the gate is closed")
         assert not fault_server.requests
-        feed.send(Resume())
+        feed.send(Unpause())
         await one.until(lambda: one.state.end, "the run ends")
         assert one.state.finished == 3
 

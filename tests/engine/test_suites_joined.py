@@ -12,7 +12,7 @@ from seat import Seat, seat
 from servers import Reply
 from suites import CHAT, Suites, marked
 
-from tui_eval.commands import MoveLimit, Pause, Rerun, Resume, Stop
+from tui_eval.commands import MoveLimit, Pause, Rerun, Stop, Unpause
 from tui_eval.engine.suite.suite_lock import at_work_on
 from tui_eval.events import CommandAnswered, EvaluationMoved, LimitMoved, Noticed, RunStarted
 from tui_eval.feeds.live_feed import LiveFeed
@@ -101,11 +101,11 @@ async def test_what_is_paused_for_all_and_resumed_at_one_goes_on_for_all(suite: 
             root.feed.send(Pause())
             await one.until(lambda: not one.state.gate_open, "the evaluation is paused")
             await root.until(lambda: not root.suite.gate_open, "with all of it")
-            one.feed.send(Resume())
+            one.feed.send(Unpause())
             await root.until(lambda: root.suite.gate_open, "all of it goes on")
             one.feed.send(Pause())
             await root.until(lambda: not root.suite.gate_open, "and is paused with the one")
-            root.feed.send(Resume())
+            root.feed.send(Unpause())
             await root.until(lambda: root.suite.end, "the second one begins and ends, too")
         assert [one.last.status for one in root.suite.evaluations] == ["finished", "finished"]
 
@@ -147,7 +147,7 @@ async def test_nothing_is_begun_again_while_an_engine_works_on_it(suite: Suites)
         assert same.code == 2, same
         assert f"{Path(path).name}: process" in same.err
         assert "Join it: tui-eval open" in same.err
-        root.feed.send(Resume())
+        root.feed.send(Unpause())
         await root.until(lambda: root.suite.end, "it ends")
     assert {mark: len(run.rows) for mark, run in suite.runs().items()} == {"a": 12, "b": 12}
     assert len(suite.program.runs()) == 2
@@ -167,7 +167,7 @@ async def test_who_joins_the_whole_later_hears_how_all_of_it_stands(suite: Suite
         async with seat(LiveFeed(socket_path=held.socket)) as late:
             await late.until(lambda: not late.suite.gate_open, "it hears all of it")
             assert [one.last.status for one in late.suite.evaluations] == ["finished", "running"]
-            late.feed.send(Resume())
+            late.feed.send(Unpause())
             await late.until(lambda: late.suite.end, "it ends")
     assert at_work_on(suite.program.folder / "suite.toml") is None
 
@@ -213,7 +213,7 @@ async def test_a_pause_at_the_root_holds_all_and_numbers_are_told_seldom(suite: 
         asked = len(suite.server.requests)
         await asyncio.sleep(0.5)
         assert len(suite.server.requests) == asked < 60
-        root.feed.send(Resume())
+        root.feed.send(Unpause())
         await root.until(lambda: root.suite.end, "it ends")
         assert root.suite.end is not None and root.suite.end.exit_code == 0
         moved = [event for event in root.heard if isinstance(event, EvaluationMoved)]

@@ -14,7 +14,7 @@ from run_events import started
 from stub_client import StubClient, answer
 
 import tui_eval as vf
-from tui_eval.clients import pacing, retrying
+from tui_eval.clients import pacing, request_retries
 from tui_eval.engine.limits.limits import Held
 from tui_eval.engine.limits.slots import Slots
 from tui_eval.engine.transport.hub import Hub
@@ -79,7 +79,9 @@ class RefusedOnce(StubClient):
                 raise error
             return await StubClient.get_response(self, *args, **more)
 
-        return await retrying.send_with_retries(send, retrying.Retries(1), more["state"])
+        return await request_retries.send_with_retries(
+            send, request_retries.Retries(1), more["state"]
+        )
 
 
 class Paused:

@@ -15,9 +15,9 @@ from ways import ENVIRONMENT, WAYS, WaysServer
 ROLLOUTS = 1000
 WITHIN_S = 500.0
 SHORT_WAITS = """
-import tui_eval.clients.retrying as retrying
+import tui_eval.clients.request_retries as request_retries
 
-retrying.FIRST_WAIT, retrying.LONGEST_BACKOFF = 0.02, 0.1
+request_retries.FIRST_WAIT, request_retries.LONGEST_BACKOFF = 0.02, 0.1
 """
 
 

@@ -22,7 +22,7 @@ from seeing import seen, until
 from staging import Stage, over, running, staged_app
 
 from tui_eval import events as ev
-from tui_eval.commands import Pause, Resume, Subscribe
+from tui_eval.commands import Pause, Subscribe, Unpause
 from tui_eval.fold.trajectory import Rollout
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.base.dialogs.prompts import Leave
@@ -175,7 +175,7 @@ async def test_space_pauses_and_resumes_the_engine() -> None:
         assert "‖ 2 held  ▶ 3 running" in stage.text(stage.live.header)
         assert "space resume" in stage.text(stage.live.keys)
         await stage.press("space")
-        assert isinstance(stage.feed.sent[-1], Resume)
+        assert isinstance(stage.feed.sent[-1], Unpause)
         await stage.publish(ev.GateMoved(0, NOW, True, 0))
         assert "running" in stage.text(stage.live.header)
 

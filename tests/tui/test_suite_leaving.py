@@ -8,7 +8,7 @@ from scripted_suite import RUNNING, Feeds, ended_events, moved, suite_events
 from staging import Stage, question, staged_suite
 
 from tui_eval import events as ev
-from tui_eval.commands import Cancel, Detach, Pause, Resume, Stop, Subscribe
+from tui_eval.commands import Cancel, Detach, Pause, Stop, Subscribe, Unpause
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.base.dialogs.prompts import Leave
 from tui_eval.tui.base.dialogs.question import Question
@@ -32,7 +32,7 @@ async def test_pausing_concerns_the_whole_suite(key: str) -> None:
         assert "‖ 2 held   ~ 1 sleeping   ▶ 2 running" in stage.text(stage.live.top)
         assert "‖ calculator" in stage.evaluations[RUNNING]
         await stage.press("g", key)
-        assert stage.feed.sent == [Pause(), Resume()]
+        assert stage.feed.sent == [Pause(), Unpause()]
         assert not any(isinstance(sent, Pause) for sent in stage.feeds.feeds[0].sent)
 
 

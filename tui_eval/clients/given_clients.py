@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from tui_eval.clients.pacing import Pace, pace_of
-from tui_eval.clients.retrying import Retries, send_with_retries
+from tui_eval.clients.request_retries import Retries, send_with_retries
 from tui_eval.clients.secrets import Secrets
 from tui_eval.clients.wire.failed_answers import raise_if_failed
 

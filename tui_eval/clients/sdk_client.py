@@ -22,7 +22,7 @@ from tui_eval.clients.base import Client, ClientT, MessagesT, ToolT, is_own
 from tui_eval.clients.base_urls import BaseUrl, is_missing_route, read_base_url
 from tui_eval.clients.given_clients import ask_sdk, note_use, paced
 from tui_eval.clients.refused_parameters import LearntParameters, Refusals, instead
-from tui_eval.clients.retrying import Retries, send_with_retries
+from tui_eval.clients.request_retries import Retries, send_with_retries
 from tui_eval.clients.sampling import CallOptions
 from tui_eval.clients.wire.answer_stream import AnswerStream
 from tui_eval.clients.wire.failed_answers import ReportedError, read_whole, sdk_error

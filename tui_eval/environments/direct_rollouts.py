@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast, overload
 from tui_eval.environments.client_cache import ClientCache
 from tui_eval.environments.one_rollout import lead, score
 from tui_eval.environments.outputs import state_to_output, states_to_outputs
-from tui_eval.environments.retrying import maybe_retry
+from tui_eval.environments.rollout_retries import maybe_retry
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.state import State
 from tui_eval.types import ClientConfig, RolloutInput, RolloutOutput, SamplingArgs

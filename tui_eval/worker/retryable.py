@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tui_eval.clients.causes import cause_of
 from tui_eval.clients.faults import ABOUT_THE_KEY
-from tui_eval.clients.retrying import is_transient
+from tui_eval.clients.request_retries import is_transient
 from tui_eval.errors import Error, ErrorChain, InfraError, ModelError
 from tui_eval.events import Stage
 from tui_eval.state import State

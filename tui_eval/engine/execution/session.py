@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from tui_eval import clock
-from tui_eval.commands import Command, Pause, Resume, Stop
+from tui_eval.commands import Command, Pause, Stop, Unpause
 from tui_eval.engine.execution.early_stop import EarlyStop
 from tui_eval.engine.execution.finished_rows import FinishedRows
 from tui_eval.engine.execution.host import Host
@@ -102,12 +102,12 @@ class Session:
         if isinstance(command, Pause) and self._gate.is_open:
             self._gate.close()
             self._gate_moved()
-        elif isinstance(command, Resume) and not self._gate.is_open:
+        elif isinstance(command, Unpause) and not self._gate.is_open:
             self._gate.open()
             self._gate_moved()
         elif isinstance(command, Stop):
             self.stop()
-        elif not isinstance(command, (Pause, Resume)):
+        elif not isinstance(command, (Pause, Unpause)):
             self._steer(command)
 
     def _gate_moved(self) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from tui_eval import clock
-from tui_eval.commands import Cancel, Command, MoveLimit, Pause, Rerun, Resume, SaveNow, Stop
+from tui_eval.commands import Cancel, Command, MoveLimit, Pause, Rerun, SaveNow, Stop, Unpause
 from tui_eval.config.command_line import resume_words
 from tui_eval.config.options import BUDGETS, BY_NAME
 from tui_eval.config.plan import Request
@@ -163,8 +163,8 @@ class Suite:
         elif isinstance(command, (Cancel, Rerun)):
             text = "A suite has no rollouts of its own: ask one of its evaluations."
             self._hub.publish(CommandAnswered(0, clock.now(), text, False))
-        elif isinstance(command, (Pause, Resume)):
-            opens = isinstance(command, Resume)
+        elif isinstance(command, (Pause, Unpause)):
+            opens = isinstance(command, Unpause)
             if opens != self._gate.is_open:
                 (self._gate.open if opens else self._gate.close)()
                 self._hub.move_gate(opens)
@@ -174,10 +174,10 @@ class Suite:
     def _handle_at(self, session: RunJob, command: Command) -> None:
         """Does what is asked at one evaluation's own socket.
 
-        All are paused and resumed together: nobody there sees that the others stand still. A limit
+        All are paused and unpaused together: nobody there sees that the others stand still. A limit
         above that of all would have no effect there, and moves both.
         """
-        if isinstance(command, (Pause, Resume)):
+        if isinstance(command, (Pause, Unpause)):
             self.handle(command)
             return
         if (

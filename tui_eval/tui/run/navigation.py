@@ -27,7 +27,7 @@ class Navigation:
         """Lists the rollouts behind a number and selects one, or one of that example.
 
         Args:
-            target: Of what, and which: see `MetricsPanel.Wanted`.
+            target: Of what, and which: see `NumbersPanel.Wanted`.
         """
         kind, which = target
         name = str(which)

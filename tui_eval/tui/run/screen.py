@@ -29,7 +29,7 @@ from tui_eval.tui.run.copy_export import CopyExport
 from tui_eval.tui.run.header import Header
 from tui_eval.tui.run.log.log_pane import LogPane
 from tui_eval.tui.run.navigation import Navigation
-from tui_eval.tui.run.numbers.metrics_panel import MetricsPanel
+from tui_eval.tui.run.numbers.numbers_panel import NumbersPanel
 from tui_eval.tui.run.numbers.reward_panel import RewardPanel
 from tui_eval.tui.run.pane_words import footer_words, help_texts
 from tui_eval.tui.run.quit_flow import QuitFlow
@@ -108,7 +108,7 @@ class RunScreen(DrawnScreen[None]):
         self.header = Header(run.feed, state, now, id="header")
         self.rollouts = RolloutList(state, now, id="rollouts")
         self.trajectory = TrajectoryPane(id="trajectory")
-        self.numbers = MetricsPanel(state, id="numbers")
+        self.numbers = NumbersPanel(state, id="numbers")
         self.log_pane = LogPane(run.feed, id="log")
         self.reward = RewardPanel(id="reward")
         self.keys = KeyLine(id="keys")
@@ -264,11 +264,11 @@ class RunScreen(DrawnScreen[None]):
         self.retitle()
         self.update_keys()
 
-    def on_metrics_panel_wanted(self, message: MetricsPanel.Wanted) -> None:
+    def on_numbers_panel_wanted(self, message: NumbersPanel.Wanted) -> None:
         """The rollouts behind a number are wanted."""
         self.navigation.go_to(message.target)
 
-    def on_metrics_panel_moved(self) -> None:
+    def on_numbers_panel_moved(self) -> None:
         """What enter does depends on what is under the cursor."""
         self.update_keys()
 

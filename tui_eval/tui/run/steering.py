@@ -69,11 +69,11 @@ class Steering:
             why = screen.status.why_not("pause") if screen.noun == "run" else ""
             screen.say(why or f"The {screen.noun} has ended: there is nothing to pause.")
             return
-        from tui_eval.commands import Pause, Resume
+        from tui_eval.commands import Pause, Unpause
 
         paused = self.is_paused
         self.requested_pause = not paused
-        screen.root.send(Resume() if paused else Pause())
+        screen.root.send(Unpause() if paused else Pause())
         screen.invalidate()
         screen.refresh_run()
 

@@ -16,7 +16,7 @@ from tui_eval.tui.run.numbers.lines import example_line, numbers
 from tui_eval.tui.run.numbers.number_line import NumberLine, Target
 
 
-class MetricsPanel(LineView):
+class NumbersPanel(LineView):
     """Drawn anew when a rollout finished, from sums that the fold keeps; examples on demand.
 
     The cursor goes from one error, tool or example to the next.
