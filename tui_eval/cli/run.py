@@ -123,6 +123,8 @@ def run(environment: str | None, raw: dict[str, Any]) -> int:
         from tui_eval.cli.dry_run import show_dry_run
 
         return show_dry_run(request)
+    # A wrong value opens no screen. The engine parses the text once more: only it knows what else
+    # is wrong, in the file and in `--set`, and reports all of it at once.
     with collected():  # warned of with the plan
         _, faults = parse_values(raw)
     if faults or prints_lines(environment, raw):

@@ -1,4 +1,13 @@
-"""Which run a command resumes, and why not with another."""
+"""Which run a command resumes, and why not with another.
+
+`--resume` alone has three searches over one list (`incomplete_runs`), since they know different
+things. Here one request is known: of its settings only those that were typed are required, so a run
+with others may be resumed and keeps them, and a complete one may be extended. `resume_match` knows
+all evaluations of a file, which says every setting: only runs with the same ones fit (or that were
+called the same, where changes are accepted), and no run is given to two evaluations. `newest_here`,
+of the command line, knows no environment: the folder alone says which run is meant, so one that was
+begun elsewhere is only named.
+"""
 
 from __future__ import annotations
 

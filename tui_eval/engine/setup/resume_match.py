@@ -1,4 +1,7 @@
-"""Which runs the evaluations of a file resume: each its own, none for two of them."""
+"""Which runs the evaluations of a file resume: each its own, none for two of them.
+
+Why one request has another search: see `choosing_run`.
+"""
 
 from __future__ import annotations
 
