@@ -129,7 +129,6 @@ class HeldRun:
         self.server = server
         self.runtime = Path(tempfile.mkdtemp(prefix="held-"))
         self.program = Program(folder)
-        self.program.preloaded = False  # its processes are found by what they began with
         self.program.env |= {"XDG_RUNTIME_DIR": str(self.runtime), "HOLD_AT": phase}
         self.program.environment("held", textwrap.dedent(ENVIRONMENT))
         if server is not None:

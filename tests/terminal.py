@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import pyte
+from preloaded import PreloadedProgram, may_be_preloaded
 
 PATIENCE_S = 30.0
+PROGRAM = ("-m", "tui_eval")
 
 
 def _forget_signals() -> None:
@@ -36,6 +38,7 @@ class Terminal:
         typed: Keys that wait before the program begins.
         term: What kind of terminal it is.
         answers: Whether it answers what it is asked, as for its cursor.
+        preloaded: Whether `tui-eval` may begin with its modules loaded.
     """
 
     def __init__(
@@ -44,10 +47,11 @@ class Terminal:
         env: dict[str, str],
         *args: str,
         size: tuple[int, int] = (120, 40),
-        command: Sequence[str] = ("-m", "tui_eval"),
+        command: Sequence[str] = PROGRAM,
         typed: str = "",
         term: str = "xterm-256color",
         answers: bool = False,
+        preloaded: bool = True,
     ) -> None:
         columns, lines = size
         self.screen = pyte.Screen(columns, lines)
@@ -61,10 +65,12 @@ class Terminal:
         self.settings_before = termios.tcgetattr(inner)
         self._inner = inner
         self.type(typed)
-        self.process = subprocess.Popen(
+        env = {**env, "TERM": term, "COLUMNS": "", "LINES": ""}
+        is_preloaded = preloaded and command == PROGRAM and may_be_preloaded(env)
+        self.process = (PreloadedProgram if is_preloaded else subprocess.Popen)(
             [sys.executable, *command, *args],
             cwd=folder,
-            env={**env, "TERM": term, "COLUMNS": "", "LINES": ""},
+            env=env,
             stdin=inner,
             stdout=inner,
             stderr=inner,

@@ -7,11 +7,13 @@ import signal
 import subprocess
 import sys
 import textwrap
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from preloaded import ENVIRONMENT, PreloadedProgram, may_be_preloaded
 from program import Program, wait_until
+from terminal import Terminal
 
 pytestmark = pytest.mark.process
 
@@ -107,3 +109,24 @@ def test_nothing_is_left_when_the_worker_is_killed(program: Program) -> None:
     left = [Path("/proc", pid) for pid in done.stdout.split()]
     assert len(left) == 3
     wait_until(lambda: not any(one.exists() for one in left), "all of them have ended")
+
+
+def test_arguments_and_variables_are_those_of_the_process(program: Program) -> None:
+    program.env["TUI_EVAL_MARK"] = "here"
+    process, (engine, _, _) = asleep(program)
+    for pid, module in ((process.pid, b"tui_eval"), (engine, b"tui_eval.engine")):
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+        assert words[:3] == [os.fsencode(sys.executable), b"-m", module]
+        assert b"TUI_EVAL_MARK=here" in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    process.send_signal(signal.SIGINT)
+    assert program.finish(process).code == 130
+
+
+def test_a_program_on_a_terminal_is_of_the_same_kind(program: Program) -> None:
+    with closing(Terminal(program.folder, program.env, "reverse-text", *RUN[1:])) as terminal:
+        assert isinstance(terminal.process, PreloadedProgram)
+        terminal.wait_for("finished in")
+        assert os.getsid(terminal.process.pid) == terminal.process.pid
+        terminal.type("q")
+        assert terminal.finish() == 0
+        assert terminal.is_whole()

@@ -101,6 +101,7 @@ def test_an_engine_that_is_started_just_then_is_ended(
 def test_at_whatever_moment_a_signal_comes_nothing_is_left(tmp_path: Path) -> None:
     def stopped_after(place: int) -> None:
         with FaultServer() as server, HeldRun(tmp_path / str(place), "loading", server) as held:
+            held.program.preloaded = False
             process = held.program.start(*held.args)
             time.sleep(place * 0.08)
             process.send_signal(signal.SIGTERM)

@@ -21,9 +21,9 @@ from tui_eval.runs.lock import holder
 
 @contextmanager
 def on_screen(program: Program, answers: bool = False) -> Iterator[Terminal]:
-    runs = map(str, two_runs(program.folder))
-    args = ("compare", *runs)
-    with closing(Terminal(program.folder, program.env, *args, answers=answers)) as on:
+    args = ("compare", *map(str, two_runs(program.folder)))
+    how = {"answers": answers, "preloaded": False}
+    with closing(Terminal(program.folder, program.env, *args, **how)) as on:
         on.wait_for("greatest difference first")
         on.wait_for(lambda: children(on))
         yield on
@@ -71,7 +71,7 @@ def test_an_engine_that_outlives_the_screen_does_not_hold_the_terminal(
 ) -> None:
     with (
         HeldRun(tmp_path, "scoring that blocks everything", fault_server) as held,
-        closing(Terminal(tmp_path, held.program.env, *held.args)) as on,
+        closing(Terminal(tmp_path, held.program.env, *held.args, preloaded=False)) as on,
     ):
         on.wait_for(held.is_held)
         on.wait_for(lambda: len(children(on)) == 2)

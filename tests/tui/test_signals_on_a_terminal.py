@@ -44,7 +44,7 @@ def told(number: signal.Signals) -> Callable[[Terminal], None]:
 
 @contextmanager
 def held_on_screen(
-    folder: Path, phase: str, at_start: str = "", *, suite: bool = False
+    folder: Path, phase: str, at_start: str = "", *, suite: bool = False, preloaded: bool = True
 ) -> Iterator[tuple[HeldRun, Terminal]]:
     with ExitStack() as stack:
         server = stack.enter_context(FaultServer())
@@ -53,7 +53,8 @@ def held_on_screen(
             held.program.happens_at_start(at_start)
         if suite:
             Suites(held.program, server).write(*2 * ['env_id = "held"'], top="max_concurrent = 1")
-        terminal = Terminal(folder, held.program.env, *(["suite.toml"] if suite else held.args))
+        args = ["suite.toml"] if suite else held.args
+        terminal = Terminal(folder, held.program.env, *args, preloaded=preloaded)
         stack.enter_context(closing(terminal))
         yield held, terminal
 
@@ -170,7 +171,8 @@ def test_at_whatever_moment_of_the_start_a_signal_comes_the_terminal_is_whole(
     tmp_path: Path,
 ) -> None:
     def stopped_after(place: int) -> None:
-        with held_on_screen(tmp_path / str(place), "loading") as (held, terminal):
+        folder = tmp_path / str(place)
+        with held_on_screen(folder, "loading", preloaded=False) as (held, terminal):
             until = time.monotonic() + place * 0.06
             while time.monotonic() < until:
                 terminal.read(0.01)
@@ -262,8 +264,8 @@ def test_a_signal_whose_interrupt_is_dropped_ends_the_program_all_the_same(
 def test_a_job_that_was_stopped_from_outside_draws_anew_and_leaves_the_terminal_whole(
     program: Program,
 ) -> None:
-    runs = map(str, two_runs(program.folder))
-    with closing(Terminal(program.folder, program.env, "compare", *runs)) as on:
+    args = ["compare", *map(str, two_runs(program.folder))]
+    with closing(Terminal(program.folder, program.env, *args, preloaded=False)) as on:
         on.wait_for("greatest difference first")
         on.type("x")
         on.wait_for("Export the comparison")

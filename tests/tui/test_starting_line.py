@@ -55,7 +55,8 @@ def test_nothing_of_it_is_left_where_the_program_ends_before(program: Program) -
 
 
 def test_lines_begin_without_it(program: Program) -> None:
-    terminal = Terminal(program.folder, program.env, "word-guess", "-m", "demo", "-n", "1", "-d")
+    args = ("word-guess", "-m", "demo", "-n", "1", "-d")
+    terminal = Terminal(program.folder, program.env, *args, preloaded=False)
     try:
         assert terminal.finish() == 0
     finally:

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from program import Program, chat_answer, wait_until
@@ -34,8 +35,8 @@ ECHO = """
 def on_terminal(program: Program) -> Iterator[Callable[..., Terminal]]:
     opened: list[Terminal] = []
 
-    def open_terminal(*args: str, size: tuple[int, int] = (120, 40)) -> Terminal:
-        opened.append(Terminal(program.folder, program.env, *args, size=size))
+    def open_terminal(*args: str, **options: Any) -> Terminal:
+        opened.append(Terminal(program.folder, program.env, *args, **options))
         return opened[-1]
 
     yield open_terminal
@@ -105,7 +106,7 @@ def test_pausing_stops_requests_and_resuming_finishes(
 def test_ctrl_z_gives_the_shell_back_and_fg_draws_everything_anew(
     echo: list[str], on_terminal: Callable[..., Terminal]
 ) -> None:
-    terminal = on_terminal(*echo, "-s")
+    terminal = on_terminal(*echo, "-s", preloaded=False)
     still = ("echo · m", "1 Rollouts", "2 Trajectory", "3 Numbers", "function ", "q quit")
     terminal.wait_for(lambda: all(text in terminal.text for text in still))
     terminal.type("\x1a")

@@ -44,7 +44,8 @@ def test_enter_counts_where_it_was_typed_before_the_program_had_the_terminal(
 ) -> None:
     program.run("reverse-text", "-m", "demo", "-n", "5", "-r", "1", "-s")
     run = str(program.only_run().path)
-    terminal = Terminal(program.folder, program.env, "open", run, typed="/example=3\r4")
+    args = ("open", run)
+    terminal = Terminal(program.folder, program.env, *args, typed="/example=3\r4", preloaded=False)
     try:
         terminal.wait_for("1 of 5")
     finally:
