@@ -66,20 +66,38 @@ def _identity(pid: int) -> ProcessIdentity:
     )
 
 
+def private_memory(pid: int) -> int | None:
+    """Bytes that a process has in memory and shares with no other; None where it has none.
+
+    Where there is no `/proc` those that it shares are counted as well.
+    """
+    statm = _text(Path(f"/proc/{pid}/statm")).split()
+    if len(statm) > 2:
+        return (int(statm[1]) - int(statm[2])) * os.sysconf("SC_PAGE_SIZE") or None
+    if Path("/proc/self").exists():
+        return None
+    reported = _ps(pid, "rss=")
+    return int(reported) * 1024 if reported.strip().isdigit() else None
+
+
 def _started(pid: int) -> str:
     """When a process began; empty where that is not known, `ended` where nobody waited for it."""
     stat = _text(Path(f"/proc/{pid}/stat"))
     if stat:
         state, *fields = stat[stat.rindex(")") + 2 :].split()
         return _ENDED if state in "ZX" else fields[18]
-    ps = ["ps", "-o", "stat=,lstart=", "-p", str(pid)]
+    state, _, began = _ps(pid, "stat=,lstart=").strip().partition(" ")
+    return _ENDED if state.startswith("Z") else began.strip()
+
+
+def _ps(pid: int, columns: str) -> str:
+    """What `ps` says of a process; empty where it says nothing."""
+    ps = ["ps", "-o", columns, "-p", str(pid)]
     try:
         env = {**os.environ, "LC_ALL": "C", "TZ": "UTC"}  # the answer is the same for everybody
-        reported = subprocess.run(ps, env=env, capture_output=True, text=True, check=False).stdout
+        return subprocess.run(ps, env=env, capture_output=True, text=True, check=False).stdout
     except OSError:
         return ""
-    state, _, began = reported.strip().partition(" ")
-    return _ENDED if state.startswith("Z") else began.strip()
 
 
 def signal_group(group: int, number: int) -> None:

@@ -46,6 +46,7 @@ RUN: dict[str, list[str]] = {
     "max_concurrent_generation": ["rollouts_are_generated_so_many_at_a_time"],
     "max_concurrent_scoring": ["rollouts_are_scored_so_many_at_a_time"],
     "num_workers": ["rows_are_those_of_a_run_without_workers"],
+    "worker_memory": ["a_rollout_that_takes_its_worker_past_the_limit_twice_says_so"],
     "no_adaptive": ["concurrency_that_is_not_to_change_stays"],
     "max_retries": ["a_rollout_is_run_again_as_often_as_asked"],
     "timeout": ["a_rollout_that_takes_too_long_ends_with_what_was_said"],

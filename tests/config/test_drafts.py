@@ -58,6 +58,8 @@ def values_of(option: Option) -> st.SearchStrategy[Any]:
         return st.just(NEWEST) | NAMES
     if option.name == "until":
         return st.sampled_from(["width(reward) < 0.05", 'low("a b") > 0.7 or high(reward) < 0.5'])
+    if option.name == "worker_memory":
+        return st.sampled_from(["2GB", "512 MiB"])
     texts = PASTED.filter(lambda text: unwrapped(text, "it") == text)
     return texts.filter(lambda text: text[0] not in "[{")
 

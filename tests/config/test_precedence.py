@@ -193,7 +193,7 @@ FLAGS: dict[str, tuple[Any, str, Any]] = {
 }
 
 ELSEWHERE = {"model", "endpoint_id", "provider", "headers", "endpoints_path", "env_id", "name",
-             "no_stream"}  # fmt: skip
+             "no_stream", "worker_memory"}  # fmt: skip
 """Have tests of their own."""
 
 NOT_OF_THE_PLAN = {"disable_env_server", "resume", "debug"}
@@ -216,6 +216,13 @@ def test_every_setting_reaches_the_plan_from_a_flag_and_from_a_file(name: str) -
 def test_answers_of_every_protocol_may_be_streamed(client_type: str) -> None:
     assert plan(model="mini", api_client_type=client_type, stream=True).stream
     assert not plan(model="mini", api_client_type=client_type).stream
+
+
+def test_the_memory_of_workers_is_limited_where_there_are_some() -> None:
+    assert plan(model="mini", num_workers="1", worker_memory="2GB").worker_memory == "2GB"
+    file = write("e.toml", '[[eval]]\nenv_id = "a"\nmodel = "mini"\nworker_memory = "2GB"\n')
+    (fault,) = asked(file).faults
+    assert str(fault).startswith("e.toml:4, worker_memory: there is no worker to limit")
 
 
 def test_no_setting_is_forgotten_above() -> None:

@@ -36,6 +36,7 @@ class Talk(vf.MultiTurnEnv):
         super().__init__(**more)
 
     def at(self, place, state):
+        print("at", place)
         if place == self._where and state["example_id"] == CULPRIT:
             DEEDS[self._do]()
 
@@ -53,7 +54,19 @@ def hold():
         pass
 
 
+def close():
+    sys.stdout.close()
+
+
+def hold_deaf():
+    for number in signal.SIGTERM, signal.SIGINT, signal.SIGUSR2:
+        signal.signal(number, signal.SIG_DFL if number == signal.SIGUSR2 else signal.SIG_IGN)
+    hold()
+
+
 DEEDS = {
+    "close": close,
+    "hold deaf": hold_deaf,
     "exit": lambda: os._exit(7),
     "abort": os.abort,
     "stop": lambda: os.kill(os.getpid(), signal.SIGSTOP),
@@ -140,6 +153,25 @@ def test_a_rollout_that_ends_its_worker_twice_says_so_and_others_are_right(
     assert {row["reward"] for row in run.rows if not row["error"]} == {22.0}
     calls = 3 * EXAMPLES if where == "reward" else 3 * (EXAMPLES - 1) + (where == "answer")
     assert len(fault_server.requests) == calls, "no answer is paid twice"
+
+
+def test_a_rollout_that_closes_standard_output_closes_it_for_nobody(
+    talk: Program, fault_server: FaultServer
+) -> None:
+    done = run_here(talk, *request(fault_server, "-w", "1", what="close", where="setup"))
+    assert done.code == 0, done
+    assert {row["reward"] for row in talk.only_run().rows} == {22.0}
+
+
+def test_one_that_takes_the_signals_away_and_holds_its_worker_is_found_all_the_same(
+    talk: Program, fault_server: FaultServer
+) -> None:
+    deaf = {"what": "hold deaf", "where": "answer"}
+    done = run_here(talk, *request(fault_server, "-w", "1", "--call-timeout", "1", **deaf))
+    assert done.code == 3, done
+    run = talk.only_run()
+    assert errors(run).keys() == {CULPRIT}
+    assert errors(run)[CULPRIT]["error"] == "CallTimeoutError"
 
 
 @pytest.mark.parametrize(("what", "where"), [("hold", "answer"), ("stop", "reward")])

@@ -141,6 +141,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("num_workers", ("-w", "--num-workers"), "int", "Lead the rollouts in so many processes; "
            "`auto` for one on each core. In the engine's own if left out.", None, "N|auto", 1,
            **_LIMITS),
+    Option("worker_memory", ("--worker-memory",), "text", "What one of them may take, as in 2GB; "
+           "one that takes more is replaced.", None, "SIZE", **_LIMITS),
     Option("no_adaptive", ("--no-adaptive",), "flag", "Keep the concurrency as it is "
            "where an endpoint refuses requests (429, 529); otherwise it gives way.", **_LIMITS),
     Option("max_retries", ("--max-retries",), "int", "How often a rollout that failed for its "

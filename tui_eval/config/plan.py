@@ -101,6 +101,8 @@ class RunPlan(BaseModel):
     """Rollouts that are scored at a time; 0 for no limit of its own."""
     num_workers: int = Field(default=0, ge=-1)
     """Processes that lead the rollouts: 0 for the engine's own, -1 for one on each core."""
+    worker_memory: str | None = None
+    """What one of them may take, as `sizes.parse_size` reads it; None for any amount."""
     adaptive: bool = True
     """Whether the concurrency gives way where the endpoint says that it is too much."""
     sampling_args: dict[str, Any] = Field(default_factory=dict)

@@ -20,6 +20,7 @@ from tui_eval.config.options import (
     PATHS,
     Option,
 )
+from tui_eval.config.sizes import parse_size
 from tui_eval.errors import Fault
 from tui_eval.fold.condition_parser import check_names, parse_condition
 from tui_eval.fold.conditions import ConditionError
@@ -180,6 +181,8 @@ def _text(option: Option, text: Any) -> str:
         raise ValueError("this is empty")
     if option.name == "until":
         _check_until(text)
+    if option.name == "worker_memory":
+        parse_size(text)
     if option.choices and text not in option.choices:
         raise ValueError(f"{text!r} is not known. Known are {', '.join(option.choices)}")
     if option.name in PATHS and any(len(os.fsencode(one)) > LONGEST for one in text.split("/")):

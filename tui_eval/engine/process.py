@@ -34,6 +34,7 @@ from tui_eval.engine.transport.server import listen
 from tui_eval.engine.transport.sockets import loopback_notices, loopback_of
 from tui_eval.errors import Notice, RefusedError, WorkerEndedError
 from tui_eval.events import EngineSampled, Refused
+from tui_eval.processes import private_memory
 from tui_eval.runs.outcome import failed
 from tui_eval.runs.unsaved import prune
 from tui_eval.worker.logging.run_log import early_output, set_up_logging
@@ -222,9 +223,7 @@ def private_mb() -> float:
 
     Where there is no `/proc` it is the most that it has had, with what it shares.
     """
-    try:
-        resident, shared = Path("/proc/self/statm").read_text().split()[1:3]
-    except (OSError, ValueError):
-        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return most * (1 if sys.platform == "darwin" else 1024) / 1e6
-    return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE") / 1e6
+    if Path("/proc/self/statm").exists():
+        return (private_memory(os.getpid()) or 0) / 1e6
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most * (1 if sys.platform == "darwin" else 1024) / 1e6

@@ -112,7 +112,7 @@ class GiveUp(msgspec.Struct, tag="give_up", array_like=True):
     Args:
         error_class: What failed; empty where somebody cancelled it.
         why: The error, for people.
-        cause: What ended it: `timeout`, `call_timeout`, or the end of its worker where empty.
+        cause: Which limit it went past: `timeout`, `call_timeout` or `memory`; empty for none.
     """
 
     row: int

@@ -1,4 +1,4 @@
-"""Why a rollout that ended its worker has no other row than an errored one."""
+"""Why the engine ended a worker, and what the row of the rollout that made it so says."""
 
 from __future__ import annotations
 
@@ -6,33 +6,35 @@ from dataclasses import dataclass
 
 from tui_eval.worker.vital_signs import LastCall
 
-TIMEOUT, CALL_TIMEOUT = "timeout", "call_timeout"
+TIMEOUT, CALL_TIMEOUT, MEMORY = "timeout", "call_timeout", "memory"
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
+class Verdict:
     """What made the engine end a worker.
 
     Args:
-        call: What held it.
-        cause: The limit that it went past: `TIMEOUT` or `CALL_TIMEOUT`.
-        seconds: That limit.
-        place: Where the code stood, in brackets; empty where that cannot be known.
-        is_certain: No other rollout can have held it.
+        call: What it ran.
+        cause: What limit it went past: `TIMEOUT`, `CALL_TIMEOUT` or `MEMORY`.
+        limit: That limit for people: `4 s`.
+        place: Where the code stood, in brackets; empty where that is not known.
+        is_certain: No other rollout can have done it.
     """
 
     call: LastCall
     cause: str
-    seconds: float
-    place: str
-    is_certain: bool
+    limit: str
+    place: str = ""
+    is_certain: bool = False
 
     @property
     def why(self) -> str:
-        """The error of the rollout, for people."""
+        """What happened, for people."""
+        what = self.call.what or "Its code"
+        if self.cause == MEMORY:
+            return f"{what} took its worker past {self.limit} (--worker-memory)"
+        option = "--call-timeout"
         if self.cause == TIMEOUT:
             what, option = "The rollout", "--timeout"
-        else:
-            what, option = self.call.what or "A call of its code", "--call-timeout"
-        limit = f"{self.seconds:g} s ({option})"
-        return f"{what} took longer than {limit}, and held its worker{self.place}"
+        held = f"and held its worker{self.place}"
+        return f"{what} took longer than {self.limit} ({option}), {held}"

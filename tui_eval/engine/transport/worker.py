@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from tui_eval.engine.transport.verdict import Hold
+from tui_eval.engine.transport.verdict import Verdict
 from tui_eval.errors import Fault, WorkerEndedError
 from tui_eval.fold.error_place import place_of
 from tui_eval.worker import frames
@@ -46,7 +46,7 @@ class Worker:
         self.rows: set[int] = set()
         self.ready: asyncio.Future[list[tuple[str, str, str]]] = loop.create_future()
         self.lost: asyncio.Future[str] = loop.create_future()
-        self.hold: Hold | None = None
+        self.verdict: Verdict | None = None
         """What made the engine end it; None where that was not so."""
         self.failed: Callable[[Exception], None] = lambda error: None
         """Is called where one of its messages could not be taken."""
@@ -129,13 +129,18 @@ class Worker:
         name = signal.strsignal(-code) if code < 0 else None
         self.lost.set_result(f"signal {-code} ({name})" if code < 0 else f"exit status {code}")
 
-    def kill(self, hold: Hold | None = None) -> None:
+    @property
+    def pid(self) -> int:
+        """That of its process."""
+        return self._process.pid
+
+    def kill(self, verdict: Verdict | None = None) -> None:
         """Ends the process at once.
 
         Args:
-            hold: What holds it, and for too long.
+            verdict: Why, where the code that it runs is why.
         """
-        self.hold = hold
+        self.verdict = verdict or self.verdict
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
-from tui_eval.engine.transport.verdict import CALL_TIMEOUT, TIMEOUT, Hold
+from tui_eval.engine.transport.verdict import CALL_TIMEOUT, TIMEOUT, Verdict
 from tui_eval.engine.transport.worker import Worker
 from tui_eval.engine.workers.pool import Pool
 from tui_eval.fold.error_place import place_of
@@ -70,9 +71,12 @@ class Stalls:
         row = call.row
         limit = self._limit_past(row, still)
         if limit is not None:
+            cause, seconds = limit
+            is_certain = call.is_running or (cause == CALL_TIMEOUT and len(worker.rows) == 1)
+            verdict = Verdict(call, cause, f"{seconds:g} s", "", is_certain)
+            worker.verdict = verdict  # where it stands is asked by a signal that may end it
             worker.held_at = await self._place(worker)
-            is_certain = limit[0] == CALL_TIMEOUT and (call.is_running or len(worker.rows) == 1)
-            worker.kill(Hold(call, *limit, worker.held_at, is_certain))
+            worker.kill(replace(verdict, place=worker.held_at))
         elif still > REPORTED_AFTER_S and not worker.is_reported:
             worker.is_reported = True
             worker.held_at = await self._place(worker)

@@ -14,10 +14,11 @@ from collections.abc import Coroutine, Iterable, Mapping
 from typing import Any
 
 from tui_eval.engine.limits.limits import Held
-from tui_eval.engine.transport.verdict import Hold
+from tui_eval.engine.transport.verdict import MEMORY, Verdict
 from tui_eval.engine.transport.worker import Worker
 from tui_eval.engine.workers.lease import Lease, LedElsewhere
 from tui_eval.engine.workers.member_groups import MemberGroups
+from tui_eval.engine.workers.memory import MemoryLimit
 from tui_eval.engine.workers.pool import Pool
 from tui_eval.engine.workers.reports import EngineParts, Reports
 from tui_eval.engine.workers.setup import worker_setup
@@ -62,6 +63,7 @@ class WorkerRollouts:
         names = self._led_at, self._name
         limits = self._plan.timeout, self._plan.call_timeout
         self._stalls = Stalls(self.pool, self._plan.env_id, *limits, *names, parts.warn)
+        self._memory = MemoryLimit(self.pool, self._plan.env_id, self._plan.worker_memory)
         self.generated: deque[int] = deque()
         self.spent = dict(parts.prepared.lost)
         self._leases: dict[int, Lease] = {}
@@ -80,11 +82,13 @@ class WorkerRollouts:
             WorkerEndedError: One ended while it loaded it.
         """
         await self.pool.open(count, first)
+        self._memory.begin()
         self._stalls.begin()
 
     async def close(self) -> None:
         """Has the workers tear their environments down, and ends them."""
         self._stalls.end()
+        self._memory.end()
         self._parts.hub.on_subscribed = lambda rows: None
         await self.pool.close()
 
@@ -213,9 +217,11 @@ class WorkerRollouts:
 
     async def _replace(self, worker: Worker, how: str) -> None:
         """A worker has ended: what it had is led elsewhere, from the journal."""
-        call, hold = worker.last_called(), worker.hold
-        if hold is not None and hold.call.row in worker.rows:
-            call = hold.call
+        call, verdict = worker.last_called(), worker.verdict
+        if verdict is not None:
+            how = verdict.why
+            if verdict.call.row in worker.rows:
+                call = verdict.call
         row = call.row
         self._report_end(worker, how, row)
         for lease in [one for one in self._leases.values() if one.worker is worker]:
@@ -226,7 +232,9 @@ class WorkerRollouts:
         if self._ends[NOBODY] >= MOST_ENDS:
             self._parts.fail(f"{MOST_ENDS} workers ended one after the other: {how}", None)
             return
-        is_certain = hold is not None and hold.is_certain and hold.call.row == row
+        if verdict is not None and verdict.call.row != row:
+            verdict = None
+        is_certain = verdict is not None and verdict.is_certain
         is_suspect = row != NOBODY and self._ends[row] < 2 and not is_certain
         try:
             new = await self.pool.replace(worker) if worker in self.pool.workers else None
@@ -240,8 +248,7 @@ class WorkerRollouts:
         if alone is not None:
             self._again(row, alone)
         elif row != NOBODY:
-            hold = hold if hold is not None and hold.call.row == row else None
-            await self._give_up(call, how, hold)
+            await self._give_up(call, how, verdict)
         for one in rows:
             self._again(one, new or self._worker_for(one))
 
@@ -252,7 +259,6 @@ class WorkerRollouts:
         whose = "" if row == NOBODY else f" in the code of {self._name(row)}"
         count = len(worker.rows)
         rollouts = "rollout is" if count == 1 else "rollouts are"
-        how = f"{how}{worker.held_at}" if worker.hold is None else worker.hold.why
         self._parts.warn(f"A worker ended{whose}: {how}. {count:,} {rollouts} led again")
 
     def _name(self, row: int) -> str:
@@ -281,11 +287,11 @@ class WorkerRollouts:
         lost = tuple(self.spent.get(row, (0, 0)))
         self._give(worker, row, frames.Lead(row, lease.held.place, records, lost))
 
-    async def _give_up(self, call: LastCall, how: str, hold: Hold | None) -> None:
-        """A rollout ended workers, or held them: its row says so, before others go on.
+    async def _give_up(self, call: LastCall, how: str, verdict: Verdict | None) -> None:
+        """A rollout ended workers: its row says so, before others go on.
 
         Args:
-            hold: How it held the last one; None where it did not.
+            verdict: Why the engine ended the last one for it; None where it ended by itself.
         """
         row = call.row
         records = [decode_row(line) for line in self._parts.journal.lines(row)]
@@ -293,8 +299,10 @@ class WorkerRollouts:
         for record in records:
             lost = plus(lost, tokens_of_answer(record))
         attempt = records[-1]["attempt"] if records else 1
-        why = f"It ended its worker: {how}, twice" if hold is None else hold.why
-        cause = "" if hold is None else hold.cause
+        why = f"It ended its worker: {how}, twice"
+        if verdict is not None:
+            why = f"{how}, twice" if verdict.cause == MEMORY else how
+        cause = "" if verdict is None else verdict.cause
         message = frames.GiveUp(row, attempt, call.error_class, why, cause, tuple(lost))
         self._give(self._worker_for(row), row, message)
         await asyncio.wait([self._leases[row].is_done], timeout=GIVEN_UP_WITHIN_S)

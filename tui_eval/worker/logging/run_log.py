@@ -86,6 +86,9 @@ class _Output(io.TextIOWrapper):
         """Where it goes now."""
         return self._own
 
+    def close(self) -> None:
+        """Nothing: it is that of all rollouts, and one of them would close it for the others."""
+
     def redact(self, redact: Redactor) -> None:
         """From now on these secrets are taken out."""
         self._bytes.redact = redact

@@ -1,0 +1,115 @@
+"""`--worker-memory`: a worker that takes more ends, and the rollout that made it so is errored."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from program import Program, chat_answer
+from run_here import run_here
+from servers import FaultServer, Reply
+
+from tui_eval.config.sizes import parse_size
+
+CODE = """
+import tui_eval as vf
+
+KEPT = []
+
+
+def load_environment(place="", at_load=0):
+    KEPT.append(b"x" * at_load)
+
+    async def right(state):
+        while state["answer"] == place == "grows":
+            KEPT.append(b"x" * 10_000_000)
+        if state["answer"] == place == "asks for too much":
+            bytearray(10**18)
+        return 1.0
+
+    rows = [{"question": one, "answer": one} for one in ("good", place, "good", "good")]
+    return vf.SingleTurnEnv(dataset=rows, rubric=vf.Rubric([right]))
+"""
+
+
+@pytest.fixture
+def grows(program: Program, fault_server: FaultServer) -> Program:
+    program.environment("grows", CODE)
+    fault_server.script("/v1/chat/completions", [Reply(body=chat_answer("42"))])
+    return program
+
+
+def request(server: FaultServer, *more: str, **env_args: Any) -> list[str]:
+    to = ("-m", "m", "-b", f"{server.url}/v1", "-n", "-1", "-r", "1", "-s")
+    return ["grows", *to, "-a", json.dumps(env_args), *more]
+
+
+def test_a_rollout_that_takes_its_worker_past_the_limit_twice_says_so(
+    grows: Program, fault_server: FaultServer
+) -> None:
+    limit = ("-w", "1", "-c", "1", "--worker-memory", "500MB")
+    done = run_here(grows, *request(fault_server, *limit, place="grows"))
+    assert done.code == 3, done
+    assert "A worker ended in the code of example 1 #0: Its code took its worker past" in done.err
+    rows = grows.only_run().rows
+    [culprit] = [row for row in rows if row["error"]]
+    error = culprit["error"]
+    assert (culprit["answer"], error["class"]) == ("grows", "scoring")
+    assert (
+        "Its code took its worker past 500MB (--worker-memory), twice" in error["error_chain_repr"]
+    )
+    assert [row["reward"] for row in rows if not row["error"]] == [1.0] * 3
+    assert len(fault_server.requests) == 4, "no answer is paid twice"
+
+
+def test_an_allocation_that_python_refuses_is_the_error_of_its_rollout_alone(
+    grows: Program, fault_server: FaultServer
+) -> None:
+    limit = ("-w", "1", "--worker-memory", "2GB")
+    done = run_here(grows, *request(fault_server, *limit, place="asks for too much"))
+    assert done.code == 3, done
+    assert "A worker ended" not in done.err
+    [error] = [row["error"] for row in grows.only_run().rows if row["error"]]
+    assert "MemoryError" in error["error_chain_repr"]
+
+
+def test_an_environment_that_takes_more_at_its_load_is_refused(
+    grows: Program, fault_server: FaultServer
+) -> None:
+    limit = ("-w", "1", "--worker-memory", "300MB")
+    done = run_here(grows, *request(fault_server, *limit, at_load=400_000_000))
+    assert done.code != 0
+    assert "--worker-memory: a worker takes " in done.out + done.err
+    assert "Give it more" in done.out + done.err
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (("-w", "1", "--worker-memory", "much"), "'much' is no size; expected as in 512MB or 2GB"),
+        (("-w", "1", "--worker-memory", "0GB"), "'0GB' is no size"),
+        (("--worker-memory", "2GB"), "there is no worker to limit. Say how many: -w 1"),
+    ],
+)
+def test_a_limit_that_cannot_hold_is_refused(
+    grows: Program, fault_server: FaultServer, given: tuple[str, ...], why: str
+) -> None:
+    done = run_here(grows, *request(fault_server, *given))
+    assert done.code == 2
+    assert "--worker-memory" in done.err
+    assert why in done.err
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("512MB", 512_000_000),
+        ("1.5 GB", 1_500_000_000),
+        ("2gib", 2 * 2**30),
+        ("64 KiB", 65536),
+        ("100000B", 100_000),
+    ],
+)
+def test_sizes_are_read(text: str, size: int) -> None:
+    assert parse_size(text) == size
