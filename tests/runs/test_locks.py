@@ -137,6 +137,7 @@ def test_a_file_that_was_replaced_meanwhile_is_not_taken_for_the_lock(
     lock.release()
 
 
+@pytest.mark.process
 def test_a_lock_that_cannot_be_written_is_not_kept(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     script = """
@@ -159,6 +160,7 @@ print("taken")
     assert done.stdout == "File too large False\ntaken\n"
 
 
+@pytest.mark.process
 def test_who_may_not_read_a_lock_does_not_take_it_for_free(tmp_path: Path) -> None:
     if os.getuid() != 0:
         pytest.skip("only root may become another user")
@@ -195,6 +197,7 @@ def test_a_lock_that_somebody_else_has_taken_since_is_not_removed(tmp_path: Path
     assert not path.exists()
 
 
+@pytest.mark.process
 def test_a_run_that_is_being_closed_has_no_other_writer(tmp_path: Path) -> None:
     run = RunDir(tmp_path)
     run.lock.touch()

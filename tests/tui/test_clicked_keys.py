@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compare_staging import comparing
+from compare_staging import comparing, runs_screen
 from compared_runs import three_runs
 from home_staging import at_home
 from scripted_home import FormBackend
 from scripted_run import ScriptedFeed
 from staging import over, staged_app
-from test_compare_screen import runs_screen
 
 from tui_eval.tui.base.keys.clicked_keys import key_in_line
 
