@@ -2,7 +2,8 @@
 
 Setup, stop conditions, answers of an environment, tools, reward functions, judges and cleanup are
 called through here where `--call-timeout` is given. A call within another one has a time of its
-own, and that of the outer one stands still meanwhile, as it does while a request sleeps.
+own, and that of the outer one stands still meanwhile, as it does while a request sleeps. Time in
+which others hold the loop does not count either.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ import types
 from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from tui_eval.deadline import Deadline
 from tui_eval.errors import CallTimeoutError, must_propagate
+from tui_eval.loop_pulse import BEATS_EVERY_S, STANDS_STILL_S, pulse_of
 
 if TYPE_CHECKING:
     from tui_eval.observer import Observer
@@ -38,7 +40,9 @@ class CallLimit(Deadline):
         self._error_class = error_class
         self._outer = CURRENT_CALL.get()
         self._loop = asyncio.get_running_loop()
+        self._pulse = pulse_of(self._loop)
         self._is_in_step = False
+        self._step_began = self._own_s = 0.0
 
     def is_here(self) -> bool:
         """Whether its event loop is the running one; a plain function may have one of its own."""
@@ -48,18 +52,46 @@ class CallLimit(Deadline):
         """What becomes of the rollout."""
         return CallTimeoutError.of(self._what, self.seconds or 0.0, self._error_class)
 
+    def __enter__(self) -> Self:
+        self._pulse.begin()
+        return super().__enter__()
+
+    def __exit__(self, *raised: Any) -> bool:
+        self._pulse.end()
+        is_over = super().__exit__(*raised)
+        if self._left <= 0:  # it held the loop, and came back
+            self.expired = True
+        return is_over
+
+    def _lost_s(self) -> float:
+        return self._pulse.still_s() - self._held_s()
+
+    def _held_s(self) -> float:
+        """For how long it held the loop itself."""
+        step = self._loop.time() - self._step_began if self._is_in_step else 0.0
+        return self._own_s + (step if step > STANDS_STILL_S - BEATS_EVERY_S else 0.0)
+
     def begin_step(self) -> None:
         """The loop goes into the call."""
+        if self._outer is not None:
+            self._outer.note_step()
+        self.note_step()
         self._is_in_step = True
         self._observer.call_runs(self._error_class, self._what)
 
     def end_step(self) -> None:
         """The loop is out of it, or back in the one around it."""
+        self.note_step()
         self._is_in_step = False
         if self._outer is not None and self._outer._is_in_step:
             self._outer.begin_step()
         else:
             self._observer.call_waits()
+
+    def note_step(self) -> None:
+        """What it has held the loop so far is noted; a step begins, or goes on."""
+        self._own_s = self._held_s()
+        self._step_began = self._loop.time()
 
     def in_thread(self, call: Callable[[], Any]) -> Any:
         """What a plain function of the call returns: called in the thread that runs it.

@@ -26,7 +26,7 @@ class Deadline:
         self.seconds = seconds
         self._left = seconds or 0.0
         self._holds = 0
-        self._began = 0.0
+        self._began = self._lost_before = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[object] | None = None
 
@@ -66,17 +66,34 @@ class Deadline:
         if self.seconds is None or self._task is None or self.expired:
             return
         loop = asyncio.get_running_loop()
-        self._began = loop.time()
+        self._began, self._lost_before = loop.time(), self._lost_s()
         self._timer = loop.call_later(self._left, self._expire)
 
     def _pause(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-            self._left = max(self._left - (asyncio.get_running_loop().time() - self._began), 0.0)
+            passed = asyncio.get_running_loop().time() - self._began
+            self._left = max(self._left - passed + self._lost(), 0.0)
+
+    def _lost_s(self) -> float:
+        """Seconds until now that do not count though nobody holds it."""
+        return 0.0
+
+    def _lost(self) -> float:
+        """Of those, what it lost since it runs."""
+        return max(self._lost_s() - self._lost_before, 0.0)
 
     def _expire(self) -> None:
         self._timer = None
+        if (lost := self._lost()) > 0:
+            self._left = lost
+            self._start()
+            return
+        self._end()
+
+    def _end(self) -> None:
+        """Cancels what runs in the block."""
         self.expired = True
         if self._task is not None:
             self._task.cancel()

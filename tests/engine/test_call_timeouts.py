@@ -44,11 +44,15 @@ async def holds():
     sum(range(10**12))
 
 
+async def blocks():
+    time.sleep(1.5)
+
+
 async def nap():
     await asyncio.sleep(0.4)
 
 
-HOW = {"waits": waits, "is_deaf": is_deaf, "holds": holds}
+HOW = {"waits": waits, "is_deaf": is_deaf, "holds": holds, "blocks": blocks}
 
 
 class Looks(vf.ToolEnv):
@@ -213,6 +217,18 @@ def test_a_call_has_all_of_its_time_though_calls_in_it_and_before_it_take_theirs
     args = request(fault_server, "--call-timeout", "0.7", places=["none"] * 3, naps=True)
     done = run_here(looks, *args)
     assert done.code == 0, "env_response takes 0.4 s, and the tool in it as much"
+
+
+@pytest.mark.parametrize("workers", [(), ("-w", "1")], ids=["here", "in-a-worker"])
+def test_time_in_which_another_call_holds_the_process_does_not_count(
+    looks: Program, fault_server: FaultServer, workers: tuple[str, ...]
+) -> None:
+    places = ["none", "none", "setup", "none"]
+    args = ["--call-timeout", "1", *workers]
+    done = run_here(looks, *request(fault_server, *args, places=places, how="blocks", naps=True))
+    assert done.code == 3, done
+    rows = looks.only_run().rows
+    assert [row["answer"] for row in rows if row["error"]] == ["setup"], "it came back, too late"
 
 
 @pytest.mark.parametrize("place", ["setup", "stop", "answer", "tool", "cleanup", "reward"])

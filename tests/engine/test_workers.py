@@ -25,6 +25,7 @@ CODE = """
 import os
 import signal
 import sys
+import time
 
 import tui_eval as vf
 import tui_eval.worker.frames
@@ -58,6 +59,10 @@ def close():
     sys.stdout.close()
 
 
+def nap():
+    time.sleep(2)
+
+
 def hold_deaf():
     for number in signal.SIGTERM, signal.SIGINT, signal.SIGUSR2:
         signal.signal(number, signal.SIG_DFL if number == signal.SIGUSR2 else signal.SIG_IGN)
@@ -67,6 +72,7 @@ def hold_deaf():
 DEEDS = {
     "close": close,
     "hold deaf": hold_deaf,
+    "nap": nap,
     "exit": lambda: os._exit(7),
     "abort": os.abort,
     "stop": lambda: os.kill(os.getpid(), signal.SIGSTOP),
@@ -172,6 +178,16 @@ def test_one_that_takes_the_signals_away_and_holds_its_worker_is_found_all_the_s
     run = talk.only_run()
     assert errors(run).keys() == {CULPRIT}
     assert errors(run)[CULPRIT]["error"] == "CallTimeoutError"
+
+
+def test_time_before_its_scoring_does_not_count_for_a_reward_that_holds_its_worker(
+    talk: Program, fault_server: FaultServer
+) -> None:
+    fault_server.script(CHAT, [Reply(body=chat_answer("42"), delay=0.3)])
+    slow = {"what": "nap", "where": "reward"}
+    done = run_here(talk, *request(fault_server, "-w", "1", "--timeout", "2.4", **slow))
+    assert done.code == 0, done
+    assert "A worker ended" not in done.err
 
 
 @pytest.mark.parametrize(("what", "where"), [("hold", "answer"), ("stop", "reward")])

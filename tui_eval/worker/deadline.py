@@ -45,7 +45,7 @@ class RolloutDeadline(Deadline):
             return False
         self._cut = error
         self._pause()
-        self._expire()
+        self._end()
         return True
 
     def error(self) -> Error:

@@ -10,7 +10,7 @@ from tui_eval.engine.transport.verdict import CALL_TIMEOUT, TIMEOUT, Verdict
 from tui_eval.engine.transport.worker import Worker
 from tui_eval.engine.workers.pool import Pool
 from tui_eval.fold.error_place import place_of
-from tui_eval.worker.vital_signs import NOBODY
+from tui_eval.worker.vital_signs import NOBODY, LastCall
 
 LOOKS_EVERY_S = 0.25
 HELD_AFTER_S = 1.0
@@ -69,7 +69,7 @@ class Stalls:
     async def _held(self, worker: Worker, still: float) -> None:
         call = worker.last_called()
         row = call.row
-        limit = self._limit_past(row, still)
+        limit = self._limit_past(call, still)
         if limit is not None:
             cause, seconds = limit
             is_certain = call.is_running or (cause == CALL_TIMEOUT and len(worker.rows) == 1)
@@ -85,15 +85,16 @@ class Stalls:
             text = f"A worker has stood still for {still:.0f} s{whose}{worker.held_at}. {what}"
             self._warn(text.rstrip())
 
-    def _limit_past(self, row: int, still: float) -> tuple[str, float] | None:
+    def _limit_past(self, call: LastCall, still: float) -> tuple[str, float] | None:
         """The limit that the code of a rollout went past by holding its worker for so long."""
         if self._call_timeout is not None and still > self._call_timeout:
             return CALL_TIMEOUT, self._call_timeout
-        began = None if row == NOBODY else self._led_at(row)
-        now = asyncio.get_running_loop().time()
-        if self._timeout is not None and began is not None and now - began > self._timeout:
-            return TIMEOUT, self._timeout
-        return None
+        began = None if call.row == NOBODY else self._led_at(call.row)
+        if self._timeout is None or began is None:
+            return None
+        is_scored = call.error_class in ("scoring", "judge")  # whose time does not count otherwise
+        taken = still if is_scored else asyncio.get_running_loop().time() - began
+        return (TIMEOUT, self._timeout) if taken > self._timeout else None
 
     async def _place(self, worker: Worker) -> str:
         """Where people's code holds a worker, in brackets; empty where that cannot be known."""
