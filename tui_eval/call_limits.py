@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from tui_eval.observer import Observer
 
 
+IGNORED_AFTER_S = 30.0
+"""So long a call that was cancelled may take for what it has to put away."""
+
+
 class CallLimit(Deadline):
     """The limit of one call, and what it is.
 
@@ -41,6 +45,7 @@ class CallLimit(Deadline):
         self._outer = CURRENT_CALL.get()
         self._loop = asyncio.get_running_loop()
         self._pulse = pulse_of(self._loop)
+        self._ignored: asyncio.TimerHandle | None = None
         self._is_in_step = False
         self._step_began = self._own_s = 0.0
 
@@ -58,10 +63,19 @@ class CallLimit(Deadline):
 
     def __exit__(self, *raised: Any) -> bool:
         self._pulse.end()
+        if self._ignored is not None:
+            self._ignored.cancel()
         is_over = super().__exit__(*raised)
         if self._left <= 0:  # it held the loop, and came back
             self.expired = True
         return is_over
+
+    def _end(self) -> None:
+        super()._end()
+        self._ignored = self._loop.call_later(IGNORED_AFTER_S, self._ignores_end)
+
+    def _ignores_end(self) -> None:
+        self._observer.call_ignores_end(self._error_class, self._what)
 
     def _lost_s(self) -> float:
         return self._pulse.still_s() - self._held_s()

@@ -77,6 +77,9 @@ class Observer(Protocol):
     def call_waits(self) -> None:
         """It has come out of it, which may go on later."""
 
+    def call_ignores_end(self, error_class: str, what: str) -> None:
+        """A call that was cancelled for its limit goes on all the same; arguments as above."""
+
     def recorded_call(
         self,
         prompt: Sequence[Any],
@@ -155,6 +158,8 @@ class SilentObserver:
     def call_runs(self, error_class: str, what: str) -> None: ...
 
     def call_waits(self) -> None: ...
+
+    def call_ignores_end(self, error_class: str, what: str) -> None: ...
 
     def recorded_call(self, *request: Any) -> RecordedCall | None:
         return None

@@ -15,6 +15,7 @@ from servers import FaultServer, Reply
 CALLS = Reply(body=chat_answer("", tool_calls=[tool_call("look", '{"at": "it"}')]))
 
 CODE = """
+import asyncio
 import ctypes
 import os
 import resource
@@ -40,11 +41,10 @@ def sleep():
 
 
 def deep_c_recursion():
-    sys.setrecursionlimit(10**9)
-    nested = []
-    for _ in range(10**5):
-        nested = [nested]
-    repr(nested)
+    nested = ()
+    for _ in range(500_000):
+        nested = (nested,)
+    hash(nested)
 
 
 def stop_itself():
@@ -90,6 +90,14 @@ def own_handlers():
     sync_loop()
 
 
+async def ignore_cancellation():
+    while True:
+        try:
+            await asyncio.sleep(1)
+        except asyncio.CancelledError:
+            pass
+
+
 WAYS = {
     "sync loop": sync_loop,
     "C loop": c_loop,
@@ -125,7 +133,10 @@ class Looks(vf.ToolEnv):
         return await super().env_response(messages, state, **more)
 
     async def look(self, at: str) -> str:
-        self.at("tool", self.state)
+        state = self.state
+        if self.way == "ignores its cancellation" and state["answer"] == "culprit":
+            await ignore_cancellation()
+        self.at("tool", state)
         return at
 
     @vf.cleanup
@@ -192,3 +203,17 @@ def test_the_run_ends_by_itself_and_only_the_culprit_is_errored(
     error = culprit["error"]
     assert (error["error"], error["class"]) == (expected[0], CLASSES[where]), error
     assert expected[1] in error["error_chain_repr"]
+
+
+def test_a_call_that_ignores_its_cancellation_is_ended_with_its_worker(
+    program: Program, fault_server: FaultServer
+) -> None:
+    program.environment("looks", CODE)
+    fault_server.script("/v1/chat/completions", [CALLS])
+    to = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "-1", "-r", "1", "-s")
+    env_args = json.dumps({"way": "ignores its cancellation", "where": ""})
+    done = run_here(program, "looks", *to, "--call-timeout", "1", "-w", "1", "-a", env_args)
+    assert done.code == 3, done
+    [error] = [row["error"] for row in program.only_run().rows if row["error"]]
+    assert (error["error"], error["class"]) == ("CallTimeoutError", "tool")
+    assert "took longer than 1 s (--call-timeout), and ignored its end" in error["error_chain_repr"]

@@ -17,6 +17,7 @@ from tui_eval.worker.frames import (
     Answered,
     ColumnsFound,
     Forget,
+    IgnoresEnd,
     KeepAnswer,
     KeepGenerated,
     Messages,
@@ -106,6 +107,10 @@ class EngineHub:
     def call_waits(self) -> None:
         """Notes that none does here."""
         self._signs.waits()
+
+    def call_ignores_end(self, watch: ActiveRollout, error_class: str, what: str) -> None:
+        """Has the engine end this process: nothing else ends the call."""
+        self._engine.send(IgnoresEnd(watch.row, error_class, what))
 
     def is_subscribed(self, row: int) -> bool:
         """Whether somebody wants this rollout's messages."""

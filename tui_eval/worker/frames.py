@@ -112,7 +112,7 @@ class GiveUp(msgspec.Struct, tag="give_up", array_like=True):
     Args:
         error_class: What failed; empty where somebody cancelled it.
         why: The error, for people.
-        cause: Which limit it went past: `timeout`, `call_timeout` or `memory`; empty for none.
+        cause: Which limit it went past, see `Verdict`; empty for none.
     """
 
     row: int
@@ -291,6 +291,20 @@ class Answered(msgspec.Struct, tag="answered", array_like=True):
     is_paced: bool
 
 
+class IgnoresEnd(msgspec.Struct, tag="ignores_end", array_like=True):
+    """A call of people's code was cancelled for its limit and goes on: only its process can be
+    ended.
+
+    Args:
+        error_class: What fails with it.
+        what: What was called, for people.
+    """
+
+    row: int
+    error_class: str
+    what: str
+
+
 class Ended(msgspec.Struct, tag="ended", array_like=True):
     """Nothing more is done for a rollout at present: it has its row, or waits for others.
 
@@ -339,6 +353,7 @@ FromWorker: TypeAlias = (
     | Withdraw
     | Release
     | Answered
+    | IgnoresEnd
     | Ended
     | GroupMoved
     | ColumnsFound

@@ -62,6 +62,9 @@ class Hub(Protocol):
     def call_waits(self) -> None:
         """It has come out of it."""
 
+    def call_ignores_end(self, watch: ActiveRollout, error_class: str, what: str) -> None:
+        """A call of this rollout's code that was cancelled for its limit does not end."""
+
     def is_subscribed(self, row: int) -> bool:
         """Whether somebody wants this rollout's messages."""
 

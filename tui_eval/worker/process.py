@@ -60,6 +60,7 @@ log = logging.getLogger("tui_eval.worker")
 _CAUSES: dict[str, type[Error]] = {
     "timeout": RolloutTimeoutError,
     "call_timeout": CallTimeoutError,
+    "ignored": CallTimeoutError,
 }
 BEATS_EVERY_S = 0.1
 CANCELS_WITHIN_S = 1.0

@@ -156,6 +156,9 @@ class RolloutObserver:
     def call_waits(self) -> None:
         self._hub.call_waits()
 
+    def call_ignores_end(self, error_class: str, what: str) -> None:
+        self._hub.call_ignores_end(self, error_class, what)
+
     @property
     def stage_of_call(self) -> Stage | None:
         if self.stage is Stage.TOOL:

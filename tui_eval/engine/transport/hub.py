@@ -118,6 +118,9 @@ class Hub:
     def call_waits(self) -> None:
         """It has come out of it."""
 
+    def call_ignores_end(self, watch: ActiveRollout, error_class: str, what: str) -> None:
+        """A call does not end: nor can it be ended in this process."""
+
     def finished(self, event: RolloutFinished) -> None:
         """A rollout's row is on disk."""
         self.active.pop(event.row, None)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tui_eval.worker.vital_signs import LastCall
 
-TIMEOUT, CALL_TIMEOUT, MEMORY = "timeout", "call_timeout", "memory"
+TIMEOUT, CALL_TIMEOUT, IGNORED, MEMORY = "timeout", "call_timeout", "ignored", "memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,8 @@ class Verdict:
 
     Args:
         call: What it ran.
-        cause: What limit it went past: `TIMEOUT`, `CALL_TIMEOUT` or `MEMORY`.
+        cause: What limit it went past: `TIMEOUT`, `CALL_TIMEOUT`, `MEMORY`, or `IGNORED` where the
+            call was cancelled for it and went on.
         limit: That limit for people: `4 s`.
         place: Where the code stood, in brackets; empty where that is not known.
         is_certain: No other rollout can have done it.
@@ -37,4 +38,6 @@ class Verdict:
         if self.cause == TIMEOUT:
             what, option = "The rollout", "--timeout"
         held = f"and held its worker{self.place}"
+        if self.cause == IGNORED:
+            held = "and ignored its end"
         return f"{what} took longer than {self.limit} ({option}), {held}"

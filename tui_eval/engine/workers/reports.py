@@ -52,6 +52,7 @@ class Reports:
         lease_of: The lease of a row, if it has one.
         row_written: Called once the row of a rollout is written.
         ended: Called where a worker has nothing more to do for a rollout at present.
+        ignores_end: Called where a call in a worker does not end though it was cancelled.
     """
 
     groups: MemberGroups
@@ -62,6 +63,7 @@ class Reports:
         lease_of: Callable[[int], Lease | None],
         row_written: Callable[[Worker, int], None],
         ended: Callable[[Worker, frames.Ended], None],
+        ignores_end: Callable[[Worker, frames.IgnoresEnd], None],
     ) -> None:
         self._parts = parts
         self._lease_of = lease_of
@@ -79,6 +81,7 @@ class Reports:
             frames.Withdraw: self._withdrawn,
             frames.Release: self._released,
             frames.Answered: self._answered,
+            frames.IgnoresEnd: ignores_end,
             frames.Ended: ended,
             frames.GroupMoved: lambda worker, one: self.groups.moved(one.example, one.waits),
             frames.ColumnsFound: lambda worker, one: parts.columns.join(one.unseen, one.keys),

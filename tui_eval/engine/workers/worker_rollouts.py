@@ -14,7 +14,7 @@ from collections.abc import Coroutine, Iterable, Mapping
 from typing import Any
 
 from tui_eval.engine.limits.limits import Held
-from tui_eval.engine.transport.verdict import MEMORY, Verdict
+from tui_eval.engine.transport.verdict import IGNORED, MEMORY, Verdict
 from tui_eval.engine.transport.worker import Worker
 from tui_eval.engine.workers.lease import Lease, LedElsewhere
 from tui_eval.engine.workers.member_groups import MemberGroups
@@ -55,7 +55,9 @@ class WorkerRollouts:
         self._parts = parts
         self._plan = parts.prepared.plan
         self._examples = parts.prepared.examples
-        self._reports = Reports(parts, self._lease_of, self._row_written, self._ended)
+        self._reports = Reports(
+            parts, self._lease_of, self._row_written, self._ended, self._ignores_end
+        )
         take, failed = self._reports.take, self._failed
         self.pool = Pool(setup, self._plan.env_id, take, self._lost, failed)
         self.groups = MemberGroups(self._examples, self.pool)
@@ -211,6 +213,12 @@ class WorkerRollouts:
             lease.is_done.set_result(None)
         if worker not in self.pool.workers and not worker.rows:
             worker.leave()
+
+    def _ignores_end(self, worker: Worker, message: frames.IgnoresEnd) -> None:
+        if message.row in worker.rows:
+            call = LastCall(message.row, message.error_class, message.what, True)
+            limit = f"{self._plan.call_timeout:g} s"
+            worker.kill(Verdict(call, IGNORED, limit, is_certain=True))
 
     def _lost(self, worker: Worker, how: str) -> None:
         self._parts.start(self._replace(worker, how), Held())
