@@ -117,6 +117,13 @@ class Judge:
         return SimpleNamespace(choices=[SimpleNamespace(message=message, finish_reason="stop")])
 
 
+class Own(vf.Rubric):
+    async def score_rollout(self, state):
+        if state["answer"] == "own rubric":
+            await waits()
+        state["reward"] = 1.0
+
+
 def asks_again(url):
     async def judged(judge, prompt, completion, answer, state):
         return float("yes" in await judge(answer, "", answer, state))
@@ -125,7 +132,7 @@ def asks_again(url):
     return vf.JudgeRubric(funcs=[judged], judge_client=client)
 
 
-def load_environment(places, how="waits", naps=False, judges=True, url=""):
+def load_environment(places, how="waits", naps=False, judges=True, url="", own=False):
     async def right(state):
         await env.at("reward", state)
         return 1.0
@@ -144,6 +151,8 @@ def load_environment(places, how="waits", naps=False, judges=True, url=""):
     rows = [{"question": one, "answer": one} for one in places]
     if url:
         rubric = asks_again(url)
+    elif own:
+        rubric = Own()
     env = Looks(how, naps, dataset=rows, rubric=rubric)
     env.add_tool(wait)
     return env
@@ -271,6 +280,18 @@ def test_the_wait_before_a_judge_is_asked_again_does_not_count(
     done = run_here(looks, *args)
     assert done.code == 0, done
     assert looks.only_run().rows[0]["reward"] == 1.0
+
+
+def test_a_rubric_that_scores_in_a_way_of_its_own_has_the_limit_as_a_whole(
+    looks: Program, fault_server: FaultServer
+) -> None:
+    args = request(fault_server, "--call-timeout", "1", "-i", places=["own rubric", "none"], own=1)
+    assert run_here(looks, *args).code == 3
+    rows = by_place(looks.only_run())
+    error = rows["own rubric"]["error"]
+    assert (error["error"], error["class"]) == ("CallTimeoutError", "scoring")
+    assert "Own.score_rollout took longer than 1 s (--call-timeout)" in error["error_chain_repr"]
+    assert rows["none"]["reward"] == 1.0
 
 
 def test_a_plain_function_in_c_that_holds_every_thread_is_ended_with_its_worker(

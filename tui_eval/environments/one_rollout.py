@@ -10,7 +10,7 @@ from tui_eval import clock
 from tui_eval.errors import InfraError, must_propagate
 from tui_eval.events import Stage
 from tui_eval.observer import CURRENT
-from tui_eval.rubrics.own_scoring import reward_left
+from tui_eval.rubrics.own_scoring import call_rubric, reward_left
 from tui_eval.state import State
 from tui_eval.types import RolloutInput, SamplingArgs
 
@@ -93,11 +93,7 @@ async def _ask_rubric(
 ) -> None:
     """Has the rubric score; what it raises is the error of every rollout without one."""
     try:
-        if together:
-            await env.rubric.score_group(states)
-        else:
-            for state in states:
-                await env.rubric.score_rollout(state)
+        await call_rubric(env.rubric, states, not together)
     except BaseException as error:  # a rubric of people's own may raise anything
         if goes_on(error):
             raise

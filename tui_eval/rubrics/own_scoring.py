@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
+from tui_eval.call_limits import limited
 from tui_eval.errors import ScoringError
+from tui_eval.observer import CURRENT
 from tui_eval.rubrics.calling import short
 from tui_eval.rubrics.functions import has_own
 from tui_eval.rubrics.rubric import WITHIN, Rubric
@@ -34,17 +37,34 @@ async def add_scores_of(rubric: Rubric, states: list[State], alone: bool) -> Non
         state.scores, state["reward"], state["metrics"] = [], 0.0, {}
     token = WITHIN.set(True)
     try:
-        if alone:
-            for state in states:
-                await rubric.score_rollout(state)
-        else:
-            await rubric.score_group(states)
+        await call_rubric(rubric, states, alone)
     finally:
         WITHIN.reset(token)
         for state, (scores, reward, metrics) in zip(states, before, strict=True):
             state.scores = [*scores, *state.scores]
             state["reward"] = reward + reward_left(state, type(rubric).__name__)
             state["metrics"] = {**metrics, **(state["metrics"] or {})}
+
+
+async def call_rubric(rubric: Rubric, states: list[State], alone: bool) -> None:
+    """Has a rubric score, within what one call of people's code may take where its way is its own.
+
+    Args:
+        alone: Whether each is scored by itself.
+
+    Raises:
+        CallTimeoutError: A method of a subclass's own took longer.
+        Exception: Whatever it raises.
+    """
+    name = "score_rollout" if alone else "score_group"
+    calls = [functools.partial(rubric.score_group, states)]
+    if alone:
+        calls = [functools.partial(rubric.score_rollout, state) for state in states]
+    for call in calls:
+        if has_own(rubric, Rubric, name):
+            await limited(CURRENT.get(), f"{type(rubric).__name__}.{name}", "scoring", call)
+        else:
+            await call()
 
 
 def reward_left(state: State, whose: str) -> float:
