@@ -42,8 +42,9 @@ class CallLimit(Deadline):
         self._observer = observer
         self._what = what
         self._error_class = error_class
-        self._outer = CURRENT_CALL.get()
         self._loop = asyncio.get_running_loop()
+        outer = CURRENT_CALL.get()
+        self._outer = outer if outer is not None and outer.is_here() else None
         self._pulse = pulse_of(self._loop)
         self._ignored: asyncio.TimerHandle | None = None
         self._is_in_step = False

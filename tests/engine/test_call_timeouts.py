@@ -124,6 +124,12 @@ class Own(vf.Rubric):
         state["reward"] = 1.0
 
 
+async def together(states):
+    if states[0]["answer"] == "group":
+        await holds()
+    return [1.0] * len(states)
+
+
 def asks_again(url):
     async def judged(judge, prompt, completion, answer, state):
         return float("yes" in await judge(answer, "", answer, state))
@@ -132,7 +138,7 @@ def asks_again(url):
     return vf.JudgeRubric(funcs=[judged], judge_client=client)
 
 
-def load_environment(places, how="waits", naps=False, judges=True, url="", own=False):
+def load_environment(places, how="waits", naps=False, judges=True, url="", own=0, grouped=0):
     async def right(state):
         await env.at("reward", state)
         return 1.0
@@ -153,6 +159,8 @@ def load_environment(places, how="waits", naps=False, judges=True, url="", own=F
         rubric = asks_again(url)
     elif own:
         rubric = Own()
+    elif grouped:
+        rubric = vf.Rubric([together])
     env = Looks(how, naps, dataset=rows, rubric=rubric)
     env.add_tool(wait)
     return env
@@ -207,6 +215,16 @@ def test_a_call_that_waits_too_long_is_the_error_of_its_rollout(
     assert done.code == 3, done
     check_rows(by_place(looks.only_run()), "1")
     assert "call_timeout = 1.0" in (looks.only_run().path / "run.toml").read_text()
+
+
+def test_a_rollout_whose_call_took_too_long_is_run_again(
+    looks: Program, fault_server: FaultServer
+) -> None:
+    limits = ("--call-timeout", "0.3", "--max-retries", "1")
+    assert run_here(looks, *request(fault_server, *limits, places=["setup"])).code == 3
+    [row] = looks.only_run().rows
+    assert row["error"]["error"] == "CallTimeoutError"
+    assert row["tui_eval"]["attempt"] == 2
 
 
 def test_a_call_that_ignores_its_cancellation_has_its_error_all_the_same(
@@ -292,6 +310,19 @@ def test_a_rubric_that_scores_in_a_way_of_its_own_has_the_limit_as_a_whole(
     assert (error["error"], error["class"]) == ("CallTimeoutError", "scoring")
     assert "Own.score_rollout took longer than 1 s (--call-timeout)" in error["error_chain_repr"]
     assert rows["none"]["reward"] == 1.0
+
+
+def test_a_group_function_that_holds_its_worker_is_the_error_of_its_group_alone(
+    looks: Program, fault_server: FaultServer
+) -> None:
+    limits = ("--call-timeout", "1", "-w", "1", "-r", "2")
+    args = request(fault_server, *limits, places=["none", "group", "none"], grouped=1)
+    done = run_here(looks, *args)
+    assert done.code == 3, done
+    rows = looks.only_run().rows
+    errors = [row["error"] for row in rows if row["answer"] == "group"]
+    assert [(one["error"], one["class"]) for one in errors] == [("CallTimeoutError", "scoring")] * 2
+    assert [row["reward"] for row in rows if row["answer"] == "none"] == [1.0] * 4
 
 
 def test_a_plain_function_in_c_that_holds_every_thread_is_ended_with_its_worker(

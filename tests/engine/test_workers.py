@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -256,6 +257,26 @@ def test_nothing_is_left_where_the_engine_is_killed_while_a_worker_is_held(
     assert again.code == 3, again
     assert errors(run).keys() == {CULPRIT}
     assert len(run.rows) == EXAMPLES
+
+
+def test_a_run_that_was_stopped_as_a_whole_goes_on_and_holds_it_against_no_rollout(
+    talk: Program, fault_server: FaultServer
+) -> None:
+    fault_server.script(CHAT, [Reply(body=chat_answer("42"), delay=0.7)])
+    process = talk.start(*request(fault_server, "-w", "1", "--call-timeout", "1"))
+    run = wait_until(lambda: next(iter(talk.runs()), None), "a run")
+    wait_until(lambda: fault_server.requests, "rollouts have begun")
+    engine = json.loads((run.path / "lock").read_text())["pid"]
+    all_of_them = [engine, *children(engine)]
+    for number in signal.SIGSTOP, signal.SIGCONT:
+        for pid in all_of_them:
+            os.kill(pid, number)
+        if number == signal.SIGSTOP:
+            time.sleep(2.5)
+    done = talk.finish(process)
+    assert done.code == 0, done
+    assert "A worker ended" not in done.err
+    assert {row["reward"] for row in run.rows} == {22.0}
 
 
 def children(pid: int) -> list[int]:

@@ -58,13 +58,19 @@ class Stalls:
             self._looking.cancel()
 
     async def _look(self) -> None:
+        loop = asyncio.get_running_loop()
+        looked = awake_since = loop.time()
         while True:
             await asyncio.sleep(LOOKS_EVERY_S)
+            if loop.time() - looked > HELD_AFTER_S:  # it was stopped, and so were they
+                awake_since = loop.time()
             for worker in [*self._pool.every]:
-                if (still := worker.still_for()) > HELD_AFTER_S:
+                still = min(worker.still_for(), loop.time() - awake_since)
+                if still > HELD_AFTER_S:
                     await self._held(worker, still)
                 else:
                     worker.is_reported = False
+            looked = loop.time()
 
     async def _held(self, worker: Worker, still: float) -> None:
         call = worker.last_called()
