@@ -42,6 +42,15 @@ STARTS = {"subprocess.Popen", "os.posix_spawn", "os.fork", "os.forkpty", "os.sys
 """What Python reports before a process is started."""
 
 
+running = {"plain": False}
+"""Whether the test that runs now is marked so."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    running["plain"] = item.get_closest_marker("plain") is not None
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--pure",
@@ -98,6 +107,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.delenv("SSL_CERT_DIR", raising=False)
         preloaded.ENVIRONMENT.clear()
         preloaded.ENVIRONMENT.update(os.environ)
+        preloaded.preload_here(lambda: running["plain"])
         yield path
 
 

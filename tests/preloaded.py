@@ -1,25 +1,25 @@
 """Runs of the program that begin with everything loaded, which is most of what a short run takes.
 
-One process for each worker has imported what the program, its screen and its engine import
-(`preloading`). For a run it forks before anything has happened in it: into the program, from there
-into the engine that the program will start, and from there into the embedded endpoint. They are
-processes as any other, with the parents, sessions, descriptors, signals, exit codes, arguments and
-variables that they have without it, but their modules are there already. So what a test says of
-starting, memory, descriptors or of what processes there are, it says of a `plain` program.
+One process for each worker has imported what the program, its screen, its engine and its workers
+import (`preloading`). It forks before anything has happened in it, into what is to be started; and
+whatever that starts of the same kind begins so, too. They are processes as any other, with the
+parents, sessions, descriptors, signals, exit codes, arguments and variables that they have without
+it, but their modules are there already, and one process more waits beside each that may start
+others. So what a test says of starting, memory, descriptors or of what processes there are, it says
+of a `plain` program.
 """
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 import json
 import os
-import select
+import platform
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,6 +37,12 @@ def may_differ(name: str) -> bool:
     return is_key or name in MAY_DIFFER or name.startswith(MAY_DIFFER_PREFIXES)
 
 
+MODULES = ("tui_eval.engine", "tui_eval.worker", "tui_eval.demo.endpoint")
+"""What the program starts of itself."""
+CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine()) if sys.platform == "linux" else None
+"""The number of a system call."""
+
+_PYTHON = sys.executable
 _LARGEST = 1 << 18
 
 execute = subprocess.Popen._execute_child  # type: ignore[attr-defined]
@@ -60,25 +66,44 @@ class PreloadedProgram(subprocess.Popen[Any]):
 
     def _execute_child(self, *given: Any) -> None:
         sys.audit("subprocess.Popen", sys.executable, self.args, None, None)  # as of any other
-        self._ended, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        _start(_preloading(), self, given)
+
+
+def preload(server: Callable[[], socket.socket], may: Callable[[Mapping[str, Any]], bool]) -> None:
+    """Has what this process starts of the program's modules begin with everything loaded.
+
+    Args:
+        server: To what forks them, as children of this process.
+        may: Whether one may; by the arguments of `Popen._execute_child`.
+    """
+
+    def start(popen: Any, *given: Any) -> None:
+        to = PARAMETERS.bind(popen, *given).arguments
+        words = list(to["args"]) if isinstance(to["args"], list | tuple) else []
+        if words[:2] == [_PYTHON, "-m"] and words[2] in MODULES and may(to):
+            sys.audit("subprocess.Popen", sys.executable, to["args"], None, None)
+            _start(server(), popen, given)
+        else:
+            execute(popen, *given)
+
+    subprocess.Popen._execute_child = start  # type: ignore[attr-defined]
+
+
+def preload_here(is_plain: Callable[[], bool]) -> None:
+    """The same for engines, endpoints and workers that the tests' own process starts."""
+    preload(_preloading, lambda to: not is_plain() and may_be_preloaded(to["env"] or os.environ))
+
+
+def _start(server: socket.socket, popen: Any, given: tuple[Any, ...]) -> None:
+    """In place of `Popen._execute_child`."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ours:
         with theirs:
-            send_start(_preloading(), self, given, theirs.fileno())
-        self.pid = _receive_number(self._ended)
-        self._child_created = True
-
-    def _wait(self, timeout: float | None) -> int:
-        if self.returncode is None:
-            ended = select.poll()
-            ended.register(self._ended, select.POLLIN)
-            if not ended.poll(None if timeout is None else max(timeout, 0.0) * 1000):
-                raise subprocess.TimeoutExpired(self.args, timeout or 0.0)
-            self.returncode = _receive_number(self._ended, socket.MSG_PEEK)
-        return self.returncode
-
-    def _internal_poll(self, *_: Any, **__: Any) -> int | None:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._wait(0)
-        return self.returncode
+            _send_start(server, popen, given, theirs.fileno())
+        if not (said := ours.recv(_LARGEST)):
+            raise RuntimeError(f"{popen.args} could not begin: see stderr")
+        popen.pid = int(said)
+    popen._child_created = True
 
 
 _starting = threading.Lock()
@@ -89,7 +114,7 @@ ENVIRONMENT = dict(os.environ)
 
 def may_be_preloaded(env: Mapping[str, str]) -> bool:
     """Whether a program with these variables is as one whose modules were loaded with ours."""
-    if not hasattr(os, "pidfd_open"):
+    if CLONE is None:
         return False
     return all(may_differ(name) for name, _ in ENVIRONMENT.items() ^ env.items())
 
@@ -118,13 +143,7 @@ ROOM = " " * (1 << 14)
 """Where the arguments and the variables of a process can stand that become others."""
 
 
-def _receive_number(by: socket.socket, flags: int = 0) -> int:
-    if not (said := by.recv(_LARGEST, flags)):
-        raise RuntimeError("the process that had the program loaded has ended: see its stderr")
-    return int(said)
-
-
-def send_start(whom: socket.socket, popen: Any, given: tuple[Any, ...], *more: int) -> None:
+def _send_start(whom: socket.socket, popen: Any, given: tuple[Any, ...], *more: int) -> None:
     """Has another process become what `popen` is to start."""
     to = PARAMETERS.bind(popen, *given).arguments
     ends = [to[name] for name in ("p2cread", "c2pwrite", "errwrite")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import ctypes
 import fcntl
 import gc
 import importlib
@@ -12,14 +13,12 @@ import runpy
 import select
 import signal
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
 
-from preloaded import PARAMETERS, Start, execute, may_differ, receive_start, send_start
+from preloaded import CLONE, Start, may_differ, preload, receive_start
 
 LOADED = (
     "argparse",
@@ -27,7 +26,7 @@ LOADED = (
     "tui_eval.config.user_settings",
     "tui_eval.engine.process",
     "tui_eval.engine.suite.suite",
-    "tui_eval.worker.logging.inherited_context",
+    "tui_eval.worker",
     "tui_eval.clients.endpoint",
     "tui_eval.clients.openai_chat",
     "tui_eval.parsers.xml_parser",
@@ -45,48 +44,17 @@ LOADED = (
     "textual.layouts.factory",
     "tomlkit",
 )
-WHOLE = ("tui_eval.cli", "tui_eval.demo", "tui_eval.feeds", "tui_eval.tui")
+WHOLE = tuple(f"tui_eval.{name}" for name in ("cli", "demo", "feeds", "tui", "worker"))
 """Of these everything in them, too."""
-STARTS = {"tui_eval": "tui_eval.engine", "tui_eval.engine": "tui_eval.demo.endpoint"}
-"""The module that each starts as another process: the first of these is there in advance."""
+STARTING = ("tui_eval", "tui_eval.engine")
+"""What starts other processes of the program."""
 
+_CLONE_PARENT, _PR_GET_TID_ADDRESS = 0x8000, 40
 _HIGH = 200
 """Descriptors from here on are ours, and those of the program are below."""
 
 _ENDING = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 """What is sent to a group of processes does not reach those that are not begun."""
-
-
-class _Waiting:
-    """A process that becomes the first of `module` which this one starts."""
-
-    def __init__(self, pid: int, to: socket.socket, module: str) -> None:
-        self._pid = pid
-        self._to: socket.socket | None = to
-        self._begins = [sys.executable, "-m", module]
-        atexit.register(self._end)
-        subprocess.Popen._execute_child = (  # type: ignore[attr-defined]
-            lambda popen, *given: self._execute(popen, *given)
-        )
-
-    def _execute(self, popen: Any, *given: Any) -> None:
-        """In place of `Popen._execute_child`."""
-        words = PARAMETERS.bind(popen, *given).arguments["args"]
-        if self._to is None or list(words[:3]) != self._begins:
-            execute(popen, *given)
-            return
-        with self._to as waiting:
-            self._to = None
-            send_start(waiting, popen, given)
-            if not waiting.recv(1):
-                raise RuntimeError(f"{self._begins[-1]} could not begin")
-        popen.pid = self._pid
-        popen._child_created = True
-
-    def _end(self) -> None:
-        if self._to is not None:
-            self._to.close()
-            os.waitpid(self._pid, 0)
 
 
 class _Leaving:
@@ -128,8 +96,6 @@ def _become(start: Start, fds: list[int]) -> None:
     sys.argv[1:] = start.words[1:]
     sys.orig_argv[1:] = ["-m", *start.words]
     sys.path[0] = os.getcwd()
-    if start.new_session:
-        os.setsid()
     _show([sys.executable, "-m", *start.words], [f"{key}={it}" for key, it in start.env.items()])
 
 
@@ -144,79 +110,78 @@ def _show(*shown: list[str]) -> None:
             memory.write(written.ljust(end - begin, b"\0"))
 
 
-def _await_start(by: socket.socket) -> tuple[Start, list[int]]:
-    """Waits, as what is not begun, until it is to begin; ends when nobody can ask for it."""
-    for number in _ENDING:
-        signal.signal(number, signal.SIG_IGN)
-    os.closerange(0, _HIGH)
-    received = receive_start(by)
-    if received is None:
-        os._exit(0)
-    return received
+def _fork_sibling() -> int:
+    """Forks into a child of this process's parent, which may wait for it as for any of its own."""
+    python, c = ctypes.pythonapi, ctypes.PyDLL(None)
+    python.PyOS_BeforeFork()
+    pid: int = c.syscall(CLONE, _CLONE_PARENT | signal.SIGCHLD, 0, 0, 0, 0)
+    if pid:
+        python.PyOS_AfterFork_Parent()
+        return pid
+    thread_id = ctypes.POINTER(ctypes.c_int)()
+    if c.prctl(_PR_GET_TID_ADDRESS, ctypes.byref(thread_id)) == 0 and thread_id:
+        thread_id.contents.value = os.getpid()  # as C's own `fork` notes it
+    python.PyOS_AfterFork_Child()
+    return 0
 
 
 def _begin(start: Start, fds: list[int]) -> str:
-    """Becomes what is asked for, with what it will start waiting; returns the module to run."""
-    asking = None
-    while module := STARTS.get(start.words[0]):
+    """Becomes what is asked for, with what forks for it; returns the module to run."""
+    reply = _high(socket.socket(fileno=fds.pop()))
+    if start.new_session:
+        os.setsid()
+    if start.words[0] in STARTING:
         to, by = (_high(one) for one in socket.socketpair(type=socket.SOCK_SEQPACKET))
         pid = os.fork()
-        if pid:
-            by.close()
-            _Waiting(pid, to, module)
-            break
-        to.close()
-        if asking is not None:
-            asking.close()
-        asking = by
-        start, fds = _await_start(by)
+        if not pid:
+            to.close()
+            reply.close()
+            os.closerange(0, _HIGH)
+            for number in _ENDING:
+                signal.signal(number, signal.SIG_IGN)
+            return _serve(by)
+        by.close()
+        atexit.register(_end, to, pid)
+        preload(lambda: to, lambda _: True)
     _become(start, fds)
     for number in _ENDING:
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    if asking is not None:
-        with asking:
-            asking.send(b"1")
+    with reply:
+        reply.send(str(os.getpid()).encode())
     return start.words[0]
 
 
-def _serve(control: socket.socket) -> str:
-    """Forks for each run that is asked for; returns in what was forked."""
-    running: dict[int, tuple[int, socket.socket]] = {}
-    events = select.poll()
-    events.register(control, select.POLLIN)
-    while True:
-        for fd, _ in events.poll():
-            if fd in running:
-                pid, reply = running.pop(fd)
-                events.unregister(fd)
+def _end(server: socket.socket, pid: int) -> None:
+    server.close()
+    os.waitpid(pid, 0)
+
+
+def _serve(control: socket.socket, ends_all: bool = False) -> str:
+    """Forks for each process that is asked for; returns in what was forked.
+
+    Args:
+        ends_all: What still runs is ended when nobody can ask any more.
+    """
+    running: set[int] = set()
+    while received := receive_start(control):
+        pid = _fork_sibling()
+        if not pid:
+            control.close()
+            return _begin(*received)
+        for fd in received[1]:
+            os.close(fd)
+        if ends_all:
+            ended = select.select(running, [], [], 0)[0]
+            for fd in ended:
                 os.close(fd)
-                with reply:
-                    _send_number(reply, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-                continue
-            received = receive_start(control)
-            if received is None:
-                for pid, _ in running.values():
-                    os.kill(pid, signal.SIGKILL)
-                os._exit(0)
-            start, fds = received
-            pid = os.fork()
-            if not pid:
-                for one in (control, *(reply for _, reply in running.values())):
-                    one.close()
-                return _begin(start, fds)
-            for one in fds[:-1]:
-                os.close(one)
-            reply = socket.socket(fileno=fds[-1])
-            _send_number(reply, pid)
-            pidfd = os.pidfd_open(pid)
-            running[pidfd] = pid, reply
-            events.register(pidfd, select.POLLIN)
-
-
-def _send_number(whom: socket.socket, number: int) -> None:
-    with suppress(OSError):  # who asked may be gone
-        whom.send(str(number).encode())
+            running.difference_update(ended)
+            with suppress(ProcessLookupError):
+                running.add(os.pidfd_open(pid))
+    for fd in running:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(fd, signal.SIGKILL)
+    os._exit(0)
 
 
 def _modules() -> Iterator[str]:
@@ -247,7 +212,7 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     leaving = _Leaving()
     _load()
-    module = _serve(socket.socket(fileno=int(sys.argv[1])))
+    module = _serve(socket.socket(fileno=int(sys.argv[1])), ends_all=True)
     try:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
         leaving.code = 0

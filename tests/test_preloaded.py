@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -130,3 +131,20 @@ def test_a_program_on_a_terminal_is_of_the_same_kind(program: Program) -> None:
         terminal.type("q")
         assert terminal.finish() == 0
         assert terminal.is_whole()
+
+
+def test_what_a_test_starts_is_its_child_and_its_library_waits_for_it(tmp_path: Path) -> None:
+    async def ask() -> tuple[int, int, bytes]:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "tui_eval.engine", "--list"),
+            cwd=tmp_path,
+            stdout=asyncio.subprocess.PIPE,
+        )
+        parent = int(Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[1])
+        out, _ = await process.communicate()
+        assert process.returncode is not None
+        return process.returncode, parent, out
+
+    code, parent, out = asyncio.run(ask())
+    assert (code, parent) == (0, os.getpid())
+    assert "reverse-text" in out.decode()

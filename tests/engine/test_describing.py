@@ -230,6 +230,7 @@ def test_a_project_says_what_its_environment_is_where_that_does_not(program: Pro
     assert not (program.folder / "imported").exists()
 
 
+@pytest.mark.plain  # it begins long after its time is taken
 async def test_an_engine_that_takes_too_long_is_ended(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:

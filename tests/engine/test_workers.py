@@ -226,6 +226,7 @@ def test_its_worker_alone_loads_an_environment_and_once(
 ) -> None:
     file = talk.folder / "environments" / "talk.py"
     file.write_text(f"{file.read_text()}\nprint('loaded', 'tui_eval.engine' in sys.modules)\n")
+    talk.preloaded = False
     done = talk.run(*request(fault_server, "-w", "1"))
     assert done.code == 0, done
     log = (talk.only_run().path / "engine.log").read_text()

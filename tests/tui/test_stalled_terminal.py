@@ -24,6 +24,7 @@ def stalled(program: Program, then: str = "") -> Iterator[Terminal]:
     runs = map(str, two_runs(program.folder))
     with closing(Terminal(program.folder, program.env, "compare", *runs)) as on:
         on.wait_for("greatest difference first")
+        on.wait_for("12 examples × 3")
 
         def is_full() -> bool:
             on.type("z")
