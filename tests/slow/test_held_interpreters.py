@@ -155,7 +155,8 @@ def load_environment(way, where):
     return env
 """
 
-HELD = ("CallTimeoutError", "took longer than 4 s (--call-timeout), and held its worker")
+HELD = ("CallTimeoutError RolloutTimeoutError", "timeout), and held its worker")
+"""Which of the two limits is met first depends on how long the rollout took before."""
 ENDED = "WorkerEndedError"
 WAYS = {
     "sync loop": HELD,
@@ -201,7 +202,8 @@ def test_the_run_ends_by_itself_and_only_the_culprit_is_errored(
         return
     assert done.code == 3, done
     error = culprit["error"]
-    assert (error["error"], error["class"]) == (expected[0], CLASSES[where]), error
+    assert error["error"] in expected[0].split(), error
+    assert error["class"] == CLASSES[where], error
     assert expected[1] in error["error_chain_repr"]
 
 
