@@ -19,6 +19,8 @@ from tui_eval.runs.replay import Replay
 
 MOST_WAITING = 5000
 """Events that are read ahead of the listener."""
+WHOLE_WITHIN_S = 0.03
+"""A run that is read so soon is shown with its end, and not for a moment as one without."""
 LOOKS_EVERY_S = 0.5
 """How often the file is looked at for what another program adds."""
 RESTS_EVERY_S = 0.01
@@ -73,6 +75,8 @@ class SavedFeed:
     def _publish(self, batches: Iterator[list[Event]]) -> bool:
         """Hands over events as fast as they are taken; False where nobody wants more."""
         rested = time.perf_counter()
+        self._soon = threading.Timer(WHOLE_WITHIN_S, self._reported.set)
+        self._soon.daemon = True
         for events in batches:
             self._events.extend(events)
             for event in events:
@@ -80,8 +84,8 @@ class SavedFeed:
                     self._log_line(line_text(event))
                 elif isinstance(event, Noticed):
                     self._log(event.text)
-            if len(events) > 1:  # the run's first rows, not only what it is
-                self._reported.set()
+            if len(events) > 1 and self._soon.ident is None:
+                self._soon.start()  # the run's first rows are there, not only what it is
             while len(self._events) > MOST_WAITING and not self._stop.is_set():
                 self._drained.clear()
                 self._reported.set()
