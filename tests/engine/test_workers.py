@@ -24,6 +24,7 @@ EXAMPLES, CULPRIT = 6, 3
 
 CODE = """
 import os
+import re
 import signal
 import sys
 import time
@@ -64,6 +65,10 @@ def nap():
     time.sleep(2)
 
 
+def hold_the_interpreter():
+    re.match("(a+)+$", "a" * 40 + "b")
+
+
 def hold_deaf():
     for number in signal.SIGTERM, signal.SIGINT, signal.SIGUSR2:
         signal.signal(number, signal.SIG_DFL if number == signal.SIGUSR2 else signal.SIG_IGN)
@@ -74,6 +79,7 @@ DEEDS = {
     "close": close,
     "hold deaf": hold_deaf,
     "nap": nap,
+    "hold the interpreter": hold_the_interpreter,
     "exit": lambda: os._exit(7),
     "abort": os.abort,
     "stop": lambda: os.kill(os.getpid(), signal.SIGSTOP),
@@ -186,7 +192,8 @@ def test_time_before_its_scoring_does_not_count_for_a_reward_that_holds_its_work
 ) -> None:
     fault_server.script(CHAT, [Reply(body=chat_answer("42"), delay=0.3)])
     slow = {"what": "nap", "where": "reward"}
-    done = run_here(talk, *request(fault_server, "-w", "1", "--timeout", "2.4", **slow))
+    alone = ("--examples", str(CULPRIT))  # its nap holds the others, and that counts
+    done = run_here(talk, *request(fault_server, *alone, "-w", "1", "--timeout", "2.4", **slow))
     assert done.code == 0, done
     assert "A worker ended" not in done.err
 
@@ -258,6 +265,38 @@ def test_nothing_is_left_where_the_engine_is_killed_while_a_worker_is_held(
     assert again.code == 3, again
     assert errors(run).keys() == {CULPRIT}
     assert len(run.rows) == EXAMPLES
+
+
+def test_a_worker_whose_interpreter_is_held_ends_with_its_engine(
+    talk: Program, fault_server: FaultServer
+) -> None:
+    deed = {"what": "hold the interpreter", "where": "setup"}
+    process = talk.start(*request(fault_server, "-c", "1", "-w", "1", **deed))
+    run = wait_until(lambda: next(iter(talk.runs()), None), "a run")
+    wait_until(lambda: len(run.rows) == CULPRIT, "the culprit is next")
+    workers = children(json.loads((run.path / "lock").read_text())["pid"])
+    process.kill()  # an engine without a listener stops by itself
+    talk.finish(process)
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers), "all are gone")
+
+
+def test_a_column_that_no_state_has_is_reported_by_workers_too(
+    talk: Program, fault_server: FaultServer
+) -> None:
+    done = run_here(talk, *request(fault_server, "-w", "2", "-C", "totally_unknown"))
+    assert done.code == 0, done
+    assert "totally_unknown: in no rollout's state" in done.out
+
+
+def test_an_environment_that_cannot_be_described_is_refused(
+    talk: Program, fault_server: FaultServer
+) -> None:
+    talk.environment(
+        "talk", CODE.replace("    return env\n", "    env.sampling_args = 7; return env\n")
+    )
+    done = run_here(talk, *request(fault_server, "-w", "1"))
+    assert done.code == 2
+    assert "environment talk: what it is cannot be read: TypeError" in done.err
 
 
 def test_a_run_that_was_stopped_as_a_whole_goes_on_and_holds_it_against_no_rollout(

@@ -246,15 +246,16 @@ class EngineRows:
         self._hub = hub
         self._redact = redact
         self._columns = columns
-        self._unseen = columns.unseen
+        self._sent = columns.unseen, False
 
     def write(self, row: int, number: int, line: bytes) -> bytes:
         """Sends a line; the line as it is sent."""
         line = self._redact.line(line)
         self._hub.finished(row)
-        if self._columns.unseen != self._unseen:
-            self._unseen = self._columns.unseen
-            self._engine.send(ColumnsFound(self._unseen, sorted(self._columns.keys)))
+        found = self._columns.unseen, bool(self._columns.keys)
+        if found != self._sent:
+            self._sent = found
+            self._engine.send(ColumnsFound(self._columns.unseen, sorted(self._columns.keys)))
         self._engine.send(Row(row, number, line))
         return line
 

@@ -19,6 +19,7 @@ import msgspec
 
 from tui_eval.clients.wire.longest_answer import longest_by_default
 from tui_eval.config.plan import RunPlan
+from tui_eval.environments.author_errors import describe
 from tui_eval.errors import (
     CallTimeoutError,
     Error,
@@ -199,7 +200,13 @@ class WorkerProcess:
         set_up_logging(False, [settings.env_id])
         with early_output():
             self._loaded, faults = load_environment(settings)
-            info = describe_loaded(self._loaded, settings) if self._loaded is not None else None
+            info = None
+            if self._loaded is not None:
+                try:
+                    info = describe_loaded(self._loaded, settings)
+                except Exception as error:  # of people's objects
+                    what = f"what it is cannot be read: {describe(error)}"
+                    faults.append(Fault(f"environment {settings.env_id}", what))
         ids: list[Any] = []
         if self._loaded is not None and info is not None:
             info = replace(info, sampling_args=Cleaner().clean(info.sampling_args))

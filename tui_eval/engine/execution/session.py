@@ -196,6 +196,8 @@ class Session:
             self._publish_limits()
             if self._workers is not None:
                 await self._workers.close()
+            elif self._prepared.worker is not None:
+                self._prepared.worker.kill()
             if self._host.is_own and self._prepared.loaded is not None:
                 await self._tear_down(self._prepared.loaded.env)
             await self._replicas.close()
@@ -388,6 +390,8 @@ class Session:
         """
         self._writer.close()
         end = write_outcome(self._prepared.run, self._outcome())
+        if self._workers is not None:
+            self._workers.pool.kill()
         # Last: from a lock that nobody holds others know that the end was not written.
         self._prepared.lock.release()
         return end.exit_code
