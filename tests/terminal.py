@@ -13,6 +13,7 @@ import sys
 import termios
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,15 @@ class Terminal:
         """Whether the program has read all that was typed."""
         waiting = fcntl.ioctl(self._inner, termios.FIONREAD, struct.pack("I", 0))
         return struct.unpack("I", waiting) == (0,)
+
+    def type_until(self, text: str, wanted: str, times: int = 5) -> None:
+        """Types until something is there: what a screen shows may come before what it knows."""
+        for _ in range(times):
+            self.type(text)
+            with suppress(AssertionError):
+                self.wait_for(wanted, within=3)
+                return
+        self.wait_for(wanted)
 
     def cut(self) -> None:
         """Takes the terminal away: what is written to it fails from now on."""

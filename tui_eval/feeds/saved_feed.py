@@ -19,8 +19,8 @@ from tui_eval.runs.replay import Replay
 
 MOST_WAITING = 5000
 """Events that are read ahead of the listener."""
-WHOLE_WITHIN_S = 0.03
-"""A run that is read so soon is shown with its end, and not for a moment as one without."""
+WHOLE_WITHIN_S = 0.05
+"""A run that is read so soon is shown at once with its end, not for a moment as one without."""
 LOOKS_EVERY_S = 0.5
 """How often the file is looked at for what another program adds."""
 RESTS_EVERY_S = 0.01
@@ -47,6 +47,9 @@ class SavedFeed:
         self._cancelled = threading.Event()
         self._drained = threading.Event()
         self._reported = threading.Event()
+        self._first: list[Event] | None = []
+        """What is read before anything is shown; None from then on."""
+        self._showing = threading.Lock()
         self._thread = threading.Thread(target=self._read, name="saved run", daemon=True)
 
     async def start(self) -> None:
@@ -60,6 +63,9 @@ class SavedFeed:
 
     def _read(self) -> None:
         replay = Replay(self._run)
+        soon = threading.Timer(WHOLE_WITHIN_S, self._show_rows)
+        soon.daemon = True
+        soon.start()
         try:
             goes = self._publish(replay.begin())
             while goes and not self._stop.wait(LOOKS_EVERY_S):
@@ -67,36 +73,48 @@ class SavedFeed:
         except OSError as error:
             text = f"the file cannot be read: {error.strerror or error}"
             self._log(text)
+            self._show()
             self._events.append(Noticed(0, time.time(), "warning", text))
         finally:
-            self._reported.set()
+            soon.cancel()
+            self._show()
             replay.close()
 
     def _publish(self, batches: Iterator[list[Event]]) -> bool:
         """Hands over events as fast as they are taken; False where nobody wants more."""
-        rested = time.perf_counter()
-        self._soon = threading.Timer(WHOLE_WITHIN_S, self._reported.set)
-        self._soon.daemon = True
+        rested = began = time.perf_counter()
         for events in batches:
-            self._events.extend(events)
+            with self._showing:
+                (self._events if self._first is None else self._first).extend(events)
             for event in events:
                 if isinstance(event, LineUnreadable):
                     self._log_line(line_text(event))
                 elif isinstance(event, Noticed):
                     self._log(event.text)
-            if len(events) > 1 and self._soon.ident is None:
-                self._soon.start()  # the run's first rows are there, not only what it is
+            if time.perf_counter() - began > WHOLE_WITHIN_S:
+                self._show_rows()
             while len(self._events) > MOST_WAITING and not self._stop.is_set():
                 self._drained.clear()
-                self._reported.set()
                 self._drained.wait(0.1)
             if self._stop.is_set() or self._cancelled.is_set():
                 return False
             if time.perf_counter() - rested > RESTS_EVERY_S:
                 time.sleep(0)
                 rested = time.perf_counter()
-        self._reported.set()
+        self._show()
         return True
+
+    def _show_rows(self) -> None:
+        """Shows what is read so far, if that is more than what the run is."""
+        if len(self._first or ()) > 1:
+            self._show()
+
+    def _show(self) -> None:
+        """From now on what is read is shown at once."""
+        with self._showing:
+            first, self._first = self._first, None
+            self._events.extend(first or ())
+        self._reported.set()
 
     def _log_line(self, text: str) -> None:
         """Says a line's fault once: where the file is read again it has the same."""
