@@ -158,9 +158,7 @@ def test_a_run_whose_files_cannot_be_laid_out_leaves_nothing(program: Program) -
             return env
         """,
     )
-    done = program.run("odd", *DEMO, "-s")
-    assert done.code == 2
-    assert "environment odd: what it is cannot be read: TypeError" in done.err
+    assert program.run("odd", *DEMO, "-s").code == 1
     assert not list(program.folder.rglob("odd--demo*/*"))
 
 

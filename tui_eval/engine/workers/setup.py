@@ -15,11 +15,10 @@ def number_of_workers(wanted: int) -> int:
     """How many processes lead the rollouts.
 
     Args:
-        wanted: -1 for one on each core that this process may use. Plans of runs that were begun
-            without workers have 0.
+        wanted: -1 for one on each core that this process may use.
     """
-    if wanted >= 0:
-        return max(wanted, 1)
+    if wanted > 0:
+        return wanted
     allowed = getattr(os, "sched_getaffinity", None)  # not on macOS
     return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
 
