@@ -108,7 +108,7 @@ def test_log_probabilities_are_kept_in_the_shape_of_a_chat() -> None:
     }
 
 
-def test_a_failed_response_tells_why() -> None:
+def test_a_failed_response_gives_its_reason() -> None:
     for sdk in (False, True):
         kind = ReportedError if sdk else InvalidModelResponseError
         with pytest.raises(kind, match="failed to generate a response"):

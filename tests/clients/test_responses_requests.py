@@ -122,7 +122,7 @@ def test_sampling_arguments_get_the_protocols_names(
         ({"store": True}, None),
     ],
 )
-def test_encrypted_reasoning_is_asked_for_where_nothing_is_stored(
+def test_encrypted_reasoning_is_requested_where_nothing_is_stored(
     sampling: dict[str, Any], include: Any
 ) -> None:
     body, _ = to_responses_body([], "m", sampling, None)

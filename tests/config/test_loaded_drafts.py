@@ -165,7 +165,7 @@ def test_nor_does_it_cost_a_text_that_is_no_value_yet() -> None:
     assert draft.form.text("env_args.seed") == "1_000 or so"
 
 
-def test_what_stands_in_a_line_of_the_file_is_told_at_its_field() -> None:
+def test_a_fault_in_a_line_of_the_file_is_shown_at_its_field() -> None:
     text = COMMENTED.replace("num_examples = 8", "num_examples = 0").replace('"demo"', '"dem"')
     draft = Draft(text, Path("monday.toml"))
     faults = expand(Request(**draft.request())).faults

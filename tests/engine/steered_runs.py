@@ -87,7 +87,7 @@ def figures(state: RunState) -> dict[str, Any]:
     }
 
 
-async def told(one: Seat, count: int = 1) -> CommandAnswered:
+async def answered(one: Seat, count: int = 1) -> CommandAnswered:
     await one.until(lambda: len(one.of(CommandAnswered)) >= count, "an answer")
     found: CommandAnswered = one.of(CommandAnswered)[count - 1]
     return found

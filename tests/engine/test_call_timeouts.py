@@ -130,7 +130,7 @@ async def together(states):
     return [1.0] * len(states)
 
 
-def asks_again(url):
+def judge_retrying_at(url):
     async def judged(judge, prompt, completion, answer, state):
         return float("yes" in await judge(answer, "", answer, state))
 
@@ -156,7 +156,7 @@ def load_environment(places, how="waits", naps=False, judges=True, url="", own=0
         rubric.add_reward_func(func)
     rows = [{"question": one, "answer": one} for one in places]
     if url:
-        rubric = asks_again(url)
+        rubric = judge_retrying_at(url)
     elif own:
         rubric = Own()
     elif grouped:
@@ -289,7 +289,7 @@ def test_rollouts_that_wait_for_the_first_call_of_a_function_have_their_own_time
     assert [row["answer"] for row in rows if row["error"]] == ["first reward"]
 
 
-def test_the_wait_before_a_judge_is_asked_again_does_not_count(
+def test_the_wait_before_a_retry_of_a_judge_does_not_count(
     looks: Program, fault_server: FaultServer
 ) -> None:
     busy = Reply(503, headers={"retry-after": "2"})

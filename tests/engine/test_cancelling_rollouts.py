@@ -12,7 +12,7 @@ from program import Program
 from run_here import run_here
 from seat import seat
 from servers import FaultServer, Reply
-from steered_runs import CHAT, GOOD, HANG, answers, as_on_disk, errors_of, figures, told
+from steered_runs import CHAT, GOOD, HANG, answered, answers, as_on_disk, errors_of, figures
 
 from tui_eval.commands import Cancel, Rerun
 from tui_eval.events import Stage
@@ -59,10 +59,10 @@ async def test_what_has_finished_cannot_be_cancelled(
         await one.until(lambda: one.state.by_stage[Stage.MODEL] == 1, "the second one is at it")
         await one.until(lambda: one.state.finished, "the first one is done")
         one.feed.send(Cancel(0))
-        answer = await told(one)
+        answer = await answered(one)
         assert not answer.done and "has finished" in answer.text
         one.feed.send(Rerun())
-        answer = await told(one, 2)
+        answer = await answered(one, 2)
         assert not answer.done and "nothing to run again" in answer.text
 
 

@@ -20,7 +20,7 @@ from tui_eval.runs.opening import saved_events
 from tui_eval.runs.summary_json import summary_object
 
 
-def asked_of(server: FaultServer) -> Counter[str]:
+def prompts_sent(server: FaultServer) -> Counter[str]:
     return Counter(request.json()["messages"][-1]["content"] for request in server.requests)
 
 
@@ -29,7 +29,7 @@ async def test_a_run_goes_on_in_its_directory_and_does_nothing_twice(
 ) -> None:
     env = environment()
     await interrupted(env, fault_server, folder / "run")
-    before = asked_of(fault_server)
+    before = prompts_sent(fault_server)
     fault_server.script(CHAT, [GOOD])
     started: list[Any] = []
     heard: list[tuple[int, int]] = []
@@ -40,7 +40,7 @@ async def test_a_run_goes_on_in_its_directory_and_does_nothing_twice(
         on_start=lambda *given: started.append([len(rows) for rows in given]),
         on_progress=lambda every, new, _: heard.append((len(every), len(new))),
     )
-    assert asked_of(fault_server) - before == Counter([f"q{n}" for n in range(2, 6)])
+    assert prompts_sent(fault_server) - before == Counter([f"q{n}" for n in range(2, 6)])
     assert Run(folder / "run").places() == [(n, 0) for n in range(6)]
     assert [output["example_id"] for output in got["outputs"]] == list(range(6))
     assert started == [[6, 4]]
@@ -71,12 +71,12 @@ async def test_refused_requests_are_kept_with_the_run_over_all_its_sessions(
     for count, script in enumerate(([refused, Reply(400, {}), GOOD], [refused, refused, GOOD])):
         fault_server.script(CHAT, script)
         await env.evaluate(patient, "m", results_path=folder / "run", max_concurrent=1)
-        assert refusals_told(folder / "run") == (1, 3)[count]
+        assert refusals_recorded(folder / "run") == (1, 3)[count]
     metadata = Run(folder / "run").metadata
     for unknown in ({}, {"refused_requests": "many"}, {"refused_requests": -1}):
         kept = {name: told for name, told in metadata.items() if name != "refused_requests"}
         (folder / "run" / "metadata.json").write_text(json.dumps(kept | unknown))
-        assert refusals_told(folder / "run") is None
+        assert refusals_recorded(folder / "run") is None
 
 
 async def test_how_many_requests_were_let_through_is_kept_over_all_sessions(
@@ -87,13 +87,13 @@ async def test_how_many_requests_were_let_through_is_kept_over_all_sessions(
     for most in (1, 2):
         fault_server.script(CHAT, [refused, Reply(400, {}), GOOD])
         await env.evaluate(patient, "m", results_path=folder / "run", max_concurrent=most)
-    limits, last = limits_told(folder / "run")
+    limits, last = limits_recorded(folder / "run")
     assert limits[0] == (1, 1) and {most for _, most in limits[1:]} == {2} and last == limits[-1]
     metadata = Run(folder / "run").metadata
     for unknown in (None, 3, {"a": 1}, [[1]], [[1, "2"]], [[1, 2, 3]], [[-1, 2]], [None]):
         told = json.dumps(metadata | {"concurrency_limits": unknown})
         (folder / "run" / "metadata.json").write_text(told)
-        assert limits_told(folder / "run") == ([], (0, 0))
+        assert limits_recorded(folder / "run") == ([], (0, 0))
 
 
 def saved_state(path: Path) -> RunState:
@@ -103,12 +103,12 @@ def saved_state(path: Path) -> RunState:
     return state
 
 
-def refusals_told(path: Path) -> int | None:
+def refusals_recorded(path: Path) -> int | None:
     told: int | None = summary_object(saved_state(path))["refused_requests"]
     return told
 
 
-def limits_told(path: Path) -> tuple[list[tuple[int, int]], tuple[int, int]]:
+def limits_recorded(path: Path) -> tuple[list[tuple[int, int]], tuple[int, int]]:
     state = saved_state(path)
     return list(state.limits), state.at_a_time
 
@@ -139,7 +139,7 @@ async def test_groups_of_different_sizes_go_on_too(folder: Path, fault_server: F
     assert [(o["example_id"], o["prompt"][0]["content"]) for o in got["outputs"]] == [
         *[(2, "q3"), (5, "q0"), (5, "q1"), (5, "q2"), (9, "q4"), (9, "q5")]
     ]
-    assert asked_of(fault_server) == Counter({f"q{n}": 1 + (n == 4) for n in range(6)})
+    assert prompts_sent(fault_server) == Counter({f"q{n}": 1 + (n == 4) for n in range(6)})
     with pytest.raises(RefusedError, match="other inputs, or groups of other sizes"):
         await env.generate(inputs[1:], client, "m", **settings)
     started, *rows, end = saved_events(RunDir(folder / "run"))
@@ -167,7 +167,7 @@ async def test_a_run_does_not_go_on_with_other_settings(
     assert fault_server.requests[-1].json()["top_p"] == 0.5
 
 
-async def test_a_secret_that_a_run_does_not_keep_is_asked_for_again(
+async def test_a_secret_that_a_run_does_not_keep_is_requested_again(
     folder: Path, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [GOOD])

@@ -12,7 +12,7 @@ from program import Program
 from run_here import run_here
 from seat import seat
 from servers import FaultServer, Reply
-from steered_runs import CHAT, GOOD, HANG, answers, as_on_disk, errors_of, figures, told
+from steered_runs import CHAT, GOOD, HANG, answered, answers, as_on_disk, errors_of, figures
 
 from tui_eval.commands import Cancel, MoveLimit, Rerun, SaveNow
 from tui_eval.events import Stage
@@ -86,7 +86,7 @@ async def test_a_rollout_that_runs_again_is_compared_with_its_group_on_disk(
         await one.until(lambda: one.state.by_stage[Stage.MODEL] == 1, "the second one hangs")
         fault_server.script(CHAT, answers("cccc"))
         one.feed.send(Rerun())
-        await told(one)
+        await answered(one)
         one.feed.send(Cancel(3))
         await one.until(lambda: one.state.end, "the run ends")
     run = program.only_run()
@@ -131,6 +131,6 @@ async def test_saving_now_flushes_what_there_is_and_says_so(
     async with seat(LiveFeed(request_of(num_examples="3", max_concurrent="1"))) as one:
         await one.until(lambda: one.state.finished == 2, "two are done")
         one.feed.send(SaveNow())
-        answer = await told(one)
+        answer = await answered(one)
         assert answer.done and "2 of 3" in answer.text
         assert program.only_run().metadata["n_used"] == 2

@@ -46,7 +46,7 @@ def hold_after(server: FaultServer, answers: int) -> None:
     server.script(CHAT, [*[GOOD] * answers, Reply(hang=True)])
 
 
-def asked_of(server: FaultServer) -> Counter[str]:
+def prompts_sent(server: FaultServer) -> Counter[str]:
     """How often each question came in."""
     return Counter(request.json()["messages"][-1]["content"] for request in server.requests)
 
@@ -86,13 +86,13 @@ def test_a_signal_stops_cleanly_and_the_run_goes_on_later(
     assert (program.folder / "torn-down").exists()
     assert not (run.path / "lock").exists()
 
-    before = asked_of(fault_server)
+    before = prompts_sent(fault_server)
     fault_server.script(CHAT, [GOOD])
     again = run_here(program, "run", "--resume", str(run.path))
     assert again.code == 0, again
     assert run.places() == [(i, 0) for i in range(10)]
     assert run.metadata["n_used"] == 10
-    assert sum((asked_of(fault_server) - before).values()) == 6
+    assert sum((prompts_sent(fault_server) - before).values()) == 6
     assert program.only_run().path == run.path
 
 

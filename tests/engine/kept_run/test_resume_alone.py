@@ -24,7 +24,7 @@ def test_resume_alone_extends_a_finished_run_to_more_examples_and_no_more_rollou
     assert new.places() == [(n, r) for n in range(5) for r in range(2)]
 
 
-def test_resume_alone_starts_anew_where_less_is_asked_for(
+def test_resume_alone_starts_anew_where_less_is_requested(
     program: Program, fault_server: FaultServer, begun: Run
 ) -> None:
     done = evaluate(program, fault_server, "-n", "2", "-s", "--resume")
@@ -44,7 +44,7 @@ def test_resume_alone_returns_at_once_where_all_is_done(
     assert len(fault_server.requests) == asked
 
 
-def test_resume_alone_extends_no_other_run_where_one_has_all_that_is_asked_for(
+def test_resume_alone_extends_no_other_run_where_one_has_all_that_is_requested(
     program: Program, fault_server: FaultServer, begun: Run
 ) -> None:
     evaluate(program, fault_server, "-n", "1", "-s")
