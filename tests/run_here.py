@@ -121,12 +121,9 @@ async def _prepared(request: Request) -> Prepared:
         raise AssertionError("a suite that is not refused needs an engine of its own")
     drafted = draft(expander)
     opened = await open_environment(drafted.settings())
-    try:
+    with opened.closed_on_error():
         checked = check(drafted, opened)
         return prepare(checked, "", keep_errors=bool(request.raw.get("keep_errors")))
-    except BaseException:
-        opened.close()
-        raise
 
 
 def _preflight(request: Request, several: Expansion) -> SuitePreflight:

@@ -25,7 +25,9 @@ ASLEEP = """
 
     class Asleep(vf.SingleTurnEnv):
         async def setup_state(self, state):
-            pathlib.Path("engine").write_text(f"{os.getpid()} {os.getppid()} {os.getsid(0)}")
+            engine = os.getppid()
+            parent = pathlib.Path(f"/proc/{engine}/stat").read_text().rpartition(")")[2].split()[1]
+            pathlib.Path("engine").write_text(f"{engine} {parent} {os.getsid(engine)}")
             await asyncio.sleep(600)
 
     def load_environment():

@@ -80,6 +80,15 @@ def private_memory(pid: int) -> int | None:
     return int(reported) * 1024 if reported.strip().isdigit() else None
 
 
+def cpu_seconds(pid: int) -> float:
+    """CPU seconds of a process; 0 where there is no `/proc`, or no such process."""
+    stat = _text(Path(f"/proc/{pid}/stat"))
+    if not stat:
+        return 0.0
+    user, system = stat[stat.rindex(")") + 2 :].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
 def _started(pid: int) -> str:
     """When a process began; empty where that is not known, `ended` where nobody waited for it."""
     stat = _text(Path(f"/proc/{pid}/stat"))

@@ -54,7 +54,7 @@ def test_an_engine_that_cannot_be_joined_is_told_and_the_run_is_followed_on_disk
     assert b"Traceback" not in terminal.raw
 
 
-def test_an_engine_that_dies_before_the_run_closes_the_screen_and_is_told(
+def test_an_environment_that_ends_its_process_closes_the_screen_and_is_named(
     program: Program,
 ) -> None:
     program.environment("held", "import os; os._exit(5)")
@@ -62,7 +62,7 @@ def test_an_engine_that_dies_before_the_run_closes_the_screen_and_is_told(
     try:
         assert terminal.finish() == 1
         said = terminal.raw.decode().rsplit("\x1b", 1)[-1]
-        assert "the engine ended unexpectedly with exit code 5 before the run began" in said
+        assert "environment held ended its worker while it was loaded: exit status 5" in said
     finally:
         terminal.close()
 

@@ -71,7 +71,7 @@ def test_the_run_is_resumed_to_its_end(lifecycle: Lifecycle) -> None:
 
 
 def test_the_memory_of_an_engine_is_known(lifecycle: Lifecycle) -> None:
-    asked = "from tui_eval.engine.process import private_mb; print(private_mb())"
+    asked = "from tui_eval.engine.process import taken_with; print(taken_with([])[1])"
     command = [sys.executable, "-c", asked]
     done = subprocess.run(command, env=lifecycle.program.env, capture_output=True, text=True)
     assert 5 < float(done.stdout) < 4000, done

@@ -120,7 +120,7 @@ async def test_closing_the_tab_stops_the_run_which_can_go_on(tmp_path: Path) -> 
         served = Served(held.program, *held.args)
         async with served.tab() as tab:
             await shown(held, tab)
-            assert len(held.programs()) == 3  # server, screen, engine
+            assert len(held.programs()) == 4  # server, screen, engine, worker
         wait_until(lambda: len(held.programs()) == 1, "screen and engine are gone")
         served.process.send_signal(signal.SIGTERM)
         assert held.program.finish(served.process).code == 0
@@ -160,7 +160,7 @@ async def test_a_detached_run_goes_on_without_its_tab(tmp_path: Path) -> None:
             assert "tui-eval open" in tab.text  # what a terminal shows after the screen
         served.process.send_signal(signal.SIGTERM)
         assert "tui-eval open" in held.program.finish(served.process).err
-        assert len(held.programs()) == 1
+        assert len(held.programs()) == 2  # engine and worker
 
 
 async def test_a_second_tab_joins_the_run_of_the_first_and_lets_it_go_on(tmp_path: Path) -> None:
@@ -170,8 +170,8 @@ async def test_a_second_tab_joins_the_run_of_the_first_and_lets_it_go_on(tmp_pat
             await shown(held, first)
             async with served.tab() as second:
                 await shown(held, second)
-                assert len(held.programs()) == 4  # server, two screens, one engine
-            wait_until(lambda: len(held.programs()) == 3, "the second screen is gone")
+                assert len(held.programs()) == 5  # server, two screens, engine, worker
+            wait_until(lambda: len(held.programs()) == 4, "the second screen is gone")
             await first.type("2")
             await first.wait_for("▶ running")
             held.program.only_run()

@@ -218,13 +218,6 @@ def test_answers_of_every_protocol_may_be_streamed(client_type: str) -> None:
     assert not plan(model="mini", api_client_type=client_type).stream
 
 
-def test_the_memory_of_workers_is_limited_where_there_are_some() -> None:
-    assert plan(model="mini", num_workers="1", worker_memory="2GB").worker_memory == "2GB"
-    file = write("e.toml", '[[eval]]\nenv_id = "a"\nmodel = "mini"\nworker_memory = "2GB"\n')
-    (fault,) = asked(file).faults
-    assert str(fault).startswith("e.toml:4, worker_memory: there is no worker to limit")
-
-
 def test_no_setting_is_forgotten_above() -> None:
     in_files = {option.name for option in OPTIONS if option.in_files}
     assert in_files == FLAGS.keys() | ELSEWHERE | NOT_OF_THE_PLAN

@@ -32,14 +32,15 @@ def run(program: Program, server: FaultServer, *more: str) -> Any:
 
 
 def test_another_model_is_told_once_in_log_and_summary_and_counted(
-    program: Program, fault_server: FaultServer, caplog: pytest.LogCaptureFixture
+    program: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, answered_by("gpt-4o", "gpt-3.5-turbo"))
     done = run(program, fault_server)
     assert done.code == 0, done
     assert "Answered by other models than was asked for: gpt-3.5-turbo 2 calls" in done.out
     found = program.only_run()
-    assert caplog.text.count("gpt-4o was asked for, and gpt-3.5-turbo answered") == 1
+    log = (found.path / "engine.log").read_text()
+    assert log.count("gpt-4o was asked for, and gpt-3.5-turbo answered") == 1
     rows = found.rows
     assert [row["tui_eval"].get("models") for row in rows] == [None, *[{"gpt-3.5-turbo": 1}] * 2]
     assert [row["tui_eval"]["steps"][0].get("model") for row in rows] == [

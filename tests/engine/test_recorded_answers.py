@@ -220,7 +220,8 @@ def load_environment(kills: int):
         killed = len(marks.read_text()) if marks.exists() else 0
         if killed < kills:
             marks.write_text("x" * (killed + 1))
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getppid(), signal.SIGKILL)  # the engine
+            os._exit(1)
         return float(completion[-1].content)
 
     dataset = [{"question": "a"}]

@@ -158,7 +158,9 @@ def test_a_run_whose_files_cannot_be_laid_out_leaves_nothing(program: Program) -
             return env
         """,
     )
-    assert program.run("odd", *DEMO, "-s").code == 1
+    done = program.run("odd", *DEMO, "-s")
+    assert done.code == 2
+    assert "environment odd: what it is cannot be read: TypeError" in done.err
     assert not list(program.folder.rglob("odd--demo*/*"))
 
 

@@ -107,7 +107,7 @@ async def test_the_limit_moves_while_the_run_goes_on(
         assert one.state.limit_moved is not None and one.state.limit_moved.before == 2
         one.feed.send(MoveLimit(1))
         await one.until(lambda: one.state.run.max_concurrent == 1, "it is lowered")
-        assert one.state.by_stage[Stage.MODEL] == 4, "those in flight stay"
+        await one.until(lambda: one.state.by_stage[Stage.MODEL] == 4, "those in flight stay")
         for row in range(3):
             one.feed.send(Cancel(row))
         await one.until(lambda: one.state.errored == 3, "three are gone")

@@ -127,7 +127,7 @@ KILLED = """
     class Killed(vf.SingleTurnEnv):
         async def setup_state(self, state):
             if self.env_args["mark"] == "b":
-                os.kill(os.getpid(), signal.SIGKILL)
+                os.kill(os.getppid(), signal.SIGKILL)
             return state
 
     def load_environment(mark: str = ""):
@@ -140,5 +140,7 @@ def test_no_run_is_left_running_where_the_engine_dies_as_it_begins(suite: Suites
     suite.write(marked("a"), marked("b"))
     done = suite.run()
     assert done.code == 1, done
-    assert [run.metadata["status"] for run in suite.runs().values()] == ["failed"] * 2
+    status = {mark: run.metadata["status"] for mark, run in suite.runs().items()}
+    assert status["b"] == "failed"
+    assert status["a"] in ("failed", "finished")
     assert not list(suite.program.folder.rglob("lock"))

@@ -160,6 +160,7 @@ async def test_who_joins_the_whole_later_hears_how_all_of_it_stands(suite: Suite
     suite.write(*(f"{marked(mark)}; num_examples = 10" for mark in "ab"), top="max_concurrent = 4")
     async with seat(LiveFeed(REQUEST)) as root:
         await root.until(lambda: root.suite.over, "the first one is over")
+        await root.until(lambda: root.suite.running, "the second one runs")
         root.feed.send(Pause())
         await root.until(lambda: not root.suite.gate_open, "the gate is closed")
         held = at_work_on(suite.program.folder / "suite.toml")

@@ -89,7 +89,6 @@ def test_an_environment_that_takes_more_at_its_load_is_refused(
     [
         (("-w", "1", "--worker-memory", "much"), "'much' is no size; expected as in 512MB or 2GB"),
         (("-w", "1", "--worker-memory", "0GB"), "'0GB' is no size"),
-        (("--worker-memory", "2GB"), "there is no worker to limit. Say how many: -w 1"),
     ],
 )
 def test_a_limit_that_cannot_hold_is_refused(

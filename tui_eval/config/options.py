@@ -139,8 +139,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("max_concurrent_scoring", ("--max-concurrent-scoring",), "int", "Rollouts that are "
            "scored at a time; as many as -c if left out.", None, "N", 1, **_LIMITS),
     Option("num_workers", ("-w", "--num-workers"), "int", "Lead the rollouts in so many processes; "
-           "`auto` for one on each core. In the engine's own if left out.", None, "N|auto", 1,
-           **_LIMITS),
+           "`auto` for one on each core.", 1, "N|auto", 1, **_LIMITS),
     Option("worker_memory", ("--worker-memory",), "text", "What one of them may take, as in 2GB; "
            "one that takes more is replaced.", None, "SIZE", **_LIMITS),
     Option("no_adaptive", ("--no-adaptive",), "flag", "Keep the concurrency as it is "
@@ -150,8 +149,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("timeout", ("--timeout",), "float", "Seconds that one rollout may take.", None,
            "SECONDS", above=0, **_LIMITS),
     Option("call_timeout", ("--call-timeout",), "float", "Seconds that one call of an "
-           "environment's code may take: a tool, a reward, its setup. Needs -w for code that never "
-           "gives its process back.", None, "SECONDS", above=0, **_LIMITS),
+           "environment's code may take: a tool, a reward, its setup.", None, "SECONDS", above=0,
+           **_LIMITS),
     Option("max_cost", ("--max-cost",), "float", "Stop softly once the run has cost so much; "
            "exit code 4. `none` lifts what a file says.", None, "USD", above=0,
            instead=_SPEND_NOTHING, group="Concurrency and limits", **_BOTH),

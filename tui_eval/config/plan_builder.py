@@ -74,7 +74,6 @@ def compose(
     values = _plan_values(settings, before)
     _write_served(values, chosen)
     faults += _heartbeat(settings) + _sampling(settings) + _dataset_name(settings)
-    faults += _worker_memory(settings)
     if before is not None:
         faults += _resume_faults(settings, values, before)
     reported = {name: setting.source for name, setting in {**settings, **served}.items()}
@@ -173,15 +172,6 @@ def _sampling(settings: Settings) -> list[Fault]:
         hint = "Say --stream, or write stream = true beside the model"
         faults.append(Fault(where, "stream is a setting of its own", hint))
     return faults
-
-
-def _worker_memory(settings: Settings) -> list[Fault]:
-    """A limit of workers where there are none."""
-    setting, workers = settings.get("worker_memory"), settings.get("num_workers")
-    if setting is None or setting.value is None or (workers is not None and workers.value):
-        return []
-    where = setting.where("worker_memory")
-    return [Fault(where, "there is no worker to limit", "Say how many: -w 1")]
 
 
 def _dataset_name(settings: Settings) -> list[Fault]:

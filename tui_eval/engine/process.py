@@ -32,9 +32,10 @@ from tui_eval.engine.suite.suite_preflight import (
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.transport.server import listen
 from tui_eval.engine.transport.sockets import loopback_notices, loopback_of
+from tui_eval.engine.transport.worker import Worker
 from tui_eval.errors import Notice, RefusedError, WorkerEndedError
 from tui_eval.events import EngineSampled, Refused
-from tui_eval.processes import private_memory
+from tui_eval.processes import cpu_seconds, private_memory
 from tui_eval.runs.outcome import failed
 from tui_eval.runs.unsaved import prune
 from tui_eval.worker.logging.run_log import early_output, set_up_logging
@@ -59,6 +60,7 @@ class Engine:
         self._hub.pid = os.getpid()
         self._job: RunJob | Suite | None = None
         self._preparing: asyncio.Task[RunJob | Suite] | None = None
+        self._spare: asyncio.Task[Worker] | None = None
         self._early: list[Command] = []
         self._notices: list[Notice] = []
         self._stopped = False
@@ -67,6 +69,7 @@ class Engine:
     async def main(self) -> int:
         """Prepares the job and works it through; returns the exit code."""
         self._end = TimelyEnd(asyncio.get_running_loop(), self._stop, self._emergency_close)
+        self._spare = asyncio.create_task(Worker.start())  # it starts while the plan is made
         loopback = loopback_of(self._sock, self._socket_path)
         self._notices = loopback_notices(loopback)
         server = await listen(self._sock, self._hub, self._handle, self._stop, loopback)
@@ -77,6 +80,9 @@ class Engine:
             server.close()
             self._remove_files()
         finally:
+            if self._spare is not None:
+                with contextlib.suppress(OSError):
+                    (await self._worker()).kill()
             self._end.over(self._code)
         return self._code
 
@@ -111,21 +117,35 @@ class Engine:
         expander = Expander(request)
         several = expand_suite(expander)
         if several is not None:
-            found = await _preflight(draft_suite(request, several))
+            found = await self._preflight(draft_suite(request, several))
             found.notices += self._notices
             return Suite(request, found, self._hub, self._socket_path)
         keep_errors = bool(request.raw.get("keep_errors"))
         with early_output():
             drafted = draft(expander)
-            opened = await open_environment(drafted.settings())
-            try:
+            opened = await open_environment(drafted.settings(), self._worker)
+            with opened.closed_on_error():
                 checked, path = check(drafted, opened), self._socket_path
                 prepared = prepare(checked, path, keep_errors=keep_errors, again=request.again)
-            except BaseException:
-                opened.close()
-                raise
         prepared.notices += self._notices
         return open_alone(prepared, self._hub, self._end.count_down)
+
+    async def _preflight(self, draft: SuiteDraft) -> SuitePreflight:
+        """Has each environment loaded and looks at it; its worker waits for its evaluation."""
+        opened = {}
+        try:
+            for place, settings in draft.to_open().items():
+                opened[place] = await open_environment(settings, self._worker)
+            return preflight_suite(draft, opened)
+        except BaseException:
+            for one in opened.values():
+                one.close()
+            raise
+
+    async def _worker(self) -> Worker:
+        """The worker that was started first, or else another one."""
+        spare, self._spare = self._spare, None
+        return await (spare or Worker.start())
 
     async def _launcher_connects(self) -> bool:
         """Whether who started this process is still there: otherwise nobody wants the run."""
@@ -147,7 +167,8 @@ class Engine:
         for command in self._early:
             job.handle(command)
         pruning = asyncio.create_task(asyncio.to_thread(prune))
-        sampling = asyncio.create_task(sample_engine(self._hub, job.finished, job.hubs))
+        sampled = sample_engine(self._hub, job.finished, job.worker_pids, job.hubs)
+        sampling = asyncio.create_task(sampled)
         self._code = (await job.run()).exit_code
         sampling.cancel()
         self._job = None
@@ -181,25 +202,17 @@ class Engine:
             self._early.append(command)
 
 
-async def _preflight(draft: SuiteDraft) -> SuitePreflight:
-    """Loads each environment once and looks at it; workers load theirs again when they begin."""
-    opened = {}
-    try:
-        for place, settings in draft.to_open().items():
-            opened[place] = await open_environment(settings)
-        return preflight_suite(draft, opened)
-    finally:
-        for one in opened.values():
-            one.close()
-
-
 async def sample_engine(
-    hub: Hub, finished_by_now: Callable[[], int], others: Callable[[], Iterable[Hub]] = tuple
+    hub: Hub,
+    finished_by_now: Callable[[], int],
+    worker_pids: Callable[[], Iterable[int]] = tuple,
+    others: Callable[[], Iterable[Hub]] = tuple,
 ) -> None:
     """Reports a sample every half second, and every 500 finished rollouts.
 
     Args:
         finished_by_now: Rollouts of the whole engine.
+        worker_pids: Processes that are counted with it.
         others: Hubs that get the same.
     """
     loop = asyncio.get_running_loop()
@@ -212,18 +225,25 @@ async def sample_engine(
         finished = finished_by_now()
         if ticks >= EVERY_TICKS or finished - sampled_at >= EVERY_ROLLOUTS:
             sampled_at, ticks = finished, 0
-            figures = (time.process_time(), lag * 1000, private_mb(), finished)
+            cpu, memory = taken_with(worker_pids())
+            figures = (cpu, lag * 1000, memory, finished)
             for one in (hub, *others()):
                 one.publish(EngineSampled(0, clock.now(), *figures))
             lag = 0.0
 
 
-def private_mb() -> float:
-    """Memory of this process that it shares with no other, in MB.
+def taken_with(pids: Iterable[int]) -> tuple[float, float]:
+    """CPU seconds and MB of memory of this process, its ended children and, by `/proc`, others."""
+    ended = os.times()
+    cpu = time.process_time() + ended.children_user + ended.children_system
+    if not Path("/proc/self/statm").exists():
+        return cpu, peak_mb()
+    every = [*pids]
+    memory = sum(private_memory(pid) or 0 for pid in (os.getpid(), *every))
+    return cpu + sum(map(cpu_seconds, every)), memory / 1e6
 
-    Where there is no `/proc` it is the most that it has had, with what it shares.
-    """
-    if Path("/proc/self/statm").exists():
-        return (private_memory(os.getpid()) or 0) / 1e6
+
+def peak_mb() -> float:
+    """The most memory that this process has had, with what it shares with others, in MB."""
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most * (1 if sys.platform == "darwin" else 1024) / 1e6

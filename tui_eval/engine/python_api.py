@@ -125,6 +125,7 @@ def _plan(
         "independent_scoring": request.independent_scoring,
         "save": request.save_results if run is None else not is_unsaved(run),
         "given_inputs": request.groups is not None,
+        "num_workers": 0,
     }
     try:
         return RunPlan(**values)

@@ -20,9 +20,16 @@ PROTOCOL = 1
 
 
 class Open(msgspec.Struct, tag="open", array_like=True):
-    """An environment is to be loaded and described: see `Described`."""
+    """An environment is to be loaded and described: see `Described`.
+
+    Args:
+        folder: Where the worker is to be then.
+        variables: Those of the process that are others than when the worker was started.
+    """
 
     settings: EnvironmentSettings
+    folder: str
+    variables: dict[str, str]
 
 
 class Setup(msgspec.Struct, tag="setup", array_like=True):

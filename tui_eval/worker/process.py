@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
+import os
 import socket
 from collections.abc import Coroutine
 from dataclasses import replace
@@ -197,6 +198,8 @@ class WorkerProcess:
     async def _open(self, message: frames.Open) -> None:
         """Loads the environment, and says what it is."""
         settings = message.settings
+        os.chdir(message.folder)
+        os.environ.update(message.variables)
         set_up_logging(False, [settings.env_id])
         with early_output():
             self._loaded, faults = load_environment(settings)
@@ -218,7 +221,7 @@ class WorkerProcess:
         redact = Redactor(setup.secrets)
         plan = RunPlan.model_validate_json(setup.plan)
         is_open = self._loaded is not None
-        print_to_log(Path(setup.log), redact, with_early=not is_open)
+        print_to_log(Path(setup.log), redact)
         set_up_logging(plan.verbose, [plan.env_id])
         faults = [] if is_open else self._load(plan)
         if self._loaded is not None and not faults:

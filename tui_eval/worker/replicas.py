@@ -201,7 +201,7 @@ def _url_of(source: Source) -> str:
 
 
 class SharedClients:
-    """Makes the clients of a config once; their connections and the embedded endpoint are shared.
+    """The clients of runs whose workers make them; the embedded endpoint is shared.
 
     Where the embedded endpoint ends by itself all runs that use it are notified, and the next one
     gets another.
@@ -219,12 +219,12 @@ class SharedClients:
         """
         key = config.model_dump_json()
         if key not in self._open:
-            made, used = Replicas([config]), list[Replicas]()
+            made, used = Replicas([config], ClientElsewhere), list[Replicas]()
             await made.open()
             made.failed = lambda why: self._failed(key, why)
             self._open[key] = made, used
         made, used = self._open[key]
-        own = Replicas(made.clients)
+        own = Replicas(made.clients, lambda client: client)
         used.append(own)
         return own
 

@@ -14,8 +14,8 @@ class Host:
     """The process that a session runs in, and what it may do there.
 
     Args:
-        is_own: The process is the run's own: the session tears the environment down, signals have
-            handlers of their own, and engine.log has what is logged.
+        is_own: The process is the run's own: signals have handlers of their own, and engine.log
+            has what is logged.
         cancels_within_s: Seconds that rollouts in flight get for their cleanup at an early end.
         giving_up: Called once where the run is to end early.
         loaded: Called once everything that the run needs is imported.

@@ -10,10 +10,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import Any
 
 from tui_eval import clock
-from tui_eval.clients import resolve_client
 from tui_eval.config.plan import RunPlan
 from tui_eval.engine.execution.heartbeat import Heartbeat
 from tui_eval.engine.execution.host import Host
@@ -48,6 +46,10 @@ class RunJob(Session):
         """Rollouts that have a row on disk."""
         return self._hub.state.finished
 
+    def worker_pids(self) -> list[int]:
+        """Processes that lead its rollouts."""
+        return [one.pid for one in self._workers.pool.every] if self._workers is not None else []
+
     def hubs(self) -> list[Hub]:
         """Hubs beside the engine's own."""
         return []
@@ -80,6 +82,5 @@ def open_alone(prepared: Prepared, hub: Hub, giving_up: Callable[[], None]) -> R
 
 
 def replicas_of(plan: RunPlan) -> Replicas:
-    """The clients of a run that has the process for itself; workers make theirs."""
-    make: Callable[[Any], Any] = ClientElsewhere if plan.num_workers else resolve_client
-    return Replicas([client_config(plan)], make)
+    """The clients of a run that has the process for itself; its workers make them."""
+    return Replicas([client_config(plan)], ClientElsewhere)

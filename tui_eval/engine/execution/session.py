@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tui_eval import clock
 from tui_eval.commands import Command, Pause, Stop, Unpause
@@ -49,12 +49,7 @@ from tui_eval.worker.replicas import Replicas
 from tui_eval.worker.retryable import refuses_key
 from tui_eval.worker.work import ColumnsSeen
 
-if TYPE_CHECKING:
-    from tui_eval.environments.environment import Environment
-
 log = logging.getLogger("tui_eval.engine")
-
-TEARDOWN_WITHIN_S = 30.0
 
 
 class Session:
@@ -109,6 +104,11 @@ class Session:
             self.stop()
         elif not isinstance(command, (Pause, Unpause)):
             self._steer(command)
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether rollouts may begin: everything they need is there."""
+        return self._steering is not None
 
     def _gate_moved(self) -> None:
         self._hub.move_gate(self._gate.is_open)
@@ -198,8 +198,6 @@ class Session:
                 await self._workers.close()
             elif self._prepared.worker is not None:
                 self._prepared.worker.kill()
-            if self._host.is_own and self._prepared.loaded is not None:
-                await self._tear_down(self._prepared.loaded.env)
             await self._replicas.close()
 
     async def _work_off(self, rollouts: RolloutWork, limits: Limits) -> None:
@@ -266,17 +264,6 @@ class Session:
             warn=self._warn,
         )
 
-    async def _tear_down(self, env: Environment) -> None:
-        try:
-            async with asyncio.timeout(TEARDOWN_WITHIN_S):
-                raised = await env.run_teardown()
-        except TimeoutError:
-            self._warn(f"teardown handlers were given up after {TEARDOWN_WITHIN_S:.0f} s")
-            return
-        for error in raised:
-            log.error("a teardown handler failed", exc_info=error)
-            self._warn(f"a teardown handler raised {type(error).__name__}: {error}; see engine.log")
-
     def _warn(self, text: str) -> None:
         self._hub.publish(Noticed(0, clock.now(), "warning", text))
 
@@ -310,7 +297,7 @@ class Session:
             fail=self._fail,
             disk_refused=self._disk_refused,
         )
-        if self._plan.num_workers:
+        if self._prepared.loaded is None:
             shares = self._host.shared is not None
             self._workers = WorkerRollouts(parts, self._replicas.configs, shares_scoring=shares)
             count = number_of_workers(self._plan.num_workers)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from tui_eval.engine.setup.prepared import LoadedHere
 from tui_eval.engine.transport.worker import Worker, ended_at_load
-from tui_eval.errors import Fault
-from tui_eval.worker import frames
+from tui_eval.errors import Fault, WorkerEndedError
 from tui_eval.worker.describing.info import EnvironmentInfo
 from tui_eval.worker.describing.settings import EnvironmentSettings
 from tui_eval.worker.examples import Examples, Places
@@ -40,8 +41,16 @@ class Opened:
     def close(self) -> None:
         """Ends the process that has it: nothing is led there."""
         if self.worker is not None:
-            self.worker.is_leaving = True
             self.worker.kill()
+
+    @contextmanager
+    def closed_on_error(self) -> Iterator[None]:
+        """Closes it where the block raises."""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
 
     def places(self, per_example: int) -> Places:
         """Its rollouts, of each example so many."""
@@ -74,19 +83,25 @@ def open_here(settings: EnvironmentSettings | None) -> Opened:
     return Opened(info, faults, [], loaded)
 
 
-async def open_environment(settings: EnvironmentSettings | None) -> Opened:
-    """Loads an environment here or in a worker, and finds out what an engine needs to know of it.
+async def open_environment(
+    settings: EnvironmentSettings | None, start: Callable[[], Awaitable[Worker]] = Worker.start
+) -> Opened:
+    """Has a worker load an environment, and finds out what an engine needs to know of it.
 
     Args:
         settings: None where it is not known which one.
+        start: Gives the worker.
 
     Raises:
-        WorkerEndedError: The environment ended that process.
+        WorkerEndedError: The environment ended that process, or there is none.
     """
-    if settings is None or not settings.in_worker:
-        return open_here(settings)
-    worker = await Worker.start()
-    worker.send(frames.Open(settings))
+    if settings is None:
+        return NOTHING
+    try:
+        worker = await start()
+    except OSError as error:
+        raise WorkerEndedError(f"no worker could be started: {error}") from error
+    worker.open(settings)
     try:
         described = await worker.described
         if described is None:

@@ -30,8 +30,6 @@ from tui_eval.engine.execution.job import (
 )
 from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
 from tui_eval.engine.limits.spending import spent_on_disk
-from tui_eval.engine.setup.examine import examine, settings_to_open
-from tui_eval.engine.setup.opened import open_environment
 from tui_eval.engine.setup.prepare import client_config, key_of, prepare
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.suite.evaluation_status import EvaluationStatus, SuiteBudget
@@ -103,7 +101,7 @@ class Suite:
         self._rooms = asyncio.Semaphore(AT_A_TIME)
         self._gate = Gate()
         self._job: asyncio.Task[None] | None = None
-        self._stopped = False
+        self._stopped = asyncio.Event()
         self._has_output = False
         self._budget = SuiteBudget(
             found.max_cost,
@@ -135,13 +133,17 @@ class Suite:
         """Rollouts that have a row on disk."""
         return sum(one.last.finished for one in self._evaluations)
 
+    def worker_pids(self) -> list[int]:
+        """Processes that lead the rollouts of its evaluations."""
+        return [pid for one in self._working.values() for pid in one.worker_pids()]
+
     def hubs(self) -> list[Hub]:
         """The hubs of its evaluations, beside the engine's own."""
         return [one.hub for one in self._evaluations if one.hub is not None]
 
     def stop(self) -> None:
         """Ends all evaluations early and resumably."""
-        self._stopped = True
+        self._stopped.set()
         if self._job is not None:
             self._job.cancel()
         for session in [*self._working.values()]:
@@ -224,12 +226,13 @@ class Suite:
             self._notice(notice.level, notice.text)
         revealing = asyncio.create_task(self._publish_often())
         self._job = asyncio.create_task(self._begin_all())
-        if self._stopped:
+        if self._stopped.is_set():
             self._job.cancel()
         await asyncio.wait([self._job])
         if self._tasks:
             await asyncio.wait(self._tasks)
         revealing.cancel()
+        self._found.close()
         await self._clients.close()
         if not self._job.cancelled():
             self._job.result()
@@ -266,7 +269,8 @@ class Suite:
             with suppress(TimeoutError):
                 await asyncio.wait_for(one.all_begun.wait(), IDLE_S)
                 return
-            is_idle = one.place in self._working and self._limits.has_room
+            session = self._working.get(one.place)
+            is_idle = session is not None and session.is_at_work and self._limits.has_room
             idle = idle + 1 if is_idle else 0
 
     async def _work(self, one: EvaluationStatus) -> None:
@@ -275,7 +279,7 @@ class Suite:
         CURRENT_LOG.set(run_log)
         try:
             replicas = await self._clients.of(client_config(one.plan))
-            if not self._stopped:
+            if not self._stopped.is_set():
                 await self._prepare_and_work(one, replicas, run_log)
         except RefusedError as error:
             log.error("refused: %s", error)
@@ -292,25 +296,21 @@ class Suite:
     async def _prepare_and_work(
         self, one: EvaluationStatus, replicas: Replicas, run_log: RunLog
     ) -> None:
-        planned = self._found.evaluations[one.place]
-        checked = self._found.checked.pop(one.place, None)
-        if checked is None:
-            opened = await open_environment(settings_to_open(planned))
-            try:
-                checked = examine(self._request, planned, opened, [], [])
-            except RefusedError:
-                opened.close()
-                raise
+        checked = await self._found.take(self._request, one.place)
+        if self._stopped.is_set():
+            checked.opened.close()
+            return
         path = str(socket_folder() / f"{uuid.uuid4().hex[:12]}.sock")
         sock = bind_socket(path)
         try:
             keep_errors = bool(self._request.raw.get("keep_errors") or self._budget.spent)
-            prepared = prepare(checked, path, keep_errors=keep_errors)
+            with checked.opened.closed_on_error():
+                prepared = prepare(checked, path, keep_errors=keep_errors)
             hub = one.begin(prepared.started, len(prepared.done), path)
             session = self._working[one.place] = self._open(one, prepared, hub, replicas, run_log)
             handle, loopback = partial(self._handle_at, session), loopback_of(sock, path)
             server = await listen(sock, hub, handle, lambda: None, loopback)
-            if self._stopped:
+            if self._stopped.is_set():
                 session.stop()
             if not self._gate.is_open:
                 session.handle(Pause())
@@ -385,7 +385,7 @@ class Suite:
             clock.now(),
             [one.exit_code for one in self._evaluations],
             spent=self._budget.spent,
-            was_stopped=self._stopped,
+            was_stopped=self._stopped.is_set(),
         )
 
 

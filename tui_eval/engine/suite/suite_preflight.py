@@ -20,7 +20,7 @@ from tui_eval.engine.setup.column_faults import FLAG as COLUMNS
 from tui_eval.engine.setup.column_faults import column_faults, column_notices
 from tui_eval.engine.setup.examine import Checked, examine, settings_to_open
 from tui_eval.engine.setup.hub_faults import hub_faults
-from tui_eval.engine.setup.opened import Opened
+from tui_eval.engine.setup.opened import Opened, open_environment
 from tui_eval.engine.setup.preflight import ask_endpoints, outputs_fault
 from tui_eval.engine.setup.resume_match import Planned, choose_runs
 from tui_eval.engine.suite.suite_lock import at_work_on
@@ -52,6 +52,23 @@ class SuitePreflight:
     max_cost: float | None = None
     max_total_tokens: int | None = None
     notices: list[Notice] = field(default_factory=list)
+
+    async def take(self, request: Request, place: int) -> Checked:
+        """An evaluation that is to begin, with its environment.
+
+        Raises:
+            RefusedError: With everything that is wrong.
+        """
+        if (checked := self.checked.pop(place, None)) is not None:
+            return checked
+        opened = await open_environment(settings_to_open(self.evaluations[place]))
+        with opened.closed_on_error():
+            return examine(request, self.evaluations[place], opened, [], [])
+
+    def close(self) -> None:
+        """Ends the workers that wait for an evaluation: it does not begin any more."""
+        for checked in self.checked.values():
+            checked.opened.close()
 
 
 def expand_suite(expander: Expander) -> Expansion | None:
@@ -96,9 +113,8 @@ class SuiteDraft:
                 one = settings_to_open(self.planned[place], estimates=estimates)
             every = {name: None for values in settings.values() for name in _columns(values)}
             wanted = replace(one.wanted, columns=list(every))
-            found[place] = replace(
-                one, others=[of_others(one) for _, one in further], wanted=wanted
-            )
+            others = [of_others(values) for _, values in further]
+            found[place] = replace(one, others=others, wanted=wanted)
         return found
 
 
@@ -121,12 +137,7 @@ def preflight_suite(draft: SuiteDraft, opened: Mapping[int, Opened]) -> SuitePre
     Raises:
         RefusedError: With everything that is wrong.
     """
-    request, expansion, planned, faults = (
-        draft.request,
-        draft.expansion,
-        draft.planned,
-        draft.faults,
-    )
+    request, expansion, planned = draft.request, draft.expansion, draft.planned
     in_flight, generation, scoring = _limits(planned, expansion)
     total = _total(planned)
     lowered = within_open_files(in_flight, total)

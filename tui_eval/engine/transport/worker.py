@@ -8,10 +8,12 @@ import os
 import signal
 import socket
 import sys
+import tempfile
 from asyncio.subprocess import Process
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any, BinaryIO, TypeAlias
 
 import msgspec
 
@@ -19,11 +21,14 @@ from tui_eval.engine.transport.verdict import Verdict
 from tui_eval.errors import Fault, WorkerEndedError
 from tui_eval.fold.error_place import place_of
 from tui_eval.worker import frames
+from tui_eval.worker.describing.settings import EnvironmentSettings
 from tui_eval.worker.link import Link
 from tui_eval.worker.vital_signs import NOBODY, LastCall, VitalSigns
 
 ANSWERS_WITHIN_S = 0.2
 """Seconds in which a worker says where it stands."""
+PRINTED_BYTES = 1 << 20
+"""So much of what a worker printed is shown where it never had a log."""
 READ_WITHIN_S = 0.5
 """Seconds in which what a worker sent before its end is read."""
 
@@ -38,7 +43,7 @@ class Worker:
     `lost` is done once its process has ended; its result says how, for people.
     """
 
-    def __init__(self, process: Process, signs: VitalSigns) -> None:
+    def __init__(self, process: Process, signs: VitalSigns, printed: BinaryIO) -> None:
         loop = asyncio.get_running_loop()
         self.received: Received = lambda worker, message: None
         """Gets each of its messages."""
@@ -58,6 +63,8 @@ class Worker:
         self.is_reported = False
         """Whether people know that it stands still."""
         self._process = process
+        self._then = dict(os.environ)
+        self._printed = printed
         self._signs = signs
         self._last_called = LastCall(NOBODY, "environment", "", False)
         self._is_closed = asyncio.Event()
@@ -67,23 +74,30 @@ class Worker:
 
     @classmethod
     async def start(cls) -> Worker:
-        """Starts a process; what it prints goes where this one's output goes.
+        """Starts a process.
+
+        What it prints is kept until it is set up, and has a log; where it ends before that, this
+        process prints it.
 
         Raises:
             OSError: It could not be started.
         """
         own, its = socket.socketpair()
         signs_fd = VitalSigns.make_file()
+        printed = tempfile.TemporaryFile()  # noqa: SIM115 (the worker closes it)
         try:
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "tui_eval.worker"),
                 *("--socket-fd", str(its.fileno()), "--signs-fd", str(signs_fd)),
                 stdin=asyncio.subprocess.DEVNULL,
+                stdout=printed,
+                stderr=printed,
                 pass_fds=[its.fileno(), signs_fd],
             )
-            worker = cls(process, VitalSigns(signs_fd))
+            worker = cls(process, VitalSigns(signs_fd), printed)
         except BaseException:
             own.close()
+            printed.close()
             raise
         finally:
             its.close()
@@ -125,14 +139,25 @@ class Worker:
         if not self.described.done():
             self.described.set_result(None)
         if not self.ready.done():
+            self._print()
             self.ready.set_result([])
+        self._printed.close()
         name = signal.strsignal(-code) if code < 0 else None
         self.lost.set_result(f"signal {-code} ({name})" if code < 0 else f"exit status {code}")
+
+    def _print(self) -> None:
+        with contextlib.suppress(OSError):
+            os.write(2, os.pread(self._printed.fileno(), PRINTED_BYTES, 0))
 
     @property
     def pid(self) -> int:
         """That of its process."""
         return self._process.pid
+
+    def open(self, settings: EnvironmentSettings) -> None:
+        """Has it load an environment, where this process is now and with its variables."""
+        now = {name: value for name, value in os.environ.items() if self._then.get(name) != value}
+        self.send(frames.Open(settings, str(Path.cwd()), now))
 
     def kill(self, verdict: Verdict | None = None) -> None:
         """Ends the process at once.

@@ -54,7 +54,7 @@ class Pool:
             RefusedError: One could not load the environment.
             WorkerEndedError: One ended while it loaded it.
         """
-        firsts = [first] if first is not None and not first.is_leaving else []
+        firsts = [first] if first is not None and not first.process_has_ended else []
         every = [*firsts, *[None] * (count - len(firsts))]
         self.workers = list(await asyncio.gather(*map(self.start, every)))
 

@@ -15,10 +15,11 @@ def number_of_workers(wanted: int) -> int:
     """How many processes lead the rollouts.
 
     Args:
-        wanted: -1 for one on each core that this process may use.
+        wanted: -1 for one on each core that this process may use. Plans of runs that were begun
+            without workers have 0.
     """
-    if wanted > 0:
-        return wanted
+    if wanted >= 0:
+        return max(wanted, 1)
     allowed = getattr(os, "sched_getaffinity", None)  # not on macOS
     return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
 

@@ -36,7 +36,6 @@ class EnvironmentSettings:
         seed: Of the order of its examples; None for their own.
         only: Ids of the examples that are wanted alone; empty for the first `num_examples`.
         sources: Where the settings came from, by their names.
-        in_worker: Whether a process of its own loads it.
         others: Settings of further evaluations of it, by name, whose faults are reported as well.
             What they replace is looked at where their arguments are the same.
         wanted: What is to be found out of it.
@@ -51,7 +50,6 @@ class EnvironmentSettings:
     seed: int | None
     only: list[str]
     sources: dict[str, str]
-    in_worker: bool
     others: list[dict[str, Any]] = field(default_factory=list)
     wanted: Wanted = field(default_factory=Wanted)
 
@@ -72,7 +70,6 @@ def settings_of(values: Mapping[str, Any], wanted: Wanted | None = None) -> Envi
         seed=values["shuffle_seed"] if values["shuffle"] else None,
         only=list(values["examples"] or ()),
         sources=values["sources"],
-        in_worker=bool(values["num_workers"]),
         wanted=wanted or Wanted(columns=list(values["state_columns"] or ())),
     )
 
