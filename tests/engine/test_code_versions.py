@@ -117,10 +117,10 @@ def test_weights_of_rewards_and_the_judge_are_parts_of_the_code(
     done = evaluate(program, fault_server, "-n", "4", "--resume")
     assert done.code == 2 and "rubric.kept is 0.5, the run has 1.0" in done.err, done
     program.env["WEIGHT"] = "1"
-    own = SOURCES["own/own.py"].replace('"small"', '"large"').replace("Right?", "Is it?")
+    own = SOURCES["own/own.py"].replace('"small"', '"largest"').replace("Right?", "Is it?")
     write(program, own=own)
     done = evaluate(program, fault_server, "-n", "4", "--resume")
-    assert done.code == 2 and 'judge.model is "large", the run has "small"' in done.err, done
+    assert done.code == 2 and 'judge.model is "largest", the run has "small"' in done.err, done
     assert "judge.prompt is " in done.err and "code.own.py is hash " in done.err
 
 
