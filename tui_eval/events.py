@@ -19,7 +19,7 @@ from tui_eval.trajectory_events import MessagesAdded as MessagesAdded
 from tui_eval.trajectory_events import TextAdded as TextAdded
 from tui_eval.trajectory_events import ToolFinished as ToolFinished
 
-PROTOCOL = 2
+PROTOCOL = 3
 
 HEAD = 200
 """Characters of a question and of an answer that lists can be searched for."""
@@ -109,6 +109,9 @@ class RolloutStaged(msgspec.Struct, tag="stage", array_like=True, gc=False):
         again_at: Unix seconds at which it is tried again; 0 where it does not sleep.
         lost_input, lost_output: Tokens of its earlier attempts, in all sessions.
         kinds, lost_kinds: What of them was of which kind; see `token_kinds`.
+        waits_for: The call that it waits for; empty where its stage says all.
+        since: Unix seconds since when it does.
+        worker: The process that leads it; 0 where that is the engine's own.
     """
 
     seq: int
@@ -126,6 +129,9 @@ class RolloutStaged(msgspec.Struct, tag="stage", array_like=True, gc=False):
     lost_output: int = 0
     kinds: tuple[int, ...] = ()
     lost_kinds: tuple[int, ...] = ()
+    waits_for: str = ""
+    since: float = 0.0
+    worker: int = 0
 
 
 class RolloutFinished(msgspec.Struct, tag="done", array_like=True, gc=False):
@@ -204,6 +210,33 @@ class EngineSampled(msgspec.Struct, tag="eng", array_like=True):
     lag_ms: float
     memory_mb: float
     finished: int
+
+
+class WorkerSeen(msgspec.Struct, array_like=True):
+    """One worker of a run.
+
+    Args:
+        state: `starting`, `at work` or `leaving`.
+        rollouts: How many it leads, or has waiting for their group.
+        memory_mb: Its private memory.
+        still_since: Unix seconds since when its loop has not come round; 0 where it moves.
+        held_at: Where people's code holds it, where that is known.
+    """
+
+    pid: int
+    state: str
+    rollouts: int
+    memory_mb: float
+    still_since: float = 0.0
+    held_at: str = ""
+
+
+class WorkersSeen(msgspec.Struct, tag="workers", array_like=True):
+    """All workers of a run as they are now; reported where one comes, goes, stands or moves."""
+
+    seq: int
+    at: float
+    workers: list[WorkerSeen]
 
 
 class ConcurrencyMoved(msgspec.Struct, tag="conc", array_like=True):
@@ -364,6 +397,7 @@ Event: TypeAlias = (
     | EngineSampled
     | SuiteStarted
     | EvaluationMoved
+    | WorkersSeen
     | ConcurrencyMoved
     | RowsTakenBack
     | LimitMoved

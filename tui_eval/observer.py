@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -65,6 +65,13 @@ class Observer(Protocol):
 
     def code_begins(self) -> None:
         """A function of people's is called next: what it does to the process is this rollout's."""
+
+    def waits_for(self, what: str) -> AbstractContextManager[None]:
+        """Around what may take long: a call of people's code, of a model or of a judge.
+
+        Args:
+            what: What the rollout waits for meanwhile, for people.
+        """
 
     def call_runs(self, error_class: str, what: str) -> None:
         """This thread goes into a call of people's code that has a limit.
@@ -154,6 +161,9 @@ class SilentObserver:
     def staged(self, stage: Stage) -> None: ...
 
     def code_begins(self) -> None: ...
+
+    def waits_for(self, what: str) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def call_runs(self, error_class: str, what: str) -> None: ...
 

@@ -17,7 +17,7 @@ from staging import staged_app, staged_suite
 from tui_eval.events import Event, RunFinished, Stage
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.trajectory import Rollout
-from tui_eval.text.stages import waits_text
+from tui_eval.text.waits import sleeps_text
 from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.run.header import progress, status, title
 from tui_eval.tui.run.numbers.lines import numbers
@@ -154,8 +154,8 @@ def test_the_name_of_an_error_loses_its_last_word_before_it_is_cut(width: int, t
 def test_why_a_rollout_sleeps_tells_the_time_that_is_left(now: float, told: str) -> None:
     note = "status 429: slow down, again in 5s"
     asleep = staged(1, Stage.SLEEPING, at=1000.0, note=note, again_at=1005.0)
-    assert waits_text(folded(asleep), 1, now) == told
-    assert waits_text(folded(asleep), 2, now) == ""
+    assert sleeps_text(folded(asleep), 1, now) == told
+    assert sleeps_text(folded(asleep), 2, now) == ""
 
 
 def test_each_version_of_the_code_has_its_mean_and_leads_to_its_rollouts() -> None:

@@ -22,6 +22,7 @@ COMMANDS = {
     "env": "tui_eval.cli.env",
     "demo": "tui_eval.cli.demo",
     "open": "tui_eval.cli.open",
+    "status": "tui_eval.cli.status",
     "save": "tui_eval.cli.save",
     "config": "tui_eval.cli.config",
     "report": "tui_eval.cli.report_runs",

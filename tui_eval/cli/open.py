@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +11,6 @@ import click
 
 if TYPE_CHECKING:
     from tui_eval.fold.suite_state import SuiteState
-
-ANSWERS_WITHIN_S = 5.0
 
 
 @click.command("open")
@@ -59,7 +56,7 @@ def _open_suite(file: Path) -> int:
     held = at_work_on(file)
     if held is not None and has_terminal():
         return open_suite_on_screen(file, held)
-    suite = asyncio.run(_look(held.socket)) if held is not None else None
+    suite = look_at_suite(held.socket) if held is not None else None
     if held is None or suite is None or suite.started is None:
         if not file.exists():
             return print_faults([Fault(str(file), "there is no such file")])
@@ -94,19 +91,15 @@ def _look_again(file: Path) -> int:
     return print_faults([Fault(str(file), what, hint)])
 
 
-async def _look(socket: str) -> SuiteState:
+def look_at_suite(socket: str) -> SuiteState:
     """How a suite stands now, reported by its engine."""
-    from tui_eval.commands import Detach
-    from tui_eval.feeds.live_feed import LiveFeed
+    from tui_eval.feeds.engine_look import look_at_engine
     from tui_eval.fold.suite_state import SuiteState
 
-    suite, feed = SuiteState(), LiveFeed(socket_path=socket)
-    await feed.start()
-    deadline = time.monotonic() + ANSWERS_WITHIN_S
-    while suite.started is None and suite.end is None and time.monotonic() < deadline:
-        await asyncio.sleep(0.01)
-        for event in feed.drain():
-            suite.apply(event)
-    feed.send(Detach())
-    await feed.close()
+    suite = SuiteState()
+
+    def is_enough() -> bool:
+        return suite.started is not None or suite.end is not None
+
+    asyncio.run(look_at_engine(socket, suite.apply, is_enough))
     return suite

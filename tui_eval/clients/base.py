@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
+from tui_eval.clients.base_urls import shown_url
 from tui_eval.clients.credentials import credentials_of
 from tui_eval.clients.faults import advice, describe
 from tui_eval.clients.refused_parameters import how_to_turn_off
@@ -273,6 +274,12 @@ def key_of_client(client: Any) -> str:
         made, key = getattr(client, "client", None), ""
     reported = getattr(made, "api_key", None) or key
     return reported if isinstance(reported, str) else ""
+
+
+def name_of_call(client: Any) -> str:
+    """What a call of a client, ours or another, is called while it is waited for."""
+    url = client.endpoint_url() if isinstance(client, Client) else ""
+    return f"POST {shown_url(url)}" if url else f"{type(client).__name__}.get_response"
 
 
 def is_own(function: Callable[..., Any]) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -65,6 +66,13 @@ def _without_route(path: str) -> str:
         if path.endswith(route):
             return path.removesuffix(route).rstrip("/")
     return path
+
+
+@lru_cache(maxsize=256)
+def shown_url(typed: str) -> str:
+    """A base URL for people: without user, password and query, which may be secrets."""
+    parts = urlsplit(typed)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def read_anthropic_url(typed: str) -> BaseUrl:

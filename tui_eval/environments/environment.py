@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.call_limits import uncounted
+from tui_eval.clients.base import name_of_call
 from tui_eval.clock import now
 from tui_eval.environments import teardowns
 from tui_eval.environments.author_logs import heed_variable
@@ -293,7 +294,8 @@ class Environment(HasExamples, Ending, Evaluating, DirectRollouts, ABC):
                 state, one, prompt, model, tools, sampling_args
             )
             if call is not None:
-                await call.keep(response, model_ms)
+                with state.observer.waits_for("the journal"):
+                    await call.keep(response, model_ms)
         else:
             await asyncio.sleep(0)  # others are replayed, too
             response, model_ms = call.answer
@@ -318,9 +320,10 @@ class Environment(HasExamples, Ending, Evaluating, DirectRollouts, ABC):
         started, clock = now(), CallClock()
         CLOCK.set(clock)
         try:
-            response: Response = await client.get_response(
-                prompt, model, sampling_args, tools=tools or None, state=state
-            )
+            with observer.waits_for(name_of_call(client)):
+                response: Response = await client.get_response(
+                    prompt, model, sampling_args, tools=tools or None, state=state
+                )
             model_ms = (time.perf_counter() - clock.began) * 1000
             observer.model_answered(*record_step(state, response, started, model_ms))
             return response, model_ms

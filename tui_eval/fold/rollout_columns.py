@@ -4,20 +4,37 @@ from __future__ import annotations
 
 import math
 from array import array
+from typing import NamedTuple
 
 NAN = math.nan
-WAITING, SLEEPING, HELD, DONE, ERROR = 0, 1, 4, 8, 9
+WAITING, SLEEPING, HELD, MODEL, DONE, ERROR = 0, 1, 4, 5, 8, 9
 """Stages as numbers, in the order of `tui_eval.events.Stage`, which takes longer to load."""
+
+
+class Wait(NamedTuple):
+    """What a running rollout waits for.
+
+    Args:
+        call: The call; empty where the stage says all.
+        since: Unix seconds since when.
+        worker: The process that leads it; 0 where that is the engine's own.
+    """
+
+    call: str
+    since: float
+    worker: int
 
 
 class RolloutColumns:
     """Columns indexed by row: example position times rollouts per example, plus the number.
 
     `by_stage` counts the rollouts of every stage, `notes` says why rollouts sleep and `again_at`
-    until when. `since` is when a rollout began, in unix seconds, moved on by what a pause took.
+    until when; `waits` has what running ones wait for. `since` is when a rollout began, in unix
+    seconds, moved on by what a pause took.
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.gate_open = True
 
     def _make_columns(self, total: int, per_example: int) -> None:
@@ -37,6 +54,7 @@ class RolloutColumns:
         self.length = array("q", bytes(8 * total))
         self.notes: dict[int, str] = {}
         self.again_at: dict[int, float] = {}
+        self.waits: dict[int, Wait] = {}
         self._held_at: dict[int, float] = {}
 
     def _grow_columns(self, more: int) -> None:

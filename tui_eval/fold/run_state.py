@@ -10,9 +10,10 @@ from collections import deque
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
+from tui_eval.fold.endpoint_limits import LIMITS_KEPT, EndpointLimits
 from tui_eval.fold.outcomes import Outcomes
 from tui_eval.fold.rate import Rate
-from tui_eval.fold.rollout_columns import DONE, ERROR, NAN, WAITING, RolloutColumns
+from tui_eval.fold.rollout_columns import DONE, ERROR, NAN, WAITING, RolloutColumns, Wait
 from tui_eval.fold.row_facts import RowFacts
 from tui_eval.fold.usage import Usage
 from tui_eval.stats.cost import Prices, cost_of, run_prices
@@ -30,12 +31,11 @@ if TYPE_CHECKING:
     from tui_eval import events as ev
     from tui_eval.fold.anytime import AnytimeMeans
 
-LIMITS_KEPT = 16
 OURS = ("", "tui-eval")
 """How a run's format is called that an engine of this program can resume."""
 
 
-class RunState(RolloutColumns):
+class RunState(RolloutColumns, EndpointLimits):
     """The fold of a run's events.
 
     `changed` grows with every event that changed anything, so that a screen can say whether to
@@ -43,10 +43,9 @@ class RunState(RolloutColumns):
     `by_stage[ERROR]`. `reward_most` is the greatest reward, 1 at least. `usage` has the tokens of
     all rollouts, `rollout_s` the seconds of every one without an error, `model_call_s` those of
     every answered model call, and `outcomes` counts what became of them. `trend` has the
-    rewards in the order in which they came. `concurrency` has the last word on every endpoint, once
-    one refused a request, and `limits` what `at_a_time` lately was, in earlier sessions as well.
-    `limit_moved` is the last change of the whole run's limit, and `taken_back` how many rows were
-    taken back to run again. `last_cause` is why the last one that sleeps had to. `facts` has what
+    rewards in the order in which they came. `limit_moved` is the last change of the whole run's
+    limit, `taken_back` how many rows were taken back to run again. `workers` has those of a run at
+    work, where it has any. `last_cause` is why the last one that sleeps had to. `facts` has what
     filters and sorting need of every finished rollout. `read` is how much of a saved run's file is
     read, in bytes of bytes, and `unreadable` has the first lines of it that were no rows, of
     `unreadable_lines`, `doubtful` rows with a fault; `unfinished` is the number of its last line
@@ -55,8 +54,6 @@ class RunState(RolloutColumns):
 
     def __init__(self) -> None:
         super().__init__()
-        self.run: ev.RunStarted | None = None
-        self.end: ev.RunFinished | None = None
         self.refused: list[tuple[str, str, str]] = []
         self.notices: list[tuple[str, str]] = []
         self.read = (0, 0)
@@ -64,9 +61,8 @@ class RunState(RolloutColumns):
         self.doubtful: list[ev.LineUnreadable] = []
         self.unreadable_lines = self.unfinished = 0
         self.in_flight = 0
-        self.concurrency: dict[int, ev.ConcurrencyMoved] = {}
-        self.limits: deque[tuple[int, int]] = deque(maxlen=LIMITS_KEPT)
         self.limit_moved: ev.LimitMoved | None = None
+        self.workers: ev.WorkersSeen | None = None
         self.taken_back = 0
         self.changed = 0
         self._reset(0, 1, 0.5)
@@ -146,29 +142,6 @@ class RunState(RolloutColumns):
         return cost_of(usage.tokens_in, usage.tokens_out, self.prices, usage.kinds)
 
     @property
-    def at_a_time(self) -> tuple[int, int]:
-        """How many rollouts are generated at a time now, and how many were meant to be.
-
-        Over all endpoints; 0 for no limit, also where none has refused a request yet. Once the run
-        is over, what held in the last session in which one did.
-        """
-        every = self.concurrency.values()
-        if not every:
-            return self.limits[-1] if self.limits and self.end is not None else (0, 0)
-        most = sum(one.most for one in every) if all(one.most for one in every) else 0
-        if self.run is not None and self.run.max_concurrent > 0:
-            most = min(most or self.run.max_concurrent, self.run.max_concurrent)
-        limit = sum(one.limit for one in every) if all(one.limit for one in every) else 0
-        return min(limit, most) if most else limit, most
-
-    @property
-    def refused_requests(self) -> int | None:
-        """Requests of all sessions that were refused (429, 529); None where nobody counted them."""
-        earlier = self.run.refused if self.run is not None else None
-        now = sum(one.refused for one in self.concurrency.values())
-        return now or None if earlier is None else earlier + now
-
-    @property
     def is_settled(self) -> bool:
         """Whether no rollout will begin any more: its run is over and another program's."""
         return self.is_foreign and self.end is not None
@@ -238,6 +211,7 @@ class RunState(RolloutColumns):
         if begins or event.attempt != self.attempt[row]:
             self.since[row] = event.at
         self._move(row, event.stage)
+        self.waits[row] = Wait(event.waits_for, event.since, event.worker)
         self.attempt[row] = event.attempt
         if event.note:
             self.notes[row] = event.note
@@ -267,6 +241,7 @@ class RunState(RolloutColumns):
             return
         self._move(row, DONE if event.error is None else ERROR)
         self._woke(row)
+        self.waits.pop(row, None)
         self._pass_time(row, event.at, False)
         self._use(row, event.turns, event.tool_calls, event.input_tokens, event.output_tokens)
         self.usage.finish(event)
@@ -350,10 +325,8 @@ class RunState(RolloutColumns):
         self.in_flight = event.in_flight
         self._move_gate(event.open, event.at)
 
-    def _on_ConcurrencyMoved(self, event: ev.ConcurrencyMoved) -> None:
-        self.concurrency[event.place] = event
-        if not self.limits or self.limits[-1] != self.at_a_time:
-            self.limits.append(self.at_a_time)
+    def _on_WorkersSeen(self, event: ev.WorkersSeen) -> None:
+        self.workers = event
 
     def _on_ReadingMoved(self, event: ev.ReadingMoved) -> None:
         self.read = (event.done, event.total)
@@ -379,6 +352,7 @@ class RunState(RolloutColumns):
     def _on_RunFinished(self, event: ev.RunFinished) -> None:
         self.end = event
         self.again_at.clear()
+        self.waits.clear()
         for row, stage in enumerate(self.stage):
             if WAITING < stage < DONE:  # it begins again if the run goes on
                 self._move(row, WAITING)
@@ -388,8 +362,8 @@ class RunState(RolloutColumns):
 
 
 _HANDLERS: dict[str, Callable[[RunState, Any], None]] = {
-    name.removeprefix("_on_"): handler
-    for name, handler in vars(RunState).items()
+    name.removeprefix("_on_"): getattr(RunState, name)
+    for name in dir(RunState)
     if name.startswith("_on_")
 }
 """By the name of the event's class."""

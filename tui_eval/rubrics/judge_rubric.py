@@ -174,9 +174,8 @@ class JudgeRubric(Rubric):
             self._timeout_seconds,
             self._learnt,
         )
-        what = f"Judge {self.judge_model!r}"
         try:
-            call = limited(CURRENT.get(), what, "judge", lambda: judge.ask(filled))
+            call = limited(CURRENT.get(), str(judge), "judge", lambda: judge.ask(filled))
             verdict, usage = await call
         except CallTimeoutError as error:
             raise JudgeError(str(error)) from error

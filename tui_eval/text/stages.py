@@ -11,7 +11,6 @@ from tui_eval.fold.columns import number_of_row
 from tui_eval.fold.outcome_words import ENDED
 from tui_eval.fold.rollout_columns import DONE, WAITING
 from tui_eval.printable import one_line
-from tui_eval.text.figures import again_text
 
 if TYPE_CHECKING:
     from tui_eval.fold.run_state import RunState
@@ -86,19 +85,6 @@ def endings_of(state: RunState, row: int) -> str:
     facts = state.facts
     words = (TRUNCATED if row in facts.truncated else "", ENDED.get(facts.finish.get(row), ""))
     return " · ".join(word for word in words if word)
-
-
-def waits_text(state: RunState, row: int, now: float) -> str:
-    """Why a rollout sleeps, and what comes of it; empty where it does not.
-
-    Args:
-        now: Unix seconds: the time until the next try is counted from it.
-    """
-    note, again_at = state.notes.get(row, ""), state.again_at.get(row)
-    cause, begins, _ = note.rpartition(", again in ")
-    if again_at is None or not begins:
-        return note
-    return f"{cause}, again {again_text(again_at - now)}"
 
 
 def error_word(error: str) -> str:

@@ -14,8 +14,6 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
-
 from tui_eval import clock
 from tui_eval.errors import CancelledByUserError
 from tui_eval.events import Event, MessagesAdded, RolloutStaged, Stage, ToolFinished
@@ -25,10 +23,11 @@ from tui_eval.runs.row import message_dict
 from tui_eval.token_kinds import Kinds, Tokens, plus
 from tui_eval.worker.deadline import RolloutDeadline
 from tui_eval.worker.gate import Gate
+from tui_eval.worker.open_waits import OpenWait, OpenWaits
 from tui_eval.worker.ports import CallGuard, Held, Hub
 from tui_eval.worker.recorded_calls import RecordedCall, RecordedCalls, RecordedResult
 from tui_eval.worker.rollout_log import StateLog, message_text, request_text
-from tui_eval.worker.running_answer import RunningAnswer
+from tui_eval.worker.running_answer import RunningAnswer, with_plain_result
 
 if TYPE_CHECKING:
     from tui_eval.rollout_data import StepRecord, ToolRecord
@@ -63,7 +62,7 @@ class RolloutObserver:
         self.number = number
         self.attempt = self.starved = 0
         self._answers = 0
-        self.stage = Stage.WAITING
+        self.waits = OpenWaits()
         self.note = ""
         self.again_at = 0.0
         self.state: State | None = None
@@ -140,12 +139,20 @@ class RolloutObserver:
                 log.debug("%s: state %s = %s", self, key, value)
 
     def staged(self, stage: Stage) -> None:
-        self.stage = stage
+        self.waits.move_to(stage)
         self._hub.mark_changed(self)
         if stage in FOREIGN_CODE:
             if stage is Stage.TOOL:
                 self._tools_in_flight = max(self._tools_in_flight, 0) + 1
             self._hub.before_foreign_code(self)
+
+    @property
+    def stage(self) -> Stage:
+        """Where it is."""
+        return self.waits.stage
+
+    def waits_for(self, what: str) -> OpenWait:
+        return OpenWait(what, self.waits, lambda: self._hub.mark_changed(self))
 
     def code_begins(self) -> None:
         self._hub.code_runs(self)
@@ -304,7 +311,7 @@ class RolloutObserver:
         )
         self._tools_done.append(done)
         if self._hub.is_subscribed(self.row):
-            self._hub.publish_to_watchers(_plain(done))
+            self._hub.publish_to_watchers(with_plain_result(done))
         if traceback:
             why = f"{one_line(str(error), SHOWN)}\n{traceback.rstrip()}"
             log.warning("%s: tool %s failed: %s", self, name, why)
@@ -360,7 +367,7 @@ class RolloutObserver:
     def events_so_far(self) -> list[Event]:
         """The conversation so far, what came of its tool calls, and the answer that is coming."""
         running = self._answer.events() if self._answer else ()
-        return [self._added(0, 0), *map(_plain, self._tools_done), *running]
+        return [self._added(0, 0), *map(with_plain_result, self._tools_done), *running]
 
     @property
     def _steps(self) -> list[StepRecord]:
@@ -378,17 +385,10 @@ class RolloutObserver:
         counts = self.attempt, self.turns, self.tool_calls, self.input_tokens, self.output_tokens
         lost = self.lost_input, self.lost_output, self.kinds, self.lost_kinds
         return RolloutStaged(
-            0, at, self.row, int(self.stage), *counts, self.note, self.again_at, *lost
+            *(0, at, self.row, int(self.stage), *counts, self.note, self.again_at),
+            *(*lost, *self.waits.longest()),
         )
 
     def __str__(self) -> str:
         which = f"row {self.row}" if self.example_id is None else f"example {self.example_id}"
         return f"{which} #{self.number}, attempt {self.attempt}"
-
-
-def _plain(done: ToolFinished) -> ToolFinished:
-    """The same with its result as plain data."""
-    if isinstance(done.result, str) or done.result is None:
-        return done
-    parts = [part if isinstance(part, dict) else part.model_dump() for part in done.result]
-    return replace(done, result=parts)

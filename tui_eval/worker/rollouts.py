@@ -14,6 +14,7 @@ import random
 import time
 from collections import deque
 from collections.abc import Coroutine, Mapping
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
 from tui_eval import clock
@@ -365,8 +366,10 @@ class Rollouts:
                 state.metric_error = None  # its frames hold what nobody needs any more
 
     async def _score_once(self, watch: RolloutObserver, states: list[State]) -> None:
-        work = self._work
-        async with self._limits.scoring(watch.held, len(states)):
+        work, scoring = self._work, self._limits.scoring(watch.held, len(states))
+        async with AsyncExitStack() as slots:
+            with watch.waits_for("a slot for scoring"):
+                await slots.enter_async_context(scoring)
             if work.env.score_rollouts:
                 watch.staged(Stage.SCORING)
             await score(work.env, states, together=work.grouped, goes_on=work.goes_on)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from tui_eval import clock
-from tui_eval.events import TextAdded
+from tui_eval.events import TextAdded, ToolFinished
 
 LONGEST_HELD = 4096
 """Characters without an end of a word that are held back at most."""
@@ -53,3 +55,11 @@ class RunningAnswer:
 
     def _event(self, kind: str, first: int, text: str) -> TextAdded:
         return TextAdded(0, clock.now(), self._row, self._call, kind, first, text)
+
+
+def with_plain_result(done: ToolFinished) -> ToolFinished:
+    """The same with its result as plain data."""
+    if isinstance(done.result, str) or done.result is None:
+        return done
+    parts = [part if isinstance(part, dict) else part.model_dump() for part in done.result]
+    return replace(done, result=parts)

@@ -17,9 +17,12 @@ from typing import Any, BinaryIO, TypeAlias
 
 import msgspec
 
+from tui_eval import clock
 from tui_eval.engine.transport.verdict import Verdict
 from tui_eval.errors import Fault, WorkerEndedError
+from tui_eval.events import WorkerSeen
 from tui_eval.fold.error_place import place_of
+from tui_eval.processes import private_memory
 from tui_eval.worker import frames
 from tui_eval.worker.describing.settings import EnvironmentSettings
 from tui_eval.worker.link import Link
@@ -29,6 +32,8 @@ ANSWERS_WITHIN_S = 0.2
 """Seconds in which a worker says where it stands."""
 PRINTED_BYTES = 1 << 20
 """So much of what a worker printed is shown where it never had a log."""
+HELD_AFTER_S = 1.0
+"""A worker that has not moved for so long is held by what it runs."""
 READ_WITHIN_S = 0.5
 """Seconds in which what a worker sent before its end is read."""
 
@@ -185,6 +190,17 @@ class Worker:
         """For how many seconds it has not moved; 0 before it is ready and after its end."""
         is_up = self.ready.done() and not self.process_has_ended
         return self._signs.still_for() if is_up else 0.0
+
+    def seen(self) -> WorkerSeen:
+        """How it is now, for people."""
+        still = self.still_for()
+        since = clock.now() - still if still > HELD_AFTER_S else 0.0
+        state = "at work" if self.ready.done() else "starting"
+        memory = private_memory(self.pid) or 0
+        return WorkerSeen(
+            *(self.pid, "leaving" if self.is_leaving else state, len(self.rows), memory / 1e6),
+            *(since, self.held_at.strip(" ()") if since else ""),
+        )
 
     def last_called(self) -> LastCall:
         """The code that it called last; nobody's where it does not have that rollout any more."""

@@ -23,10 +23,12 @@ class LedElsewhere:
         self.row = row
         self.number = number
         self.is_over = False
+        self.worker = 0
+        """The process that leads it; 0 before it has reported anything."""
         lost_input, lost_output, *kinds = lost or (0, 0)
         self.reported = RolloutStaged(
             *(0, clock.now(), row, int(Stage.SETUP), 1, 0, 0, 0, 0, "", 0.0),
-            *(lost_input, lost_output, (), tuple(kinds)),
+            *(lost_input, lost_output, (), tuple(kinds), "a worker", clock.now()),
         )
 
     @property
@@ -36,7 +38,7 @@ class LedElsewhere:
 
     def staged_event(self, at: float) -> RolloutStaged:
         """Where the rollout is now."""
-        return replace(self.reported, at=at)
+        return replace(self.reported, at=at, worker=self.worker)
 
     def events_so_far(self) -> list[Event]:
         """Nothing: its worker sends them once it hears that somebody watches."""

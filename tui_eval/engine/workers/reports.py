@@ -98,7 +98,7 @@ class Reports:
         for event in message.events:
             watch = hub.active.get(event.row)
             if isinstance(watch, LedElsewhere) and event.row in worker.rows:
-                watch.reported = event
+                watch.reported, watch.worker = event, worker.pid
                 hub.mark_changed(watch)
 
     def _messages(self, worker: Worker, message: frames.Messages) -> None:

@@ -7,14 +7,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tui_eval.engine.transport.verdict import CALL_TIMEOUT, TIMEOUT, Verdict
-from tui_eval.engine.transport.worker import Worker
+from tui_eval.engine.transport.worker import HELD_AFTER_S, Worker
 from tui_eval.engine.workers.pool import Pool
 from tui_eval.fold.error_place import place_of
 from tui_eval.worker.vital_signs import NOBODY, LastCall
 
 LOOKS_EVERY_S = 0.25
-HELD_AFTER_S = 1.0
-"""A worker that has not moved for so long is held by what it runs."""
 REPORTED_AFTER_S = 30.0
 
 
@@ -27,6 +25,7 @@ class Stalls:
         led_at: When a rollout began, in seconds of the loop; None where it is not in progress.
         name: Calls a rollout by its example and number.
         warn: Gets sentences for people.
+        moved: Called where a worker comes, goes, stands still or moves again.
     """
 
     def __init__(
@@ -38,6 +37,7 @@ class Stalls:
         led_at: Callable[[int], float | None],
         name: Callable[[int], str],
         warn: Callable[[str], None],
+        moved: Callable[[], None],
     ) -> None:
         self._pool = pool
         self._env_id = env_id
@@ -46,6 +46,8 @@ class Stalls:
         self._led_at = led_at
         self._name = name
         self._warn = warn
+        self._moved = moved
+        self._seen: set[tuple[int, bool, str]] = set()
         self._looking: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
@@ -69,8 +71,16 @@ class Stalls:
                 if still > HELD_AFTER_S:
                     await self._held(worker, still)
                 else:
-                    worker.is_reported = False
+                    worker.is_reported, worker.held_at = False, ""
+            self._report()
             looked = loop.time()
+
+    def _report(self) -> None:
+        every = self._pool.every
+        seen = {(one.pid, one.still_for() > HELD_AFTER_S, one.held_at) for one in every}
+        if seen != self._seen:
+            self._seen = seen
+            self._moved()
 
     async def _held(self, worker: Worker, still: float) -> None:
         call = worker.last_called()

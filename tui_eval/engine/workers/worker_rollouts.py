@@ -13,6 +13,7 @@ from collections import Counter, deque
 from collections.abc import Coroutine, Iterable, Mapping
 from typing import Any
 
+from tui_eval import clock
 from tui_eval.engine.limits.limits import Held
 from tui_eval.engine.transport.verdict import IGNORED, MEMORY, Verdict
 from tui_eval.engine.transport.worker import Worker
@@ -23,6 +24,7 @@ from tui_eval.engine.workers.pool import Pool
 from tui_eval.engine.workers.reports import EngineParts, Reports
 from tui_eval.engine.workers.setup import worker_setup
 from tui_eval.engine.workers.stalls import Stalls
+from tui_eval.events import WorkersSeen
 from tui_eval.runs.journal_records import tokens_of_answer
 from tui_eval.runs.scan import decode_row
 from tui_eval.token_kinds import Tokens, plus
@@ -64,7 +66,8 @@ class WorkerRollouts:
         self._reports.groups = self.groups
         names = self._led_at, self._name
         limits = self._plan.timeout, self._plan.call_timeout
-        self._stalls = Stalls(self.pool, self._plan.env_id, *limits, *names, parts.warn)
+        tell = parts.warn, lambda: parts.hub.publish(self._workers_seen())
+        self._stalls = Stalls(self.pool, self._plan.env_id, *limits, *names, *tell)
         self._memory = MemoryLimit(self.pool, self._plan.env_id, self._plan.worker_memory)
         self.generated: deque[int] = deque()
         self.spent = dict(parts.prepared.lost)
@@ -86,13 +89,19 @@ class WorkerRollouts:
         await self.pool.open(count, first)
         self._memory.begin()
         self._stalls.begin()
+        self._parts.hub.extra_events = lambda: [self._workers_seen()]
 
     async def close(self) -> None:
         """Has the workers tear their environments down, and ends them."""
         self._stalls.end()
         self._memory.end()
         self._parts.hub.on_subscribed = lambda rows: None
+        self._parts.hub.extra_events = tuple
         await self.pool.close()
+
+    def _workers_seen(self) -> WorkersSeen:
+        every = sorted((one.seen() for one in self.pool.every), key=lambda one: one.pid)
+        return WorkersSeen(0, clock.now(), every)
 
     @property
     def may_begin_no_more(self) -> bool:

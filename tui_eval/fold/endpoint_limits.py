@@ -1,0 +1,53 @@
+"""How many rollouts the endpoints of a run get, which gives way while they refuse requests."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tui_eval import events as ev
+
+LIMITS_KEPT = 16
+
+
+class EndpointLimits:
+    """What a run's endpoints said of their load.
+
+    `concurrency` has the last word on every endpoint, once one refused a request, and `limits` what
+    `at_a_time` lately was, in earlier sessions as well.
+    """
+
+    def __init__(self) -> None:
+        self.run: ev.RunStarted | None = None
+        self.end: ev.RunFinished | None = None
+        self.concurrency: dict[int, ev.ConcurrencyMoved] = {}
+        self.limits: deque[tuple[int, int]] = deque(maxlen=LIMITS_KEPT)
+
+    @property
+    def at_a_time(self) -> tuple[int, int]:
+        """How many rollouts are generated at a time now, and how many were meant to be.
+
+        Over all endpoints; 0 for no limit, also where none has refused a request yet. Once the run
+        is over, what held in the last session in which one did.
+        """
+        every = self.concurrency.values()
+        if not every:
+            return self.limits[-1] if self.limits and self.end is not None else (0, 0)
+        most = sum(one.most for one in every) if all(one.most for one in every) else 0
+        if self.run is not None and self.run.max_concurrent > 0:
+            most = min(most or self.run.max_concurrent, self.run.max_concurrent)
+        limit = sum(one.limit for one in every) if all(one.limit for one in every) else 0
+        return min(limit, most) if most else limit, most
+
+    @property
+    def refused_requests(self) -> int | None:
+        """Requests of all sessions that were refused (429, 529); None where nobody counted them."""
+        earlier = self.run.refused if self.run is not None else None
+        now = sum(one.refused for one in self.concurrency.values())
+        return now or None if earlier is None else earlier + now
+
+    def _on_ConcurrencyMoved(self, event: ev.ConcurrencyMoved) -> None:
+        self.concurrency[event.place] = event
+        if not self.limits or self.limits[-1] != self.at_a_time:
+            self.limits.append(self.at_a_time)

@@ -1,0 +1,91 @@
+"""What the rollouts of a run wait for, as people read it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tui_eval.fold.rollout_columns import HELD, MODEL, SLEEPING
+from tui_eval.printable import one_line
+from tui_eval.text.figures import again_text
+from tui_eval.text.stages import LOOKS, is_running
+
+if TYPE_CHECKING:
+    from tui_eval.events import WorkerSeen
+    from tui_eval.fold.run_state import RunState
+
+LONGEST = 200
+_STARTS_A_SENTENCE = re.compile(r"[A-Z][a-z]+ ")
+_WITHOUT_A_CALL = {
+    "held": "room in the budget",
+    "generated": "others that are not generated yet",
+    "scoring": "the rubric's code",
+    "tool": "a tool",
+}
+_OTHERWISE = "the environment's code"
+PAUSE = "the end of the pause"
+
+
+def sleeps_text(state: RunState, row: int, now: float) -> str:
+    """Why a rollout sleeps, and what comes of it; empty where it does not.
+
+    Args:
+        now: Unix seconds: the time until the next try is counted from it.
+    """
+    note, again_at = state.notes.get(row, ""), state.again_at.get(row)
+    cause, begins, _ = note.rpartition(", again in ")
+    if again_at is None or not begins:
+        return note
+    return f"{cause}, again {again_text(again_at - now)}"
+
+
+def waits_text(state: RunState, row: int, now: float) -> str:
+    """What a running rollout waits for; empty for others.
+
+    Args:
+        now: As for `sleeps_text`.
+    """
+    stage = state.stage[row]
+    if not is_running(stage):
+        return ""
+    if stage == SLEEPING:
+        return one_line(sleeps_text(state, row, now), LONGEST) or "its next try"
+    if stage == HELD and not state.gate_open:
+        return PAUSE
+    wait = state.waits.get(row)
+    call = one_line(wait.call, LONGEST) if wait is not None else ""
+    if not call:
+        return _WITHOUT_A_CALL.get(LOOKS[stage].word, _OTHERWISE)
+    return call[0].lower() + call[1:] if _STARTS_A_SENTENCE.match(call) else call
+
+
+def waited_s(state: RunState, row: int, now: float) -> float:
+    """Seconds for which it has waited for that; 0 where nobody says."""
+    wait = state.waits.get(row)
+    return max(now - wait.since, 0.0) if wait is not None and wait.since else 0.0
+
+
+def turn_of(state: RunState, row: int) -> int:
+    """The turn that a running rollout is in, from 1: the next one once a model call is begun."""
+    wait, stage, turns = state.waits.get(row), state.stage[row], state.turns[row]
+    is_answered = stage > MODEL or (stage == MODEL and wait is not None and not wait.call)
+    return max(turns, 1) if is_answered else turns + 1
+
+
+def longest_waits(state: RunState, now: float) -> list[int]:
+    """The running rollouts, the one that has waited longest first."""
+    return sorted(state.waits, key=lambda row: (-waited_s(state, row, now), row))
+
+
+def still_worker(state: RunState, row: int) -> WorkerSeen | None:
+    """The worker of a running rollout, where that stands still."""
+    wait, seen = state.waits.get(row), state.workers
+    if wait is None or seen is None or not wait.worker:
+        return None
+    return next((one for one in seen.workers if one.pid == wait.worker and one.still_since), None)
+
+
+def worker_text(worker: WorkerSeen, now: float) -> str:
+    """That a worker stands still, where, and for how long."""
+    where = f" in {one_line(worker.held_at, LONGEST)}" if worker.held_at else ""
+    return f"worker {worker.pid} stands still{where} since {int(now - worker.still_since)} s"
