@@ -35,6 +35,7 @@ RUN: dict[str, list[str]] = {
         "settings_of_the_environment_replace_those_of_its_constructor",
     ],
     "env_dir_path": ["environments_are_where_the_flag_says"],
+    "python": ["an_environment_runs_in_the_interpreter_that_is_named_with_what_is_there"],
     "no_alias": ["no_alias_leaves_the_name_to_the_installed_package"],
     "disable_env_server": ["no_environment_server_is_said_to_be_nothing_new"],
     "num_examples": ["everyday_flags"],

@@ -155,6 +155,7 @@ FLAGS: dict[str, tuple[Any, str, Any]] = {
     "env_args": ('{"a": 1}', "env_args", {"a": 1}),
     "extra_env_kwargs": ('{"max_turns": 2}', "extra_env_kwargs", {"max_turns": 2}),
     "env_dir_path": ("there", "env_dir_path", "there"),
+    "python": ("there/bin/python", "python", "there/bin/python"),
     "no_alias": (True, "no_alias", True),
     "temperature": ("0.5", "sampling_args", {"temperature": 0.5}),
     "max_tokens": ("7", "sampling_args", {"max_tokens": 7}),

@@ -30,7 +30,6 @@ import sys
 import time
 
 import tui_eval as vf
-import tui_eval.worker.frames
 
 
 class Talk(vf.MultiTurnEnv):
@@ -84,7 +83,6 @@ DEEDS = {
     "abort": os.abort,
     "stop": lambda: os.kill(os.getpid(), signal.SIGSTOP),
     "hold": hold,
-    "speak": lambda: setattr(tui_eval.worker.frames, "PROTOCOL", 99),
 }
 
 
@@ -238,14 +236,6 @@ def test_its_worker_alone_loads_an_environment_and_once(
     assert done.code == 0, done
     log = (talk.only_run().path / "engine.log").read_text()
     assert log.count("loaded ") == log.count("loaded False") == 1
-
-
-def test_a_worker_that_speaks_another_protocol_is_refused_by_number(
-    talk: Program, fault_server: FaultServer
-) -> None:
-    done = run_here(talk, *request(fault_server, "-w", "1", what="speak", where="load"))
-    assert done.code == 2
-    assert "it speaks protocol 99, and this engine 1" in done.err
 
 
 def test_nothing_is_left_where_the_engine_is_killed_while_a_worker_is_held(

@@ -6,7 +6,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.clients.base_urls import BaseUrl, read_anthropic_url
-from tui_eval.clients.sdk_client import SdkClient
+from tui_eval.clients.sdk_client import SdkClient, text_headers
+from tui_eval.clients.sdks import exceptions_of, is_current, needed_sdk
 from tui_eval.clients.wire.anthropic_answer import AnthropicAnswer, AnthropicStream
 from tui_eval.clients.wire.anthropic_translation import (
     DEFAULT_MAX_TOKENS,
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
 
 
+_VERSION = "2023-06-01"
+"""Of the protocol, where no SDK says one."""
 _LIMITS = ("max_tokens", "max_completion_tokens")
 
 
@@ -40,32 +43,51 @@ class AnthropicMessagesClient(
     KEY_HEADER = "x-api-key"
 
     def sdk(self) -> ModuleType:
-        """Anthropic's SDK."""
-        import anthropic
+        """Anthropic's SDK, or its exceptions where there is none."""
+        return exceptions_of("anthropic")
 
-        return anthropic
+    def sdk_headers(self, config: ClientConfig) -> dict[str, str]:
+        """What the SDK's client would send; the same without it, where it is of another time."""
+        if is_current("anthropic"):
+            return super().sdk_headers(config)
+        return text_headers(
+            {
+                **({"x-api-key": self._api_key} if self._api_key else {}),
+                "Accept": "application/json",
+                "Content-Type": "application/json",
+                "User-Agent": "tui-eval",
+                "anthropic-version": _VERSION,
+                **config.extra_headers,
+            }
+        )
 
     def read_url(self, typed: str) -> BaseUrl:
         """The URL without a `/v1` at its end, which the path brings."""
         return read_anthropic_url(typed)
 
     def setup_client(self, config: ClientConfig) -> AsyncAnthropic:
-        """An `AsyncAnthropic` over aiohttp with the limits and headers of the config."""
-        from anthropic import AsyncAnthropic, Omit
+        """An `AsyncAnthropic` over aiohttp with the limits and headers of the config.
 
+        One of another time sends with its own library.
+
+        Raises:
+            ModuleNotFoundError: There is none.
+        """
+        sdk = needed_sdk("anthropic")
         # The key goes as `x-api-key`, which every endpoint of this protocol reads. An explicit
         # empty key keeps the SDK from looking for credentials in variables and files.
-        headers: Any = {"Authorization": Omit()}
+        headers: Any = {"Authorization": sdk.Omit()}
         if self._api_key:
             headers["x-api-key"] = self._api_key
-        return AsyncAnthropic(
+        made: AsyncAnthropic = sdk.AsyncAnthropic(
             api_key=self._api_key,
             base_url=self.base_url(config),
             default_query=self.read_url(config.api_base_url).parameters or None,
-            http_client=self._session.http_client(),
+            http_client=self.http_client("anthropic", config),
             max_retries=config.max_retries,
             default_headers={**headers, **config.extra_headers},
         )
+        return made
 
     def create_function(self, sdk_client: Any) -> Any:
         """`messages.create`."""

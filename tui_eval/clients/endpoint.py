@@ -9,13 +9,13 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 import aiohttp
-import httpx2
 import msgspec
 from multidict import CIMultiDict
 from yarl import URL
 
 from tui_eval.clients.faults import connection_error, status_error
 from tui_eval.clients.http_session import HttpSession
+from tui_eval.clients.http_types import httpx2
 from tui_eval.clients.proxies import proxy_of
 from tui_eval.clients.sampling import PLAIN, CallOptions
 from tui_eval.clients.wire.failed_answers import ReportedError, read_whole, sdk_error

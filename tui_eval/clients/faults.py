@@ -63,7 +63,7 @@ def status_error(sdk: ModuleType, response: httpx2.Response) -> Exception:
 
 def connection_error(sdk: ModuleType, request: httpx2.Request, error: Exception) -> Exception:
     """The SDK's exception for a request that brought no answer; `error` is httpx2's."""
-    import httpx2
+    from tui_eval.clients.http_types import httpx2
 
     found: Exception
     if isinstance(error, TimeoutError | httpx2.TimeoutException) and not _is_broken(error):

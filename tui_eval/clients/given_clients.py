@@ -25,9 +25,8 @@ _LOCK = threading.Lock()  # loops run on threads of their own
 
 def note_use(client: Any) -> None:
     """Notes that an SDK's async client is used on the running loop; anything else is no matter."""
-    httpx2 = sys.modules.get("httpx2")
     http = getattr(client, "_client", None)
-    if httpx2 is not None and isinstance(http, httpx2.AsyncClient):
+    if any(isinstance(http, library.AsyncClient) for library in _http_libraries()):
         with _LOCK:
             _USED.setdefault(asyncio.get_running_loop(), weakref.WeakSet()).add(http)
 
@@ -46,14 +45,19 @@ async def leave_loop() -> None:
                 used.difference_update(clients)
     if not used:
         return
-    import httpx2
-
+    own = tuple(library.AsyncHTTPTransport for library in _http_libraries())
+    failures = tuple(library.TransportError for library in _http_libraries())
     for http in used:
         for transport in (http._transport, *http._mounts.values()):
-            if type(transport) is httpx2.AsyncHTTPTransport:
+            if type(transport) in own:
                 # A RuntimeError is that of a connection whose own loop has ended before.
-                with contextlib.suppress(OSError, RuntimeError, httpx2.TransportError):
+                with contextlib.suppress(OSError, RuntimeError, *failures):
                     await transport.aclose()
+
+
+def _http_libraries() -> list[Any]:
+    """The libraries that SDKs send with, those of them that are loaded."""
+    return [sys.modules[name] for name in ("httpx2", "httpx") if name in sys.modules]
 
 
 def retries_of(client: Any) -> int:

@@ -16,10 +16,10 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 import aiohttp
-import httpx2
 from multidict import CIMultiDict
 from yarl import URL
 
+from tui_eval.clients.http_types import httpx2
 from tui_eval.clients.proxies import proxy_of
 from tui_eval.open_files import is_out_of_files
 from tui_eval.types import ClientConfig

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from tui_eval.clients.base import MessagesT
 from tui_eval.clients.sdk_client import SdkClient, text_headers
+from tui_eval.clients.sdks import exceptions_of, is_current, needed_sdk
 from tui_eval.provider_profiles import profile_of
 from tui_eval.types import ClientConfig
 
@@ -24,14 +25,13 @@ class OpenAISdkClient(SdkClient["AsyncOpenAI", MessagesT, dict[str, Any]], Gener
     """A client that calls over OpenAI's SDK; see `Client`."""
 
     def sdk(self) -> ModuleType:
-        """OpenAI's SDK."""
-        import openai
-
-        return openai
+        """OpenAI's SDK, or its exceptions where there is none."""
+        return exceptions_of("openai")
 
     def sdk_headers(self, config: ClientConfig) -> dict[str, str]:
         """What the SDK's client would send, without importing the SDK, which takes long."""
-        if any(name in os.environ for name in _SETTINGS_OF_THE_SDK):
+        names_more = any(name in os.environ for name in _SETTINGS_OF_THE_SDK)
+        if names_more and is_current("openai"):
             return super().sdk_headers(config)
         return text_headers(
             {
@@ -44,14 +44,18 @@ class OpenAISdkClient(SdkClient["AsyncOpenAI", MessagesT, dict[str, Any]], Gener
         )
 
     def setup_client(self, config: ClientConfig) -> AsyncOpenAI:
-        """An `AsyncOpenAI` over aiohttp with the limits and headers of the config."""
-        from openai import AsyncOpenAI
+        """An `AsyncOpenAI` over aiohttp with the limits and headers of the config.
 
-        return AsyncOpenAI(
+        One of another time sends with its own library.
+
+        Raises:
+            ModuleNotFoundError: There is none.
+        """
+        made: AsyncOpenAI = needed_sdk("openai").AsyncOpenAI(
             api_key=self._api_key or NO_KEY,
             base_url=self.base_url(config),
             default_query=self.read_url(config.api_base_url).parameters or None,
-            http_client=self._session.http_client(),
+            http_client=self.http_client("openai", config),
             max_retries=config.max_retries,
             # The SDK sends its own header in any case.
             default_headers={
@@ -59,6 +63,7 @@ class OpenAISdkClient(SdkClient["AsyncOpenAI", MessagesT, dict[str, Any]], Gener
                 **config.extra_headers,
             },
         )
+        return made
 
 
 def key_headers(url: str, key: str) -> dict[str, str]:

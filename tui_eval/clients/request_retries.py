@@ -234,7 +234,7 @@ def _is_overload(error: BaseException) -> bool:
 
 
 def _is_transient_connection_fault(error: BaseException) -> bool:
-    import httpx2
+    from tui_eval.clients.http_types import httpx2
 
     cause = error.__cause__
     if not isinstance(cause, httpx2.TransportError):

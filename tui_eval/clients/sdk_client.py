@@ -24,6 +24,7 @@ from tui_eval.clients.given_clients import ask_sdk, note_use, paced
 from tui_eval.clients.refused_parameters import LearntParameters, Refusals, instead
 from tui_eval.clients.request_retries import Retries, send_with_retries
 from tui_eval.clients.sampling import CallOptions
+from tui_eval.clients.sdks import is_current
 from tui_eval.clients.wire.answer_stream import AnswerStream
 from tui_eval.clients.wire.failed_answers import ReportedError, read_whole, sdk_error
 from tui_eval.errors import InvalidModelResponseError
@@ -73,6 +74,22 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
 
         assert self.config is not None  # a client that was handed in has its own
         return HttpSession(self.config)
+
+    def http_client(self, name: str, config: ClientConfig) -> Any:
+        """What an SDK sends with: our connections, or its own where it is of another time.
+
+        Redirects are not followed: they would carry prompt and key to a host that nobody named.
+        """
+        if is_current(name):
+            return self._session.http_client()
+        import httpx
+
+        timeout = httpx.Timeout(config.timeout, connect=config.connect_timeout)
+        limits = httpx.Limits(
+            max_connections=config.max_connections,
+            max_keepalive_connections=config.max_keepalive_connections,
+        )
+        return httpx.AsyncClient(timeout=timeout, limits=limits, follow_redirects=False)
 
     @property
     def _single_try_client(self) -> Any:
@@ -301,7 +318,7 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
             raise InvalidModelResponseError(f"the answer is no usable JSON: {error}") from error
 
     def _as_sdk_error(self, error: ReportedError) -> Exception:
-        import httpx2
+        from tui_eval.clients.http_types import httpx2
 
         url = str(getattr(self.client, "base_url", "")).rstrip("/") + self.PATH
         failure = sdk_error(error, self.sdk(), httpx2.Request("POST", url))

@@ -7,9 +7,9 @@ from contextlib import suppress
 from typing import Any
 
 import aiohttp
-import httpx2
 import msgspec
 
+from tui_eval.clients.http_types import httpx2
 from tui_eval.clients.wire.answer_stream import AnswerStream
 from tui_eval.clients.wire.failed_answers import raise_if_failed, read_whole
 

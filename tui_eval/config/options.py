@@ -118,6 +118,9 @@ OPTIONS: tuple[Option, ...] = (
            **_ENVIRONMENT),
     Option("env_dir_path", ("--env-dir-path",), "text", "Where local environments are.",
            "./environments", "DIR", of_environment=False, **_ENVIRONMENT),
+    Option("python", ("--python",), "text", "Interpreter that the environment runs in, or its "
+           "virtual environment's folder; that of tui-eval if left out.", None, "PATH",
+           **_ENVIRONMENT),
     Option("no_alias", ("--no-alias",), "flag", "Leave `import verifiers` to the installed "
            "package; otherwise it means tui_eval.", **_ENVIRONMENT),
     Option("disable_env_server", ("--disable-env-server",), "flag", "Accepted without effect: "

@@ -52,6 +52,8 @@ class RunPlan(BaseModel):
     """Settings of the environment that replace those of its constructor."""
     env_dir_path: str = "environments"
     """Where local environments are."""
+    python: str | None = None
+    """The interpreter that it runs in; None for that of the program."""
     no_alias: bool = False
     """Whether `import verifiers` is left to the installed package."""
     alias: str

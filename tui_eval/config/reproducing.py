@@ -16,8 +16,8 @@ from tui_eval.config.values import list_text
 from tui_eval.fold.saved_values import listing, mapping
 
 PLAIN = (
-    "env_args", "extra_env_kwargs", "env_dir_path", "no_alias", "num_examples", "examples",
-    "rollouts_per_example", "shuffle", "shuffle_seed", "max_concurrent",
+    "env_args", "extra_env_kwargs", "env_dir_path", "python", "no_alias", "num_examples",
+    "examples", "rollouts_per_example", "shuffle", "shuffle_seed", "max_concurrent",
     "max_concurrent_generation", "max_concurrent_scoring", "num_workers", "worker_memory",
     "max_retries", "timeout", "call_timeout", "max_cost", "max_total_tokens", "until",
     "independent_scoring", "pass_threshold", "output_dir", "state_columns", "verbose",

@@ -17,6 +17,7 @@ from tui_eval.commands import Command, Stop
 from tui_eval.config.expansion import Expander
 from tui_eval.config.plan import Request
 from tui_eval.engine.execution.job import RunJob, let_listeners_read, open_alone
+from tui_eval.engine.interpreters.interpreter import Interpreter
 from tui_eval.engine.setup.examine import check, draft
 from tui_eval.engine.setup.opened import open_environment
 from tui_eval.engine.setup.prepare import prepare
@@ -69,7 +70,8 @@ class Engine:
     async def main(self) -> int:
         """Prepares the job and works it through; returns the exit code."""
         self._end = TimelyEnd(asyncio.get_running_loop(), self._stop, self._emergency_close)
-        self._spare = asyncio.create_task(Worker.start())  # it starts while the plan is made
+        if not self._request.raw.get("python"):
+            self._spare = asyncio.create_task(Worker.start())  # it starts while the plan is made
         loopback = loopback_of(self._sock, self._socket_path)
         self._notices = loopback_notices(loopback)
         server = await listen(self._sock, self._hub, self._handle, self._stop, loopback)
@@ -82,7 +84,7 @@ class Engine:
         finally:
             if self._spare is not None:
                 with contextlib.suppress(OSError):
-                    (await self._worker()).kill()
+                    (await self._spare).kill()
             self._end.over(self._code)
         return self._code
 
@@ -142,8 +144,10 @@ class Engine:
                 one.close()
             raise
 
-    async def _worker(self) -> Worker:
+    async def _worker(self, interpreter: Interpreter | None) -> Worker:
         """The worker that was started first, or else another one."""
+        if interpreter is not None:
+            return await Worker.start(interpreter)
         spare, self._spare = self._spare, None
         return await (spare or Worker.start())
 

@@ -1,8 +1,8 @@
 """What an engine and its workers say to each other.
 
 Both ends send lists of messages, each list with its length before it. Rows and journal records go
-as the bytes that are written, encoded once. `PROTOCOL` is told first by the worker: an engine
-refuses one that speaks another.
+as the bytes that are written, encoded once. `PROTOCOL` is told first by the worker, in a list of
+its own: an engine refuses one that speaks another.
 """
 
 from __future__ import annotations
@@ -180,6 +180,12 @@ ToWorker: TypeAlias = (
 )
 
 
+class Hello(msgspec.Struct, tag="hello", array_like=True):
+    """The first message of a worker: it must be the same in every protocol."""
+
+    protocol: int
+
+
 class Described(msgspec.Struct, tag="described", array_like=True):
     """What an environment is that was loaded: see `Open`.
 
@@ -189,7 +195,6 @@ class Described(msgspec.Struct, tag="described", array_like=True):
         ids: Of its examples.
     """
 
-    protocol: int
     info: EnvironmentInfo | None
     faults: list[Fault]
     ids: list[Any]
@@ -202,7 +207,6 @@ class Ready(msgspec.Struct, tag="ready", array_like=True):
         faults: Why it could not: where, what and what to do, each.
     """
 
-    protocol: int
     faults: list[tuple[str, str, str]]
 
 
@@ -348,7 +352,8 @@ class Left(msgspec.Struct, tag="left", array_like=True):
 
 
 FromWorker: TypeAlias = (
-    Described
+    Hello
+    | Described
     | Ready
     | Staged
     | Messages

@@ -53,6 +53,8 @@ class Link(asyncio.Protocol, Generic[Message]):
                 return
             payload = bytes(self._arrived[HEADER_BYTES:end])
             del self._arrived[:end]
+            if self._transport is not None and self._transport.is_closing():
+                return
             for message in self._decode(payload):
                 self._received(message)
 

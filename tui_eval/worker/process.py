@@ -97,6 +97,8 @@ class WorkerProcess:
         loop = asyncio.get_running_loop()
         link = self._link = Link(decoder, self._received, self._engine_gone)
         await loop.create_connection(lambda: link, sock=sock)
+        self._send(frames.Hello(frames.PROTOCOL))
+        link.flush()
         beating = loop.create_task(self._beat())
         await self._leaving.wait()
         within = LEAVES_WITHIN_S if self._is_orphan else TEARDOWN_WITHIN_S
@@ -215,7 +217,7 @@ class WorkerProcess:
             info = replace(info, sampling_args=Cleaner().clean(info.sampling_args))
             ids = self._loaded.table["example_id"]
         self._signs.beat()
-        self._send(frames.Described(frames.PROTOCOL, info, faults, ids))
+        self._send(frames.Described(info, faults, ids))
 
     async def _set_up(self, setup: frames.Setup) -> None:
         redact = Redactor(setup.secrets)
@@ -231,7 +233,7 @@ class WorkerProcess:
             spare_collector()
         self._signs.beat()
         places = [(fault.where, fault.what, fault.hint) for fault in faults]
-        self._send(frames.Ready(frames.PROTOCOL, places))
+        self._send(frames.Ready(places))
 
     def _load(self, plan: RunPlan) -> list[Fault]:
         """Loads the environment; what is wrong with it."""

@@ -101,7 +101,7 @@ def sdk_error(error: ReportedError, sdk: ModuleType, request: Any) -> Exception:
         sdk: The module `openai` or `anthropic`.
         request: httpx2's request that brought the answer.
     """
-    import httpx2
+    from tui_eval.clients.http_types import httpx2
 
     content = json.dumps({"error": error.error}).encode()
     status, headers = error.status_code, error.response.headers

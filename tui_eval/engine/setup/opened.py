@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
+from tui_eval.config.settings import place_of
+from tui_eval.engine.interpreters.interpreter import Interpreter
+from tui_eval.engine.interpreters.provided import interpreter_of
 from tui_eval.engine.setup.prepared import LoadedHere
 from tui_eval.engine.transport.worker import Worker, ended_at_load
-from tui_eval.errors import Fault, WorkerEndedError
+from tui_eval.errors import Fault, RefusedError, WorkerEndedError
 from tui_eval.worker.describing.info import EnvironmentInfo
 from tui_eval.worker.describing.settings import EnvironmentSettings
 from tui_eval.worker.examples import Examples, Places
@@ -66,8 +70,42 @@ class Opened:
         return LoadedHere(self.loaded.env, places)
 
 
+StartWorker: TypeAlias = Callable[[Interpreter | None], Awaitable[Worker]]
+"""Starts a worker in an interpreter; None for this process's own."""
+
 NOTHING = Opened(None, [], [], None)
 """What there is of no environment."""
+
+
+async def chosen_interpreter(settings: EnvironmentSettings) -> Interpreter | None:
+    """The interpreter that an environment is to run in; None for this process's own.
+
+    Raises:
+        RefusedError: See `interpreter_of`.
+    """
+    if not settings.python:
+        return None
+    return await interpreter_of(settings.python, place_of(settings.sources, "python", "--python"))
+
+
+def open_for_a_look(settings: EnvironmentSettings | None) -> Opened:
+    """Loads an environment to see what it is: here, or in a process of the interpreter it runs in.
+
+    Args:
+        settings: None where it is not known which one.
+
+    Raises:
+        WorkerEndedError: See `open_environment`.
+    """
+    if settings is None or not settings.python:
+        return open_here(settings)
+
+    async def look() -> Opened:
+        opened = await open_environment(settings)
+        opened.close()
+        return opened
+
+    return asyncio.run(look())
 
 
 def open_here(settings: EnvironmentSettings | None) -> Opened:
@@ -84,7 +122,7 @@ def open_here(settings: EnvironmentSettings | None) -> Opened:
 
 
 async def open_environment(
-    settings: EnvironmentSettings | None, start: Callable[[], Awaitable[Worker]] = Worker.start
+    settings: EnvironmentSettings | None, start: StartWorker = Worker.start
 ) -> Opened:
     """Has a worker load an environment, and finds out what an engine needs to know of it.
 
@@ -98,7 +136,11 @@ async def open_environment(
     if settings is None:
         return NOTHING
     try:
-        worker = await start()
+        interpreter = await chosen_interpreter(settings)
+    except RefusedError as error:
+        return Opened(None, error.faults, [], None)
+    try:
+        worker = await start(interpreter)
     except OSError as error:
         raise WorkerEndedError(f"no worker could be started: {error}") from error
     worker.open(settings)

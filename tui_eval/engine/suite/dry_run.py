@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tui_eval.config.expansion import Expander, Expansion
 from tui_eval.config.explaining import plain_settings
 from tui_eval.engine.setup.examine import Checked, check, draft, examine, settings_to_open
-from tui_eval.engine.setup.opened import open_here
+from tui_eval.engine.setup.opened import open_for_a_look
 from tui_eval.engine.suite.suite_preflight import draft_suite, expand_suite, preflight_suite
 from tui_eval.errors import RefusedError
 from tui_eval.runs.plain_json import Cleaner
@@ -41,7 +41,7 @@ def dry_run(request: Request) -> dict[str, Any]:
         if several is not None:
             return _clean(_several(request, several))
         drafted = draft(expander)
-        checked = check(drafted, open_here(drafted.settings(estimates=True)))
+        checked = check(drafted, open_for_a_look(drafted.settings(estimates=True)))
     except RefusedError as error:
         return refused_object(error.faults)
     evaluation = expander.expansion(checked.before).evaluations[0]
@@ -58,14 +58,14 @@ def _several(request: Request, several: Expansion) -> dict[str, Any]:
     """The plans of a file's evaluations, with what all of them come to."""
     suite = draft_suite(request, several)
     to_open = suite.to_open(estimates=True).items()
-    found = preflight_suite(suite, {place: open_here(one) for place, one in to_open})
+    found = preflight_suite(suite, {place: open_for_a_look(one) for place, one in to_open})
     notices = list(found.notices)
     plans, faults = [], []
     for place, one in enumerate(found.evaluations):
         try:
             checked = found.checked.pop(place, None)
             if checked is None:
-                opened = open_here(settings_to_open(one, estimates=True))
+                opened = open_for_a_look(settings_to_open(one, estimates=True))
                 checked = examine(request, one, opened, [], [])
         except RefusedError as error:
             faults += error.faults

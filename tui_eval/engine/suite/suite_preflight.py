@@ -266,14 +266,14 @@ def _columns(values: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _by_environment(
     evaluations: Sequence[Evaluation],
-) -> dict[tuple[Any, Any], dict[int, dict[str, Any]]]:
+) -> dict[tuple[Any, ...], dict[int, dict[str, Any]]]:
     """The settings of evaluations by their place, and `sources` of each; those of one together."""
-    found: dict[tuple[Any, Any], dict[int, dict[str, Any]]] = {}
+    found: dict[tuple[Any, ...], dict[int, dict[str, Any]]] = {}
     for place, one in enumerate(evaluations):
         values = {name: setting.value for name, setting in one.settings.items()}
         values["sources"] = {name: setting.source for name, setting in one.settings.items()}
         if values.get("env_id"):
-            key = (values["env_id"], values["env_dir_path"])
+            key = (values["env_id"], values["env_dir_path"], values["python"])
             found.setdefault(key, {})[place] = values
     return found
 

@@ -7,7 +7,6 @@ import contextlib
 import os
 import signal
 import socket
-import sys
 import tempfile
 from asyncio.subprocess import Process
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from typing import Any, BinaryIO, TypeAlias
 import msgspec
 
 from tui_eval import clock
+from tui_eval.engine.interpreters.interpreter import Interpreter, own_words
 from tui_eval.engine.transport.verdict import Verdict
 from tui_eval.errors import Fault, WorkerEndedError
 from tui_eval.events import WorkerSeen
@@ -56,6 +56,8 @@ class Worker:
         self.rows: set[int] = set()
         self.ready: asyncio.Future[list[tuple[str, str, str]]] = loop.create_future()
         self.lost: asyncio.Future[str] = loop.create_future()
+        self.interpreter: Interpreter | None = None
+        """Where it runs; None for the engine's own."""
         self.verdict: Verdict | None = None
         """What made the engine end it; None where that was not so."""
         self.failed: Callable[[Exception], None] = lambda error: None
@@ -78,8 +80,11 @@ class Worker:
         self._watching = loop.create_task(self._watch())
 
     @classmethod
-    async def start(cls) -> Worker:
+    async def start(cls, interpreter: Interpreter | None = None) -> Worker:
         """Starts a process.
+
+        Args:
+            interpreter: Where it runs; None for this process's own.
 
         What it prints is kept until it is set up, and has a log; where it ends before that, this
         process prints it.
@@ -91,8 +96,9 @@ class Worker:
         signs_fd = VitalSigns.make_file()
         printed = tempfile.TemporaryFile()  # noqa: SIM115 (the worker closes it)
         try:
+            words = interpreter.words if interpreter is not None else own_words
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "tui_eval.worker"),
+                *words("tui_eval.worker"),
                 *("--socket-fd", str(its.fileno()), "--signs-fd", str(signs_fd)),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=printed,
@@ -100,6 +106,7 @@ class Worker:
                 pass_fds=[its.fileno(), signs_fd],
             )
             worker = cls(process, VitalSigns(signs_fd), printed)
+            worker.interpreter = interpreter
         except BaseException:
             own.close()
             printed.close()
@@ -120,14 +127,28 @@ class Worker:
         self._link.send(message)
 
     def _take(self, message: Any) -> None:
+        if isinstance(message, frames.Hello):
+            self._check(message.protocol)
+            return
         if isinstance(message, frames.Described) and not self.described.done():
-            self.described.set_result(_checked(message))
+            self.described.set_result(message)
         elif isinstance(message, frames.Ready) and not self.ready.done():
-            self.ready.set_result(_faults_of(message))
+            self.ready.set_result(message.faults)
         try:
             self.received(self, message)
         except Exception as error:  # the connection would be closed, and nobody be told
             self.failed(error)
+
+    def _check(self, protocol: int) -> None:
+        """Refuses a worker that speaks another protocol: nothing that it says is understood."""
+        if protocol == frames.PROTOCOL:
+            return
+        what = f"it speaks protocol {protocol}, and this engine {frames.PROTOCOL}"
+        hint = "Install the same version of tui-eval where the worker runs"
+        self.described.set_result(frames.Described(None, [Fault("worker", what, hint)], []))
+        self.ready.set_result([("worker", what, hint)])
+        self._link.close()
+        self.kill()
 
     def _closed(self) -> None:
         self._is_closed.set()
@@ -206,26 +227,6 @@ class Worker:
         """The code that it called last; nobody's where it does not have that rollout any more."""
         call = self._last_called if self.lost.done() else self._signs.last_called()
         return call if call.row in self.rows else replace(call, row=NOBODY)
-
-
-def _faults_of(message: frames.Ready) -> list[tuple[str, str, str]]:
-    other = _other_protocol(message.protocol)
-    return message.faults if other is None else [other]
-
-
-def _checked(message: frames.Described) -> frames.Described:
-    other = _other_protocol(message.protocol)
-    if other is None:
-        return message
-    return frames.Described(message.protocol, None, [Fault(*other)], [])
-
-
-def _other_protocol(protocol: int) -> tuple[str, str, str] | None:
-    """What is wrong with a worker that speaks another protocol; None where it does not."""
-    if protocol == frames.PROTOCOL:
-        return None
-    what = f"it speaks protocol {protocol}, and this engine {frames.PROTOCOL}"
-    return "worker", what, "Install the same version of tui-eval where the worker runs"
 
 
 async def ended_at_load(worker: Worker, env_id: str) -> WorkerEndedError:

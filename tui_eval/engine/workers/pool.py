@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from tui_eval.engine.interpreters.interpreter import Interpreter
 from tui_eval.engine.transport.worker import Received, Worker, ended_at_load
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.worker import frames
@@ -19,6 +20,7 @@ class Pool:
 
     Args:
         setup: The first message to each.
+        interpreter: Where they run; None for the engine's own.
         received: Gets their messages.
         ended: Is called where one ended that was not to; gets how.
         failed: Is called where a message of one could not be taken.
@@ -28,12 +30,14 @@ class Pool:
         self,
         setup: frames.Setup,
         env_id: str,
+        interpreter: Interpreter | None,
         received: Received,
         ended: Callable[[Worker, str], None],
         failed: Callable[[Exception], None],
     ) -> None:
         self._setup = setup
         self._env_id = env_id
+        self._interpreter = interpreter
         self._received = received
         self._ended = ended
         self._failed = failed
@@ -67,7 +71,7 @@ class Pool:
         Raises:
             RefusedError, WorkerEndedError: See `open`.
         """
-        worker = worker or await Worker.start()
+        worker = worker or await Worker.start(self._interpreter)
         worker.received, worker.failed = self._received, self._failed
         self.every.add(worker)
         worker.send(self._setup)

@@ -61,7 +61,9 @@ class WorkerRollouts:
             parts, self._lease_of, self._row_written, self._ended, self._ignores_end
         )
         take, failed = self._reports.take, self._failed
-        self.pool = Pool(setup, self._plan.env_id, take, self._lost, failed)
+        worker = parts.prepared.worker
+        interpreter = worker.interpreter if worker is not None else None
+        self.pool = Pool(setup, self._plan.env_id, interpreter, take, self._lost, failed)
         self.groups = MemberGroups(self._examples, self.pool)
         self._reports.groups = self.groups
         names = self._led_at, self._name

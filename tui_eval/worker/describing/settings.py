@@ -32,6 +32,7 @@ class EnvironmentSettings:
 
     Args:
         folder: Where local environments are.
+        python: The interpreter that it is to run in; empty for that of the program.
         replaced: Settings that replace those of its constructor.
         seed: Of the order of its examples; None for their own.
         only: Ids of the examples that are wanted alone; empty for the first `num_examples`.
@@ -50,6 +51,7 @@ class EnvironmentSettings:
     seed: int | None
     only: list[str]
     sources: dict[str, str]
+    python: str = ""
     others: list[dict[str, Any]] = field(default_factory=list)
     wanted: Wanted = field(default_factory=Wanted)
 
@@ -70,6 +72,7 @@ def settings_of(values: Mapping[str, Any], wanted: Wanted | None = None) -> Envi
         seed=values["shuffle_seed"] if values["shuffle"] else None,
         only=list(values["examples"] or ()),
         sources=values["sources"],
+        python=values["python"] or "",
         wanted=wanted or Wanted(columns=list(values["state_columns"] or ())),
     )
 

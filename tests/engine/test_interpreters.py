@@ -1,0 +1,156 @@
+"""An environment in an interpreter of its own, with the packages that are there."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from interpreters import add_package, make_interpreter, make_program
+from program import Program, chat_answer
+from run_here import run_here
+from servers import FaultServer, Reply
+
+import tui_eval
+
+CHAT = "/v1/chat/completions"
+
+ELSEWHERE = """
+import os
+import sys
+
+import tui_eval as vf
+import verifiers
+import only_there
+
+
+def load_environment(dies=False):
+    def right(completion, state):
+        if dies and not os.path.exists("died"):
+            open("died", "w").close()
+            os._exit(3)
+        state["where"] = [sys.prefix, sys.version, only_there.VALUE, vf.__version__]
+        state["loaded"] = sorted({name.partition(".")[0] for name in sys.modules})
+        state["path"] = sys.path
+        return 1.0
+
+    assert verifiers.Rubric is vf.Rubric
+    rows = [{"question": f"q{n}", "answer": ""} for n in range(2)]
+    return vf.SingleTurnEnv(dataset=rows, rubric=vf.Rubric([right]))
+"""
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    python = make_interpreter(tmp_path_factory.mktemp("other") / "venv")
+    add_package(python, "only_there", "1.0", "VALUE = 'there'")
+    return python
+
+
+@pytest.fixture
+def elsewhere(program: Program, fault_server: FaultServer) -> Program:
+    program.environment("elsewhere", ELSEWHERE)
+    program.env["TUI_EVAL_CACHE_DIR"] = str(program.folder / "cache")
+    fault_server.script(CHAT, [Reply(body=chat_answer("42"))])
+    return program
+
+
+def request(server: FaultServer, *more: str) -> list[str]:
+    return ["elsewhere", "-m", "m", "-b", f"{server.url}/v1", "-r", "1", "-s", *more]
+
+
+def test_an_environment_runs_in_the_interpreter_that_is_named_with_what_is_there(
+    elsewhere: Program, fault_server: FaultServer, other: Path
+) -> None:
+    more = ("-C", "where,loaded,path", "--python", str(other), "-a", '{"dies": true}')
+    done = run_here(elsewhere, *request(fault_server, *more))
+    assert done.code == 0, done
+    rows = elsewhere.only_run().rows
+    assert [row["reward"] for row in rows] == [1.0, 1.0]
+    for row in rows:
+        prefix, version, value, ours = row["where"]
+        assert prefix == str(other.parents[1])
+        assert version == sys.version
+        assert value == "there"
+        assert ours == tui_eval.__version__
+        assert not {"textual", "rich", "tomlkit", "openai", "anthropic", "numpy"} & {*row["loaded"]}
+        assert sys.prefix not in " ".join(row["path"])
+        assert str(Path(tui_eval.__file__).parents[1]) not in row["path"]
+    assert (elsewhere.folder / "died").exists()  # so it ran in a worker that was replaced
+
+
+def test_a_dry_run_looks_at_the_environment_in_its_interpreter(
+    elsewhere: Program, fault_server: FaultServer, other: Path
+) -> None:
+    done = elsewhere.run(*request(fault_server, "--python", str(other), "--dry-run", "--json"))
+    assert done.code == 0, done
+    planned = json.loads(done.out)
+    assert planned["rollouts"] == 2
+    assert planned["reward_functions"] == [
+        {"name": "right", "weight": 1.0},
+        {"name": "num_turns", "weight": 0.0},
+    ]
+    [python] = [one for one in planned["settings"] if one["name"] == "python"]
+    assert python["value"] == str(other)
+    assert elsewhere.runs() == []
+
+
+def test_a_run_goes_on_in_its_interpreter_or_in_another_that_is_named(
+    elsewhere: Program, fault_server: FaultServer, other: Path, tmp_path: Path
+) -> None:
+    at_first = request(fault_server, "--python", str(other.parents[1]), "-n", "1", "-C", "where")
+    assert run_here(elsewhere, *at_first).code == 0
+    run = elsewhere.only_run()
+    on = ["elsewhere", "--resume", str(run.path), "-n", "2"]
+    assert run_here(elsewhere, *on).code == 0
+    second = make_interpreter(tmp_path / "second")
+    add_package(second, "only_there", "1.0", "VALUE = 'second'")
+    assert run_here(elsewhere, *on, "-r", "2", "--python", str(second)).code == 0
+    assert sorted(row["where"][2] for row in run.rows) == ["second", "second", "there", "there"]
+    gone = run_here(elsewhere, *on, "-r", "3", "--python", str(tmp_path / "gone"))
+    assert gone.code == 2 and f"--python: there is no interpreter {tmp_path / 'gone'}" in gone.err
+
+
+def test_what_is_no_interpreter_is_refused_with_everything_else(
+    elsewhere: Program, fault_server: FaultServer, tmp_path: Path
+) -> None:
+    plain = tmp_path / "plain.txt"
+    plain.write_text("")
+    silent = make_program(tmp_path / "silent", "")
+    broken = make_program(tmp_path / "broken", "raise SystemExit('out of order')")
+    old = make_program(tmp_path / "old", "print('3.9.18')")
+    for python, what in (
+        (tmp_path / "none", f"there is no interpreter {tmp_path / 'none'}. Name an interpreter"),
+        (plain, f"{plain} cannot be executed"),
+        (silent, f"{silent} is no Python: it says nothing"),
+        (broken, f"{broken} is no Python: out of order"),
+        (old, f"{old} is Python 3.9.18, and a worker needs 3.11 or later. Make another: "),
+    ):
+        wrong = request(fault_server, "--python", str(python), "--heartbeat-url", "nowhere")
+        done = run_here(elsewhere, *wrong)
+        assert done.code == 2
+        assert f"--python: {what}" in done.err
+        assert "'nowhere' is no URL" in done.err
+
+
+SPEAKS_ANOTHER = """
+import json, os, socket, sys
+if sys.argv[1] == "-c":
+    os.execv({python!r}, [{python!r}, *sys.argv[1:]])
+fd = int(sys.argv[sys.argv.index("--socket-fd") + 1])
+payload = bytes([0x91, 0x92, 0xA5]) + b"hello" + bytes([99])
+socket.socket(fileno=fd).sendall(len(payload).to_bytes(4, "big") + payload)
+sys.stdin.read()
+import time; time.sleep(60)
+"""
+"""A worker that says hello as [["hello", 99]], and does nothing more."""
+
+
+def test_a_worker_of_another_protocol_is_refused_by_number(
+    elsewhere: Program, fault_server: FaultServer, other: Path, tmp_path: Path
+) -> None:
+    python = make_program(tmp_path / "python", SPEAKS_ANOTHER.format(python=str(other)))
+    done = run_here(elsewhere, *request(fault_server, "--python", str(python)))
+    assert done.code == 2
+    assert "it speaks protocol 99, and this engine 1" in done.err

@@ -1,0 +1,45 @@
+"""Interpreters of their own for environments: virtual environments with hand-made packages."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+import venv
+from collections.abc import Iterable
+from importlib.metadata import distribution
+from pathlib import Path
+
+PYDANTIC = ("pydantic", "pydantic-core", "annotated-types", "typing-inspection")
+AIOHTTP = ("aiohttp", "aiohappyeyeballs", "aiosignal", "attrs", "frozenlist", "idna", "multidict",
+           "propcache", "yarl")  # fmt: skip
+NEEDED = (*PYDANTIC, *AIOHTTP, "msgspec", "platformdirs", "typing-extensions")
+"""What a worker needs, with what that needs in turn."""
+
+
+def make_interpreter(folder: Path, packages: Iterable[str] = NEEDED) -> Path:
+    """Makes a virtual environment with some of the packages of this one; returns its python."""
+    venv.create(folder, symlinks=True)
+    (site,) = folder.glob("lib/python*/site-packages")
+    own = Path(sysconfig.get_path("purelib"))
+    for package in packages:
+        for file in distribution(package).files or ():
+            top = file.parts[0]
+            if top != ".." and not (site / top).is_symlink():
+                (site / top).symlink_to(own / top)
+    return folder / "bin" / "python"
+
+
+def add_package(python: Path, name: str, version: str, source: str) -> None:
+    """Gives a virtual environment a package of one module."""
+    (site,) = python.parents[1].glob("lib/python*/site-packages")
+    (site / f"{name}.py").write_text(source)
+    about = site / f"{name}-{version}.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+
+
+def make_program(path: Path, python_code: str) -> Path:
+    """Makes a program that runs code with this interpreter, and could pass for one."""
+    path.write_text(f"#!{sys.executable}\n{python_code}")
+    path.chmod(0o755)
+    return path

@@ -1,0 +1,1 @@
+"""The interpreters that workers run in: found, looked at, and given what they lack."""

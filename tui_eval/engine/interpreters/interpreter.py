@@ -1,0 +1,162 @@
+"""An interpreter that an environment runs in, where that is not the engine's own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from tui_eval.errors import Fault, RefusedError
+from tui_eval.worker import bootstrap, probe
+
+OLDEST = (3, 11)
+ANSWERS_WITHIN_S = 60.0
+"""Seconds in which an interpreter says what it is: on a cold network disk that takes long."""
+_PROBE = (
+    "import sys\n"
+    "print('.'.join(map(str, sys.version_info[:3])))\n"
+    f"if sys.version_info >= {OLDEST}:\n"
+    "    import runpy\n"
+    "    sys.stdout.flush()\n"
+    "    sys.argv[:1] = []\n"
+    "    runpy.run_path(sys.argv[0], run_name='__main__')\n"
+)
+"""Also interpreters that are too old can say which they are."""
+
+
+class Found(msgspec.Struct):
+    """What an interpreter says of itself: see `worker.probe`."""
+
+    version: str
+    prefix: str
+    abi: str
+    packages: dict[str, str]
+    modules: dict[str, bool]
+    has_pip: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """An interpreter, and the folders that stand behind its own packages.
+
+    Args:
+        path: As it is started: a link into a virtual environment stays one.
+        behind: What it lacks, and last our own package.
+    """
+
+    path: str
+    found: Found = field(repr=False)
+    behind: tuple[str, ...] = ()
+
+    def words(self, module: str) -> list[str]:
+        """How it runs a module of ours."""
+        return [self.path, bootstrap.__file__, os.pathsep.join(self.behind), module]
+
+
+def own_words(module: str) -> list[str]:
+    """How this process's interpreter runs a module of ours."""
+    return [sys.executable, "-m", module]
+
+
+def executable_of(named: str, where: str) -> str | None:
+    """The path of the interpreter that somebody named; None where it is this process's own.
+
+    Args:
+        named: A path, a virtual environment's folder, or a name on the `PATH`.
+        where: What named it, for faults.
+
+    Raises:
+        RefusedError: There is none.
+    """
+    path = Path(named).expanduser()
+    if path.is_dir():
+        path = path / "bin" / "python"
+    if os.sep not in named and not path.exists():
+        path = Path(shutil.which(named) or path)
+    hint = "Name an interpreter or a virtual environment, as in --python .venv/bin/python"
+    if not path.is_file():
+        what = f"there is no interpreter {named}"
+        if path.is_symlink():
+            what = f"{named} leads nowhere: {path.readlink()} is gone"
+        raise RefusedError([Fault(where, what, hint)])
+    if not os.access(path, os.X_OK):
+        raise RefusedError([Fault(where, f"{named} cannot be executed", hint)])
+    return None if is_own(path) else str(path.absolute())
+
+
+def is_own(path: Path) -> bool:
+    """Whether a path is that of the interpreter that runs this process."""
+    with contextlib.suppress(OSError):
+        is_inside = path.absolute().parents[1].samefile(sys.prefix)
+        return is_inside and path.samefile(sys.executable)
+    return False
+
+
+async def look_at(path: str, modules: Sequence[str], where: str) -> Found:
+    """What an interpreter says of itself.
+
+    Args:
+        modules: Top modules to look for.
+        where: What named it, for faults.
+
+    Raises:
+        RefusedError: It is no Python, or one that is too old.
+    """
+    hint = f"Name a Python of {'.'.join(map(str, OLDEST))} or later"
+    said, error = await _ask(path, modules)
+    first, _, rest = said.partition(b"\n")
+    version = first.decode(errors="replace").strip()
+    numbers = [int(one) for one in version.split(".") if one.isdecimal()]
+    if len(numbers) != 3:
+        raise RefusedError(
+            [Fault(where, f"{path} is no Python: {error or 'it says nothing'}", hint)]
+        )
+    if tuple(numbers) < OLDEST:
+        oldest = ".".join(map(str, OLDEST))
+        what = f"{path} is Python {version}, and a worker needs {oldest} or later"
+        raise RefusedError([Fault(where, what, _newer(path, oldest))])
+    try:
+        return msgspec.json.decode(rest, type=Found)
+    except msgspec.DecodeError:
+        what = f"{path} cannot say what it has: {error or 'it says nothing'}"
+        raise RefusedError([Fault(where, what, hint)]) from None
+
+
+def _newer(path: str, oldest: str) -> str:
+    """The command that makes a virtual environment of a later version."""
+    folder = Path(path).parent.parent
+    made = folder if (folder / "pyvenv.cfg").exists() else Path(".venv")
+    if shutil.which("uv"):
+        return f"Make another: uv venv --clear --python {oldest} {made}"
+    return f"Make another: python{oldest} -m venv --clear {made}"
+
+
+async def _ask(path: str, modules: Sequence[str]) -> tuple[bytes, str]:
+    """What an interpreter prints when it is looked at, and the last line of its complaints."""
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *(path, "-c", _PROBE, probe.__file__, *modules),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+    except OSError as error:
+        return b"", str(error.strerror or error)
+    try:
+        async with asyncio.timeout(ANSWERS_WITHIN_S):
+            out, err = await process.communicate()
+    except TimeoutError:
+        return b"", f"it does not answer within {ANSWERS_WITHIN_S:.0f} s"
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    lines = err.decode(errors="replace").strip().splitlines()
+    return out, lines[-1][:300] if lines else ""

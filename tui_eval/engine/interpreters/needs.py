@@ -1,0 +1,76 @@
+"""What a worker needs of other packages, and what of it an interpreter lacks.
+
+It is little, over a wide range of versions, since it stands behind the packages that an environment
+has: of these none is replaced, so each of ours must do with what is there.
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from collections.abc import Iterable
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tui_eval.engine.interpreters.interpreter import Found
+from tui_eval.errors import Fault
+
+NEEDS = (
+    "aiohttp>=3.10,<4",
+    "msgspec>=0.18.6,<1",
+    "platformdirs>=3,<5",
+    "pydantic>=2,<3",
+    "typing-extensions>=4.6",
+)
+"""The floor of each is the oldest that the tests run a worker with."""
+_MODULES = {one: Requirement(one).name.replace("-", "_") for one in NEEDS}
+_THEIRS = (
+    "aiohappyeyeballs", "aiohttp", "aiosignal", "annotated-types", "attrs", "frozenlist", "idna",
+    "msgspec", "multidict", "platformdirs", "propcache", "pydantic", "pydantic-core",
+    "typing-extensions", "typing-inspection", "yarl",
+)  # fmt: skip
+"""What those need in turn: where an interpreter has one of them, that one is imported."""
+
+
+def modules() -> list[str]:
+    """The top modules of what a worker needs."""
+    return list(_MODULES.values())
+
+
+def lacking(found: Found) -> list[str]:
+    """The requirements that nothing in an interpreter meets or contradicts."""
+    return [
+        one
+        for one, module in _MODULES.items()
+        if not found.modules.get(module) and _version(found, Requirement(one).name) is None
+    ]
+
+
+def held(found: Found) -> list[str]:
+    """What an interpreter has of what comes along, each as it is: nothing else would be found."""
+    there = ((name, _version(found, name)) for name in _THEIRS)
+    return [f"{name}=={version}" for name, version in there if version]
+
+
+def contradictions(found: Found, path: str, where: str) -> list[Fault]:
+    """What an interpreter has in a version that no worker runs with."""
+    faults = []
+    for one in map(Requirement, NEEDS):
+        version = _version(found, one.name)
+        if version is not None and not one.specifier.contains(version, prereleases=True):
+            what = f"{path} has {one.name} {version}, and a worker needs {one.specifier}"
+            faults.append(Fault(where, what, f"Install it: {install_command(path, [str(one)])}"))
+    return faults
+
+
+def install_command(path: str, packages: Iterable[str]) -> str:
+    """The command with which people install packages into an interpreter."""
+    words = ["uv", "pip", "install", "--python", path]
+    if not shutil.which("uv"):
+        words = [path, "-m", "pip", "install"]
+    return shlex.join([*words, *packages])
+
+
+def _version(found: Found, name: str) -> str | None:
+    return found.packages.get(canonicalize_name(name))

@@ -1,0 +1,171 @@
+"""What an interpreter lacks, installed once into a cache that stands behind its own packages."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+import tui_eval
+from tui_eval.engine.interpreters.interpreter import Found, Interpreter, executable_of, look_at
+from tui_eval.engine.interpreters.needs import (
+    contradictions,
+    held,
+    install_command,
+    lacking,
+    modules,
+)
+from tui_eval.errors import Fault, RefusedError
+from tui_eval.runs.layout import cache_root
+
+INSTALLS_WITHIN_S = 300.0
+_PACKAGES, _LINKS = "packages", "tui-eval"
+
+
+async def interpreter_of(named: str, where: str) -> Interpreter | None:
+    """The interpreter that somebody named, with what a worker needs; None for this process's own.
+
+    Args:
+        named: See `executable_of`.
+        where: What named it, for faults.
+
+    Raises:
+        RefusedError: It is none, too old, or has not what a worker needs and cannot get it.
+    """
+    path = executable_of(named, where)
+    if path is None:
+        return None
+    found = await look_at(path, modules(), where)
+    if same_as_own(found):
+        return None
+    faults = contradictions(found, path, where)
+    if faults:
+        raise RefusedError(faults)
+    lacks = lacking(found)
+    behind = [await _provided(path, found, lacks, where)] if lacks else []
+    try:
+        return Interpreter(path, found, (*behind, str(own_package())))
+    except OSError as error:
+        what = f"{error.filename} cannot be written: {error.strerror or error}"
+        hint = "Say TUI_EVAL_CACHE_DIR=DIR, where there is room for what workers need"
+        raise RefusedError([Fault(where, what, hint)]) from None
+
+
+def same_as_own(found: Found) -> bool:
+    """Whether an interpreter has the packages of this process's own, under another path."""
+    same = os.path.realpath(found.prefix) == os.path.realpath(sys.prefix)
+    return same and found.version == ".".join(map(str, sys.version_info[:3]))
+
+
+def folder_for(found: Found, lacks: Sequence[str]) -> Path:
+    """Where what interpreters of this kind lack is kept.
+
+    Args:
+        lacks: Requirements. What is beside them in the interpreter decides which versions fit.
+    """
+    text = "\n".join([*sorted(lacks), *held(found)])
+    return (
+        cache_root() / _PACKAGES / f"{found.abi}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    )
+
+
+async def _provided(path: str, found: Found, lacks: Sequence[str], where: str) -> str:
+    """The folder with what an interpreter lacks, which is installed where it is not there yet.
+
+    Raises:
+        RefusedError: It cannot be installed; names the command that does it.
+    """
+    folder = folder_for(found, lacks)
+    if folder.is_dir():
+        return str(folder)
+    hint = f"With a network: {install_command(path, lacks)}"
+    what = f"{path} lacks {', '.join(lacks)}"
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".new-") as new:
+            made = Path(new, "packages")
+            file = Path(new, "held.txt")
+            file.write_text("\n".join(held(found)))
+            given = ["--quiet", "--target", str(made), "--constraint", str(file), *lacks]
+            why = await _install(path, found, given)
+            if why is None:
+                if not folder.is_dir():  # another engine may have been first
+                    made.rename(folder)
+                return str(folder)
+    except OSError as error:
+        if folder.is_dir():
+            return str(folder)
+        why = f"{folder.parent} cannot be written: {error.strerror or error}"
+    raise RefusedError([Fault(where, f"{what}, and it could not be installed: {why}", hint)])
+
+
+async def _install(path: str, found: Found, given: Sequence[str]) -> str | None:
+    """Installs packages for an interpreter; says why not where that fails.
+
+    Args:
+        given: What `install` gets.
+    """
+    installer = _installer(path, found)
+    if installer is None:
+        return "there is neither uv nor pip"
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *installer,
+            *given,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+    except OSError as error:
+        return f"{installer[0]} cannot be started: {error.strerror or error}"
+    try:
+        async with asyncio.timeout(INSTALLS_WITHIN_S):
+            _, err = await process.communicate()
+    except TimeoutError:
+        return f"{installer[0]} was given up after {INSTALLS_WITHIN_S:.0f} s"
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if process.returncode == 0:
+        return None
+    text = " ".join(err.decode(errors="replace").split())
+    return text[-400:] or f"{installer[0]} ended with {process.returncode}"
+
+
+def _installer(path: str, found: Found) -> list[str] | None:
+    """The words of a command that installs for an interpreter: uv, or else a pip."""
+    uv = shutil.which("uv")
+    if uv is not None:
+        return [uv, "pip", "install", "--python", path]
+    if found.has_pip:
+        return [path, "-m", "pip", "install"]
+    if find_spec("pip") is not None:
+        return [sys.executable, "-m", "pip", "--python", path, "install"]
+    return None
+
+
+def own_package() -> Path:
+    """A folder that holds a link to our package and nothing else.
+
+    What stands beside the package itself (a checkout, or all that is installed with us) must not
+    be found by an environment that runs in another interpreter.
+    """
+    package = Path(tui_eval.__file__).parent
+    name = hashlib.sha256(os.fsencode(package)).hexdigest()[:12]
+    folder = cache_root() / _LINKS / name
+    link = folder / package.name
+    if not link.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".new-") as new:
+            made = Path(new, package.name)
+            made.symlink_to(package, target_is_directory=True)
+            made.replace(link)
+    return folder
