@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import sysconfig
 import venv
+import zipfile
 from collections.abc import Iterable
 from importlib.metadata import distribution
 from pathlib import Path
@@ -43,3 +44,19 @@ def make_program(path: Path, python_code: str) -> Path:
     path.write_text(f"#!{sys.executable}\n{python_code}")
     path.chmod(0o755)
     return path
+
+
+def make_wheels(folder: Path, packages: Iterable[str] = NEEDED) -> Path:
+    """Makes wheels of packages of this environment, for installers that reach no index."""
+    folder.mkdir()
+    for package in packages:
+        found = distribution(package)
+        tags = [
+            line[5:] for line in (found.read_text("WHEEL") or "").splitlines() if "Tag: " in line
+        ]
+        name = f"{found.metadata['Name'].replace('-', '_')}-{found.version}-{tags[0]}.whl"
+        with zipfile.ZipFile(folder / name, "w") as wheel:
+            for file in found.files or ():
+                if file.parts[0] != ".." and "__pycache__" not in file.parts:
+                    wheel.write(str(file.locate()), str(file))
+    return folder

@@ -56,11 +56,12 @@ def held(found: Found) -> list[str]:
 def contradictions(found: Found, path: str, where: str) -> list[Fault]:
     """What an interpreter has in a version that no worker runs with."""
     faults = []
-    for one in map(Requirement, NEEDS):
+    for text in NEEDS:
+        one = Requirement(text)
         version = _version(found, one.name)
         if version is not None and not one.specifier.contains(version, prereleases=True):
-            what = f"{path} has {one.name} {version}, and a worker needs {one.specifier}"
-            faults.append(Fault(where, what, f"Install it: {install_command(path, [str(one)])}"))
+            what = f"{path} has {one.name} {version}, and a worker needs {text}"
+            faults.append(Fault(where, what, f"Install it: {install_command(path, [text])}"))
     return faults
 
 

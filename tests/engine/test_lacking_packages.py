@@ -1,0 +1,124 @@
+"""What an interpreter lacks for a worker: installed once, behind its own packages, or named."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from interpreters import AIOHTTP, NEEDED, add_package, make_interpreter, make_wheels
+from program import Finished, Program, chat_answer
+from run_here import run_here
+from servers import FaultServer, Reply
+
+CHAT = "/v1/chat/completions"
+CODE = """
+import sys
+
+import tui_eval as vf
+
+
+def load_environment():
+    def right(completion, state):
+        homes = {name: sys.modules[name].__file__ for name in ("aiohttp", "idna", "msgspec")}
+        state["homes"] = {"prefix": sys.prefix, **homes}
+        return 1.0
+
+    rows = [{"question": "?", "answer": ""}]
+    return vf.SingleTurnEnv(dataset=rows, rubric=vf.Rubric([right]))
+"""
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_wheels(tmp_path_factory.mktemp("index") / "wheels")
+
+
+@pytest.fixture
+def homes(program: Program, fault_server: FaultServer) -> Program:
+    if shutil.which("uv") is None:
+        pytest.skip("there is no uv here")
+    program.environment("homes", CODE)
+    cut_off = {"UV_OFFLINE": "1", "UV_CACHE_DIR": str(program.folder / "uv")}
+    program.env |= {**cut_off, "TUI_EVAL_CACHE_DIR": str(program.folder / "cache")}
+    fault_server.script(CHAT, [Reply(body=chat_answer("42"))])
+    return program
+
+
+def run(program: Program, server: FaultServer, python: Path, *more: str) -> Finished:
+    args = ["homes", "-m", "m", "-b", f"{server.url}/v1", "-r", "1", "-C", "homes", "-s"]
+    return run_here(program, *args, "--python", str(python), *more)
+
+
+def test_what_lacks_is_installed_once_and_stands_behind(
+    homes: Program, fault_server: FaultServer, wheels: Path, tmp_path: Path
+) -> None:
+    has_all_but = [one for one in NEEDED if one not in ("aiohttp", "yarl", "msgspec")]
+    python = make_interpreter(tmp_path / "venv", has_all_but)
+    homes.env["UV_FIND_LINKS"] = str(wheels)
+    done = run(homes, fault_server, python)
+    assert done.code == 0, done
+    [installed] = (homes.folder / "cache" / "packages").iterdir()
+    row = homes.only_run().rows[0]["homes"]
+    own = f"{python.parents[1]}/"
+    assert row["prefix"] == str(python.parents[1])
+    assert row["aiohttp"].startswith(f"{installed}/")
+    assert row["msgspec"].startswith(f"{installed}/")
+    assert row["idna"].startswith(own), "what is there is not shadowed by what came along"
+    assert (installed / "idna").exists()
+    del homes.env["UV_FIND_LINKS"]
+    again = make_interpreter(tmp_path / "of-the-same-kind", has_all_but)
+    assert run(homes, fault_server, again).code == 0
+    assert [*(homes.folder / "cache" / "packages").iterdir()] == [installed]
+
+
+def test_without_a_network_the_command_is_named_beside_all_other_faults(
+    homes: Program, fault_server: FaultServer, tmp_path: Path
+) -> None:
+    python = make_interpreter(tmp_path / "venv", ())
+    done = run(homes, fault_server, python, "--heartbeat-url", "nowhere")
+    assert done.code == 2
+    assert f"--python: {python} lacks aiohttp>=3.10,<4, msgspec" in done.err
+    assert f"With a network: uv pip install --python {python} 'aiohttp>=3.10,<4' 'msgs" in done.err
+    assert "'nowhere' is no URL" in done.err
+    assert not [*(homes.folder / "cache" / "packages").iterdir()]
+
+
+def test_where_there_is_no_uv_pip_installs(
+    homes: Program, fault_server: FaultServer, wheels: Path, tmp_path: Path
+) -> None:
+    python = make_interpreter(tmp_path / "venv", [one for one in NEEDED if one not in AIOHTTP])
+    subprocess.run([python, "-m", "ensurepip"], check=True, capture_output=True)
+    homes.env |= {"PATH": str(tmp_path), "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull}
+    nothing = run(homes, fault_server, python)
+    assert nothing.code == 2
+    assert f"With a network: {python} -m pip install 'aiohttp>=3.10,<4'" in nothing.err
+    homes.env["PIP_FIND_LINKS"] = str(wheels)
+    done = run(homes, fault_server, python)
+    assert done.code == 0, done
+    assert "cache/packages" in homes.only_run().rows[0]["homes"]["aiohttp"]
+
+
+def test_a_package_of_a_version_that_no_worker_runs_with_is_refused(
+    homes: Program, fault_server: FaultServer, tmp_path: Path
+) -> None:
+    python = make_interpreter(tmp_path / "venv", AIOHTTP)
+    add_package(python, "pydantic", "1.10.26", "")
+    add_package(python, "msgspec", "0.9.0", "")
+    done = run(homes, fault_server, python, "--json")
+    assert done.code == 2
+    faults = [(one["what"], one["hint"]) for one in json.loads(done.out)["faults"]]
+    install = f"Install it: uv pip install --python {python}"
+    assert faults == [
+        (
+            f"{python} has msgspec 0.9.0, and a worker needs msgspec>=0.18.6,<1",
+            f"{install} 'msgspec>=0.18.6,<1'",
+        ),
+        (
+            f"{python} has pydantic 1.10.26, and a worker needs pydantic>=2,<3",
+            f"{install} 'pydantic>=2,<3'",
+        ),
+    ]
