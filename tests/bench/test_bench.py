@@ -57,7 +57,7 @@ def test_list_names_every_measurement_with_its_purpose() -> None:
     )
     assert done.returncode == 0
     lines = dict(line.split(maxsplit=1) for line in done.stdout.splitlines())
-    assert tuple(lines) == program.MEASUREMENTS
+    assert tuple(lines) == program.MEASUREMENTS + program.ONLY_NAMED
     assert all((ROOT / "bench" / f"{name}.py").is_file() for name in lines)
 
 

@@ -1,0 +1,40 @@
+"""Six turns of text whose rollouts of an example are scored together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tui_eval as vf
+
+TURNS = 6
+
+
+class SixTurns(vf.MultiTurnEnv):
+    """Asks on with every answer, so that each request depends on all before it."""
+
+    async def env_response(
+        self, messages: vf.Messages, state: vf.State, **kwargs: Any
+    ) -> vf.Messages:
+        """The next question."""
+        answer = messages[-1]["content"]
+        return [vf.UserMessage(content=f"{len(messages)}: {answer} What follows?")]
+
+
+def drawn(completion: vf.Messages) -> float:
+    """A number between 0 and 1 that the last answer stands for."""
+    return int(completion[-1]["content"], 16) % 1000 / 999
+
+
+async def above_the_least(states: list[vf.State]) -> list[float]:
+    """How far each rollout of an example is above the least of them."""
+    all_drawn = [drawn(state["completion"]) for state in states]
+    return [one - min(all_drawn) for one in all_drawn]
+
+
+def load_environment(num_examples: int = 15) -> vf.Environment:
+    """Questions with six turns each."""
+    return SixTurns(
+        dataset=[{"question": f"What is the number of item {i}?"} for i in range(num_examples)],
+        rubric=vf.Rubric(funcs=[drawn, above_the_least]),
+        max_turns=TURNS,
+    )
