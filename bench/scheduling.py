@@ -29,8 +29,10 @@ from tui_eval.worker.examples import Places
 from tui_eval.worker.vital_signs import NOBODY, LastCall
 
 WORKERS = 1000
-EACH_HAS = 8
-"""Rollouts at a time, in each worker."""
+IN_FLIGHT = 500
+"""Fewer than the fewest rollouts, so that with both numbers as many are at work and others wait."""
+CROWDED = 8_000
+"""As with eight rollouts at a time in each worker."""
 PER_EXAMPLE = 4
 TAKES_S, STRAGGLES = 1.0, 20
 STRAGGLERS, FAILURES = 0.01, 0.0005
@@ -171,11 +173,11 @@ def _parts(places: Places, schedule: Schedule, limits: Limits, warned: list[str]
     )
 
 
-async def _simulate(rollouts: int) -> _Run:
+async def _simulate(rollouts: int, in_flight: int) -> _Run:
     draw = random.Random(1)
     ids = range(rollouts // PER_EXAMPLE)
     places = Places(len(ids), lambda: cast(Any, ids), PER_EXAMPLE)
-    limits = Limits(Phases(WORKERS * EACH_HAS, 0, 0), [0])
+    limits = Limits(Phases(in_flight, 0, 0), [0])
     failures: list[BaseException] = []
 
     async def guarded(work: Any) -> None:
@@ -212,9 +214,9 @@ async def _simulate(rollouts: int) -> _Run:
     return _Run(cpu, lasted, len(warned))
 
 
-def _run(rollouts: int) -> _Run:
+def _run(rollouts: int, in_flight: int = IN_FLIGHT) -> _Run:
     with asyncio.Runner(loop_factory=_SimulatedLoop) as runner:
-        return runner.run(_simulate(rollouts))
+        return runner.run(_simulate(rollouts, in_flight))
 
 
 def _us_each(rollouts: int, total: int) -> float:
@@ -238,6 +240,10 @@ def measure(setting: Setting) -> Iterator[Figure]:
         "x",
         f"{WORKERS:,} workers; us: {spread(many_us)} and {spread(few_us)}",
     )
+    crowded = _run(many // 4, CROWDED)
+    each_us = crowded.cpu / (many // 4) * 1e6
+    note = f"{crowded.replaced} workers replaced in {crowded.lasted:.0f} simulated seconds"
+    yield Figure(f"the same with {CROWDED:,} in flight", each_us, None, " us", note)
     yield Figure("memory of a waiting rollout", _bytes_each(MANY), 500, " bytes")
 
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any
+import random
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
 
-from tui_eval.engine.interpreters.interpreter import Interpreter
 from tui_eval.engine.transport.worker import Received, Worker, ended_at_load
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.worker import frames
 
+Launch: TypeAlias = Callable[[], Awaitable[Worker]]
+"""Starts a worker: a process here."""
+
+LOOKED_AT = 16
+"""Of so many workers the least busy one is taken. A few that are drawn keep loads almost as even as
+all do (M. Mitzenmacher, The Power of Two Choices in Randomized Load Balancing, 2001)."""
 LEAVES_WITHIN_S = 31.0
 """A little more than teardown handlers may take: see `worker.process`."""
 
@@ -20,24 +26,24 @@ class Pool:
 
     Args:
         setup: The first message to each.
-        interpreter: Where they run; None for the engine's own.
         received: Gets their messages.
         ended: Is called where one ended that was not to; gets how.
         failed: Is called where a message of one could not be taken.
+        launch: Starts one more.
     """
 
     def __init__(
         self,
         setup: frames.Setup,
         env_id: str,
-        interpreter: Interpreter | None,
         received: Received,
         ended: Callable[[Worker, str], None],
         failed: Callable[[Exception], None],
+        launch: Launch,
     ) -> None:
+        self._launch = launch
         self._setup = setup
         self._env_id = env_id
-        self._interpreter = interpreter
         self._received = received
         self._ended = ended
         self._failed = failed
@@ -71,7 +77,7 @@ class Pool:
         Raises:
             RefusedError, WorkerEndedError: See `open`.
         """
-        worker = worker or await Worker.start(self._interpreter)
+        worker = worker or await self._launch()
         worker.received, worker.failed = self._received, self._failed
         self.every.add(worker)
         worker.send(self._setup)
@@ -112,8 +118,10 @@ class Pool:
         return new
 
     def least_busy(self) -> Worker:
-        """The one that has the fewest rollouts."""
-        return min(self.workers, key=lambda one: len(one.rows))
+        """The one that has the fewest rollouts; among very many, of some that are drawn."""
+        few = len(self.workers) <= LOOKED_AT
+        some = self.workers if few else random.choices(self.workers, k=LOOKED_AT)
+        return min(some, key=lambda one: len(one.rows))
 
     def send_all(self, message: Any) -> None:
         """Sends a message to all, and to those that are started later."""

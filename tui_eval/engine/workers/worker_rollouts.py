@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, deque
 from collections.abc import Coroutine, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from tui_eval import clock
@@ -20,7 +21,7 @@ from tui_eval.engine.transport.worker import Worker
 from tui_eval.engine.workers.lease import Lease, LedElsewhere
 from tui_eval.engine.workers.member_groups import MemberGroups
 from tui_eval.engine.workers.memory import MemoryLimit
-from tui_eval.engine.workers.pool import Pool
+from tui_eval.engine.workers.pool import Launch, Pool
 from tui_eval.engine.workers.reports import EngineParts, Reports
 from tui_eval.engine.workers.setup import worker_setup
 from tui_eval.engine.workers.stalls import Stalls
@@ -45,10 +46,16 @@ class WorkerRollouts:
     Args:
         clients: The settings of the run's, one for each endpoint.
         shares_scoring: Slots for scoring are shared with other runs.
+        launch: Starts a worker; a process of the first one's interpreter by default.
     """
 
     def __init__(
-        self, parts: EngineParts, clients: Iterable[ClientConfig], *, shares_scoring: bool
+        self,
+        parts: EngineParts,
+        clients: Iterable[ClientConfig],
+        *,
+        shares_scoring: bool,
+        launch: Launch | None = None,
     ) -> None:
         has_budget = parts.guard is not None
         setup = worker_setup(
@@ -61,9 +68,10 @@ class WorkerRollouts:
             parts, self._lease_of, self._row_written, self._ended, self._ignores_end
         )
         take, failed = self._reports.take, self._failed
-        worker = parts.prepared.worker
-        interpreter = worker.interpreter if worker is not None else None
-        self.pool = Pool(setup, self._plan.env_id, interpreter, take, self._lost, failed)
+        if launch is None:
+            first = parts.prepared.worker
+            launch = partial(Worker.start, None if first is None else first.interpreter)
+        self.pool = Pool(setup, self._plan.env_id, take, self._lost, failed, launch)
         self.groups = MemberGroups(self._examples, self.pool)
         self._reports.groups = self.groups
         names = self._led_at, self._name
@@ -166,7 +174,9 @@ class WorkerRollouts:
 
     def _lease(self, row: int, held: Held) -> Lease:
         loop = asyncio.get_running_loop()
+        before = self._leases.get(row)
         lease = self._leases[row] = Lease(row, held, loop.time(), loop.create_future())
+        lease.worker = None if before is None else before.worker
         if row not in self._parts.hub.active:
             number, lost = self._examples.number(row), self.spent.get(row, (0, 0))
             watch = self._parts.hub.active[row] = LedElsewhere(row, number, lost)
@@ -188,7 +198,9 @@ class WorkerRollouts:
 
     def _worker_of(self, row: int) -> Worker | None:
         """The worker that has a rollout; None while that is replaced, which goes on with it."""
-        return next((one for one in self.pool.every if row in one.rows), None)
+        lease = self._leases.get(row)
+        worker = None if lease is None else lease.worker
+        return worker if worker in self.pool.every and row in worker.rows else None
 
     def _give(self, worker: Worker, row: int, message: Any) -> None:
         worker.rows.add(row)
