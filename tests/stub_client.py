@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from tui_eval.events import Stage
@@ -65,6 +65,9 @@ class Recorder:
         self.log.append(stage.name)
 
     def code_begins(self) -> None: ...
+
+    def waits_for(self, what: str) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def recorded_call(self, *request: object) -> None: ...
 
