@@ -169,7 +169,6 @@ def _parts(places: Places, schedule: Schedule, limits: Limits, warned: list[str]
         warn=warned.append,
         start=schedule.start,
         fail=fail,
-        disk_refused=lambda error: None,
     )
 
 

@@ -31,6 +31,7 @@ from scripted_run import (
     all_events,
     judged,
     paused_events,
+    refused_events,
     running_events,
     unscored,
 )
@@ -68,6 +69,12 @@ def unblinking() -> TuiEvalApp:
 def paused() -> TuiEvalApp:
     return app_of(
         ScriptedFeed(paused_events(), saved_rows(), trajectories={SELECTED: recorded_trajectory()})
+    )
+
+
+def refused() -> TuiEvalApp:
+    return app_of(
+        ScriptedFeed(refused_events(), saved_rows(), trajectories={SELECTED: recorded_trajectory()})
     )
 
 

@@ -237,6 +237,13 @@ def all_events(*, saved: bool = True) -> list[ev.Event]:
     return [run_started(saved=saved), *rows, end]
 
 
+def refused_events() -> list[ev.Event]:
+    """The same, held because the disk is full."""
+    path = "outputs/evals/calculator--gpt-4.1-mini/3f9a2c10"
+    refusal = ev.WritingMoved(0, NOW, "no space left", path, "Make room there", 2, 3)
+    return [*paused_events(), refusal]
+
+
 def paused_events() -> list[ev.Event]:
     """The same, held before what comes next in each."""
     held = [

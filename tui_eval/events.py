@@ -201,6 +201,26 @@ class GateMoved(msgspec.Struct, tag="gate", array_like=True):
     in_flight: int
 
 
+class WritingMoved(msgspec.Struct, tag="write", array_like=True):
+    """Whether the disk takes what the run writes: it pauses as long as that is refused.
+
+    Args:
+        why: What the disk says, in a few words; empty once it takes everything again.
+        path: Of the run or the file that cannot be written.
+        advice: What lets it go on, as a sentence without its stop.
+        rows, records: Finished rollouts, and answers and other records of those in flight, that
+            wait in memory.
+    """
+
+    seq: int
+    at: float
+    why: str
+    path: str = ""
+    advice: str = ""
+    rows: int = 0
+    records: int = 0
+
+
 class EngineSampled(msgspec.Struct, tag="eng", array_like=True):
     """How the engine itself is doing: CPU seconds since its start, loop lag, private memory."""
 
@@ -394,6 +414,7 @@ Event: TypeAlias = (
     | ToolFinished
     | TextAdded
     | GateMoved
+    | WritingMoved
     | EngineSampled
     | SuiteStarted
     | EvaluationMoved

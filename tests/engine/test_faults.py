@@ -252,31 +252,6 @@ def test_an_environment_that_kills_the_engine_loses_only_what_was_in_flight(
     assert len(fault_server.requests) == 5
 
 
-def test_a_full_disk_ends_the_run_with_whole_lines(
-    program: Program, fault_server: FaultServer
-) -> None:
-    environment = """
-    import os
-    import resource
-    import tui_eval as vf
-
-    def load_environment():
-        resource.prlimit(os.getppid(), resource.RLIMIT_FSIZE, (20_000, 20_000))  # the engine
-        return vf.SingleTurnEnv(
-            dataset=[{"question": "x" * 3000} for i in range(20)],
-            rubric=vf.Rubric(funcs=[lambda completion: 1.0]),
-        )
-    """
-    program.environment("full", environment)
-    fault_server.script(CHAT, [GOOD])
-    url = f"{fault_server.url}/v1"
-    done = program.run("full", "-m", "m", "-b", url, "-n", "20", "-r", "1", "-s")
-    assert done.code == 1, done
-    assert "cannot be written" in done.err
-    run = program.only_run()
-    assert 0 < len(run.rows) < 20
-
-
 ODD_STATES = {
     "state['error'] = 'a text'": "AttributeError",
     "state['metrics'] = 3": None,

@@ -226,12 +226,23 @@ async def test_a_journal_reports_each_writing(run: RunDir) -> None:
     journal.close()
 
 
-async def test_a_disk_that_refuses_is_the_error_of_every_answer_that_waits(run: RunDir) -> None:
-    journal = journal_of(run)
+async def test_what_a_disk_refuses_waits_until_it_takes_it(run: RunDir) -> None:
+    refused: list[OSError] = []
+    journal = Journal(run, Redactor([]), refused=refused.append)
     run.journal.mkdir()  # no file can be opened there
-    waiting = [journal.add_answer(row, answer(row)) for row in (1, 2)]
-    results = await asyncio.gather(*waiting, return_exceptions=True)
-    assert [type(one) for one in results] == [IsADirectoryError, IsADirectoryError]
+    waiting = [journal.add_answer(row, answer(row)) for row in (1, 2, 3)]
+    await asyncio.sleep(0)
+    journal.add(2, encode_state(2, 0, 1, tool_state()))
+    journal.forget(1)  # its row is written
+    assert [type(error) for error in refused] == [IsADirectoryError]
+    assert [one.done() for one in waiting] == [True, False, False]
+    assert len(journal.lines(2)) == 2
+    run.journal.rmdir()
+    journal.retry()
+    await asyncio.gather(*waiting)
+    found = read_journal(run)
+    assert (found.answers.keys(), found.generated.keys()) == ({3}, {2})
+    journal.close()
 
 
 @pytest.mark.parametrize(

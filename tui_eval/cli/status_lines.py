@@ -12,7 +12,7 @@ from tui_eval.cli.report import gives_way
 from tui_eval.fold.columns import number_of_row
 from tui_eval.fold.rollout_columns import SLEEPING
 from tui_eval.runs.summary_json import VERSION
-from tui_eval.text.figures import plural
+from tui_eval.text.figures import plural, refusal_text
 from tui_eval.text.stages import look_of, rollout_name
 from tui_eval.text.waits import (
     longest_waits,
@@ -57,6 +57,7 @@ def status_object(state: RunState, pid: int, silent: str = "") -> dict[str, Any]
         "exit_code": end.exit_code if end is not None and not pid else None,
         "error": silent or (end.text if end is not None and not pid else "") or None,
         "engine": {"pid": pid} if pid else None,
+        "disk_refuses": _refusal_object(state) if pid else None,
         "total": state.expected,
         "finished": state.finished,
         "errored": state.errored,
@@ -67,6 +68,13 @@ def status_object(state: RunState, pid: int, silent: str = "") -> dict[str, Any]
         "workers": [_worker_object(one, now) for one in workers],
         "rollouts": [_rollout_object(state, row, now) for row in longest_waits(state, now)],
     }
+
+
+def _refusal_object(state: RunState) -> dict[str, Any] | None:
+    one = state.refusal
+    if one is None:
+        return None
+    return {"why": one.why, "path": one.path, "rows": one.rows, "answers": one.records}
 
 
 def suite_object(file: Path, evaluations: list[dict[str, Any]]) -> Mapping[str, Any]:
@@ -117,6 +125,9 @@ def status_lines(state: RunState, pid: int) -> Iterator[str]:
     yield f"{word.capitalize()}{where}{why}: {done}{errored}"
     if not pid:
         return
+    if (refusal := state.refusal) is not None:
+        what = refusal_text(refusal.path, refusal.why, refusal.rows, refusal.records)
+        yield f"{what}. {refusal.advice}: the run goes on then"
     most = f" of at most {run.max_concurrent:,}" if run.max_concurrent else ""
     waiting = f", {state.waiting:,} have not begun" if state.waiting else ""
     yield f"{plural(state.running, 'rollout')} in flight{most}{waiting}{gives_way(state)}"

@@ -46,7 +46,8 @@ class RunState(RolloutColumns, EndpointLimits):
     rewards in the order in which they came. `limit_moved` is the last change of the whole run's
     limit, `taken_back` how many rows were taken back to run again. `workers` has those of a run at
     work, where it has any. `last_cause` is why the last one that sleeps had to. `facts` has what
-    filters and sorting need of every finished rollout. `read` is how much of a saved run's file is
+    filters and sorting need of every finished rollout. `refusal` says why the disk takes nothing.
+    `read` is how much of a saved run's file is
     read, in bytes of bytes, and `unreadable` has the first lines of it that were no rows, of
     `unreadable_lines`, `doubtful` rows with a fault; `unfinished` is the number of its last line
     where that is not whole. `anytime` is for `anytime_means` alone.
@@ -61,6 +62,7 @@ class RunState(RolloutColumns, EndpointLimits):
         self.doubtful: list[ev.LineUnreadable] = []
         self.unreadable_lines = self.unfinished = 0
         self.in_flight = 0
+        self.refusal: ev.WritingMoved | None = None
         self.limit_moved: ev.LimitMoved | None = None
         self.workers: ev.WorkersSeen | None = None
         self.taken_back = 0
@@ -327,6 +329,9 @@ class RunState(RolloutColumns, EndpointLimits):
 
     def _on_WorkersSeen(self, event: ev.WorkersSeen) -> None:
         self.workers = event
+
+    def _on_WritingMoved(self, event: ev.WritingMoved) -> None:
+        self.refusal = event if event.why else None
 
     def _on_ReadingMoved(self, event: ev.ReadingMoved) -> None:
         self.read = (event.done, event.total)

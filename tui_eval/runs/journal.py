@@ -10,19 +10,19 @@ one stands for all its answers.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from tui_eval.open_files import open_surely
-from tui_eval.runs.file_writing import sync_to_disk
+from tui_eval.runs.appended_file import AppendedFile
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.plain_json import encode_whatever
 from tui_eval.runs.redaction import Redactor
-from tui_eval.runs.writer import write_atomically, write_line
+from tui_eval.runs.writer import write_atomically
 
 _MOST_DEAD = 32 << 20
 """Bytes of records that nobody needs, from which on the file may be written anew."""
@@ -30,27 +30,53 @@ _CLOSED = b'{"closed":true}\n'
 """Stands at the end of a session that was stopped: nothing in flight has ended its engine."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A record that is written next.
+
+    Args:
+        written: Done once it is written, or is needed no more; None for a generated rollout.
+    """
+
+    row: int
+    line: bytes
+    written: asyncio.Future[None] | None
+
+    def is_done(self) -> None:
+        """Tells who waits for it, unless that was cancelled."""
+        if self.written is not None and not self.written.done():
+            self.written.set_result(None)
+
+
 class Journal:
     """Appends answers and generated rollouts, and forgets them once their rows are written.
 
+    Where the disk refuses, records wait in memory until `retry` writes them.
+
     Args:
         written: Is called after each writing: somebody is to call `sync` soon.
+        refused: Is called where the disk refuses, once until a retry.
     """
 
     def __init__(
-        self, run: RunDir, redact: Redactor, written: Callable[[], None] = lambda: None
+        self,
+        run: RunDir,
+        redact: Redactor,
+        written: Callable[[], None] = lambda: None,
+        refused: Callable[[OSError], None] = lambda error: None,
     ) -> None:
         self._path = run.journal
         self._redact = redact
         self._written = written
+        self._refused = refused
+        self._is_refused = False
         self._live: dict[int, list[tuple[int, int]]] = {}
         """Where the records of each row are: offset and length."""
         self._live_bytes = 0
-        self._size = 0
+        self._most_dead = _MOST_DEAD
         self._forgotten: list[bytes] = []
-        self._waiting: list[tuple[int, bytes, asyncio.Future[None]]] = []
-        """Answers that are written next: of which row, the line, and who waits for that."""
-        self._fd: int | None = None
+        self._waiting: list[_Waiting] = []
+        self._file: AppendedFile | None = None
         self._is_read = False
 
     def add(self, row: int, line: bytes) -> None:
@@ -58,14 +84,9 @@ class Journal:
 
         Args:
             line: See `encode_state`.
-
-        Raises:
-            OSError: The disk refused.
         """
+        self._waiting.append(_Waiting(row, line, None))
         self._write_waiting()
-        [place] = self._append([line])
-        self._drop(row)
-        self._remember(row, place)
 
     def add_answer(self, row: int, line: bytes) -> asyncio.Future[None]:
         """Keeps one answer of a rollout; one `write()` has all that come at once.
@@ -74,28 +95,46 @@ class Journal:
             line: A record with its newline, as `read_journal` gives it back.
 
         Returns:
-            It is done once the answer is written, and has the `OSError` where the disk refused.
+            It is done once the answer is written, however long the disk refuses.
         """
         loop = asyncio.get_running_loop()
         if not self._waiting:
             loop.call_soon(self._write_waiting)
         written = loop.create_future()
-        self._waiting.append((row, line, written))
+        self._waiting.append(_Waiting(row, line, written))
         return written
 
+    @property
+    def waiting(self) -> list[bytes]:
+        """Records that are not written, in their order, without secrets."""
+        return [self._redact.line(one.line) for one in self._waiting]
+
+    def retry(self) -> None:
+        """Writes what the disk refused.
+
+        Raises:
+            OSError: It refuses still.
+        """
+        self._write()
+        self._is_refused = False
+
     def _write_waiting(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        try:
-            places = self._append([line for _, line, _ in waiting])
-        except OSError as error:
-            for *_, written in waiting:
-                if not written.done():
-                    written.set_exception(error)
+        if self._is_refused:
             return
-        for (row, _, written), place in zip(waiting, places, strict=True):
-            self._remember(row, place)
-            if not written.done():  # who waits for it may have been cancelled
-                written.set_result(None)
+        try:
+            self._write()
+        except OSError as error:
+            self._is_refused = True
+            self._refused(error)
+
+    def _write(self) -> None:
+        places = self._append([one.line for one in self._waiting])
+        waiting, self._waiting = self._waiting, []
+        for one, place in zip(waiting, places, strict=True):
+            if one.written is None:
+                self._drop(one.row)
+            self._remember(one.row, place)
+            one.is_done()
 
     def keep(self, records: Iterable[tuple[int, Mapping[str, Any]]]) -> None:
         """Takes records of an earlier session; nothing else is in the file then.
@@ -108,51 +147,55 @@ class Journal:
         self._write_anew(lines)
 
     def forget(self, row: int) -> None:
-        """The rollout's row is in results.jsonl now, or another attempt begins.
-
-        Raises:
-            OSError: The disk refused.
-        """
-        if any(waits == row for waits, *_ in self._waiting):
-            self._write_waiting()
+        """The rollout's row is in results.jsonl now, or another attempt begins."""
+        for one in [one for one in self._waiting if one.row == row]:
+            self._waiting.remove(one)
+            one.is_done()
         if self._drop(row):
             self._forgotten.append(msgspec.json.encode({"row": row, "forgotten": True}) + b"\n")
-        if self._size - self._live_bytes > max(self._live_bytes, _MOST_DEAD):
-            self._write_anew(self._lines())
+        dead = (self._file.size if self._file is not None else 0) - self._live_bytes
+        if dead > max(self._live_bytes, self._most_dead) and not self._is_refused:
+            try:
+                self._write_anew(self._lines())
+                self._most_dead = _MOST_DEAD
+            except OSError:  # the file that there is has all of it
+                self._most_dead = 2 * dead
 
     def lines(self, row: int) -> list[bytes]:
         """The records of a rollout, in their order."""
         self._write_waiting()
-        return [self._read(*place) for place in self._live.get(row, ())]
+        waiting = [one.line for one in self._waiting if one.row == row]
+        return [*(self._read(*place) for place in self._live.get(row, ())), *waiting]
 
     def _read(self, offset: int, length: int) -> bytes:
-        return os.pread(self._open(), length, offset)
+        return self._open().read(offset, length)
 
     def _append(self, lines: Sequence[bytes]) -> list[tuple[int, int]]:
         """Writes lines by one `write()`; where each of them is then: offset and length."""
         if not lines:
             return []
-        fd = self._open()
         lines = [self._redact.line(line) for line in lines]
         before = b"".join(self._forgotten)
-        write_line(fd, before + b"".join(lines), self._size)
+        at = self._open().append(before + b"".join(lines)) + len(before)
         self._forgotten.clear()
         self._written()
-        self._size += len(before)
         places = []
         for line in lines:
-            places.append((self._size, len(line)))
-            self._size += len(line)
+            places.append((at, len(line)))
+            at += len(line)
         return places
 
-    def _open(self) -> int:
-        if self._fd is None:
-            self._fd = open_surely(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-            self._size = os.fstat(self._fd).st_size
-            if self._size and os.pread(self._fd, 1, self._size - 1) != b"\n":
-                write_line(self._fd, b"\n", self._size)
-                self._size += 1
-        return self._fd
+    def _open(self) -> AppendedFile:
+        if self._file is None:
+            file = AppendedFile(self._path)
+            try:
+                if file.size and file.read(file.size - 1, 1) != b"\n":
+                    file.append(b"\n")
+            except OSError:
+                file.close()
+                raise
+            self._file = file
+        return self._file
 
     def _remember(self, row: int, place: tuple[int, int]) -> None:
         self._live.setdefault(row, []).append(place)
@@ -167,19 +210,19 @@ class Journal:
         return [(row, self._read(*place)) for row, places in self._live.items() for place in places]
 
     def _write_anew(self, lines: Sequence[tuple[int, bytes]]) -> None:
-        if self._fd is not None:
-            os.close(self._fd)
-            self._fd = None
         if lines:
             write_atomically(self._path, b"".join(line for _, line in lines))
         else:
             self._path.unlink(missing_ok=True)
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
         self._live.clear()
         self._forgotten.clear()
-        self._live_bytes = self._size = 0
+        self._live_bytes = at = 0
         for row, line in lines:
-            self._remember(row, (self._size, len(line)))
-            self._size += len(line)
+            self._remember(row, (at, len(line)))
+            at += len(line)
 
     def sync(self) -> None:
         """Flushes what it has to the disk; may be called in another thread.
@@ -188,8 +231,8 @@ class Journal:
             OSError: The disk refused.
         """
         try:
-            if (fd := self._fd) is not None:
-                sync_to_disk(fd)
+            if (file := self._file) is not None:
+                file.sync()
         except OSError as error:
             if error.errno != errno.EBADF:  # it was written anew meanwhile
                 raise
@@ -198,14 +241,18 @@ class Journal:
         """Closes the file; what is not forgotten stays for a resume.
 
         Raises:
-            OSError: The disk refused.
+            OSError: The disk refused; what it did not take is still `waiting`.
         """
-        self._write_waiting()
-        if self._live:
-            self._append([_CLOSED])
-        elif self._is_read:
-            self._path.unlink(missing_ok=True)
-        if self._fd is not None:
+        try:
+            self.retry()
+            with contextlib.suppress(OSError):  # a resume finds out without it
+                if self._live:
+                    self._append([_CLOSED])
+                elif self._is_read:
+                    self._path.unlink(missing_ok=True)
             self.sync()
-            os.close(self._fd)
-            self._fd = None
+        finally:
+            file, self._file = self._file, None
+            if file is not None:
+                with contextlib.suppress(OSError):
+                    file.close()

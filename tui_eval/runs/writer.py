@@ -7,6 +7,7 @@ thread does it once a second: what a power cut can cost is that second.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Callable
@@ -17,13 +18,12 @@ import msgspec
 
 from tui_eval.events import RolloutFinished
 from tui_eval.open_files import open_surely
+from tui_eval.runs.appended_file import AppendedFile
 from tui_eval.runs.file_writing import keep_mode, sync_to_disk, temporary_path
 from tui_eval.runs.index import encode_entry
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.plain_json import encode_whatever
 from tui_eval.runs.redaction import Redactor
-
-FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
 
 
 class RunWriter:
@@ -40,18 +40,17 @@ class RunWriter:
         Raises:
             OSError: The directory cannot be written.
         """
-        self.run = run
         self.redact = redact
-        self._results = os.open(run.results, FLAGS, 0o600)
-        self._index = os.open(run.index, FLAGS, 0o600)
-        self._offset = os.fstat(self._results).st_size
+        self._results = AppendedFile(run.results)
+        self._index = AppendedFile(run.index)
         self._entries: list[bytes] = []
-        self._index_holds = True
         self._sync_error: OSError | None = None
         self._unsynced = threading.Event()
         self._wait = threading.Event()
         self._closing = False
         self.also_sync: Callable[[], None] = lambda: None
+        self.sync_failed: Callable[[OSError], None] = lambda error: None
+        """Is called in that thread where the disk did not keep what it took."""
         self._syncer = threading.Thread(target=self._sync_each_second, daemon=True)
         self._syncer.start()
 
@@ -62,18 +61,13 @@ class RunWriter:
             Offset of the line in bytes, and the line as it is written.
 
         Raises:
-            OSError: The disk refused, and what was written of the line is taken back; or
-                somebody else removed the file or wrote to it.
+            OSError: The disk refused, and nothing of the line is in the file; or it did not keep
+                what it took before. See `AppendedFile.append`.
         """
         line = self.redact.line(line)
         if self._sync_error is not None:
             raise self._sync_error
-        status = os.fstat(self._results)
-        if status.st_nlink == 0 or status.st_size != self._offset:
-            raise OSError("somebody else removed or changed results.jsonl")
-        offset = self._offset
-        write_line(self._results, line, offset)
-        self._offset += len(line)
+        offset = self._results.append(line)
         self._unsynced.set()
         return offset, line
 
@@ -84,30 +78,23 @@ class RunWriter:
     def flush_index(self) -> None:
         """Writes the remembered entries; called before listeners get the events of these rows.
 
-        The index can be made again from results.jsonl: a disk that refuses ends the index, not
-        the run.
+        The index can be made again from results.jsonl: where the disk refuses, that is no fault,
+        and the entries are written with the next ones.
         """
-        data, self._entries = b"".join(self._entries), []
-        if data and self._index_holds:
-            try:
-                _write_all(self._index, data)
-            except OSError:
-                self._index_holds = False
+        if self._entries:
+            with contextlib.suppress(OSError):
+                self._index.append(b"".join(self._entries))
+                self._entries.clear()
 
     def reopen(self) -> None:
-        """Continues with the files that are there now: they were replaced.
-
-        The descriptors keep their numbers, for the thread that may be flushing one of them.
+        """Continues with the files that are there now: they were replaced, the index is whole.
 
         Raises:
             OSError: They cannot be opened.
         """
-        for path, fd in ((self.run.results, self._results), (self.run.index, self._index)):
-            new = os.open(path, FLAGS, 0o600)
-            os.dup2(new, fd, inheritable=False)
-            os.close(new)
-        self._offset = os.fstat(self._results).st_size
-        self._index_holds = True
+        self._results.reopen()
+        self._index.reopen()
+        self._entries.clear()
 
     def sync(self) -> None:
         """Flushes what is written to the disk; for a thread.
@@ -115,8 +102,9 @@ class RunWriter:
         Raises:
             OSError: The disk refused.
         """
-        sync_to_disk(self._results)
-        sync_to_disk(self._index)
+        self._results.sync()
+        self._index.sync()
+        self._sync_error = None
 
     def sync_soon(self) -> None:
         """Has what was written flushed to the disk within a second."""
@@ -129,49 +117,30 @@ class RunWriter:
             if self._closing:
                 return
             try:
-                sync_to_disk(self._results)
+                self._results.sync()
                 self.also_sync()
             except OSError as error:
                 self._sync_error = error
-                return
+                self.sync_failed(error)
             self._wait.wait(1.0)
 
     def close(self) -> None:
-        """Flushes everything to the disk and closes the files."""
+        """Flushes everything to the disk and closes the files.
+
+        Raises:
+            OSError: The disk refused.
+        """
         self._closing = True
         self._wait.set()
         self._unsynced.set()
         self._syncer.join()
         self.flush_index()
-        results, index = self._results, self._index
-        self._results = self._index = -1  # who writes now does not write to another file
-        os.close(index)
+        self._index.close()
         try:
-            sync_to_disk(results)
+            self._results.check()
+            self._results.sync()
         finally:
-            os.close(results)
-
-
-def write_line(fd: int, line: bytes, offset: int) -> None:
-    """Writes a line at the end of a file, all of it or, where the disk refuses, nothing.
-
-    Args:
-        offset: Where the file ends now; a refused line is cut off there.
-
-    Raises:
-        OSError: The disk refused.
-    """
-    try:
-        _write_all(fd, line)
-    except OSError:
-        os.ftruncate(fd, offset)
-        raise
-
-
-def _write_all(fd: int, data: bytes) -> None:
-    written = os.write(fd, data)
-    while written < len(data):
-        written += os.write(fd, data[written:])
+            self._results.close()
 
 
 def write_atomically(path: Path, data: bytes) -> None:

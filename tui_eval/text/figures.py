@@ -192,6 +192,12 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def refusal_text(path: str, why: str, rows: int, answers: int) -> str:
+    """What the disk refuses of a run, and what waits until it takes it."""
+    waits = f"{plural(rows, 'row')} and {plural(answers, 'answer')} wait in memory"
+    return f"{path} cannot be written, {why}; {waits}"
+
+
 def signed_text(value: float | None, places: int = 2) -> str:
     """A difference of rewards or metrics with its sign; a difference of nothing has none."""
     text = reward_text(value, places)

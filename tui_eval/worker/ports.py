@@ -145,7 +145,4 @@ class Rows(Protocol):
 
         Returns:
             The line as it is written: without secrets.
-
-        Raises:
-            OSError: It could not be written.
         """

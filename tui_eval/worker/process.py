@@ -268,7 +268,6 @@ class WorkerProcess:
             is_fatal=lambda state: False,
             lost={},
             answers={},
-            disk_refused=lambda error: None,
             guard_of=lambda row: guard(row) if setup.has_budget else None,
             code=setup.code,
             goes_on=is_cancellation,

@@ -228,6 +228,12 @@ class RolloutObserver:
         self._requested_at = asyncio.get_running_loop().time()
 
     @contextmanager
+    def waits_for_disk(self) -> Iterator[None]:
+        """Around writing an answer: a disk that refuses for hours takes none of its time."""
+        with self.deadline.held(), self._pause_left_out():
+            yield
+
+    @contextmanager
     def _pause_left_out(self) -> Iterator[None]:
         """Around waiting: what a pause has of it is no part of the rollout's time."""
         if not self._waits:

@@ -98,7 +98,8 @@ class Rollouts:
         record = {**place, "input": {"example_id": values["example_id"]}}
 
         async def keep(record: Mapping[str, Any]) -> None:
-            await self._keep_answer(record)
+            with watch.waits_for_disk():
+                await self._journal.add_answer(record["row"], encode_whatever(record) + b"\n")
             self._hub.code_runs(watch)
 
         watch.calls = RecordedCalls(record, keep, self._settings, earlier)
@@ -109,12 +110,6 @@ class Rollouts:
         if watch.calls is not None:
             watch.lose(watch.calls.take_unused())
 
-    async def _keep_answer(self, record: Mapping[str, Any]) -> None:
-        try:
-            await self._journal.add_answer(record["row"], encode_whatever(record) + b"\n")
-        except OSError as error:  # it is not the rollout's
-            self._work.disk_refused(error)
-
     async def run(self, row: int, client: AnyClient, held: Held) -> None:
         """Takes one rollout from its input to its line on disk.
 
@@ -122,7 +117,6 @@ class Rollouts:
             held: Its slots; the caller gives back what is left of them.
 
         Raises:
-            OSError: The line could not be written.
             Exception: The rollout's error, where it ends the run.
         """
         watch = self.watch(row, held)
@@ -170,11 +164,7 @@ class Rollouts:
         return self.finish(watch, state)
 
     async def finish(self, watch: RolloutObserver, state: State) -> None:
-        """Takes a generated rollout to its line on disk: with its group, where it has one.
-
-        Raises:
-            OSError: A line could not be written.
-        """
+        """Takes a generated rollout to its line on disk: with its group, where it has one."""
         CURRENT.set(watch)
         if self._work.grouped:
             await self._join_group(watch, state)
@@ -186,11 +176,7 @@ class Rollouts:
         self.write(watch, state if watch.cancelled is None else give_up(state, watch))
 
     async def _join_group(self, watch: RolloutObserver, state: State) -> None:
-        """Adds a generated rollout to its group; the last member has the group scored.
-
-        Raises:
-            OSError: A line could not be written.
-        """
+        """Adds a generated rollout to its group; the last member has the group scored."""
         if watch.cancelled is not None:
             give_up(state, watch)
         if state.get("error") is not None:
@@ -380,11 +366,7 @@ class Rollouts:
         return self._work.out_of_budget()
 
     def write(self, watch: RolloutObserver, state: State) -> None:
-        """Writes a finished rollout's line, then reports it.
-
-        Raises:
-            OSError: The line could not be written.
-        """
+        """Writes a finished rollout's line, then reports it."""
         watch.is_over = True
         self._give_up_answers(watch)
         row = row_of(watch, state, self._work)

@@ -33,7 +33,6 @@ class Work:
         out_of_budget: Whether nothing new may begin.
         is_fatal: Whether what a rollout ended with ends the run; it has no row then.
         lost, answers: See `Prepared`.
-        disk_refused: Ends the run where the journal cannot be written.
         guard_of: What lets a rollout's model calls through as they fit into a budget; None where
             there is none.
         code: The number of the version of the code among those of the run, from 1.
@@ -55,7 +54,6 @@ class Work:
     is_fatal: Callable[[State], bool]
     lost: Mapping[int, Tokens]
     answers: dict[int, list[dict[str, Any]]]
-    disk_refused: Callable[[OSError], None]
     guard_of: Callable[[int], CallGuard | None] = lambda row: None
     code: int = 1
 

@@ -1,9 +1,12 @@
 """The rows of finished rollouts: on disk before anybody hears of them.
 
-While results.jsonl is replaced, what finishes waits in memory.
+While results.jsonl is replaced, and while the disk refuses, what finishes waits in memory.
 """
 
 from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
 
 from tui_eval import clock
 from tui_eval.engine.transport.hub import Hub
@@ -14,13 +17,26 @@ from tui_eval.runs.writer import RunWriter
 
 
 class FinishedRows:
-    """Writes the line of each finished rollout, then reports it."""
+    """Writes the line of each finished rollout, then reports it.
 
-    def __init__(self, hub: Hub, writer: RunWriter, journal: Journal) -> None:
+    Args:
+        refused: Is called where the disk refuses, once until a retry.
+    """
+
+    def __init__(
+        self, hub: Hub, writer: RunWriter, journal: Journal, refused: Callable[[OSError], None]
+    ) -> None:
         self._hub = hub
         self._writer = writer
         self._journal = journal
-        self._held_back: list[tuple[int, int, bytes]] | None = None
+        self._refused = refused
+        self._is_refused = self._is_held = False
+        self._waiting: deque[tuple[int, int, bytes]] = deque()
+
+    @property
+    def waiting(self) -> list[bytes]:
+        """Lines that are not written, in their order, without secrets."""
+        return [line for _, _, line in self._waiting]
 
     def write(self, row: int, number: int, line: bytes) -> bytes:
         """Writes a line, then reports it, and forgets what was in flight of its rollout.
@@ -29,33 +45,50 @@ class FinishedRows:
             number: Of the rollout, among those of its example.
 
         Returns:
-            The line as it is written: without secrets.
-
-        Raises:
-            OSError: It could not be written.
+            The line as it is written, now or later: without secrets.
         """
-        if self._held_back is not None:
-            self._held_back.append((row, number, line))
-            return self._writer.redact.line(line)
-        offset, line = self._writer.append(line)
-        event = read_row(1, offset, memoryview(line))
-        assert isinstance(event, RolloutFinished), "a row of ours is one"
-        event.at, event.row, event.number = clock.now(), row, number
-        self._writer.remember(event)
-        self._hub.finished(event)
-        self._journal.forget(row)
+        line = self._writer.redact.line(line)
+        self._waiting.append((row, number, line))
+        if not self._is_held and not self._is_refused:
+            try:
+                self._write_waiting()
+            except OSError as error:
+                self._is_refused = True
+                self._refused(error)
         return line
+
+    def _write_waiting(self) -> None:
+        while self._waiting:
+            row, number, line = self._waiting[0]
+            offset, line = self._writer.append(line)
+            self._waiting.popleft()
+            event = read_row(1, offset, memoryview(line))
+            assert isinstance(event, RolloutFinished), "a row of ours is one"
+            event.at, event.row, event.number = clock.now(), row, number
+            self._writer.remember(event)
+            self._hub.finished(event)
+            self._journal.forget(row)
 
     def hold(self) -> None:
         """From now on what finishes is kept in memory: the file is written again."""
-        self._held_back = []
+        self._is_held = True
 
     def release(self) -> None:
         """Writes what finished meanwhile, and from now on at once again.
 
         Raises:
-            OSError: A line could not be written.
+            OSError: The disk refuses; what it did not take waits until `retry`.
         """
-        held_back, self._held_back = self._held_back or [], None
-        for row, number, line in held_back:
-            self.write(row, number, line)
+        self._is_held = False
+        if not self._is_refused:
+            self._write_waiting()
+
+    def retry(self) -> None:
+        """Writes what the disk refused.
+
+        Raises:
+            OSError: It refuses still.
+        """
+        if not self._is_held:
+            self._write_waiting()
+        self._is_refused = False

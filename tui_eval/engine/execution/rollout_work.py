@@ -90,7 +90,6 @@ def rollouts_here(
         is_fatal=is_fatal,
         lost=prepared.lost,
         answers=prepared.answers,
-        disk_refused=parts.disk_refused,
         guard_of=lambda row: parts.guard,
         code=prepared.code_number,
         goes_on=is_cancellation if is_own else must_propagate,

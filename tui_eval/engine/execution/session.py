@@ -16,9 +16,9 @@ from typing import Any
 from tui_eval import clock
 from tui_eval.commands import Command, Pause, Stop, Unpause
 from tui_eval.engine.execution.early_stop import EarlyStop
-from tui_eval.engine.execution.finished_rows import FinishedRows
 from tui_eval.engine.execution.host import Host
 from tui_eval.engine.execution.rollout_work import RolloutWork, rollouts_here
+from tui_eval.engine.execution.run_files import RunFiles
 from tui_eval.engine.execution.run_metadata import RunMetadata
 from tui_eval.engine.execution.schedule import Schedule
 from tui_eval.engine.execution.steering import AtWork, Steering
@@ -37,10 +37,8 @@ from tui_eval.events import (
 )
 from tui_eval.open_files import release_spare
 from tui_eval.runs.crash_recovery import write_outcome
-from tui_eval.runs.journal import Journal
 from tui_eval.runs.outcome import session_outcome
 from tui_eval.runs.redaction import Redactor
-from tui_eval.runs.writer import RunWriter
 from tui_eval.state import State
 from tui_eval.stats.cost import budget_spent
 from tui_eval.worker.frames import Exhausted, MoveGate
@@ -74,10 +72,9 @@ class Session:
         self._plan = prepared.plan
         self._redact = redact
         self._gate = Gate()
-        self._writer = RunWriter(prepared.run, redact)
-        self._journal = Journal(prepared.run, redact, self._writer.sync_soon)
-        self._writer.also_sync = self._journal.sync
-        self._rows = FinishedRows(hub, self._writer, self._journal)
+        self._files = RunFiles(prepared, hub, redact, self._move_gate, self._fail)
+        self._files.waits_for_disk = host.is_own
+        self._is_paused = False
         self._columns = ColumnsSeen(self._plan.state_columns)
         self._metadata = RunMetadata(prepared, hub, redact, self._warn)
         self._schedule = Schedule(prepared.todo, self._guarded)
@@ -90,19 +87,16 @@ class Session:
         self._spent = ""
         self._early = EarlyStop(hub, self._warn)
         self._guard: CallGuard | None = None
-        hub.before_publishing = self._writer.flush_index
+        hub.before_publishing = self._files.writer.flush_index
 
     def handle(self, command: Command) -> None:
         """Does what a listener asks for."""
-        if isinstance(command, Pause) and self._gate.is_open:
-            self._gate.close()
-            self._gate_moved()
-        elif isinstance(command, Unpause) and not self._gate.is_open:
-            self._gate.open()
-            self._gate_moved()
+        if isinstance(command, (Pause, Unpause)):
+            self._is_paused = isinstance(command, Pause)
+            self._move_gate()
         elif isinstance(command, Stop):
             self.stop()
-        elif not isinstance(command, (Pause, Unpause)):
+        else:
             self._steer(command)
 
     @property
@@ -110,7 +104,16 @@ class Session:
         """Whether rollouts may begin: everything they need is there."""
         return self._steering is not None
 
-    def _gate_moved(self) -> None:
+    def _move_gate(self) -> None:
+        """Opens or closes the gate: people may pause the run, and a disk that refuses."""
+        is_open, refuses = not self._is_paused, self._files.disk.error is not None
+        if refuses and is_open:
+            self._files.disk.try_now()
+        if self._gate.is_open == (is_open and not refuses):
+            if refuses:  # who wants to go on is answered
+                self._hub.move_gate(False)
+            return
+        (self._gate.close if self._gate.is_open else self._gate.open)()
         self._hub.move_gate(self._gate.is_open)
         if self._workers is not None:
             self._workers.pool.send_all(MoveGate(self._gate.is_open))
@@ -188,6 +191,7 @@ class Session:
                         break
                     self._schedule.start(rollouts.score_next(held), held)
                 await self._work_off(rollouts, limits)
+            await self._files.disk.wait()
         finally:
             self._steering = None
             await self._schedule.give_up(self._host.cancels_within_s)
@@ -224,9 +228,7 @@ class Session:
 
     def _steered(self, rollouts: RolloutWork, limits: Limits) -> Steering:
         work = (self._prepared, self._hub, self._schedule, rollouts, limits)
-        return Steering(
-            AtWork(*work, self._rows, self._writer, self._journal, self._metadata.write)
-        )
+        return Steering(AtWork(*work, self._files, self._metadata.write))
 
     def _out_of_budget(self) -> bool:
         """Whether the run has used what it may; calls in flight finish all the same."""
@@ -287,15 +289,14 @@ class Session:
             prepared=self._prepared,
             hub=self._hub,
             limits=limits,
-            rows=self._rows,
-            journal=self._journal,
+            rows=self._files.rows,
+            journal=self._files.journal,
             columns=self._columns,
             guard=guard,
             out_of_budget=self._out_of_budget,
             warn=self._warn,
             start=self._schedule.start,
             fail=self._fail,
-            disk_refused=self._disk_refused,
         )
         if self._prepared.loaded is None:
             shares = self._host.shared is not None
@@ -310,13 +311,10 @@ class Session:
         """Whether the endpoint takes no key of a program's: a command has tried it before."""
         return refuses_key(state) and not (self._host.is_own or self._used()[0])
 
-    def _disk_refused(self, error: OSError) -> None:
-        self._fail(self._cannot_write(error), error)
-
     async def _resume_journal(self, rollouts: RolloutWork, limits: Limits) -> None:
         """Rollouts that an earlier session generated go straight to their score."""
         generated, answers = self._prepared.journal.items(), self._prepared.answers.items()
-        self._journal.keep([*generated, *((row, one) for row, all in answers for one in all)])
+        self._files.journal.keep([*generated, *((row, one) for row, all in answers for one in all)])
         for row, values in self._prepared.saved_members.items():
             rollouts.groups.add_saved(row, values)
         for row, record in generated:
@@ -329,12 +327,9 @@ class Session:
         try:
             await work
         except OSError as error:
-            self._disk_refused(error)
+            self._fail(self._files.cannot_write(error), error)
         except Exception as error:
             self._fail(f"{type(error).__name__}: {error}{self._see_log}", error)
-
-    def _cannot_write(self, error: OSError) -> str:
-        return f"{self._prepared.run.path} cannot be written: {error.strerror or error}"
 
     def metadata(self) -> dict[str, Any]:
         """The run's metadata as they are now."""
@@ -352,12 +347,9 @@ class Session:
 
     def _close(self) -> RunFinished:
         self._hub.flush()
-        try:
-            self._journal.close()
-            self._writer.close()
-        except OSError as error:
-            self._failure = self._failure or self._cannot_write(error)
-            self.cause = self.cause or error
+        unwritten, error = self._files.close()
+        self._failure = self._failure or unwritten
+        self.cause = self.cause or error
         end = self._outcome()
         end.missing_columns = self._columns.missing()
         self._hub.state.apply(end)
@@ -375,7 +367,7 @@ class Session:
         Returns:
             The exit code.
         """
-        self._writer.close()
+        self._failure = self._failure or self._files.emergency_close()
         end = write_outcome(self._prepared.run, self._outcome())
         if self._workers is not None:
             self._workers.pool.kill()

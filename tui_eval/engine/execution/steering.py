@@ -10,17 +10,16 @@ from tui_eval import clock
 from tui_eval.commands import Cancel, Command, MoveLimit, Rerun, SaveNow
 from tui_eval.config.changes import change
 from tui_eval.config.plan import plan_to_toml
-from tui_eval.engine.execution.finished_rows import FinishedRows
 from tui_eval.engine.execution.rerunning import Rerunning
 from tui_eval.engine.execution.rollout_work import RolloutWork
+from tui_eval.engine.execution.run_files import RunFiles
 from tui_eval.engine.execution.schedule import Schedule
 from tui_eval.engine.limits.limits import Held, Limits
 from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.events import CommandAnswered, LimitMoved, Stage
-from tui_eval.runs.journal import Journal
-from tui_eval.runs.writer import RunWriter, write_atomically
+from tui_eval.runs.writer import write_atomically
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +35,7 @@ class AtWork:
     schedule: Schedule
     rollouts: RolloutWork
     limits: Limits
-    rows: FinishedRows
-    writer: RunWriter
-    journal: Journal
+    files: RunFiles
     write_metadata: Callable[[], None]
 
 
@@ -49,9 +46,8 @@ class Steering:
         self._parts = parts
         self._hub = parts.hub
         self._limit = parts.prepared.started.max_concurrent
-        self._rerunning = Rerunning(
-            parts.prepared, parts.hub, parts.schedule, parts.rollouts, parts.rows, parts.writer
-        )
+        work = parts.prepared, parts.hub, parts.schedule, parts.rollouts
+        self._rerunning = Rerunning(*work, parts.files.rows, parts.files.writer)
 
     def handle(self, command: Command) -> None:
         """Does what a listener asks for; what takes longer goes on in a task of the run."""
@@ -92,6 +88,9 @@ class Steering:
             if row in errors and state.stage[row] == Stage.ERROR
             if command.error in ("", errors[row])
         } - self._rerunning.requested
+        if self._parts.files.disk.error is not None:
+            self._answer("The disk refuses what is written: nothing can be moved there.", False)
+            return
         if self._parts.rollouts.may_begin_no_more:
             self._answer("The budget is spent: nothing new begins.", False)
             return
@@ -124,8 +123,8 @@ class Steering:
         self._hub.flush()  # the index has what listeners know
         done, total = self._hub.state.finished, self._hub.state.total
         try:
-            await asyncio.to_thread(self._parts.writer.sync)
-            self._parts.journal.sync()
+            await asyncio.to_thread(self._parts.files.writer.sync)
+            self._parts.files.journal.sync()
         except OSError as error:
             self._answer(f"This could not be saved: {error.strerror or error}", False)
             return

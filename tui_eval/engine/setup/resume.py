@@ -9,9 +9,10 @@ from typing import Any
 from tui_eval.engine.limits.spending import spent_on_superseded
 from tui_eval.engine.setup.in_flight import restore_in_flight
 from tui_eval.engine.setup.prepared import Prepared
-from tui_eval.errors import warning
+from tui_eval.errors import Notice, warning
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.repair import Repaired, repair
+from tui_eval.runs.rescue import take_in
 from tui_eval.runs.row_places import RowPlaces
 from tui_eval.runs.run_info import read_metadata
 from tui_eval.runs.scan import scan
@@ -28,6 +29,7 @@ def restore_progress(prepared: Prepared, keep_errors: bool) -> None:
     Raises:
         OSError: The files cannot be read or replaced.
     """
+    prepared.notices += map(Notice, take_in(prepared.run))
     repaired = repair_run(prepared, keep_errors=keep_errors, again=prepared.again)
     prepared.done = repaired.kept
     shape = prepared.started.rollouts_per_example, prepared.started.num_examples

@@ -163,6 +163,8 @@ class Hub:
             reported = {"lost": self.state.usage.lost, "limits": list(self.state.limits)}
             events.append(replace(self.state.run, **reported))
             events.append(GateMoved(0, now, self.gate_open, self._in_flight()))
+            if self.state.refusal is not None:
+                events.append(self.state.refusal)
             events += self.state.concurrency.values()
             for row, watch in self.active.items():  # a first event is taken for the beginning
                 events.append(watch.staged_event(now - self.state.passed_s(row, now)))

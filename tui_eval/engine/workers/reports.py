@@ -28,7 +28,6 @@ class EngineParts:
         warn: Gets sentences for people.
         start: Begins a task that the run is not over without; gives its slots back at its end.
         fail: Ends the run; gets why.
-        disk_refused: Ends the run where its files cannot be written.
     """
 
     prepared: Prepared
@@ -42,7 +41,6 @@ class EngineParts:
     warn: Callable[[str], None]
     start: Callable[[Coroutine[Any, Any, None], Held], None]
     fail: Callable[[str, Exception | None], None]
-    disk_refused: Callable[[OSError], None]
 
 
 class Reports:
@@ -109,24 +107,16 @@ class Reports:
         written = self._parts.journal.add_answer(message.row, message.line)
 
         def done(written: asyncio.Future[None]) -> None:
-            error = None if written.cancelled() else written.exception()
-            if isinstance(error, OSError):
-                self._parts.disk_refused(error)
-            worker.send(frames.Granted(message.number))
+            if not written.cancelled():
+                worker.send(frames.Granted(message.number))
 
         written.add_done_callback(done)
 
     def _keep_generated(self, worker: Worker, message: frames.KeepGenerated) -> None:
-        try:
-            self._parts.journal.add(message.row, message.line)
-        except OSError as error:
-            self._parts.disk_refused(error)
+        self._parts.journal.add(message.row, message.line)
 
     def _forget(self, worker: Worker, message: frames.Forget) -> None:
-        try:
-            self._parts.journal.forget(message.row)
-        except OSError as error:
-            self._parts.disk_refused(error)
+        self._parts.journal.forget(message.row)
 
     def _row(self, worker: Worker, message: frames.Row) -> None:
         if message.row not in worker.rows:
@@ -134,11 +124,7 @@ class Reports:
         watch = self._parts.hub.active.get(message.row)
         if isinstance(watch, LedElsewhere):
             watch.is_over = True
-        try:
-            self._parts.rows.write(message.row, message.number, message.line)
-        except OSError as error:
-            self._parts.disk_refused(error)
-            return
+        self._parts.rows.write(message.row, message.number, message.line)
         if self._parts.prepared.grouped:
             self.groups.written(message.row, message.line)
         self._row_written(worker, message.row)

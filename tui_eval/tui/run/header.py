@@ -46,6 +46,8 @@ that of the model, beside all that is told of the reward; and the most that it t
 bar."""
 LIMIT_SPANS = 2
 """Spans of a limit that gives way; with those of refused requests there are more."""
+REASON_WIDTH = 24
+"""Cells of what the disk says."""
 MOVED_S = 10.0
 """How long a limit is shown that was moved; longer while more rollouts than that are in flight."""
 
@@ -102,6 +104,8 @@ def status(state: RunState, live: bool, requested_pause: bool | None, now: float
     seconds = elapsed(state, now)
     if state.end is not None or not live:
         return _end_status(state, took_text(seconds) if seconds else "")
+    if state.refusal is not None:
+        return (f"‖ paused: {one_line(state.refusal.why, REASON_WIDTH)}", "bad")
     if not state.gate_open:
         if state.in_flight:
             return (f"‖ pausing… {state.in_flight:,} in flight", "warn")
@@ -251,6 +255,8 @@ def _facts(state: RunState, now: float, words: int, terse: bool, moved: str) -> 
         facts.append(((f"! {no_number:,} no number" if words else f"!{no_number:,}", "warn"),))
     if lines := _faults_of_files(state, words):
         facts.append(lines)
+    if waits := _waits_in_memory(state, words):
+        facts.append(waits)
     if moved:
         facts.append((("limit ", "muted"), (moved, "warn")))
     elif gives_way:
@@ -322,6 +328,17 @@ def _tokens(state: RunState, words: int) -> str:
         return f"{'tokens ' if read else ''}{tokens_text(read, written)}"
     both = f"{count_text(read)} → {count_text(written)}"
     return f"{both if words > 1 else count_text(read + written)} tok"
+
+
+def _waits_in_memory(state: RunState, words: int) -> Line:
+    """What the disk has not taken."""
+    if state.refusal is None:
+        return EMPTY
+    rows, answers = state.refusal.rows, state.refusal.records
+    if not words:
+        return ((f"!{rows + answers:,} unsaved", "bad"),)
+    both = [plural(count, noun) for count, noun in ((rows, "row"), (answers, "answer")) if count]
+    return ((f"! {', '.join(both) or 'nothing'} in memory", "bad"),)
 
 
 def _faults_of_files(state: RunState, words: int) -> Line:

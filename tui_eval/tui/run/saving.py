@@ -6,11 +6,15 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.look.paths import typed_path
 from tui_eval.tui.base.terminal.browser import in_browser, lies_in
 
 if TYPE_CHECKING:
+    from tui_eval.events import WritingMoved
     from tui_eval.tui.run.screen import RunScreen
+
+SAVE_AS = "run.save-as"
 
 
 class Saving:
@@ -18,8 +22,18 @@ class Saving:
 
     def __init__(self, screen: RunScreen) -> None:
         self._screen = screen
+        self._refusal = ""
         self.copied = False
         """Whether somebody has copied the run as it ended: then leaving it does not ask."""
+
+    def writing_moved(self, event: WritingMoved) -> None:
+        """Says once that the disk refuses, and that it does not any more."""
+        known, self._refusal = self._refusal, event.why
+        if event.why and not known:
+            why = f"{event.why.capitalize()} ({key_for('run.numbers')} says where)"
+            self._screen.say(f"{why}. {event.advice}, or save it elsewhere: {key_for(SAVE_AS)}")
+        elif known and not event.why:
+            self._screen.say("The disk takes what is written again: the run goes on.")
 
     def action_save_now(self) -> None:
         """Has everything flushed to the disk."""

@@ -181,6 +181,8 @@ class RunScreen(DrawnScreen[None]):
                 self.steering.requested_pause = None
             case "CommandAnswered":
                 self.say(of.text)
+            case "WritingMoved":
+                self.saving.writing_moved(of)
             case "LimitMoved":
                 self.header.requested_limit = None
                 self.say(at_most(of.max_concurrent))

@@ -19,8 +19,10 @@ from tui_eval.text.figures import (
     interval_text,
     ms_text,
     named_interval,
+    refusal_text,
     reward_text,
 )
+from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.look.blocks import columns
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut_line, left, line_width, right, spread
 from tui_eval.tui.base.look.wrap import shown_lines
@@ -51,7 +53,7 @@ BINS = 20
 def numbers(state: RunState, width: int) -> Iterator[NumberLine]:
     """The lines of all numbers but those of examples, most important first."""
     measure = min(width, MEASURE)
-    yield from _lines(_why_it_ended(state, measure))
+    yield from _lines(_why_it_ended(state, measure), _why_it_pauses(state, measure))
     if not state.finished:
         yield NumberLine((("no rollout has finished yet", "faint"),))
         yield from _lines(refusals(state, measure), _notices(state, measure))
@@ -94,6 +96,18 @@ def _why_it_ended(state: RunState, width: int) -> Iterator[Line]:
     is_well = state.end.status == STOPPED_EARLY
     sign, ink, text = ("✓ ", "good", "") if is_well else ("✗ ", "bad", "fault")
     yield from _sentence((sign, ink), (state.end.text, text), width)
+    yield EMPTY
+
+
+def _why_it_pauses(state: RunState, width: int) -> Iterator[Line]:
+    """What the disk refuses, what waits, and what there is to do."""
+    refusal = state.refusal
+    if refusal is None or state.end is not None:
+        return
+    what = refusal_text(refusal.path, refusal.why, refusal.rows, refusal.records)
+    elsewhere = f"Or save it elsewhere: {key_for('run.save-as')}."
+    text = f"{what}. {refusal.advice}: the run goes on then. {elsewhere}"
+    yield from _sentence(("‖ ", "bad"), (text, "fault"), width)
     yield EMPTY
 
 

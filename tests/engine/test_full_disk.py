@@ -1,0 +1,138 @@
+"""A disk that refuses: the run pauses with the reason, keeps what came, and goes on."""
+
+from __future__ import annotations
+
+import json
+import re
+import resource
+import signal
+from collections.abc import Callable
+from typing import Any
+
+from program import Program, chat_answer
+from seat import Seat, seat
+from servers import FaultServer, Reply
+from steered_runs import CHAT, GOOD, as_on_disk, figures
+
+from tui_eval.commands import Unpause
+from tui_eval.events import GateMoved
+from tui_eval.feeds.live_feed import LiveFeed
+from tui_eval.runs.journal_records import read_journal
+from tui_eval.runs.layout import RunDir
+
+
+def limit_files(one: Seat, size: int) -> None:
+    """From now on no file of the engine may grow past a size: as on a full disk."""
+    pid = one.feed.engine.pid
+    hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)[1]
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, hard))
+
+
+NO_LIMIT = resource.RLIM_INFINITY
+
+
+SOON = Reply(body=chat_answer("yes"), delay=0.3)
+
+
+async def test_a_full_disk_pauses_the_run_and_it_goes_on_once_there_is_room(
+    program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
+) -> None:
+    fault_server.script(CHAT, [GOOD, SOON])
+    async with seat(LiveFeed(request_of(num_examples="8", max_concurrent="2"))) as one:
+        await one.until(lambda: one.state.finished >= 1, "a row is written")
+        limit_files(one, 100)
+        await one.until(lambda: one.state.refusal, "the disk refuses")
+        await one.until(lambda: not one.state.gate_open, "the gate is closed")
+        assert one.state.refusal.why == "file too large"
+        await one.until(lambda: one.state.refusal.records == 2, "what came waits")
+        asked = len(fault_server.requests)
+        status = json.loads(program.run("status", "--json").out)
+        assert status["status"] == "paused"
+        refused = {"why": "file too large", "path": status["path"], "rows": 0, "answers": 2}
+        assert status["disk_refuses"] == refused
+        assert "cannot be written, file too large; 0 rows and 2 answers wait" in (
+            program.run("status").out
+        )
+        one.feed.send(Unpause())
+        run = program.only_run()
+        written = (run.path / "results.jsonl").read_bytes()
+        assert written.endswith(b"\n")
+        assert len(fault_server.requests) == asked < 8
+        limit_files(one, NO_LIMIT)
+        await one.until(lambda: one.state.end, "the run ends")
+    assert one.state.end.exit_code == 0
+    assert sorted(run.places()) == [(i, 0) for i in range(8)]
+    assert len(fault_server.requests) == 8
+    assert (run.path / "results.jsonl").read_bytes().startswith(written)
+    assert read_journal(RunDir(run.path)).answers == {}
+    assert figures(one.state) == figures(as_on_disk(run))
+
+
+def test_a_run_stopped_on_a_full_disk_leaves_what_waits_elsewhere_and_a_resume_takes_it_in(
+    program: Program, fault_server: FaultServer
+) -> None:
+    environment = """
+    import os, pathlib, resource
+    import tui_eval as vf
+
+    def load_environment():
+        if not pathlib.Path("room").exists():
+            resource.prlimit(os.getppid(), resource.RLIMIT_FSIZE, (20_000, 20_000))  # the engine
+        return vf.SingleTurnEnv(
+            dataset=[{"question": "x" * 3000} for i in range(20)],
+            rubric=vf.Rubric(funcs=[lambda completion: 1.0]),
+        )
+    """
+    program.environment("full", environment)
+    fault_server.script(CHAT, [GOOD])
+    url = f"{fault_server.url}/v1"
+    request = "full", "-m", "m", "-b", url, "-n", "20", "-r", "1", "-c", "4", "-s", "--json"
+    process = program.start(*request)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "Paused: " in line:
+            break
+    run = program.only_run()
+    assert f"{run.path} cannot be written, file too large" in line
+    process.send_signal(signal.SIGINT)
+    done = program.finish(process)
+    assert done.code == 1, done
+    summary = json.loads(done.out)
+    assert summary["status"] == "failed" and summary["exit_code"] == 1
+    found = re.search(
+        r"File too large; (\d) rows? and (\d) answers? of it are in (\S+), and a resume", done.err
+    )
+    assert found, done.err
+    on_disk, answered = len(run.rows), len(fault_server.requests)
+    assert 0 < on_disk < answered < 20
+    (program.folder / "room").touch()
+    again = program.run("run", "--resume", str(run.path))
+    assert again.code == 0, again
+    assert "Taken in from" in again.out + again.err
+    assert sorted(run.places()) == [(i, 0) for i in range(20)]
+    assert len(fault_server.requests) == 20
+    assert not [*(program.folder / "state").glob("unwritten/*")]
+
+
+async def test_a_run_whose_directory_is_moved_away_waits_until_it_is_back(
+    request_of: Callable[..., dict[str, Any]], program: Program, fault_server: FaultServer
+) -> None:
+    fault_server.script(CHAT, [GOOD, SOON])
+    async with seat(LiveFeed(request_of(num_examples="4", max_concurrent="1"))) as one:
+        await one.until(lambda: one.state.finished >= 1, "a row is written")
+        run = program.only_run()
+        away = run.path.rename(run.path.with_name("away"))
+        await one.until(lambda: one.state.refusal, "the run is not where it was")
+        assert one.state.refusal.why == "it is gone"
+        run.path.mkdir()
+        (run.path / "results.jsonl").touch()  # somebody else's
+        one.feed.send(Unpause())
+        await one.until(lambda: len(one.of(GateMoved)) >= 2, "it is answered")
+        assert not one.state.gate_open
+        (run.path / "results.jsonl").unlink()
+        run.path.rmdir()
+        away.rename(run.path)
+        await one.until(lambda: one.state.end, "the run ends")
+    assert one.state.end.exit_code == 0
+    assert run.places() == [(i, 0) for i in range(4)]
+    assert len(fault_server.requests) == 4

@@ -1,0 +1,135 @@
+"""A pause of a run whose disk refuses what is written.
+
+A full disk is made room on, a file system that is gone is mounted again, and what models answered
+meanwhile is paid for. So nothing ends: no further model call begins, what comes waits in memory,
+and each second it is tried again. What no time mends ends the run: somebody else wrote to a file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+from collections.abc import Callable
+from pathlib import Path
+
+from tui_eval import clock
+from tui_eval.engine.transport.hub import Hub
+from tui_eval.events import Noticed, WritingMoved
+from tui_eval.text.figures import refusal_text
+
+RETRIES_EVERY_S = 1.0
+
+_WORDS = {
+    errno.ENOSPC: ("no space left", "Make room there"),
+    errno.EDQUOT: ("disk quota exceeded", "Make room there"),
+    errno.EFBIG: ("file too large", "Raise the limit of file sizes"),
+    errno.EROFS: ("read-only file system", "Make it writable"),
+    errno.EACCES: ("permission denied", "Make it writable"),
+    errno.EPERM: ("operation not permitted", "Make it writable"),
+    errno.ENOENT: ("it is gone", "Put it back there"),
+    errno.ENOTDIR: ("it is gone", "Put it back there"),
+    errno.ESTALE: ("it is gone", "Put it back there"),
+}
+"""What an error says, and what mends it."""
+_OTHERWISE = "See to that disk"
+
+
+class DiskPause:
+    """Says that the disk refuses, and tries again until it does not.
+
+    Args:
+        path: Of the run.
+        moved: Is called where the run is to pause, and where it is to go on.
+        retry: Writes what waits; raises `OSError` where that is refused still.
+        sync: Flushes what is written; is called in a thread.
+        waiting: How many rows and how many records wait.
+    """
+
+    def __init__(
+        self,
+        hub: Hub,
+        path: Callable[[], Path],
+        moved: Callable[[], None],
+        retry: Callable[[], None],
+        sync: Callable[[], None],
+        waiting: Callable[[], tuple[int, int]],
+    ) -> None:
+        self._hub = hub
+        self._path = path
+        self._moved = moved
+        self._retry = retry
+        self._sync = sync
+        self._waiting = waiting
+        self._retrying: asyncio.Task[None] | None = None
+        self._at_once = asyncio.Event()
+        self._over = asyncio.Event()
+        self._over.set()
+        self.error: OSError | None = None
+        """Why the disk refuses; None while it does not."""
+        self._last = WritingMoved(0, 0.0, "")
+
+    def begin(self, error: OSError) -> None:
+        """The disk has refused."""
+        if self.error is not None:
+            return
+        self.error = error
+        self._over.clear()
+        self._publish(error)
+        why = f"{self._last.path} cannot be written, {self._last.why}"
+        self._notice("warning", f"Paused: {why}. {self._last.advice}: the run goes on then")
+        self._moved()
+        self._retrying = asyncio.create_task(self._try_often())
+
+    @property
+    def text(self) -> str:
+        """Why the run pauses, and what waits."""
+        last = self._last
+        return refusal_text(last.path, last.why, last.rows, last.records)
+
+    def try_now(self) -> None:
+        """Somebody wants it tried without delay."""
+        self._at_once.set()
+
+    async def wait(self) -> None:
+        """Returns once all that was to be written is."""
+        await self._over.wait()
+
+    def end(self) -> None:
+        """Nothing is tried any more."""
+        if self._retrying is not None:
+            self._retrying.cancel()
+
+    async def _try_often(self) -> None:
+        while True:
+            try:
+                await asyncio.wait_for(self._at_once.wait(), RETRIES_EVERY_S)
+            except TimeoutError:
+                pass
+            self._at_once.clear()
+            try:
+                await asyncio.to_thread(self._sync)
+                self._retry()
+            except OSError as error:
+                self.error = error
+                self._publish(error)
+            else:
+                break
+        self.error, self._last = None, WritingMoved(0, clock.now(), "")
+        self._hub.publish(self._last)
+        self._notice("info", f"{self._path()} can be written again: the run goes on")
+        self._over.set()
+        self._moved()
+
+    def _publish(self, error: OSError) -> None:
+        """Says why it is refused and what waits, where that is not known yet."""
+        path = str(self._path())
+        why, advice = _WORDS.get(error.errno or 0, (error.strerror or str(error), _OTHERWISE))
+        before, now = self._last, WritingMoved(0, clock.now(), why, path, advice, *self._waiting())
+        if (now.why, now.path, now.rows, now.records) != (
+            *(before.why, before.path, before.rows, before.records),
+        ):
+            self._last = now
+            self._hub.publish(now)
+
+    def _notice(self, level: str, text: str) -> None:
+        self._hub.publish(Noticed(0, clock.now(), level, text))

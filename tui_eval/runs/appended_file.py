@@ -1,0 +1,128 @@
+"""A file that one process appends to: each time all of it, or nothing.
+
+A disk may refuse at any moment: it is full, gone, or read-only. What it took of a refused record is
+cut off again, at once or before the next one, so that the file has whole records only. A file that
+is not at its path any more would take what nobody finds: that is a refusal, too.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+from tui_eval.open_files import open_surely
+from tui_eval.runs.file_writing import sync_to_disk
+
+FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+
+
+class FileChangedError(OSError):
+    """Somebody else wrote to the file or removed it: no waiting mends that."""
+
+
+class AppendedFile:
+    """Appends to a file, which is made where it is not there.
+
+    Args:
+        path: Where it is, and has to stay.
+
+    Raises:
+        OSError: It cannot be opened.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._fd = open_surely(path, FLAGS, 0o600)
+        self.size = os.fstat(self._fd).st_size
+        """Bytes of whole records."""
+        self._is_torn = False
+
+    def append(self, data: bytes) -> int:
+        """Writes data at the end.
+
+        Returns:
+            Where it begins, in bytes.
+
+        Raises:
+            FileChangedError: Somebody else wrote to the file, or removed it.
+            OSError: The disk refused, or the file is not at its path any more.
+        """
+        self.check()
+        try:
+            write_all(self._fd, data)
+        except OSError:
+            self._is_torn = True
+            self._cut_back()
+            raise
+        offset = self.size
+        self.size += len(data)
+        return offset
+
+    def check(self) -> None:
+        """Sees that it is at its path and has what was written.
+
+        Raises:
+            FileChangedError: Somebody else wrote to the file, or removed it.
+            OSError: It is not at its path any more.
+        """
+        if self._is_torn:
+            self._cut_back()
+        own, name = os.fstat(self._fd), self.path.name
+        if own.st_size != self.size or not own.st_nlink:
+            what = "changed" if own.st_nlink else "removed"
+            raise FileChangedError(errno.EBUSY, f"somebody else {what} {name}", str(self.path))
+        there = self.path.stat()
+        if (there.st_dev, there.st_ino) != (own.st_dev, own.st_ino):
+            raise FileNotFoundError(errno.ENOENT, f"another {name} is there now", str(self.path))
+
+    def _cut_back(self) -> None:
+        os.ftruncate(self._fd, self.size)
+        self._is_torn = False
+
+    def read(self, offset: int, length: int) -> bytes:
+        """What is at a place of the file, also where that is not at its path any more.
+
+        Raises:
+            OSError: It cannot be read.
+        """
+        return os.pread(self._fd, length, offset)
+
+    def reopen(self, path: Path | None = None) -> None:
+        """Continues with the file that is at its path now, or at another one.
+
+        The descriptor keeps its number, for a thread that may be flushing it.
+
+        Raises:
+            OSError: It cannot be opened.
+        """
+        path = path or self.path
+        new = os.open(path, FLAGS, 0o600)
+        os.dup2(new, self._fd, inheritable=False)
+        os.close(new)
+        self.path, self.size, self._is_torn = path, os.fstat(self._fd).st_size, False
+
+    def sync(self) -> None:
+        """Flushes it to the disk; may be called in another thread.
+
+        Raises:
+            OSError: The disk refused.
+        """
+        sync_to_disk(self._fd)
+
+    def close(self) -> None:
+        """Closes it, once; who writes later does not write to another file."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Writes all of data.
+
+    Raises:
+        OSError: The disk refused; some of it may be written.
+    """
+    written = os.write(fd, data)
+    while written < len(data):
+        written += os.write(fd, data[written:])
