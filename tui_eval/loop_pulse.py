@@ -17,6 +17,8 @@ class LoopPulse:
         self._loop = weakref.ref(loop)
         self._last = loop.time()
         self._still_s = 0.0
+        self._still_of: dict[int, float] = {}
+        self._running = -1
         self._users = 0
         self._beats = False
 
@@ -32,6 +34,19 @@ class LoopPulse:
         """One does no longer."""
         self._users -= 1
 
+    def runs(self, who: int) -> None:
+        """From now on it is this one's code that may hold the loop."""
+        self.still_s()
+        self._running = who
+
+    def forget(self, who: int) -> None:
+        """One has no code any more."""
+        self._still_of.pop(who, None)
+
+    def still_of(self, who: int) -> float:
+        """Seconds of those in which one's own code held the loop."""
+        return self._still_of.get(who, 0.0)
+
     def still_s(self) -> float:
         """Seconds in which the loop stood still until now, since it was used first."""
         loop = self._loop()
@@ -39,6 +54,7 @@ class LoopPulse:
         passed, self._last = now - self._last, now
         if passed > STANDS_STILL_S:
             self._still_s += passed
+            self._still_of[self._running] = self.still_of(self._running) + passed
         return self._still_s
 
     def _beat(self) -> None:

@@ -113,3 +113,32 @@ def test_the_wait_before_a_request_is_tried_again_is_not_counted(
     fault_server.script(CHAT, [busy, GOOD])
     done = run_here(talk, *at(fault_server, "-n", "1", "-r", "1", "--timeout", "3.5"))
     assert done.code == 0, done
+
+
+HOLDS = """
+    import asyncio, time
+    import tui_eval as vf
+
+    class Holds(vf.MultiTurnEnv):
+        async def env_response(self, messages, state):
+            if state["answer"] == "holds":
+                time.sleep(1.4)
+            else:
+                await asyncio.sleep(1.4)
+            return [{"role": "user", "content": "more"}]
+
+    def load_environment():
+        answers = enumerate(["holds", "holds", "waits"])
+        rows = [{"question": str(i), "answer": answer} for i, answer in answers]
+        return Holds(max_turns=2, dataset=rows, rubric=vf.Rubric(funcs=[lambda completion: 1.0]))
+"""
+
+
+def test_time_in_which_another_rollout_holds_the_worker_does_not_count(
+    program: Program, fault_server: FaultServer
+) -> None:
+    program.environment("talk", HOLDS)
+    fault_server.script(CHAT, [GOOD])
+    done = run_here(program, *at(fault_server, "-n", "3", "-r", "1", "--timeout", "2.2"))
+    assert done.code == 0, [row["error"] for row in program.only_run().rows]
+    assert [row["reward"] for row in program.only_run().rows] == [1.0, 1.0, 1.0]

@@ -1,14 +1,19 @@
-"""How long a rollout may be generated; the time that it is held is not counted."""
+"""How long a rollout may be generated; the time that it is held is not counted.
+
+Nor is time in which the code of another rollout holds the loop.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, Self
 
 from tui_eval.call_limits import uncounted
 from tui_eval.deadline import Deadline
 from tui_eval.errors import CancelledByUserError, Error, RolloutTimeoutError
+from tui_eval.loop_pulse import LoopPulse, pulse_of
 
 
 class RolloutDeadline(Deadline):
@@ -16,13 +21,40 @@ class RolloutDeadline(Deadline):
 
     Args:
         seconds: What it may take; None for any time.
+        row: Its place.
     """
 
     ends_with = (asyncio.CancelledError, RolloutTimeoutError, CancelledByUserError)
 
-    def __init__(self, seconds: float | None) -> None:
+    def __init__(self, seconds: float | None, row: int = -1) -> None:
         super().__init__(seconds)
+        self._row = row
         self._cut: Error | None = None
+        self._pulse: LoopPulse | None = None
+
+    def __enter__(self) -> Self:
+        if self.seconds is not None:
+            self._pulse = pulse_of(asyncio.get_running_loop())
+            self._pulse.begin()
+        return super().__enter__()
+
+    def __exit__(self, *raised: Any) -> bool:
+        is_over = super().__exit__(*raised)
+        if self._pulse is not None:
+            self._pulse.end()
+            self._pulse.forget(self._row)
+            self._pulse = None
+        return is_over
+
+    def code_runs(self) -> None:
+        """Its code is called next: what holds the loop then is counted."""
+        if self._pulse is not None:
+            self._pulse.runs(self._row)
+
+    def _lost_s(self) -> float:
+        return (
+            0.0 if self._pulse is None else self._pulse.still_s() - self._pulse.still_of(self._row)
+        )
 
     @contextmanager
     def held(self) -> Iterator[None]:

@@ -144,6 +144,7 @@ class RolloutObserver:
         if stage in FOREIGN_CODE:
             if stage is Stage.TOOL:
                 self._tools_in_flight = max(self._tools_in_flight, 0) + 1
+            self.deadline.code_runs()
             self._hub.before_foreign_code(self)
 
     @property
@@ -155,6 +156,7 @@ class RolloutObserver:
         return OpenWait(what, self.waits, lambda: self._hub.mark_changed(self))
 
     def code_begins(self) -> None:
+        self.deadline.code_runs()
         self._hub.code_runs(self)
 
     def call_runs(self, error_class: str, what: str) -> None:
@@ -253,7 +255,7 @@ class RolloutObserver:
         self.turns += 1
         self._use(input_tokens, output_tokens, kinds)
         self._hub.mark_changed(self)
-        self._hub.code_runs(self)
+        self.code_begins()
         if log.isEnabledFor(logging.DEBUG):
             log.debug("%s: answered, %d + %d tokens", self, input_tokens, output_tokens)
 
@@ -282,7 +284,7 @@ class RolloutObserver:
 
     def messages_added(self, messages: Sequence[Any]) -> None:
         self._answer = None
-        self._hub.code_runs(self)
+        self.code_begins()
         first = len(self.messages)
         self.messages.extend(messages)
         if first == 0:
@@ -309,7 +311,7 @@ class RolloutObserver:
         self.tool_calls += 1
         self._tools_in_flight -= 1
         self._hub.mark_changed(self)
-        self._hub.code_runs(self)
+        self.code_begins()
         name, ms, error = record["name"], record["ms"], record["error"]
         traceback, output = record.get("traceback", ""), record.get("output", "")
         done = ToolFinished(

@@ -100,7 +100,7 @@ class Rollouts:
         async def keep(record: Mapping[str, Any]) -> None:
             with watch.waits_for_disk():
                 await self._journal.add_answer(record["row"], encode_whatever(record) + b"\n")
-            self._hub.code_runs(watch)
+            watch.code_begins()
 
         watch.calls = RecordedCalls(record, keep, self._settings, earlier)
 
@@ -313,7 +313,7 @@ class Rollouts:
         watch.example_id = values["example_id"]
         self._record_calls(watch, values)
         begun, state = clock.now(), None
-        with RolloutDeadline(work.timeout) as watch.deadline:
+        with RolloutDeadline(work.timeout, watch.row) as watch.deadline:
             state = await lead(work.env, values, client, work.model, args, work.goes_on)
         state, watch.state = state or watch.state, None  # they would hold each other alive
         if not watch.deadline.expired:

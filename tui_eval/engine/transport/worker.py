@@ -67,6 +67,8 @@ class Worker:
         """Where people's code holds it, in brackets, once that was looked for."""
         self.last_stack = ""
         """Where it stood when a signal ended it, as Python prints tracebacks, if it could say."""
+        self.stood: tuple[float, int] = (0.0, NOBODY)
+        """For how long it has stood still as it was looked at last, and in whose code."""
         self.is_reported = False
         """Whether people know that it stands still."""
         self._process = process

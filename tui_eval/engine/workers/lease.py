@@ -50,7 +50,7 @@ class Lease:
     """What the engine holds for a rollout while a worker is at it.
 
     Args:
-        led_at: When it began there, in seconds of the loop.
+        led_at: When it began there, in seconds of the loop; later by what others held its worker.
         is_done: Done once the worker has nothing more to do for it at present.
         is_scored: It is generated, and was given to its worker to be scored.
     """

@@ -8,12 +8,15 @@ from dataclasses import replace
 
 from tui_eval.engine.transport.verdict import CALL_TIMEOUT, TIMEOUT, Verdict
 from tui_eval.engine.transport.worker import HELD_AFTER_S, Worker
+from tui_eval.engine.workers.lease import Lease
 from tui_eval.engine.workers.pool import Pool
 from tui_eval.fold.error_place import place_of
 from tui_eval.worker.vital_signs import NOBODY, LastCall
 
 LOOKS_EVERY_S = 0.25
 REPORTED_AFTER_S = 30.0
+NOT_COUNTED_AFTER_S = 0.3
+"""A worker that has not moved for so long stands still; less is what any busy loop takes."""
 
 
 class Stalls:
@@ -22,7 +25,7 @@ class Stalls:
     Args:
         timeout: Seconds that one rollout may be generated; None for any time.
         call_timeout: Seconds that one call of people's code may take; None for any time.
-        led_at: When a rollout began, in seconds of the loop; None where it is not in progress.
+        lease_of: The lease of a row, if it has one.
         name: Calls a rollout by its example and number.
         warn: Gets sentences for people.
         moved: Called where a worker comes, goes, stands still or moves again.
@@ -34,7 +37,7 @@ class Stalls:
         env_id: str,
         timeout: float | None,
         call_timeout: float | None,
-        led_at: Callable[[int], float | None],
+        lease_of: Callable[[int], Lease | None],
         name: Callable[[int], str],
         warn: Callable[[str], None],
         moved: Callable[[], None],
@@ -43,7 +46,7 @@ class Stalls:
         self._env_id = env_id
         self._timeout = timeout
         self._call_timeout = call_timeout
-        self._led_at = led_at
+        self._lease_of = lease_of
         self._name = name
         self._warn = warn
         self._moved = moved
@@ -68,12 +71,23 @@ class Stalls:
                 awake_since = loop.time()
             for worker in [*self._pool.every]:
                 still = min(worker.still_for(), loop.time() - awake_since)
+                self._count(worker, still)
                 if still > HELD_AFTER_S:
                     await self._held(worker, still)
                 else:
                     worker.is_reported, worker.held_at = False, ""
             self._report()
             looked = loop.time()
+
+    def _count(self, worker: Worker, still: float) -> None:
+        """Time in which the code of one rollout held a worker is not that of its others."""
+        before, row = worker.stood
+        if still < before:
+            for lease in filter(None, map(self._lease_of, worker.rows - {row})):
+                lease.led_at += before
+        worker.stood = (
+            (still, worker.last_called().row) if still > NOT_COUNTED_AFTER_S else (0.0, NOBODY)
+        )
 
     def _report(self) -> None:
         every = self._pool.every
@@ -105,11 +119,11 @@ class Stalls:
         """The limit that the code of a rollout went past by holding its worker for so long."""
         if self._call_timeout is not None and still > self._call_timeout:
             return CALL_TIMEOUT, self._call_timeout
-        began = None if call.row == NOBODY else self._led_at(call.row)
-        if self._timeout is None or began is None:
+        lease = self._lease_of(call.row)
+        if self._timeout is None or lease is None or lease.is_done.done():
             return None
         is_scored = call.error_class in ("scoring", "judge")  # whose time does not count otherwise
-        taken = still if is_scored else asyncio.get_running_loop().time() - began
+        taken = still if is_scored else asyncio.get_running_loop().time() - lease.led_at
         return (TIMEOUT, self._timeout) if taken > self._timeout else None
 
     async def _place(self, worker: Worker) -> str:

@@ -74,7 +74,7 @@ class WorkerRollouts:
         self.pool = Pool(setup, self._plan.env_id, take, self._lost, failed, launch)
         self.groups = MemberGroups(self._examples, self.pool)
         self._reports.groups = self.groups
-        names = self._led_at, self._name
+        names = self._lease_of, self._name
         limits = self._plan.timeout, self._plan.call_timeout
         tell = parts.warn, lambda: parts.hub.publish(self._workers_seen())
         self._stalls = Stalls(self.pool, self._plan.env_id, *limits, *names, *tell)
@@ -185,10 +185,6 @@ class WorkerRollouts:
 
     def _lease_of(self, row: int) -> Lease | None:
         return self._leases.get(row)
-
-    def _led_at(self, row: int) -> float | None:
-        lease = self._leases.get(row)
-        return None if lease is None or lease.is_done.done() else lease.led_at
 
     def _worker_for(self, row: int) -> Worker:
         """The worker that is to lead a rollout: that of its group, where it has one."""
