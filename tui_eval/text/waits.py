@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tui_eval.fold.rollout_columns import HELD, MODEL, SLEEPING
 from tui_eval.printable import one_line
-from tui_eval.text.figures import again_text
+from tui_eval.text.figures import again_text, clock_text
 from tui_eval.text.stages import LOOKS, is_running
 
 if TYPE_CHECKING:
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from tui_eval.fold.run_state import RunState
 
 LONGEST = 200
+SHOWN_AFTER_S = 10.0
+"""A wait is shown on the screen once it has lasted so long."""
+LONG_S = 60.0
+"""One that has lasted so long is pointed out."""
 _STARTS_A_SENTENCE = re.compile(r"[A-Z][a-z]+ ")
 _WITHOUT_A_CALL = {
     "held": "room in the budget",
@@ -65,6 +69,44 @@ def waited_s(state: RunState, row: int, now: float) -> float:
     return max(now - wait.since, 0.0) if wait is not None and wait.since else 0.0
 
 
+def long_wait(state: RunState, row: int, now: float) -> str:
+    """What a running rollout waits for, its seconds first; empty for one that has not for long.
+
+    Of one that sleeps nothing is said: it says so itself.
+    """
+    seconds = waited_s(state, row, now)
+    if seconds < SHOWN_AFTER_S or state.stage[row] == SLEEPING:
+        return ""
+    return f"{clock_text(seconds)} {waits_text(state, row, now)}"
+
+
+def is_long(state: RunState, row: int, now: float) -> bool:
+    """Whether a rollout that does not sleep has waited so long that somebody may want to know."""
+    is_awake = state.stage[row] not in (SLEEPING, HELD)
+    return is_awake and waited_s(state, row, now) >= LONG_S
+
+
+def wait_note(state: RunState, row: int, now: float) -> str:
+    """The same as a sentence, also that its worker stands still; or why it sleeps."""
+    if not 0 <= row < state.total or not is_running(state.stage[row]):
+        return ""
+    if state.stage[row] == SLEEPING:
+        return sleeps_text(state, row, now)
+    worker = still_worker(state, row)
+    still = [worker_text(worker, now)] if worker is not None else []
+    seconds = waited_s(state, row, now)
+    if seconds < SHOWN_AFTER_S:
+        return ", ".join(still)
+    waits = f"waits for {waits_text(state, row, now)} since {clock_text(seconds)}"
+    return ", ".join([waits, *still])
+
+
+def longest_wait(state: RunState, now: float) -> float:
+    """Seconds for which the rollout has waited that waits longest and does not sleep."""
+    awake = (row for row in state.waits if state.stage[row] not in (SLEEPING, HELD))
+    return max((waited_s(state, row, now) for row in awake), default=0.0)
+
+
 def turn_of(state: RunState, row: int) -> int:
     """The turn that a running rollout is in, from 1: the next one once a model call is begun."""
     wait, stage, turns = state.waits.get(row), state.stage[row], state.turns[row]
@@ -88,4 +130,4 @@ def still_worker(state: RunState, row: int) -> WorkerSeen | None:
 def worker_text(worker: WorkerSeen, now: float) -> str:
     """That a worker stands still, where, and for how long."""
     where = f" in {one_line(worker.held_at, LONGEST)}" if worker.held_at else ""
-    return f"worker {worker.pid} stands still{where} since {int(now - worker.still_since)} s"
+    return f"worker {worker.pid} stands still{where} since {clock_text(now - worker.still_since)}"

@@ -31,6 +31,7 @@ from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.look.blocks import columns
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, line_width, spread
+from tui_eval.tui.run.held_up import LongestWait, holds_up
 
 WIDE = 100
 LEAST_BAR, SHORT_BAR = 12, 6
@@ -63,6 +64,7 @@ class Header(LineView, can_focus=False):
         self.requested_pause: bool | None = None
         self.requested_limit: int | None = None
         self.skipped = 0
+        self._longest = LongestWait()
         self._width = 0
         self._lines: tuple[Line, Line] = (EMPTY, EMPTY)
 
@@ -84,7 +86,8 @@ class Header(LineView, can_focus=False):
     def _make(self) -> None:
         width, now, state = self.line_width, self.now(), self.state
         how = status(state, self.feed.live, self.requested_pause, now)
-        bar = progress(state, now, width, self.requested_limit, named=bool(self.skipped))
+        longest, named = self._longest.of(state, now), bool(self.skipped)
+        bar = progress(state, now, width, self.requested_limit, named, longest)
         self._width, self._lines = width, (title(state, how, width), bar)
 
 
@@ -180,13 +183,19 @@ def _reward_forms(mean: Mean, errored: int) -> list[tuple[Line, int]]:
 
 
 def progress(
-    state: RunState, now: float, width: int, requested_limit: int | None = None, named: bool = False
+    state: RunState,
+    now: float,
+    width: int,
+    requested_limit: int | None = None,
+    named: bool = False,
+    longest: float = 0.0,
 ) -> Line:
     """A bar of finished, running and waiting rollouts, and their numbers.
 
     Args:
         requested_limit: Rollouts in flight that somebody just asked for, until the engine answers.
         named: The environment is named before the bar, where there is room for both.
+        longest: Seconds for which the rollout has waited that waits longest.
     """
     moved = moved_limit(state, now, requested_limit)
     if state.run is None:
@@ -194,7 +203,7 @@ def progress(
     name: Line = ((one_line(state.run.env_id, MOST_NAME), "role"), ("  ", "")) if named else EMPTY
     facts: Line = EMPTY
     for words, terse in LEVELS:
-        facts = _facts(state, now, words, terse, moved)
+        facts = _facts(state, now, words, terse, moved, longest)
         room = width - line_width((*name, *facts)) - 2
         least = SHORT_BAR if words < 2 else LEAST_BAR
         if room >= (least if words < 3 else WIDE // 4):
@@ -235,7 +244,9 @@ def moved_limit(state: RunState, now: float, requested: int | None) -> str:
     return f"{limit_text(last.before)} → {limit_text(last.max_concurrent)}"
 
 
-def _facts(state: RunState, now: float, words: int, terse: bool, moved: str) -> Line:
+def _facts(
+    state: RunState, now: float, words: int, terse: bool, moved: str, longest: float
+) -> Line:
     """The numbers beside the bar: 3 with all words, 2 with most, 1 and 0 with signs only.
 
     Where it must be `terse` tokens are one number beside words, and none beside signs. A limit with
@@ -257,6 +268,8 @@ def _facts(state: RunState, now: float, words: int, terse: bool, moved: str) -> 
         facts.append(lines)
     if waits := _waits_in_memory(state, words):
         facts.append(waits)
+    if held_up := holds_up(state, longest, words):
+        facts.append(held_up)
     if moved:
         facts.append((("limit ", "muted"), (moved, "warn")))
     elif gives_way:

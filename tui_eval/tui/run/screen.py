@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from tui_eval.text.waits import sleeps_text
+from tui_eval.text.waits import wait_note
 from tui_eval.tui.base.dialogs.open_prompts import Prompts
 from tui_eval.tui.base.dialogs.prompts import Leave
 from tui_eval.tui.base.keys.command import Scope
@@ -226,7 +226,7 @@ class RunScreen(DrawnScreen[None]):
             if is_gone or (now_read is not None and now_read is not self.trajectory.rollout):
                 self.shown.show_selected()  # it runs again, or its file was written anew
                 self._drawn = drawn
-        self.trajectory.note = sleeps_text(state, self.reader.row, now)
+        self.trajectory.note = wait_note(state, self.reader.row, now)
         self.trajectory.is_over = bool(state.end)
         for view in (self.header, self.rollouts, self.trajectory, self.numbers):
             view.update()

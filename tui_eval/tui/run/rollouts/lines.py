@@ -16,6 +16,7 @@ from tui_eval.printable import one_line
 from tui_eval.stats.examples import ExampleFigures
 from tui_eval.text.figures import clock_text, hours_text, reward_text, span_text
 from tui_eval.text.stages import RETRY, TOOL_FAILED, endings_of, error_word, look_of
+from tui_eval.text.waits import is_long, long_wait
 from tui_eval.tui.base.look.blocks import thread
 from tui_eval.tui.base.look.ink import (
     EMPTY,
@@ -204,7 +205,7 @@ class RolloutLines:
             None if math.isnan(seconds) else seconds,
             None if math.isnan(reward) else reward,
             state.errors.get(row),
-            state.notes.get(row),
+            state.notes.get(row) or long_wait(state, row, self.now()),
             state.threshold,
             state.reward_most,
             tuple(column.value(state, row) for column in self._columns),
@@ -301,11 +302,13 @@ class RolloutLines:
                 fits = [text for text in forms if line_width(spans) + len(text) <= room]
                 spans += [(text, "warn") for text in fits[:1]]
         spans += _noted(self._note(row), room - line_width(spans))
-        waits, left_over = self.state.notes.get(row), room - line_width(spans) - 2
+        waits = self.state.notes.get(row) or long_wait(self.state, row, self.now())
+        left_over = room - line_width(spans) - 2
         if waits and len(waits) > left_over:  # of a cut one its number tells most
             waits = waits.removeprefix("status ")
         if waits and left_over >= min(len(waits), 8):
-            spans.append((f"  {cut(one_line(waits, left_over), left_over)}", "muted"))
+            ink = "warn" if is_long(self.state, row, self.now()) else "muted"
+            spans.append((f"  {cut(one_line(waits, left_over), left_over)}", ink))
         return spans
 
 
