@@ -38,6 +38,7 @@ MEASUREMENTS = (
     "false_verdicts",
     "gate_power",
     "scheduling",
+    "workers",
 )
 ONLY_NAMED = ("kills",)
 """What takes hours: measured where it is named, not with everything else."""

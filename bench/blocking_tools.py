@@ -18,7 +18,7 @@ from bench.screen_attached import smoothness
 from bench.setting import Setting
 from bench.watching import watch
 
-SLOW = '{"tools": true, "slow": true}'
+SLOW = '{"tool": "slow"}'
 ROLLOUTS = 400
 IN_FLIGHT = 4
 LATENCY_MS = 100

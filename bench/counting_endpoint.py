@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import json
+import math
 import threading
 import time
 from dataclasses import dataclass, field
@@ -41,7 +42,9 @@ class CountingEndpoint:
     latency_s: float
     answers: list[Answer] = field(default_factory=list)
     requests: int = 0
+    first_at: float = 0.0
     url: str = ""
+    _most: float = math.inf
 
     def __enter__(self) -> CountingEndpoint:
         self._loop = asyncio.new_event_loop()
@@ -52,12 +55,17 @@ class CountingEndpoint:
         return self
 
     def __exit__(self, *_: object) -> None:
+        asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
 
-    def begin(self) -> None:
-        """Forgets what was answered."""
-        self.answers, self.requests = [], 0
+    def begin(self, most: float = math.inf) -> None:
+        """Forgets what was answered.
+
+        Args:
+            most: So many requests are answered; the others wait until who asked is gone.
+        """
+        self.answers, self.requests, self._most = [], 0, most
 
     def _serve(self, listens: threading.Event) -> None:
         asyncio.set_event_loop(self._loop)
@@ -68,7 +76,7 @@ class CountingEndpoint:
     async def _listen(self) -> None:
         app = web.Application()
         app.router.add_post("/v1/chat/completions", self._answer)
-        runner = web.AppRunner(app, access_log=None)
+        runner = self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
@@ -76,6 +84,10 @@ class CountingEndpoint:
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         self.requests += 1
+        if self.requests == 1:
+            self.first_at = time.time()
+        if self.requests > self._most:
+            await asyncio.Event().wait()
         messages = (await request.json())["messages"]
         digest = hashlib.sha256(json.dumps(messages).encode()).hexdigest()[:16]
         await asyncio.sleep(self.latency_s)

@@ -58,7 +58,7 @@ def measure(setting: Setting) -> Iterator[Figure]:
 def _measure(setting: Setting, case: Case) -> Iterator[Figure]:
     """What a run of many costs beyond one of a single rollout, which pays start and imports."""
     url = setting.endpoint.url(tool_turns=case.tool_turns)
-    env_args = '{"tools": true}' if case.tool_turns else "{}"
+    env_args = '{"tool": "fast"}' if case.tool_turns else "{}"
 
     def headless(rollouts: int) -> tuple[float, float]:
         run = run_headless(setting, url, rollouts, env_args=env_args, client_type=case.client_type)

@@ -140,18 +140,24 @@ class Bare:
 
 
 def run_bare(
-    setting: Setting, transport: str, url: str, rollouts: int, tool_turns: int = 0
+    setting: Setting,
+    transport: str,
+    url: str,
+    rollouts: int,
+    tool_turns: int = 0,
+    in_flight: int = 256,
 ) -> Bare:
-    """Runs the same rollouts as a bare loop over chat completions, 256 in flight, saved.
+    """Runs the same rollouts as a bare loop over chat completions, saved.
 
     Args:
         transport: As `bare_sdk.py` names them.
+        in_flight: So many at a time.
 
     Raises:
         NotMeasuredError: The loop failed, or an answer was wrong.
     """
     loop = [str(ROOT / "bench" / "bare_sdk.py"), "--transport", transport]
-    return _run_loop(setting, loop, url, rollouts, tool_turns)
+    return _run_loop(setting, loop, url, rollouts, tool_turns, in_flight)
 
 
 def run_bare_protocol(
@@ -169,10 +175,26 @@ def run_bare_protocol(
     return _run_loop(setting, loop, url, rollouts, tool_turns)
 
 
-def _run_loop(setting: Setting, loop: list[str], url: str, rollouts: int, tool_turns: int) -> Bare:
+def _run_loop(
+    setting: Setting,
+    loop: list[str],
+    url: str,
+    rollouts: int,
+    tool_turns: int,
+    in_flight: int = 256,
+) -> Bare:
     done = subprocess.run(
         [
-            *(sys.executable, *loop, "-n", str(rollouts), "-c", "256", "-k", str(tool_turns)),
+            *(
+                sys.executable,
+                *loop,
+                "-n",
+                str(rollouts),
+                "-c",
+                str(in_flight),
+                "-k",
+                str(tool_turns),
+            ),
             *("--base", url, "--save", str(setting.folder / "bare.jsonl")),
         ],
         env=setting.variables(),

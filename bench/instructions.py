@@ -36,7 +36,7 @@ def measure(setting: Setting) -> Iterator[Figure]:
 def _run(setting: Setting, case: Case, rollouts: int) -> tuple[int, int]:
     """Instructions of the engine and of the console in a headless run."""
     url = setting.endpoint.url(tool_turns=case.tool_turns)
-    env_args = '{"tools": true}' if case.tool_turns else "{}"
+    env_args = '{"tool": "fast"}' if case.tool_turns else "{}"
     options = setting.raw_options(url, rollouts, 32, env_args)
     options["api_client_type"] = case.client_type
     counts = setting.new_path("")

@@ -25,15 +25,33 @@ async def slow_add(x: int, y: int) -> int:
 slow_add.__name__ = add.__name__  # the endpoint calls a tool of this name
 
 
+def waiting_add(x: int, y: int) -> int:
+    """Add two numbers, in a second."""
+    time.sleep(1)
+    return x + y
+
+
+waiting_add.__name__ = add.__name__
+TOOLS = {"fast": add, "slow": slow_add, "waiting": waiting_add}
+
+
 def correct(completion: list[vf.AssistantMessage]) -> float:
     """1 for the answer that the fast endpoint gives."""
     return float(completion[-1]["content"] == "The answer is 42.")
 
 
 def load_environment(
-    tools: bool = False, slow: bool = False, num_examples: int = 20000
+    tool: str = "", scored_in_ms: float = 0, num_examples: int = 20000
 ) -> vf.Environment:
-    """Single-turn questions; with `tools`, questions that a tool may answer."""
+    """Single-turn questions; with a `tool`, questions that one of `TOOLS` may answer."""
+
+    def computed(completion: list[vf.AssistantMessage]) -> float:
+        """The same, after as many milliseconds of pure Python."""
+        until = time.thread_time() + scored_in_ms / 1000
+        while time.thread_time() < until:
+            pass
+        return correct(completion)
+
     dataset = [
         {"question": f"What is {i} + 2? Answer with the number only.", "answer": "42"}
         for i in range(num_examples)
@@ -41,8 +59,8 @@ def load_environment(
     common: dict[str, Any] = {
         "dataset": dataset,
         "system_prompt": "You are a helpful assistant.",
-        "rubric": vf.Rubric(funcs=[correct]),
+        "rubric": vf.Rubric(funcs=[computed if scored_in_ms else correct]),
     }
-    if tools or slow:
-        return vf.ToolEnv(tools=[slow_add if slow else add], **common)
+    if tool:
+        return vf.ToolEnv(tools=[TOOLS[tool]], **common)
     return vf.SingleTurnEnv(**common)

@@ -31,10 +31,10 @@ async def above_the_least(states: list[vf.State]) -> list[float]:
     return [one - min(all_drawn) for one in all_drawn]
 
 
-def load_environment(num_examples: int = 15) -> vf.Environment:
-    """Questions with six turns each."""
+def load_environment(num_examples: int = 15, turns: int = TURNS) -> vf.Environment:
+    """Questions with so many turns each."""
     return SixTurns(
         dataset=[{"question": f"What is the number of item {i}?"} for i in range(num_examples)],
         rubric=vf.Rubric(funcs=[drawn, above_the_least]),
-        max_turns=TURNS,
+        max_turns=turns,
     )
