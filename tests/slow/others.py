@@ -27,7 +27,7 @@ _START_S = 180.0
 _SCRIPT_S = 240.0
 _FIRST_PORT, _LAST_PORT = 20_000, 32_000
 """Below those that connections take, so that a port stays free while its server is down."""
-_ENVIRON = {
+ENVIRON = {
     key: value
     for key, value in os.environ.items()
     if not key.endswith("_API_KEY") and key != "PYTHONPATH"
@@ -84,7 +84,7 @@ class Package:
     def _install(self, command: list[str]) -> None:
         try:
             done = subprocess.run(
-                command, env=_ENVIRON, capture_output=True, text=True, timeout=_INSTALL_S
+                command, env=ENVIRON, capture_output=True, text=True, timeout=_INSTALL_S
             )
         except subprocess.TimeoutExpired:
             pytest.skip(f"installing {self.name} took longer than {_INSTALL_S:.0f} s")
@@ -124,7 +124,7 @@ def script_output(package: Package, script: str, given: Any, folder: Path) -> An
         [package.installed() / "python", Path(__file__).with_name(script)],
         input=json.dumps(given),
         cwd=folder,
-        env={**_ENVIRON, "PYTHONHASHSEED": "0"},  # some draw from sets
+        env={**ENVIRON, "PYTHONHASHSEED": "0"},  # some draw from sets
         capture_output=True,
         text=True,
         timeout=_SCRIPT_S,
@@ -169,7 +169,7 @@ class Server:
             self._process = subprocess.Popen(
                 command,
                 cwd=self.log.parent,
-                env={**_ENVIRON, **self.env},
+                env={**ENVIRON, **self.env},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.clients.base_urls import BaseUrl, read_anthropic_url
-from tui_eval.clients.sdk_client import SdkClient, text_headers
+from tui_eval.clients.sdk_client import NO_KEY, SdkClient, text_headers
 from tui_eval.clients.sdks import exceptions_of, is_current, needed_sdk
 from tui_eval.clients.wire.anthropic_answer import AnthropicAnswer, AnthropicStream
 from tui_eval.clients.wire.anthropic_translation import (
@@ -76,11 +77,13 @@ class AnthropicMessagesClient(
         sdk = needed_sdk("anthropic")
         # The key goes as `x-api-key`, which every endpoint of this protocol reads. An explicit
         # empty key keeps the SDK from looking for credentials in variables and files.
-        headers: Any = {"Authorization": sdk.Omit()}
+        omit = getattr(sdk, "Omit", None) or import_module("anthropic._types").Omit
+        headers: Any = {"Authorization": omit()}
         if self._api_key:
             headers["x-api-key"] = self._api_key
         made: AsyncAnthropic = sdk.AsyncAnthropic(
-            api_key=self._api_key,
+            # One of another time refuses to call without a key, whatever its headers are.
+            api_key=self._api_key or ("" if is_current("anthropic") else NO_KEY),
             base_url=self.base_url(config),
             default_query=self.read_url(config.api_base_url).parameters or None,
             http_client=self.http_client("anthropic", config),

@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic
 
 from tui_eval.clients.base import MessagesT
-from tui_eval.clients.sdk_client import SdkClient, text_headers
+from tui_eval.clients.sdk_client import NO_KEY, SdkClient, text_headers
 from tui_eval.clients.sdks import exceptions_of, is_current, needed_sdk
 from tui_eval.provider_profiles import profile_of
 from tui_eval.types import ClientConfig
@@ -15,9 +15,6 @@ from tui_eval.types import ClientConfig
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-# The SDK refuses to call without a key, or takes the one it finds in its own variable; this is
-# what servers without keys are used to.
-NO_KEY = "EMPTY"
 _SETTINGS_OF_THE_SDK = ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_CUSTOM_HEADERS")
 
 

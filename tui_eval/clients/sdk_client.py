@@ -34,6 +34,10 @@ from tui_eval.types import ClientConfig
 if TYPE_CHECKING:
     from tui_eval.clients.http_session import HttpSession
 
+# An SDK refuses to call without a key, or takes the one it finds in its own variable; this is what
+# servers without keys are used to.
+NO_KEY = "EMPTY"
+
 
 class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, MessagesT, ToolT]):
     """A client that sends JSON over the connections of an SDK's client.

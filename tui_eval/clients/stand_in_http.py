@@ -7,7 +7,7 @@ import os
 import ssl
 from collections.abc import Iterable, Mapping
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 from multidict import CIMultiDict
 
@@ -52,12 +52,39 @@ class UnsupportedProtocol(TransportError):
     """The URL is none that can be requested."""
 
 
+class URL:
+    """A URL, and what it is made of; without user and password in `netloc`."""
+
+    def __init__(self, url: str) -> None:
+        self._parts = urlsplit(url)
+        self.scheme = self._parts.scheme
+        self.netloc = self._parts.netloc.rpartition("@")[2].encode("ascii", "replace")
+        self.path = unquote(self._parts.path)
+
+    def __str__(self) -> str:
+        return urlunsplit(self._parts)
+
+    def copy_merge_params(self, params: Mapping[str, Any]) -> URL:
+        """The same with more parameters, which replace those of the same names."""
+        query = [one for one in parse_qsl(self._parts.query, True) if one[0] not in params]
+        for name, value in params.items():
+            values = value if isinstance(value, list | tuple) else [value]
+            query += [(name, _parameter(one)) for one in values]
+        return URL(urlunsplit(self._parts._replace(query=urlencode(query))))
+
+
+def _parameter(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
+
+
 class Request:
     """A request that was sent."""
 
     def __init__(self, method: str, url: str, *, headers: Any = None, content: bytes = b"") -> None:
         self.method = method
-        self.url = url
+        self.url = URL(url)
         self.headers: CIMultiDict[str] = CIMultiDict(headers or {})
         self.content = content
 
@@ -86,31 +113,6 @@ class Response:
     def json(self) -> Any:
         """The body, which is JSON."""
         return json.loads(self.content)
-
-
-class URL:
-    """A URL whose query can be added to."""
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-
-    def __str__(self) -> str:
-        return self._url
-
-    def copy_merge_params(self, params: Mapping[str, Any]) -> URL:
-        """The same with more parameters, which replace those of the same names."""
-        parts = urlsplit(self._url)
-        query = [one for one in parse_qsl(parts.query, True) if one[0] not in params]
-        for name, value in params.items():
-            values = value if isinstance(value, list | tuple) else [value]
-            query += [(name, _parameter(one)) for one in values]
-        return URL(urlunsplit(parts._replace(query=urlencode(query))))
-
-
-def _parameter(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "" if value is None else str(value)
 
 
 class AsyncBaseTransport:

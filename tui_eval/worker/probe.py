@@ -35,8 +35,7 @@ def probe(modules: list[str]) -> dict[str, object]:
     return {
         "version": ".".join(map(str, sys.version_info[:3])),
         "prefix": sys.prefix,
-        "abi": f"{sys.implementation.cache_tag}-{sysconfig.get_config_var('SOABI')}"
-        f"-{sysconfig.get_platform()}",
+        "abi": f"{sysconfig.get_config_var('SOABI')}-{sysconfig.get_platform()}",
         "packages": _versions(),
         "modules": {name: _module_is_there(name) for name in modules},
         "has_pip": _module_is_there("pip"),

@@ -25,12 +25,12 @@ NEEDS = (
 )
 """The floor of each is the oldest that the tests run a worker with."""
 _MODULES = {one: Requirement(one).name.replace("-", "_") for one in NEEDS}
-_THEIRS = (
-    "aiohappyeyeballs", "aiohttp", "aiosignal", "annotated-types", "attrs", "frozenlist", "idna",
-    "msgspec", "multidict", "platformdirs", "propcache", "pydantic", "pydantic-core",
-    "typing-extensions", "typing-inspection", "yarl",
-)  # fmt: skip
-"""What those need in turn: where an interpreter has one of them, that one is imported."""
+_COME_ALONG = {
+    "aiohttp": ("aiohappyeyeballs", "aiosignal", "attrs", "frozenlist", "idna", "multidict",
+                "propcache", "typing-extensions", "yarl"),
+    "pydantic": ("annotated-types", "pydantic-core", "typing-extensions", "typing-inspection"),
+}  # fmt: skip
+"""What those need in turn."""
 
 
 def modules() -> list[str]:
@@ -47,9 +47,14 @@ def lacking(found: Found) -> list[str]:
     ]
 
 
-def held(found: Found) -> list[str]:
-    """What an interpreter has of what comes along, each as it is: nothing else would be found."""
-    there = ((name, _version(found, name)) for name in _THEIRS)
+def held(found: Found, lacks: Iterable[str]) -> list[str]:
+    """What an interpreter has of what would come along, each as it is: no other would be imported.
+
+    Args:
+        lacks: The requirements that are to be installed.
+    """
+    names = {name for one in lacks for name in _COME_ALONG.get(Requirement(one).name, ())}
+    there = ((name, _version(found, name)) for name in sorted(names))
     return [f"{name}=={version}" for name, version in there if version]
 
 

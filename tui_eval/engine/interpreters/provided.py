@@ -69,7 +69,7 @@ def folder_for(found: Found, lacks: Sequence[str]) -> Path:
     Args:
         lacks: Requirements. What is beside them in the interpreter decides which versions fit.
     """
-    text = "\n".join([*sorted(lacks), *held(found)])
+    text = "\n".join([*sorted(lacks), *held(found, lacks)])
     return (
         cache_root() / _PACKAGES / f"{found.abi}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
     )
@@ -91,7 +91,7 @@ async def _provided(path: str, found: Found, lacks: Sequence[str], where: str) -
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".new-") as new:
             made = Path(new, "packages")
             file = Path(new, "held.txt")
-            file.write_text("\n".join(held(found)))
+            file.write_text("\n".join(held(found, lacks)))
             given = ["--quiet", "--target", str(made), "--constraint", str(file), *lacks]
             why = await _install(path, found, given)
             if why is None:

@@ -10,8 +10,8 @@ from importlib import import_module
 from inspect import signature
 from typing import Any, Literal
 
+import pydantic_core
 from pydantic import BaseModel, ConfigDict, Field, model_validator
-from pydantic_core import from_json, to_json
 
 from tui_eval.environments.adapters.mcp_http import http_client
 from tui_eval.environments.adapters.mcp_messages import MendedMessages, NotedMessages
@@ -229,7 +229,8 @@ def check_sendable(arguments: Mapping[str, Any]) -> None:
         MCPToolError: They hold half of a character, or are nested too deep; says which.
     """
     try:
-        from_json(to_json({"params": {"arguments": arguments}}))  # what is too deep cannot be read
+        written = pydantic_core.to_json({"params": {"arguments": arguments}})
+        pydantic_core.from_json(written)  # what is too deep cannot be read
     except (ValueError, RecursionError) as error:
         why = str(error).removeprefix("Error serializing to JSON: ")
         raise MCPToolError(f"the arguments cannot be sent: {why}") from None
