@@ -6,6 +6,7 @@ import contextlib
 import os
 import socket
 import subprocess
+import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -64,6 +65,14 @@ def _identity(pid: int) -> ProcessIdentity:
         _link(Path("/proc/self/ns/pid")),
         _started(pid),
     )
+
+
+def is_own_interpreter(path: Path) -> bool:
+    """Whether a path is that of the interpreter that runs this process."""
+    with contextlib.suppress(OSError):
+        is_inside = path.absolute().parents[1].samefile(sys.prefix)
+        return is_inside and path.samefile(sys.executable)
+    return False
 
 
 def private_memory(pid: int) -> int | None:

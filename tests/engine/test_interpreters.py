@@ -134,6 +134,69 @@ def test_what_is_no_interpreter_is_refused_with_everything_else(
         assert "'nowhere' is no URL" in done.err
 
 
+def project(program: Program, pyproject: str) -> Path:
+    """An environment with a project of its own, `environments/elsewhere`."""
+    folder = program.folder / "environments" / "elsewhere"
+    folder.mkdir()
+    (program.folder / "environments" / "elsewhere.py").rename(folder / "elsewhere.py")
+    (folder / "pyproject.toml").write_text(f'[project]\nname = "elsewhere"\n{pyproject}')
+    return folder
+
+
+def where_it_ran(program: Program) -> tuple[str, str]:
+    """The prefix and the value of the package that is there."""
+    [run] = program.runs(program.folder / "environments" / "elsewhere" / "outputs")
+    prefix, _, value, _ = run.rows[0]["where"]
+    return prefix, value
+
+
+def test_a_venv_beside_the_environment_is_its_interpreter(
+    elsewhere: Program, fault_server: FaultServer
+) -> None:
+    folder = project(elsewhere, 'version = "7.0"\n')
+    python = make_interpreter(folder / ".venv")
+    add_package(python, "only_there", "1.0", "VALUE = 'beside'")
+    done = run_here(elsewhere, *request(fault_server, "-C", "where"))
+    assert done.code == 0, done
+    assert where_it_ran(elsewhere) == (str(folder / ".venv"), "beside")
+    version = ".".join(map(str, sys.version_info[:3]))
+    assert f"elsewhere runs in {python} (Python {version})" in done.err
+    [run] = elsewhere.runs(folder / "outputs")
+    kept = json.loads((run.path / "versions.json").read_text())["installed"][0]["versions"]
+    assert (kept["only-there"], kept["environment"]) == ("1.0", "7.0")
+    assert "textual" not in kept and "aiohttp" in kept
+    python.unlink()
+    python.symlink_to("/nowhere/python")
+    gone = run_here(elsewhere, *request(fault_server))
+    assert gone.code == 2
+    beside = "environments/elsewhere/.venv"
+    assert f"{beside}: {beside}/bin/python leads nowhere: /nowhere/python is gone" in gone.err
+    assert f"or say --python {sys.executable} for that of tui-eval" in gone.err
+
+
+def test_the_project_of_an_environment_names_its_interpreter(
+    elsewhere: Program, fault_server: FaultServer, other: Path
+) -> None:
+    folder = project(elsewhere, '[tool.tui-eval]\npython = "there/bin/python"\n')
+    make_interpreter(folder / ".venv")
+    (folder / "there").symlink_to(other.parents[1])
+    done = run_here(elsewhere, *request(fault_server, "-C", "where"))
+    assert done.code == 0, done
+    assert where_it_ran(elsewhere)[1] == "there"
+    (folder / "there").unlink()
+    for text, what in (
+        ('python = "there/bin/python"', "there is no interpreter environments/elsewhere/there/"),
+        ("python = 3", "python: "),
+    ):
+        (folder / "pyproject.toml").write_text(f"[tool.tui-eval]\n{text}\n")
+        refused = run_here(elsewhere, *request(fault_server))
+        assert refused.code == 2
+        assert "environments/elsewhere/pyproject.toml:2" in refused.err
+        assert what in refused.err
+    (folder / "pyproject.toml").write_text("[tool.tui-eval]\npython = 3\n")
+    assert run_here(elsewhere, *request(fault_server, "--python", str(other))).code == 2
+
+
 SPEAKS_ANOTHER = """
 import json, os, socket, sys
 if sys.argv[1] == "-c":

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from tui_eval.config.options import FILE_KEYS
-from tui_eval.config.settings import Settings, table_settings
+from tui_eval.config.settings import Setting, Settings, table_settings
 from tui_eval.config.toml_files import TomlFile, read_toml
 from tui_eval.environments.finding import FoundEnvironment, find_environment, module_name_of
 from tui_eval.errors import Fault, RefusedError
+from tui_eval.processes import is_own_interpreter
 
 OWN = ("tool", "tui-eval", "eval")
+VENV = ".venv"
 VERIFIERS = ("tool", "verifiers", "eval")
 
 _OF_VERIFIERS = ("num_examples", "rollouts_per_example")
@@ -24,21 +27,55 @@ def environment_defaults(env_id: str, environments_dir: Path) -> tuple[Settings,
 
     Its table `[tool.tui-eval.eval]` may hold any setting that does not say where something is
     sent or written; `[tool.verifiers.eval]` holds how many examples and rollouts. The first wins.
-    An environment that cannot be found brings nothing.
+    `[tool.tui-eval]` may name the `python` that it runs in, which is otherwise that of a `.venv`
+    beside it. An environment that cannot be found brings nothing.
     """
     try:
         found = find_environment(env_id, environments_dir)
     except RefusedError:
         return {}, []
     path = pyproject_of(found)
+    beside = _beside(found, path)
     if path is None:
-        return {}, []
+        return beside, []
     file, faults = read_toml(_shown(path), f"the settings of {env_id}")
     if file is None:
-        return {}, faults
+        return beside, faults
     weaker, weaker_faults = _of_verifiers(file)
+    python, python_faults = _python(file)
     stronger, stronger_faults = _own(file)
-    return {**weaker, **stronger}, [*weaker_faults, *stronger_faults]
+    settings = {**weaker, **beside, **python, **stronger}
+    return settings, [*weaker_faults, *python_faults, *stronger_faults]
+
+
+def _beside(found: FoundEnvironment, pyproject: Path | None) -> Settings:
+    """The interpreter of the virtual environment beside an environment, where there is one."""
+    if found.origin != "local" or found.path is None:
+        return {}
+    folders = [found.path.parent] if pyproject is None else [pyproject.parent, found.path.parent]
+    for folder in folders:
+        python = folder / VENV / "bin" / "python"
+        if os.path.lexists(python) and not is_own_interpreter(python):
+            return {"python": Setting(str(_shown(python)), str(_shown(folder / VENV)))}
+    return {}
+
+
+def _python(file: TomlFile) -> tuple[Settings, list[Fault]]:
+    """The interpreter that the project of an environment names; its path is from there."""
+    table, faults = _table(file, OWN[:2])
+    if faults or "python" not in table:
+        return {}, []  # the table is looked at again
+    settings, faults = table_settings(file, OWN[:2], {"python": table["python"]})
+    return _from_there(settings, file), faults
+
+
+def _from_there(settings: Settings, file: TomlFile) -> Settings:
+    """Settings of a file whose path of an interpreter begins where the file is."""
+    python = settings.get("python")
+    if python is None or not python.value or os.sep not in python.value:
+        return settings
+    path = file.path.parent / Path(python.value).expanduser()
+    return {**settings, "python": Setting(str(path), python.source)}
 
 
 def own_version(env_id: str, environments_dir: Path) -> str | None:
@@ -66,7 +103,7 @@ def _own(file: TomlFile) -> tuple[Settings, list[Fault]]:
         what = f"an environment cannot set {key}"
         hint = "Who runs it says where things are sent and kept"
         faults.append(Fault(file.at(*OWN, key), what, hint))
-    return settings, faults + wrong
+    return _from_there(settings, file), faults + wrong
 
 
 def _not_theirs() -> set[str]:

@@ -107,12 +107,29 @@ def installed_now(environment: str | None) -> Installed:
     Args:
         environment: The version of the environment, where one is said.
     """
-    found = dict(sorted(_packages(sys.path)))
-    own = {"python": ".".join(map(str, sys.version_info[:3])), OURS: __version__}
+    python = ".".join(map(str, sys.version_info[:3]))
+    return installed_there(environment, python, packages_in(sys.path))
+
+
+def installed_there(environment: str | None, python: str, packages: Mapping[str, str]) -> Installed:
+    """The same of another interpreter.
+
+    Args:
+        environment: The version of the environment, where one is said.
+        python: That of the interpreter.
+        packages: Versions of what it has, by name.
+    """
+    found = dict(sorted(packages.items()))
+    own = {"python": python, OURS: __version__}
     if environment is not None:
         own[ENVIRONMENT] = environment
     at = datetime.now(UTC).isoformat(timespec="seconds")
     return Installed({**own, **{name: found[name] for name in found if name not in own}}, at)
+
+
+def packages_in(folders: Iterable[str]) -> dict[str, str]:
+    """Versions of the packages in folders, by name; of two with one name the first counts."""
+    return dict(_packages(folders))
 
 
 def _packages(folders: Iterable[str]) -> Iterator[tuple[str, str]]:

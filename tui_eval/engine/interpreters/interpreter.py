@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import shutil
 import sys
@@ -14,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from tui_eval.errors import Fault, RefusedError
+from tui_eval.processes import is_own_interpreter
 from tui_eval.worker import bootstrap, probe
 
 OLDEST = (3, 11)
@@ -85,18 +85,11 @@ def executable_of(named: str, where: str) -> str | None:
         what = f"there is no interpreter {named}"
         if path.is_symlink():
             what = f"{named} leads nowhere: {path.readlink()} is gone"
+            hint = f"Make it again, or say --python {sys.executable} for that of tui-eval"
         raise RefusedError([Fault(where, what, hint)])
     if not os.access(path, os.X_OK):
         raise RefusedError([Fault(where, f"{named} cannot be executed", hint)])
-    return None if is_own(path) else str(path.absolute())
-
-
-def is_own(path: Path) -> bool:
-    """Whether a path is that of the interpreter that runs this process."""
-    with contextlib.suppress(OSError):
-        is_inside = path.absolute().parents[1].samefile(sys.prefix)
-        return is_inside and path.samefile(sys.executable)
-    return False
+    return None if is_own_interpreter(path) else str(path.absolute())
 
 
 async def look_at(path: str, modules: Sequence[str], where: str) -> Found:

@@ -12,9 +12,12 @@ from tui_eval.errors import warning
 from tui_eval.runs.versions import (
     DATASET,
     FILE,
+    Installed,
     Versions,
     differing_versions,
     installed_now,
+    installed_there,
+    packages_in,
     read_versions,
     write_versions,
 )
@@ -55,7 +58,7 @@ def keep_versions(prepared: Prepared, *, is_resumed: bool) -> None:
     before = msgspec.json.encode(versions)
     prepared.info.code.parts.setdefault(DATASET, prepared.plan.examples_digest)
     prepared.code_number = versions.number_of(prepared.info.code)
-    now = installed_now(prepared.env_version)
+    now = _installed(prepared)
     last = versions.installed[-1].versions if versions.installed else {}
     if now.versions != last:
         found = differing_versions([last, now.versions], prepared.info.code.imported)
@@ -66,6 +69,16 @@ def keep_versions(prepared: Prepared, *, is_resumed: bool) -> None:
         versions.installed.append(now)
     if msgspec.json.encode(versions) != before:
         write_versions(prepared.run, versions)
+
+
+def _installed(prepared: Prepared) -> Installed:
+    """What is installed where the environment runs."""
+    interpreter = prepared.worker.interpreter if prepared.worker is not None else None
+    if interpreter is None:
+        return installed_now(prepared.env_version)
+    found = interpreter.found
+    packages = {**packages_in(interpreter.behind), **found.packages}
+    return installed_there(prepared.env_version, found.version, packages)
 
 
 def differing_text(found: Mapping[str, Sequence[str | None]], most: int = MOST_SHOWN) -> str:

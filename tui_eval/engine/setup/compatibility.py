@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from tui_eval.config.changes import Change, change, change_faults, changes, misfits, text_change
@@ -21,7 +20,6 @@ from tui_eval.runs.layout import RunDir
 from tui_eval.runs.run_info import read_metadata
 from tui_eval.runs.versions import DATASET, CodeVersion, read_versions
 from tui_eval.worker.describing.info import RowsBefore
-from tui_eval.worker.digests import version_of
 from tui_eval.worker.examples import Places
 
 ARGUMENT = "results_path"
@@ -75,7 +73,7 @@ def content_changes(
     code.parts[DATASET] = digest
     reported = read_metadata(run).get("version_info")
     if isinstance(reported, dict) and "env_version" in reported:
-        then, now = reported["env_version"], version_of(before.env_id, Path(before.env_dir_path))
+        then, now = reported["env_version"], rows.version
         if then != now:
             found.append(change("env_version", then, now))
     if versions.parts and not versions.knows(code):

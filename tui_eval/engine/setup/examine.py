@@ -173,6 +173,7 @@ def examine(
     notices += [Notice(f"Accepted: {change}") for change in new]
     replaced_at = place_of(plan.sources, "extra_env_kwargs", REPLACED)
     notices += override_notices(info.single_turn, plan.extra_env_kwargs, replaced_at)
+    notices += opened.interpreter_notices(plan.sources.get("python", ""))
     return Checked(plan, opened, info, run, before, notices)
 
 

@@ -13,7 +13,7 @@ from tui_eval.engine.interpreters.interpreter import Interpreter
 from tui_eval.engine.interpreters.provided import interpreter_of
 from tui_eval.engine.setup.prepared import LoadedHere
 from tui_eval.engine.transport.worker import Worker, ended_at_load
-from tui_eval.errors import Fault, RefusedError, WorkerEndedError
+from tui_eval.errors import Fault, Notice, RefusedError, WorkerEndedError
 from tui_eval.worker.describing.info import EnvironmentInfo
 from tui_eval.worker.describing.settings import EnvironmentSettings
 from tui_eval.worker.examples import Examples, Places
@@ -41,6 +41,18 @@ class Opened:
     def count(self) -> int:
         """How many examples there are."""
         return len(self.loaded.table if self.loaded is not None else self.ids)
+
+    def interpreter_notices(self, source: str) -> list[Notice]:
+        """Says where it runs, where nobody has typed that.
+
+        Args:
+            source: Where the setting came from; empty for none.
+        """
+        one = self.worker.interpreter if self.worker is not None else None
+        if one is None or self.info is None or source.startswith("-"):
+            return []
+        text = f"{self.info.env_id} runs in {one.path} (Python {one.found.version})"
+        return [Notice(text)]
 
     def close(self) -> None:
         """Ends the process that has it: nothing is led there."""
@@ -85,7 +97,10 @@ async def chosen_interpreter(settings: EnvironmentSettings) -> Interpreter | Non
     """
     if not settings.python:
         return None
-    return await interpreter_of(settings.python, place_of(settings.sources, "python", "--python"))
+    source = settings.sources.get("python", "--python")
+    is_beside = ":" not in source and not source.startswith("-")
+    where = source if is_beside else place_of(settings.sources, "python", "--python")
+    return await interpreter_of(settings.python, where)
 
 
 def open_for_a_look(settings: EnvironmentSettings | None) -> Opened:

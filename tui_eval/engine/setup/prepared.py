@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tui_eval.config.plan import RunPlan
@@ -14,7 +13,6 @@ from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import RunLock
 from tui_eval.token_kinds import Tokens
 from tui_eval.worker.describing.info import EnvironmentInfo
-from tui_eval.worker.digests import version_of
 from tui_eval.worker.examples import Examples, Places
 
 if TYPE_CHECKING:
@@ -71,7 +69,7 @@ class Prepared:
     env_version: str | None = field(init=False)
 
     def __post_init__(self) -> None:
-        self.env_version = version_of(self.plan.env_id, Path(self.plan.env_dir_path))
+        self.env_version = self.info.version
 
     @property
     def independent(self) -> bool:

@@ -27,7 +27,7 @@ from tui_eval.worker.describing.scoring import (
     scoring_faults,
 )
 from tui_eval.worker.describing.settings import Wanted
-from tui_eval.worker.digests import digest_now, examples_digest
+from tui_eval.worker.digests import digest_now, examples_digest, version_of
 from tui_eval.worker.examples import pass_threshold
 from tui_eval.worker.overriding import single_turn_names
 
@@ -55,7 +55,7 @@ def describe(
     Raises:
         RefusedError: Its pass threshold is no number.
     """
-    looks = wanted.looks
+    looks, version = wanted.looks, version_of(env_id, folder)
     return EnvironmentInfo(
         env_id=env.env_id or env_id,
         pass_threshold=pass_threshold(env),
@@ -72,18 +72,21 @@ def describe(
         faults=scoring_faults(env) if looks else [],
         missing=missing_modules(env) if looks else [],
         code=code_now(env, env_id, folder),
+        version=version,
         digest=examples_digest(inputs),
-        before=_rows_before(inputs, wanted),
+        before=_rows_before(inputs, wanted, version),
         sent=_sent(env, inputs) if wanted.estimates else None,
     )
 
 
-def _rows_before(inputs: Iterable[Mapping[str, Any]], wanted: Wanted) -> RowsBefore | None:
+def _rows_before(
+    inputs: Iterable[Mapping[str, Any]], wanted: Wanted, version: str | None
+) -> RowsBefore | None:
     if not wanted.resumes:
         return None
     before = wanted.digest_before
     other = "" if before else other_prompts(RunDir(Path(wanted.resumes)), inputs)
-    return RowsBefore(digest_now(before, inputs), other)
+    return RowsBefore(digest_now(before, inputs), other, version)
 
 
 def _sent(env: Environment, inputs: Iterable[Mapping[str, Any]]) -> Sent:

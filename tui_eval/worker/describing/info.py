@@ -36,10 +36,12 @@ class RowsBefore:
         digest: Of as many examples as that run had.
         other_prompts: How many rows have another prompt than the example of their id; empty for
             none.
+        version: Of the environment as it is now, where one is said.
     """
 
     digest: str
     other_prompts: str
+    version: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class EnvironmentInfo:
         faults: What in its rubrics would fail for every rollout.
         missing: Modules that its reward functions would not find.
         code: What its code is.
+        version: Its own or its package's, where one is said.
         digest: Of its examples.
         before: How they are to the rows of a run that is resumed; None for a new one.
         sent: See `Wanted.estimates`.
@@ -82,6 +85,7 @@ class EnvironmentInfo:
     faults: list[Fault]
     missing: list[Notice]
     code: CodeVersion
+    version: str | None
     digest: str
     before: RowsBefore | None
     sent: Sent | None
