@@ -52,12 +52,18 @@ class SaveNow(msgspec.Struct, tag="save", array_like=True):
     """Flush everything to the disk now."""
 
 
+class SaveAs(msgspec.Struct, tag="saveas", array_like=True):
+    """While the disk refuses: put all of the run into a new directory, and go on there."""
+
+    path: str
+
+
 class Detach(msgspec.Struct, tag="detach", array_like=True):
     """This listener leaves and the run goes on."""
 
 
 Command: TypeAlias = (
-    Subscribe | Pause | Unpause | Stop | Cancel | Rerun | MoveLimit | SaveNow | Detach
+    Subscribe | Pause | Unpause | Stop | Cancel | Rerun | MoveLimit | SaveNow | SaveAs | Detach
 )
 
 encode_command = msgspec.msgpack.Encoder().encode

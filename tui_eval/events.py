@@ -221,6 +221,19 @@ class WritingMoved(msgspec.Struct, tag="write", array_like=True):
     records: int = 0
 
 
+class RunMoved(msgspec.Struct, tag="moved", array_like=True):
+    """The run is in another directory from now on; places of lines are as before.
+
+    Args:
+        saved: See `RunStarted`.
+    """
+
+    seq: int
+    at: float
+    path: str
+    saved: bool
+
+
 class EngineSampled(msgspec.Struct, tag="eng", array_like=True):
     """How the engine itself is doing: CPU seconds since its start, loop lag, private memory."""
 
@@ -415,6 +428,7 @@ Event: TypeAlias = (
     | TextAdded
     | GateMoved
     | WritingMoved
+    | RunMoved
     | EngineSampled
     | SuiteStarted
     | EvaluationMoved

@@ -5,20 +5,23 @@ from __future__ import annotations
 import json
 import re
 import resource
+import shutil
 import signal
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from program import Program, chat_answer
+from program import Program, Run, chat_answer
 from seat import Seat, seat
 from servers import FaultServer, Reply
 from steered_runs import CHAT, GOOD, as_on_disk, figures
 
-from tui_eval.commands import Unpause
-from tui_eval.events import GateMoved
+from tui_eval.commands import SaveAs, Unpause
+from tui_eval.events import CommandAnswered, GateMoved, RunMoved
 from tui_eval.feeds.live_feed import LiveFeed
 from tui_eval.runs.journal_records import read_journal
 from tui_eval.runs.layout import RunDir
+from tui_eval.runs.lock import holder
 
 
 def limit_files(one: Seat, size: int) -> None:
@@ -31,6 +34,20 @@ def limit_files(one: Seat, size: int) -> None:
 NO_LIMIT = resource.RLIM_INFINITY
 
 
+PRINTING = """
+    import tui_eval as vf
+
+    class Env(vf.SingleTurnEnv):
+        async def setup_state(self, state):
+            print("seen", state["example_id"], flush=True)
+            return state
+
+    def load_environment():
+        return Env(
+            dataset=[{"question": str(i)} for i in range(8)],
+            rubric=vf.Rubric(funcs=[lambda completion: 1.0]),
+        )
+"""
 SOON = Reply(body=chat_answer("yes"), delay=0.3)
 
 
@@ -136,3 +153,63 @@ async def test_a_run_whose_directory_is_moved_away_waits_until_it_is_back(
     assert one.state.end.exit_code == 0
     assert run.places() == [(i, 0) for i in range(4)]
     assert len(fault_server.requests) == 4
+
+
+async def test_a_run_whose_disk_refuses_goes_on_elsewhere(
+    request_of: Callable[..., dict[str, Any]], program: Program, fault_server: FaultServer
+) -> None:
+    fault_server.script(CHAT, [GOOD, SOON])
+    program.environment("plain", PRINTING)
+    async with seat(LiveFeed(request_of(num_examples="8", max_concurrent="2"))) as one:
+        await one.until(lambda: one.state.finished >= 1, "a row is written")
+        old, new = program.only_run(), program.folder / "elsewhere" / "saved"
+        one.feed.send(SaveAs(str(new)))
+        await one.until(lambda: one.of(CommandAnswered), "it is refused while nothing waits")
+        assert not new.exists() and not one.of(CommandAnswered)[-1].done
+        away = old.path.rename(old.path.with_name("away"))
+        await one.until(lambda: one.state.refusal, "the run is not where it was")
+        await one.until(lambda: one.state.refusal.records == 2, "what came waits")
+        new.parent.mkdir()
+        new.parent.joinpath("taken").touch()
+        one.feed.send(SaveAs(str(new.with_name("taken"))))
+        await one.until(lambda: len(one.of(CommandAnswered)) == 2, "there is something already")
+        assert "File exists" in one.of(CommandAnswered)[-1].text and one.state.refusal
+        one.feed.send(SaveAs(str(new)))
+        await one.until(lambda: one.of(RunMoved), "it goes on there")
+        moved_at = one.state.finished
+        await one.until(lambda: one.state.end, "the run ends")
+        read = [one.feed.saved(row, one.state.offset[row], one.state.length[row]) for row in (0, 7)]
+    assert one.state.end.exit_code == 0
+    assert one.state.run.path == str(new) and one.state.run.saved
+    run = Run(new)
+    assert sorted(run.places()) == [(i, 0) for i in range(8)]
+    assert all(rollout is not None for rollout in read)
+    assert len(fault_server.requests) == 8
+    assert figures(one.state) == figures(as_on_disk(run))
+    assert run.metadata["num_examples"] == 8
+    assert moved_at < 6 and all(f"seen {i}" in run.log for i in range(8))
+    assert (new / "versions.json").exists()
+    before = Run(away)
+    assert [*before.rows] == run.rows[: len(before.rows)]
+    assert holder(before.path / "lock") is None and not (new / "lock").exists()
+
+
+async def test_a_run_whose_files_are_removed_is_kept_whole_elsewhere(
+    request_of: Callable[..., dict[str, Any]], program: Program, fault_server: FaultServer
+) -> None:
+    fault_server.script(CHAT, [GOOD, SOON])
+    async with seat(LiveFeed(request_of(num_examples="8", max_concurrent="2"))) as one:
+        await one.until(lambda: one.state.finished >= 1, "a row is written")
+        shutil.rmtree(program.only_run().path)
+        await one.until(lambda: one.state.end, "the run ends")
+    end, kept = one.state.end, Path(one.state.run.path)
+    assert (end.status, end.exit_code) == ("failed", 1)
+    assert "somebody else removed" in end.text and f"all of it is in {kept}" in end.text
+    run = Run(kept)
+    assert 0 < len(run.rows) < 8 and not one.state.run.saved
+    asked = len(fault_server.requests)
+    again = program.run("run", "--resume", str(kept))
+    assert again.code == 0, again
+    run = program.only_run()  # it is a saved one again
+    assert sorted(run.places()) == [(i, 0) for i in range(8)]
+    assert asked < len(fault_server.requests) <= 8 + 1  # one answer was on the wire

@@ -26,6 +26,7 @@ from tui_eval.events import (
     Refused,
     RowsTakenBack,
     RunFinished,
+    RunMoved,
     RunStarted,
 )
 from tui_eval.fold.trajectory import Rollout
@@ -119,6 +120,9 @@ class LiveFeed:
             self._run = RunDir(Path(event.path))
             self._index = IndexReader(self._run.index)
             self._events.extend(self._index.read())
+        elif isinstance(event, RunMoved):
+            self._run = RunDir(Path(event.path))
+            self._index = IndexReader(self._run.index)
         elif isinstance(event, RowsTakenBack) and self._run is not None:
             self._index = IndexReader(self._run.index)  # it was replaced: all of it is read again
             self._events.extend(self._index.read())

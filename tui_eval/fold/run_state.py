@@ -330,6 +330,11 @@ class RunState(RolloutColumns, EndpointLimits):
     def _on_WorkersSeen(self, event: ev.WorkersSeen) -> None:
         self.workers = event
 
+    def _on_RunMoved(self, event: ev.RunMoved) -> None:
+        if self.run is not None:
+            self.run = copy(self.run)
+            self.run.path, self.run.saved = event.path, event.saved
+
     def _on_WritingMoved(self, event: ev.WritingMoved) -> None:
         self.refusal = event if event.why else None
 

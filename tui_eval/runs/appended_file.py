@@ -14,6 +14,7 @@ from pathlib import Path
 from tui_eval.open_files import open_surely
 from tui_eval.runs.file_writing import sync_to_disk
 
+_BLOCK = 1 << 20
 FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
 
 
@@ -59,6 +60,11 @@ class AppendedFile:
         self.size += len(data)
         return offset
 
+    @property
+    def is_removed(self) -> bool:
+        """Whether somebody removed it: it is gone with its descriptor."""
+        return os.fstat(self._fd).st_nlink == 0
+
     def check(self) -> None:
         """Sees that it is at its path and has what was written.
 
@@ -87,6 +93,20 @@ class AppendedFile:
             OSError: It cannot be read.
         """
         return os.pread(self._fd, length, offset)
+
+    def copy_to(self, path: Path) -> None:
+        """Writes what it has to a new file, also where it is not at its path any more.
+
+        Raises:
+            OSError: It cannot be read, or the other file not be written.
+        """
+        with path.open("xb") as copy:
+            path.chmod(0o600)
+            at = 0
+            while at < self.size:
+                at += copy.write(self.read(at, min(_BLOCK, self.size - at)))
+            copy.flush()
+            sync_to_disk(copy.fileno())
 
     def reopen(self, path: Path | None = None) -> None:
         """Continues with the file that is at its path now, or at another one.

@@ -14,6 +14,7 @@ import contextlib
 import errno
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -145,6 +146,34 @@ class Journal:
         self._is_read = True
         lines = [(row, encode_whatever(record) + b"\n") for row, record in records]
         self._write_anew(lines)
+
+    def hold(self) -> None:
+        """Has all that comes wait until `retry`."""
+        self._is_refused = True
+
+    @property
+    def is_removed(self) -> bool:
+        """Whether somebody removed its file."""
+        return self._file is not None and self._file.is_removed
+
+    def copy_to(self, path: Path) -> None:
+        """Writes what the file has to a new one; in a thread, while it is held.
+
+        Raises:
+            OSError: See `AppendedFile.copy_to`.
+        """
+        if self._live or self._file is not None:
+            self._open().copy_to(path)
+
+    def move_to(self, path: Path) -> None:
+        """Continues with another file, which `copy_to` has written.
+
+        Raises:
+            OSError: It cannot be opened.
+        """
+        self._path = path
+        if self._file is not None:
+            self._file.reopen(path)
 
     def forget(self, row: int) -> None:
         """The rollout's row is in results.jsonl now, or another attempt begins."""

@@ -107,6 +107,7 @@ class RunLock:
             OSError: The file cannot be opened or written.
         """
         self._path = path
+        self.socket = socket
         deadline = time.monotonic() + ASKING_LASTS_S
         while (taken := _try_lock(path)) is None:
             held = holder(path)
@@ -136,7 +137,8 @@ class RunLock:
     def release(self) -> None:
         """Gives the lock back and removes its file, unless that is another process's by now."""
         if _is_at(self._path, self._fd):
-            self._path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # who asks sees that nobody holds it
+                self._path.unlink(missing_ok=True)
         os.close(self._fd)
 
 

@@ -96,6 +96,30 @@ class RunWriter:
         self._index.reopen()
         self._entries.clear()
 
+    @property
+    def is_removed(self) -> bool:
+        """Whether somebody removed results.jsonl."""
+        return self._results.is_removed
+
+    def copy_to(self, run: RunDir) -> None:
+        """Writes what the files have into another directory.
+
+        Raises:
+            OSError: See `AppendedFile.copy_to`.
+        """
+        self._results.copy_to(run.results)
+        self._index.copy_to(run.index)
+
+    def move_to(self, run: RunDir) -> None:
+        """Continues in another directory, which has a copy of the files.
+
+        Raises:
+            OSError: They cannot be opened.
+        """
+        self._results.reopen(run.results)
+        self._index.reopen(run.index)
+        self._sync_error = None
+
     def sync(self) -> None:
         """Flushes what is written to the disk; for a thread.
 

@@ -162,6 +162,12 @@ class Leave(msgspec.Struct, tag="leave", array_like=True):
     """The run is over: the environment is torn down, and the worker ends."""
 
 
+class MoveLog(msgspec.Struct, tag="log", array_like=True):
+    """The run is in another directory, and engine.log with it."""
+
+    log: str
+
+
 ToWorker: TypeAlias = (
     Open
     | Setup
@@ -173,6 +179,7 @@ ToWorker: TypeAlias = (
     | GiveUp
     | ForgetMembers
     | MoveGate
+    | MoveLog
     | Subscribe
     | Granted
     | Exhausted

@@ -84,6 +84,7 @@ class WorkerProcess:
         self._is_orphan = False
         self._is_exhausted = False
         self._loaded: Loaded | None = None
+        self._redact = Redactor()
         self._replicas: Replicas | None = None
         self._link: Link[frames.ToWorker] | None = None
 
@@ -134,6 +135,8 @@ class WorkerProcess:
             self._engine.granted(message.number)
         elif isinstance(message, frames.MoveGate):
             self._gate.open() if message.is_open else self._gate.close()
+        elif isinstance(message, frames.MoveLog):
+            print_to_log(Path(message.log), self._redact)
         elif isinstance(message, frames.Exhausted):
             self._is_exhausted = True
         elif isinstance(message, frames.Subscribe):
@@ -220,7 +223,7 @@ class WorkerProcess:
         self._send(frames.Described(info, faults, ids))
 
     async def _set_up(self, setup: frames.Setup) -> None:
-        redact = Redactor(setup.secrets)
+        redact = self._redact = Redactor(setup.secrets)
         plan = RunPlan.model_validate_json(setup.plan)
         is_open = self._loaded is not None
         print_to_log(Path(setup.log), redact)

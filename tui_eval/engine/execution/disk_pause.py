@@ -78,7 +78,7 @@ class DiskPause:
         why = f"{self._last.path} cannot be written, {self._last.why}"
         self._notice("warning", f"Paused: {why}. {self._last.advice}: the run goes on then")
         self._moved()
-        self._retrying = asyncio.create_task(self._try_often())
+        self.resume()
 
     @property
     def text(self) -> str:
@@ -95,9 +95,13 @@ class DiskPause:
         await self._over.wait()
 
     def end(self) -> None:
-        """Nothing is tried any more."""
+        """Nothing is tried any more, until `resume`."""
         if self._retrying is not None:
             self._retrying.cancel()
+
+    def resume(self) -> None:
+        """It is tried again from now on."""
+        self._retrying = asyncio.create_task(self._try_often())
 
     async def _try_often(self) -> None:
         while True:

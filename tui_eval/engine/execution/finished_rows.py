@@ -73,6 +73,15 @@ class FinishedRows:
         """From now on what finishes is kept in memory: the file is written again."""
         self._is_held = True
 
+    @property
+    def is_held(self) -> bool:
+        """Whether what finishes is kept in memory because somebody writes the file again."""
+        return self._is_held
+
+    def release_later(self) -> None:
+        """No more is held, and what waits is left to `retry`."""
+        self._is_held, self._is_refused = False, self._is_refused or bool(self._waiting)
+
     def release(self) -> None:
         """Writes what finished meanwhile, and from now on at once again.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tui_eval.engine.limits.budget import Budget
 from tui_eval.engine.limits.limits import Shared
+from tui_eval.runs.layout import RunDir
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ class Host:
         shared: Slots that the run has in common with others.
         spent: Says why nothing new may begin, whatever the run's own budget is; empty while it may.
         budget: What it may spend together with others; None for no limit.
+        moved: Called where the run is in another directory from now on.
         all_begun: Called once no rollout of the run waits to begin.
     """
 
@@ -32,4 +34,5 @@ class Host:
     shared: Shared | None = None
     spent: Callable[[], str] = lambda: ""
     budget: Budget | None = None
+    moved: Callable[[RunDir], None] = lambda run: None
     all_begun: Callable[[], object] = lambda: None

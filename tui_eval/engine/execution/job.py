@@ -77,7 +77,13 @@ def open_alone(prepared: Prepared, hub: Hub, giving_up: Callable[[], None]) -> R
     hub.path = str(prepared.run.path)
     print_to_log(prepared.run.log, redact)
     set_up_logging(prepared.plan.verbose, [prepared.plan.env_id])
-    host = Host(True, CANCELS_WITHIN_S, giving_up=giving_up, loaded=spare_collector)
+    host = Host(
+        True,
+        CANCELS_WITHIN_S,
+        giving_up=giving_up,
+        loaded=spare_collector,
+        moved=lambda run: print_to_log(run.log, redact),
+    )
     return RunJob(hub, prepared, redact, replicas_of(prepared.plan), host)
 
 

@@ -4,18 +4,40 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 
 from tui_eval.engine.execution.disk_pause import DiskPause
 from tui_eval.engine.execution.finished_rows import FinishedRows
+from tui_eval.engine.execution.saving_elsewhere import copy_elsewhere
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
+from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.appended_file import FileChangedError
 from tui_eval.runs.journal import Journal
+from tui_eval.runs.layout import EVALS, RunDir, unsaved_root
+from tui_eval.runs.lock import RunLock
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.rescue import rescue
 from tui_eval.runs.writer import RunWriter
 from tui_eval.text.figures import plural
+
+
+@dataclass(slots=True)
+class Unwritten:
+    """What the disk had not taken at the end of a run.
+
+    Args:
+        why: Why it did not; empty where all is written.
+        rescued: Where it is instead, to be put behind that.
+        error: What the disk said.
+    """
+
+    why: str = ""
+    rescued: str = ""
+    error: OSError | None = None
 
 
 class RunFiles:
@@ -44,6 +66,7 @@ class RunFiles:
         self._loop = asyncio.get_running_loop()
         self.waits_for_disk = True
         """Whether a disk that refuses pauses the run; else it fails."""
+        self._folder = os.open(prepared.run.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self.writer = RunWriter(prepared.run, redact)
         self.journal = Journal(prepared.run, redact, self.writer.sync_soon, self._refused)
         self.writer.also_sync = self.journal.sync
@@ -80,31 +103,74 @@ class RunFiles:
         self.writer.sync()
         self.journal.sync()
 
-    def close(self) -> tuple[str, OSError | None]:
-        """Writes what waits and closes the files.
+    async def save_as(self, target: Path) -> None:
+        """Puts the run into another directory and goes on there, with what waits.
 
-        Returns:
-            What is not written, where it is instead, and why; nothing where all is.
+        Raises:
+            RefusedError: The disk refuses nothing, or the directory cannot be written; then the
+                run waits as before.
         """
+        if self.disk.error is None or self.rows.is_held:
+            what = "only a run that waits for its disk can be saved elsewhere as a whole"
+            raise RefusedError([Fault(str(target), what, "Copy it")])
+        prepared = self._prepared
         self.disk.end()
-        refused: OSError | None = None
+        self.journal.hold()
+        self.rows.hold()
+        try:
+            made = await asyncio.to_thread(
+                copy_elsewhere, prepared, self._folder, self.writer, self.journal, target
+            )
+        finally:
+            self.rows.release_later()
+            self.disk.resume()
+        self._go_on_in(*made)
+        self.disk.try_now()
+
+    def _go_on_in(self, run: RunDir, lock: RunLock) -> None:
+        """Has all that comes written to another directory, which has a copy of the files."""
+        before, self._prepared.run, self._prepared.lock = self._prepared.lock, run, lock
+        self.writer.move_to(run)
+        self.journal.move_to(run.journal)
+        before.release()
+
+    def close(self) -> Unwritten:
+        """Writes what waits and closes the files; those that somebody removed go elsewhere."""
+        self.disk.end()
+        unwritten = Unwritten()
+        if self.writer.is_removed or self.journal.is_removed:
+            unwritten.rescued = self._save_whole()
+        os.close(self._folder)
         for close in (self.rows.retry, self.journal.close, self.writer.close):
             try:
                 close()
             except OSError as error:
-                refused = refused or error
-        if refused is None:
-            return "", None
-        return self.cannot_write(refused) + self._rescued(), refused
+                unwritten.error = unwritten.error or error
+        if unwritten.error is not None:
+            unwritten.why = self.cannot_write(unwritten.error)
+        unwritten.rescued += self._rescued()
+        return unwritten
 
-    def emergency_close(self) -> str:
+    def _save_whole(self) -> str:
+        """Puts a run whose files somebody removed among unsaved ones; says where it is."""
+        path, prepared = self._prepared.run.path, self._prepared
+        target = unsaved_root() / EVALS / path.parent.name / f"{path.name}-kept"
+        files = self._folder, self.writer, self.journal
+        try:
+            self._go_on_in(*copy_elsewhere(prepared, *files, target))
+        except (RefusedError, OSError) as error:
+            return f"; what it had is lost: {error}"
+        return f"; all of it is in {target}"
+
+    def emergency_close(self) -> Unwritten:
         """Closes the rows' file from another thread, while the loop is held; see `close`."""
-        why = ""
+        unwritten = Unwritten()
         try:
             self.writer.close()
         except OSError as error:
-            why = self.cannot_write(error)
-        return why + self._rescued()
+            unwritten.why = self.cannot_write(error)
+        unwritten.rescued = self._rescued()
+        return unwritten
 
     def _rescued(self) -> str:
         rows, records = self.rows.waiting, self.journal.waiting

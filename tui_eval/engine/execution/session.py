@@ -18,7 +18,7 @@ from tui_eval.commands import Command, Pause, Stop, Unpause
 from tui_eval.engine.execution.early_stop import EarlyStop
 from tui_eval.engine.execution.host import Host
 from tui_eval.engine.execution.rollout_work import RolloutWork, rollouts_here
-from tui_eval.engine.execution.run_files import RunFiles
+from tui_eval.engine.execution.run_files import RunFiles, Unwritten
 from tui_eval.engine.execution.run_metadata import RunMetadata
 from tui_eval.engine.execution.schedule import Schedule
 from tui_eval.engine.execution.steering import AtWork, Steering
@@ -34,14 +34,16 @@ from tui_eval.events import (
     CommandAnswered,
     Noticed,
     RunFinished,
+    RunMoved,
 )
 from tui_eval.open_files import release_spare
 from tui_eval.runs.crash_recovery import write_outcome
+from tui_eval.runs.layout import is_unsaved
 from tui_eval.runs.outcome import session_outcome
 from tui_eval.runs.redaction import Redactor
 from tui_eval.state import State
 from tui_eval.stats.cost import budget_spent
-from tui_eval.worker.frames import Exhausted, MoveGate
+from tui_eval.worker.frames import Exhausted, MoveGate, MoveLog
 from tui_eval.worker.gate import Gate
 from tui_eval.worker.replicas import Replicas
 from tui_eval.worker.retryable import refuses_key
@@ -228,7 +230,16 @@ class Session:
 
     def _steered(self, rollouts: RolloutWork, limits: Limits) -> Steering:
         work = (self._prepared, self._hub, self._schedule, rollouts, limits)
-        return Steering(AtWork(*work, self._files, self._metadata.write))
+        return Steering(AtWork(*work, self._files, self._publish_move, self._metadata.write))
+
+    def _publish_move(self) -> None:
+        """Says that the run is in another directory from now on."""
+        run = self._prepared.run
+        self._hub.path = str(run.path)
+        self._hub.publish(RunMoved(0, clock.now(), str(run.path), not is_unsaved(run)))
+        self._host.moved(run)
+        if self._workers is not None:
+            self._workers.pool.send_all(MoveLog(str(run.log)))
 
     def _out_of_budget(self) -> bool:
         """Whether the run has used what it may; calls in flight finish all the same."""
@@ -345,11 +356,19 @@ class Session:
             was_stopped=self._given_up,
         )
 
+    def _fail_of(self, unwritten: Unwritten) -> None:
+        self._failure = self._failure or unwritten.why
+        if self._failure:
+            self._failure += unwritten.rescued
+
     def _close(self) -> RunFinished:
         self._hub.flush()
-        unwritten, error = self._files.close()
-        self._failure = self._failure or unwritten
-        self.cause = self.cause or error
+        path = self._prepared.run.path
+        unwritten = self._files.close()
+        self._fail_of(unwritten)
+        self.cause = self.cause or unwritten.error
+        if self._prepared.run.path != path:
+            self._publish_move()
         end = self._outcome()
         end.missing_columns = self._columns.missing()
         self._hub.state.apply(end)
@@ -367,7 +386,7 @@ class Session:
         Returns:
             The exit code.
         """
-        self._failure = self._failure or self._files.emergency_close()
+        self._fail_of(self._files.emergency_close())
         end = write_outcome(self._prepared.run, self._outcome())
         if self._workers is not None:
             self._workers.pool.kill()

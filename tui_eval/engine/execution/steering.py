@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from tui_eval import clock
-from tui_eval.commands import Cancel, Command, MoveLimit, Rerun, SaveNow
+from tui_eval.commands import Cancel, Command, MoveLimit, Rerun, SaveAs, SaveNow
 from tui_eval.config.changes import change
 from tui_eval.config.plan import plan_to_toml
 from tui_eval.engine.execution.rerunning import Rerunning
@@ -18,6 +19,7 @@ from tui_eval.engine.limits.limits import Held, Limits
 from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
+from tui_eval.errors import RefusedError
 from tui_eval.events import CommandAnswered, LimitMoved, Stage
 from tui_eval.runs.writer import write_atomically
 
@@ -27,6 +29,7 @@ class AtWork:
     """The parts of a session that a run is steered by.
 
     Args:
+        publish_move: Says that the run is in another directory from now on.
         write_metadata: Writes metadata.json as the run is now.
     """
 
@@ -36,6 +39,7 @@ class AtWork:
     rollouts: RolloutWork
     limits: Limits
     files: RunFiles
+    publish_move: Callable[[], None]
     write_metadata: Callable[[], None]
 
 
@@ -60,6 +64,8 @@ class Steering:
             for notice in open_file_notices(command.max_concurrent, total, "The limit"):
                 self._answer(notice.text, False)
             self._move_limit(within_open_files(command.max_concurrent, total))
+        elif isinstance(command, SaveAs):
+            self._parts.schedule.start(self._save_as(Path(command.path)), Held())
         elif isinstance(command, SaveNow):
             self._parts.schedule.start(self._save(), Held())
 
@@ -118,6 +124,17 @@ class Steering:
         except OSError as error:
             self._answer(f"The limit has moved, but run.toml does not say so: {error}", False)
         self._parts.write_metadata()
+
+    async def _save_as(self, target: Path) -> None:
+        parts = self._parts
+        try:
+            await parts.files.save_as(target)
+        except RefusedError as error:
+            self._answer("; ".join(map(str, error.faults)), False)
+            return
+        parts.publish_move()
+        parts.write_metadata()
+        self._answer(f"The run goes on in {parts.prepared.run.path}.")
 
     async def _save(self) -> None:
         self._hub.flush()  # the index has what listeners know

@@ -16,6 +16,7 @@ from tui_eval.events import EvaluationMoved, ListedEvaluation, RunFinished, RunS
 from tui_eval.fold.mean_reward import mean_reward
 from tui_eval.fold.saved_values import mapping, tokens_of
 from tui_eval.runs.discovery import FoundRun
+from tui_eval.runs.layout import RunDir, is_unsaved
 from tui_eval.stats.cost import budget_spent, cost_of, run_prices
 from tui_eval.token_kinds import from_names
 
@@ -73,6 +74,11 @@ class EvaluationStatus:
     def moved(self) -> EvaluationMoved:
         """How far it is."""
         return self._event(self.last.status, "")
+
+    def moved_to(self, run: RunDir) -> EvaluationMoved:
+        """Its run is in another directory from now on."""
+        self.last = replace(self.last, path=str(run.path), saved=not is_unsaved(run))
+        return self.moved()
 
     def over(self, status: str, exit_code: int, text: str) -> EvaluationMoved:
         """Nobody works on it any more."""

@@ -19,8 +19,6 @@ from msgspec.structs import replace
 
 from tui_eval import clock
 from tui_eval.commands import Cancel, Command, MoveLimit, Pause, Rerun, SaveNow, Stop, Unpause
-from tui_eval.config.command_line import resume_words
-from tui_eval.config.options import BUDGETS, BY_NAME
 from tui_eval.config.plan import Request
 from tui_eval.engine.execution.host import Host
 from tui_eval.engine.execution.job import (
@@ -35,7 +33,7 @@ from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.suite.evaluation_status import EvaluationStatus, SuiteBudget
 from tui_eval.engine.suite.suite_limits import SuiteLimits
 from tui_eval.engine.suite.suite_lock import lock_suite
-from tui_eval.engine.suite.suite_preflight import SuitePreflight
+from tui_eval.engine.suite.suite_preflight import SuitePreflight, suite_started
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.transport.server import listen
 from tui_eval.engine.transport.sockets import bind_socket, loopback_of, socket_folder
@@ -45,12 +43,11 @@ from tui_eval.events import (
     Event,
     GateMoved,
     LimitMoved,
-    ListedEvaluation,
     Noticed,
     RunFinished,
-    SuiteStarted,
 )
 from tui_eval.runs.discovery import describe
+from tui_eval.runs.layout import RunDir
 from tui_eval.runs.outcome import suite_outcome
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.run_info import read_metadata
@@ -113,7 +110,7 @@ class Suite:
         path = str(Path(str(request.env_id)).resolve())
         self._lock = lock_suite(Path(path), socket)
         listed = [one.listed for one in self._evaluations]
-        self._started = _started(request, path, listed, self._limits.max_concurrent)
+        self._started = suite_started(request, path, listed, self._limits.max_concurrent)
         hub.redact, hub.path, hub.extra_events = self._redact, path, self._extra_events
         print_to_logs(self._redact)
         set_up_logging(any(one.verbose for one in plans), {one.env_id for one in plans})
@@ -343,12 +340,16 @@ class Suite:
                 self._has_output = True
                 take_output(prepared.run.log, self._redact)
             run_log.open(prepared.run.log)
-            return RunJob(hub, prepared, self._redact, replicas, self._host(one))
+            return RunJob(hub, prepared, self._redact, replicas, self._host(one, run_log))
         except OSError:
             prepared.lock.release()
             raise
 
-    def _host(self, one: EvaluationStatus) -> Host:
+    def _host(self, one: EvaluationStatus, run_log: RunLog) -> Host:
+        def moved(run: RunDir) -> None:
+            run_log.open(run.log)
+            self._hub.publish(one.moved_to(run))
+
         return Host(
             True,
             CANCELS_WITHIN_S,
@@ -356,6 +357,7 @@ class Suite:
             shared=self._limits.shared(one.plan),
             spent=self._budget.look,
             budget=self._budget.shared,
+            moved=moved,
             all_begun=one.all_begun.set,
         )
 
@@ -387,12 +389,3 @@ class Suite:
             spent=self._budget.spent,
             was_stopped=self._stopped.is_set(),
         )
-
-
-def _started(
-    request: Request, path: str, listed: list[ListedEvaluation], max_concurrent: int
-) -> SuiteStarted:
-    """What the suite is, for its listeners."""
-    words, is_edited = resume_words(request.raw), request.text is not None
-    budgets = [BY_NAME[name].flags[0] for name in BUDGETS if request.raw.get(name)]
-    return SuiteStarted(0, clock.now(), path, listed, max_concurrent, words, budgets, is_edited)

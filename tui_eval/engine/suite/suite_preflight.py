@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tui_eval import clock
+from tui_eval.config.command_line import resume_words
 from tui_eval.config.env_file import load_env_file
 from tui_eval.config.expansion import Expander, Expansion
 from tui_eval.config.list_prices import blind_text, take_list_prices
-from tui_eval.config.options import NEWEST
+from tui_eval.config.options import BUDGETS, BY_NAME, NEWEST
 from tui_eval.config.plan import Request
 from tui_eval.config.settings import place_of
 from tui_eval.engine.limits.limits import Phases
@@ -25,6 +27,7 @@ from tui_eval.engine.setup.preflight import ask_endpoints, outputs_fault
 from tui_eval.engine.setup.resume_match import Planned, choose_runs
 from tui_eval.engine.suite.suite_lock import at_work_on
 from tui_eval.errors import Fault, Notice, RefusedError, warning
+from tui_eval.events import ListedEvaluation, SuiteStarted
 from tui_eval.worker.describing.settings import EnvironmentSettings, of_others, settings_of
 
 if TYPE_CHECKING:
@@ -302,3 +305,12 @@ def _most_at_once(plan: RunPlan) -> int:
     own = plan.max_concurrent_generation, plan.max_concurrent_scoring
     in_flight, *apart = Phases(plan.max_concurrent, *own).bounds()
     return sum(apart) if any(own) and all(apart) else max(in_flight, 0)
+
+
+def suite_started(
+    request: Request, path: str, listed: list[ListedEvaluation], max_concurrent: int
+) -> SuiteStarted:
+    """What a suite is, for its listeners."""
+    words, is_edited = resume_words(request.raw), request.text is not None
+    budgets = [BY_NAME[name].flags[0] for name in BUDGETS if request.raw.get(name)]
+    return SuiteStarted(0, clock.now(), path, listed, max_concurrent, words, budgets, is_edited)

@@ -52,6 +52,9 @@ class Saving:
         if run is None:
             self._screen.say("There is no run yet: there is nothing to save.")
             return
+        if self._refusal and self._screen.status.is_live:
+            self._ask_to_move(Path(run.path))
+            return
         source = Path(run.path)
         name = source.stem if source.suffix else source.name
         now, on = (" as it is now", "goes on") if self._screen.status.is_live else ("", "stays")
@@ -67,6 +70,22 @@ class Saving:
 
         title = "Save the run as" if run.saved else "Keep the run for good as"
         self._screen.app.push_screen(PathPrompt(title, offered, about, "copies it there"), answered)
+
+    def _ask_to_move(self, run: Path) -> None:
+        """Asks where the run is to go on, whose disk refuses."""
+        from tui_eval.commands import SaveAs
+        from tui_eval.tui.base.dialogs.path_prompt import PathPrompt
+
+        feed = self._screen.feed
+
+        def answered(path: str | None) -> None:
+            if path is not None:
+                feed.send(SaveAs(str(typed_path(path).absolute())))
+
+        about = "Puts all of the run there and goes on there; what is on the old disk stays."
+        offered = str(Path.home() / f"{run.parent.name}-{run.name}")
+        prompt = PathPrompt("Save the run elsewhere", offered, about, "goes on there")
+        self._screen.app.push_screen(prompt, answered)
 
     async def _copy(self, source: Path, target: Path) -> None:
         from tui_eval.errors import RefusedError

@@ -181,6 +181,8 @@ class RunScreen(DrawnScreen[None]):
                 self.steering.requested_pause = None
             case "CommandAnswered":
                 self.say(of.text)
+            case "RunMoved":
+                self.annotations.open()
             case "WritingMoved":
                 self.saving.writing_moved(of)
             case "LimitMoved":

@@ -146,7 +146,10 @@ class RunLog:
         Raises:
             OSError: It cannot be written.
         """
+        before = self._fd
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        if before >= 0:
+            os.close(before)
         self._flush(self._fd)
 
     def close(self) -> None:
