@@ -156,3 +156,32 @@ for one in (sums_, more_sums_, library_, httpx_, asked_):
     detail = {f"{name} in detail" for name in ("sums", "more_sums")} if verbose else set()
     warned = {f"{name} warns" for name in (*modules, "asked")}
     assert set(told) == {"sums", "more_sums", "asked"} | detail | warned
+
+
+def test_a_log_that_cannot_be_written_breaks_nobody_who_prints_and_says_what_is_missing(
+    tmp_path: Path,
+) -> None:
+    code = """
+import fcntl, resource, subprocess, termios, time
+def is_read():
+    return fcntl.ioctl(1, termios.FIONREAD, bytes(4)) == bytes(4)
+children = Path("/proc/self/task", str(os.getpid()), "children").read_text().split()
+def limit(size):
+    for pid in (os.getpid(), *map(int, children)):
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+limit(10)
+for number in range(3):
+    print("lost", number)
+    subprocess.run(["echo", f"lost from a child {number}"], check=True)
+    log.info("lost, too")
+while not is_read():
+    time.sleep(0.01)
+limit(resource.RLIM_INFINITY)
+print("with room again")
+subprocess.run(["echo", "from a child again"], check=True)
+"""
+    records = logged(tmp_path, code)
+    lines = [line for one in records for line in one.lines]
+    assert not [line for line in lines if "lost" in line and "child" not in line]
+    assert {"with room again", "from a child again"} < set(lines)
+    assert [line for line in lines if "bytes could not be written here" in line]

@@ -20,6 +20,7 @@ class LogLines:
     def __init__(self, put: Callable[[bytes], object]) -> None:
         self._put = put
         self._lock = threading.RLock()
+        self._missing, self._why = 0, ""
         self._is_within = False
         self._whose: int | None = None
         """Of which rollout the last line is, where it has not ended."""
@@ -47,13 +48,26 @@ class LogLines:
             if data:
                 self._is_within, self._whose = not data.endswith(b"\n"), row
                 data = _LINE.sub(_stamp(row), data)
-            self._put(begun + data)
+            self._append(begun + data)
 
     def log(self, record: bytes) -> None:
         """Appends whole lines as they are."""
         with self._lock:
-            self._put(b"\n" + record if self._is_within else record)
+            self._append(b"\n" + record if self._is_within else record)
             self._is_within = False
+
+    def _append(self, data: bytes) -> None:
+        """Appends; what the disk refuses is lost, and who printed it goes on."""
+        missing = b""
+        if self._missing:
+            text = f"{self._missing:,} bytes could not be written here: {self._why}\n"
+            missing = b"\n" + _stamp(None) + text.encode()
+        try:
+            self._put(missing + data)
+            self._missing = 0
+        except OSError as error:
+            self._missing += len(data)
+            self._why = error.strerror or str(error)
 
 
 def _stamp(row: int | None) -> bytes:
