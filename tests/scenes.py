@@ -80,6 +80,7 @@ SCENES: dict[str, Scene] = {
     "paused": Scene(paused),
     "disk-full": Scene(refused),
     "disk-full-numbers": Scene(refused, ("3",)),
+    "disk-full-save-as": Scene(refused, ("C",)),
     "finished": Scene(over),
     "finished-trajectory": Scene(over, ("j", "2")),
     "error": Scene(over, ("e", "2")),

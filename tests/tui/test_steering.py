@@ -14,6 +14,7 @@ from scripted_run import (
     all_events,
     failed,
     finished,
+    refused_events,
     run_started,
     running_events,
     staged,
@@ -22,11 +23,11 @@ from scripted_run import (
 from staging import over, question, running, said, staged_app, staged_suite
 
 from tui_eval import events as ev
-from tui_eval.commands import Cancel, Command, MoveLimit, Rerun, SaveNow, Subscribe
+from tui_eval.commands import Cancel, Command, MoveLimit, Rerun, SaveAs, SaveNow, Subscribe
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.run.steering import next_limit
 
-CONTROLS = (Cancel, Rerun, MoveLimit, SaveNow)
+CONTROLS = (Cancel, Rerun, MoveLimit, SaveNow, SaveAs)
 
 
 def asked(feed: Any) -> list[Command]:
@@ -152,6 +153,27 @@ async def test_a_limit_that_was_moved_gives_way_to_how_it_gives_way() -> None:
         assert stage.live.state.running == 5 and stage.live.state.sleeping == 1
         header = stage.text(stage.live.header)
         assert "limit 16 → 4" not in header and "31 requests refused" in header
+
+
+async def test_a_run_whose_disk_refuses_is_saved_elsewhere_by_its_engine() -> None:
+    feed = ScriptedFeed(refused_events())
+    async with staged_app(feed) as stage:
+        await stage.until(lambda: "No space left" in said(stage))
+        assert "‖ paused: no space left" in stage.text(stage.live.header)
+        await stage.press("C", "ctrl+u", *"/other", "enter")
+        assert asked(feed) == [SaveAs("/other")]
+        await stage.publish(
+            ev.RunMoved(0, NOW, "/other", True),
+            ev.CommandAnswered(0, NOW, "The run goes on in /other."),
+            ev.WritingMoved(0, NOW, ""),
+            ev.GateMoved(0, NOW, True, 0),
+        )
+        assert "The run goes on in /other." in said(stage)
+        assert "▶ running" in stage.text(stage.live.header)
+        assert stage.live.state.run is not None and stage.live.state.run.path == "/other"
+        await stage.publish(ev.WritingMoved(0, NOW, "it is gone", "/other", "Put it back there"))
+        await stage.publish(ev.WritingMoved(0, NOW, ""))
+        assert "The disk takes what is written again" in said(stage)
 
 
 async def test_without_a_limit_there_is_nothing_to_raise_but_it_can_be_lowered() -> None:

@@ -7,12 +7,15 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec.structs import replace
+
 from tui_eval.engine.limits.limits import Held, Limits
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.transport.worker import Worker
 from tui_eval.engine.workers.lease import Lease, LedElsewhere
 from tui_eval.engine.workers.member_groups import MemberGroups
+from tui_eval.events import Stage
 from tui_eval.runs.journal import Journal
 from tui_eval.worker import frames
 from tui_eval.worker.ports import CallGuard, Rows
@@ -125,6 +128,9 @@ class Reports:
         if isinstance(watch, LedElsewhere):
             watch.is_over = True
         self._parts.rows.write(message.row, message.number, message.line)
+        if isinstance(watch, LedElsewhere) and message.row in self._parts.hub.active:
+            watch.reported = replace(watch.reported, stage=int(Stage.HELD))  # its row waits
+            self._parts.hub.mark_changed(watch)
         if self._parts.prepared.grouped:
             self.groups.written(message.row, message.line)
         self._row_written(worker, message.row)

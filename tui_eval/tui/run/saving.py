@@ -35,6 +35,10 @@ class Saving:
         elif known and not event.why:
             self._screen.say("The disk takes what is written again: the run goes on.")
 
+    def run_moved(self) -> None:
+        """The run goes on in another directory: that is what is said of its disk."""
+        self._refusal = ""
+
     def action_save_now(self) -> None:
         """Has everything flushed to the disk."""
         if not self._screen.status.at_work:
@@ -83,7 +87,7 @@ class Saving:
                 feed.send(SaveAs(str(typed_path(path).absolute())))
 
         about = "Puts all of the run there and goes on there; what is on the old disk stays."
-        offered = str(Path.home() / f"{run.parent.name}-{run.name}")
+        offered = f"~/{run.parent.name}-{run.name}"
         prompt = PathPrompt("Save the run elsewhere", offered, about, "goes on there")
         self._screen.app.push_screen(prompt, answered)
 

@@ -182,6 +182,7 @@ class RunScreen(DrawnScreen[None]):
             case "CommandAnswered":
                 self.say(of.text)
             case "RunMoved":
+                self.saving.run_moved()
                 self.annotations.open()
             case "WritingMoved":
                 self.saving.writing_moved(of)
