@@ -257,15 +257,18 @@ def test_nothing_is_left_where_the_engine_is_killed_while_a_worker_is_held(
     assert len(run.rows) == EXAMPLES
 
 
+@pytest.mark.parametrize("killed", ["console", "engine"])
 def test_a_worker_whose_interpreter_is_held_ends_with_its_engine(
-    talk: Program, fault_server: FaultServer
+    talk: Program, fault_server: FaultServer, killed: str
 ) -> None:
     deed = {"what": "hold the interpreter", "where": "setup"}
     process = talk.start(*request(fault_server, "-c", "1", "-w", "1", **deed))
     run = wait_until(lambda: next(iter(talk.runs()), None), "a run")
     wait_until(lambda: len(run.rows) == CULPRIT, "the culprit is next")
-    workers = children(json.loads((run.path / "lock").read_text())["pid"])
-    process.kill()  # an engine without a listener stops by itself
+    engine = json.loads((run.path / "lock").read_text())["pid"]
+    workers = children(engine)
+    # An engine without a listener stops by itself.
+    os.kill(engine if killed == "engine" else process.pid, signal.SIGKILL)
     talk.finish(process)
     wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers), "all are gone")
 

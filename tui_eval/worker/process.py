@@ -87,6 +87,7 @@ class WorkerProcess:
         self._redact = Redactor()
         self._replicas: Replicas | None = None
         self._link: Link[frames.ToWorker] | None = None
+        self._socket = -1
 
     def _send(self, message: Any) -> None:
         assert self._link is not None, "the engine has sent something first"
@@ -96,6 +97,7 @@ class WorkerProcess:
         """Works until the engine says so, or is gone."""
         decoder = msgspec.msgpack.Decoder(list[frames.ToWorker])
         loop = asyncio.get_running_loop()
+        self._socket = sock.fileno()
         link = self._link = Link(decoder, self._received, self._engine_gone)
         await loop.create_connection(lambda: link, sock=sock)
         self._send(frames.Hello(frames.PROTOCOL))
@@ -226,7 +228,7 @@ class WorkerProcess:
         redact = self._redact = Redactor(setup.secrets)
         plan = RunPlan.model_validate_json(setup.plan)
         is_open = self._loaded is not None
-        print_to_log(Path(setup.log), redact)
+        print_to_log(Path(setup.log), redact, self._socket)
         set_up_logging(plan.verbose, [plan.env_id])
         faults = [] if is_open else self._load(plan)
         if self._loaded is not None and not faults:

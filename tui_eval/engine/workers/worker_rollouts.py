@@ -76,8 +76,8 @@ class WorkerRollouts:
         self._reports.groups = self.groups
         names = self._lease_of, self._name
         limits = self._plan.timeout, self._plan.call_timeout
-        tell = parts.warn, lambda: parts.hub.publish(self._workers_seen())
-        self._stalls = Stalls(self.pool, self._plan.env_id, *limits, *names, *tell)
+        reports = parts.warn, lambda: parts.hub.publish(self._workers_seen())
+        self._stalls = Stalls(self.pool, self._plan.env_id, *limits, *names, *reports)
         self._memory = MemoryLimit(self.pool, self._plan.env_id, self._plan.worker_memory)
         self.generated: deque[int] = deque()
         self.spent = dict(parts.prepared.lost)

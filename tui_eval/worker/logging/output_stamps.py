@@ -1,7 +1,8 @@
 """What child processes and C code print, with its time: a program between them and the log.
 
 It is a process of its own, as the last words of a process that dies would be lost in one of its
-threads. It is run by its path, and knows nothing of the rest.
+threads. It also ends that process where its engine is gone and C code holds its interpreter: no
+thread of its own can. It is run by its path, and knows nothing of the rest.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import json
 import os
 import re
 import select
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 
@@ -21,15 +24,19 @@ LATE_S = 0.3
 """How long an unfinished line may wait for its end."""
 MOST = 1 << 16
 _ENDS_WITHIN_S = 1.0
+_ENDS_WITHOUT_ENGINE_WITHIN_S = 5.0
+"""More than cleanup and teardown may take then: see `worker.process`."""
 _STAMP = re.compile(rb"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 
 
-def stamped(fd: int, secrets: list[bytes]) -> int | None:
+def stamped(fd: int, secrets: list[bytes], engine: int | None = None) -> int | None:
     """A file descriptor to write to in place of another: each line gets the time before it.
 
     Args:
         fd: Of the log.
         secrets: What is taken out.
+        engine: A socket whose other end an engine has; this process is ended some seconds after
+            that is closed.
 
     Returns:
         None where no process can be started.
@@ -37,7 +44,8 @@ def stamped(fd: int, secrets: list[bytes]) -> int | None:
     read, write = os.pipe()
     try:
         process = subprocess.Popen(
-            [sys.executable, "-S", "-E", __file__],
+            [sys.executable, "-S", "-E", __file__, *([] if engine is None else [str(engine)])],
+            pass_fds=[] if engine is None else [engine],
             stdin=read,
             stdout=fd,
             stderr=subprocess.DEVNULL,
@@ -101,5 +109,18 @@ def _write(data: bytes) -> None:
         os.write(1, data)
 
 
+def _end_held(engine: int, process: int) -> None:
+    """Waits until an engine is gone, and ends its process some seconds after it."""
+    waiting = select.poll()
+    waiting.register(engine, 0)
+    waiting.poll()
+    time.sleep(_ENDS_WITHOUT_ENGINE_WITHIN_S)
+    if os.getppid() == process:
+        os.kill(process, signal.SIGKILL)
+
+
 if __name__ == "__main__":
+    if sys.argv[1:]:
+        held = (int(sys.argv[1]), os.getppid())
+        threading.Thread(target=_end_held, args=held, daemon=True).start()
     copy(0, _write)

@@ -204,23 +204,26 @@ def _early() -> _Output:
     return _Output(2, Redactor())
 
 
-def print_to_log(path: Path, redact: Redactor) -> None:
+def print_to_log(path: Path, redact: Redactor, engine: int | None = None) -> None:
     """From now on standard output and error of this process go to the end of a file.
 
     What went to the file they had before is put in front.
+
+    Args:
+        engine: See `stamped`.
     """
-    take_output(path, redact)
+    take_output(path, redact, engine)
     _early().redact(redact)
     sys.stdout = sys.stderr = _Output(1, redact)
 
 
-def take_output(path: Path, redact: Redactor) -> None:
+def take_output(path: Path, redact: Redactor, engine: int | None = None) -> None:
     """As `print_to_log`, for what does not go through Python: other programs, libraries in C."""
     sys.stdout.flush()
     sys.stderr.flush()
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     os.write(fd, redact(_said_so_far()))
-    pipe = stamped(fd, redact.secrets)
+    pipe = stamped(fd, redact.secrets, engine)
     for output in (1, 2):
         os.dup2(fd if pipe is None else pipe, output)
     if pipe is not None:
