@@ -40,7 +40,7 @@ MEASUREMENTS = (
     "scheduling",
     "workers",
 )
-ONLY_NAMED = ("kills",)
+ONLY_NAMED = ("kills", "soak")
 """What takes hours: measured where it is named, not with everything else."""
 
 

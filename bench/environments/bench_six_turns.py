@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import tui_eval as vf
 
 TURNS = 6
+FAULTS = 0.005
 
 
 class SixTurns(vf.MultiTurnEnv):
@@ -16,6 +18,8 @@ class SixTurns(vf.MultiTurnEnv):
         self, messages: vf.Messages, state: vf.State, **kwargs: Any
     ) -> vf.Messages:
         """The next question."""
+        if state["info"].get("faulty") and random.random() < FAULTS:
+            raise RuntimeError("the environment has a bad day")
         answer = messages[-1]["content"]
         return [vf.UserMessage(content=f"{len(messages)}: {answer} What follows?")]
 
@@ -31,10 +35,19 @@ async def above_the_least(states: list[vf.State]) -> list[float]:
     return [one - min(all_drawn) for one in all_drawn]
 
 
-def load_environment(num_examples: int = 15, turns: int = TURNS) -> vf.Environment:
-    """Questions with so many turns each."""
+def load_environment(
+    num_examples: int = 15, turns: int = TURNS, faulty: bool = False
+) -> vf.Environment:
+    """Questions with so many turns each.
+
+    Args:
+        faulty: Some of the answers to the model are exceptions.
+    """
     return SixTurns(
-        dataset=[{"question": f"What is the number of item {i}?"} for i in range(num_examples)],
+        dataset=[
+            {"question": f"What is the number of item {i}?", "info": {"faulty": faulty}}
+            for i in range(num_examples)
+        ],
         rubric=vf.Rubric(funcs=[drawn, above_the_least]),
         max_turns=turns,
     )
