@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import platform
+import shutil
+import sys
 import textwrap
 from pathlib import Path
 
 import pytest
 from command_here import command_here
 from hub_stand_in import HubStandIn
+from interpreters import add_package, make_interpreter
 from program import Program
 
 from tui_eval.cli.requirements import check_needs
@@ -120,7 +124,7 @@ def test_each_missing_need_has_a_line_and_a_command(program: Program, tmp_path: 
     assert done.code == 2, done
     for said in (
         "error: environments/needy.py:3: package nothing_like_it: it is not installed",
-        "Install it: pip install 'nothing-like-it'",
+        "Install it: pip install nothing-like-it",
         "package sklearn_missing",
         "key NEEDY_SUBSCRIPT: this variable is not set. export NEEDY_SUBSCRIPT=...",
         "key NEEDY_TWO",
@@ -180,7 +184,9 @@ def test_a_dataset_in_the_cache_is_there(
 def test_an_environment_that_has_everything_loads(program: Program) -> None:
     assert command_here(program, "new-env", "fine", "--kind", "tool").code == 0
     done = program.run("env", "check", "fine")
-    assert (done.code, done.out) == (0, "fine has what it needs: it loads\n"), done
+    python = f"{sys.executable} (Python {platform.python_version()}, that of tui-eval)"
+    said = f"fine runs in {python}\nfine has what it needs: it loads\n"
+    assert (done.code, done.out) == (0, said), done
     told = json.loads(command_here(program, "env", "check", "fine", "--json").out)
     assert (told["ok"], told["faults"]) == (True, [])
 
@@ -205,9 +211,7 @@ def test_dependencies_of_the_project_are_looked_at(program: Program) -> None:
     done = command_here(program, "env", "check", "dep")
     assert done.code == 2, done
     assert "pyproject.toml:6: dependency numpy:" in done.err and ">=999" in done.err
-    assert (
-        "dependency absent-x: it is not installed. Install it: pip install 'absent-x'" in done.err
-    )
+    assert "dependency absent-x: it is not installed. Install it: pip install absent-x" in done.err
     assert "never-there" not in done.err
 
 
@@ -217,3 +221,51 @@ def test_an_unsupported_class_is_a_fault(program: Program) -> None:
     )
     done = command_here(program, "env", "check", "boxed")
     assert done.code == 2 and "SandboxEnv" in done.err, done
+
+
+OF_ITS_OWN = """
+    import only_there
+    import nothing_like_it
+    import verifiers as vf
+
+    def load_environment():
+        rubric = vf.Rubric([lambda completion: 1.0])
+        return vf.SingleTurnEnv(dataset=[{"question": "?", "answer": ""}], rubric=rubric)
+"""
+
+
+def test_an_environment_is_looked_at_in_its_own_interpreter(program: Program) -> None:
+    program.environment("own", OF_ITS_OWN)
+    program.env["TUI_EVAL_CACHE_DIR"] = str(program.folder / "cache")
+    python = make_interpreter(program.folder / "environments" / ".venv")
+    add_package(python, "only_there", "1.0", "")
+    done = command_here(program, "env", "check", "own")
+    where = "environments/own.py:3: package nothing_like_it: it is not installed"
+    how = "uv pip install --python" if shutil.which("uv") else "-m pip install"
+    assert done.code == 2 and where in done.err and how in done.err, done
+    assert str(python) in done.err and "only_there" not in done.err
+    version = platform.python_version()
+    assert done.out == f"own runs in {python} (Python {version}, its own)\n"
+    add_package(python, "nothing_like_it", "1.0", "")
+    fine = json.loads(command_here(program, "env", "check", "own", "--json").out)
+    assert fine["ok"] and fine["python"] == {
+        "path": str(python),
+        "version": version,
+        "is_own": False,
+    }
+    named = command_here(program, "env", "check", "own", "--python", sys.executable)
+    assert named.code == 2 and "package only_there" in named.err, named
+    none = command_here(program, "env", "check", "own", "--python", "/nowhere/python")
+    assert none.code == 2 and "--python: there is no interpreter /nowhere/python" in none.err, none
+
+
+def test_what_a_worker_lacks_there_is_named(program: Program) -> None:
+    program.environment("own", OF_ITS_OWN)
+    for name in ("only_there", "nothing_like_it"):
+        (program.folder / "environments" / f"{name}.py").write_text("")
+    cut_off = {"UV_OFFLINE": "1", "UV_CACHE_DIR": str(program.folder / "uv"), "PIP_NO_INDEX": "1"}
+    program.env |= {**cut_off, "TUI_EVAL_CACHE_DIR": str(program.folder / "cache")}
+    python = make_interpreter(program.folder / "environments" / ".venv", ())
+    done = command_here(program, "env", "check", "own")
+    assert done.code == 2 and "lacks aiohttp>=3.10,<4, msgspec" in done.err, done
+    assert "With a network: " in done.err and str(python) in done.err

@@ -19,14 +19,19 @@ LOADS_WITHIN_S = 120.0
 @click.argument("env_id", metavar="ENV")
 @click.option("-a", "--env-args", metavar="JSON", help="Arguments of its load_environment.")
 @env_folder
+@click.option("--python", metavar="PATH", help="The interpreter in place of the environment's own.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(env_id: str, env_args: str | None, folder: Path, as_json: bool) -> int:
+def command(
+    env_id: str, env_args: str | None, folder: Path, python: str | None, as_json: bool
+) -> int:
     """Tell what an environment needs and has not, and what installs or sets it.
 
-    Its source is read for packages, keys, datasets on the Hugging Face hub and addresses, its
-    pyproject.toml for dependencies; then it is loaded once, in a process of its own. Ends with 2
-    where something lacks.
+    It is looked for in the interpreter that the environment runs in. Its source is read for
+    packages, keys, datasets on the Hugging Face hub and addresses, its pyproject.toml for
+    dependencies; then it is loaded once, in a process of its own. Ends with 2 where something
+    lacks.
     """
+    from tui_eval.cli.installed import installed_in
     from tui_eval.cli.report import print_faults, print_json, print_stdout, refuse
     from tui_eval.cli.requirements import Checked, check_needs
     from tui_eval.config.env_file import load_env_file
@@ -38,21 +43,25 @@ def command(env_id: str, env_args: str | None, folder: Path, as_json: bool) -> i
     load_env_file()
     try:
         found = find_environment(env_id, folder)
+        needs = needs_of(found, folder)
+        named, where = (python, "--python") if python else _own_python(env_id, folder)
+        modules = [one.name for one in needs if one.kind == "package"]
+        installed = installed_in(named, where, modules)
     except RefusedError as error:
         return refuse(error.faults, as_json=as_json)
-    checked = check_needs(needs_of(found, folder), found)
+    checked = check_needs(needs, found, installed)
     lacking = [one.fault for one in checked if one.fault is not None]
     if not any(one.kind in ("package", "dependency") and one.fault for one in checked):
-        loading = _loading_faults(env_id, env_args, folder)
+        loading = _loading_faults(env_id, env_args, folder, python)
         lacking += loading
         why = "it does not load" if loading else ""
         checked.append(Checked("loading", env_id, str(found.path or ""), why))
     if as_json:
-        needs = [one.object() for one in checked]
         reported = refused_object(lacking)["faults"]
-        print_json({"version": 1, "env_id": env_id, "ok": not lacking, "needs": needs,
-                   "faults": reported})  # fmt: skip
+        print_json({"version": 1, "env_id": env_id, "ok": not lacking, "python": installed.object(),
+                    "needs": [one.object() for one in checked], "faults": reported})  # fmt: skip
         return 2 if lacking else 0
+    print_stdout([f"{env_id} runs in {installed}"])
     if lacking:
         return print_faults(dict.fromkeys(lacking))
     needed = [f"{one.kind} {one.name}" for one in checked if one.kind != "loading"]
@@ -60,12 +69,31 @@ def command(env_id: str, env_args: str | None, folder: Path, as_json: bool) -> i
     return 0
 
 
-def _loading_faults(env_id: str, env_args: str | None, folder: Path) -> list[Any]:
+def _own_python(env_id: str, folder: Path) -> tuple[str | None, str]:
+    """The interpreter that an environment brings along, and where that is said.
+
+    Raises:
+        RefusedError: What its project says is wrong.
+    """
+    from tui_eval.config.environment_defaults import environment_defaults
+    from tui_eval.errors import RefusedError
+
+    settings, faults = environment_defaults(env_id, folder)
+    if faults:
+        raise RefusedError(faults)
+    setting = settings.get("python")
+    return (setting.value, setting.source) if setting is not None else (None, "")
+
+
+def _loading_faults(
+    env_id: str, env_args: str | None, folder: Path, python: str | None
+) -> list[Any]:
     """Why an environment cannot be loaded and its examples read; loads it in a child."""
     from tui_eval.errors import Fault
 
     words = [sys.executable, "-m", "tui_eval", "run", env_id, "-m", "demo", "--dry-run", "--json"]
     words += ["--env-dir-path", str(folder)] + (["-a", env_args] if env_args else [])
+    words += ["--python", python] if python else []
     where = f"environment {env_id}"
     try:
         done = subprocess.run(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import os
 import tomllib
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
+from tui_eval.cli.installed import Installed
 from tui_eval.engine.setup.hub_faults import LOG_IN
 from tui_eval.environments.finding import FoundEnvironment
 from tui_eval.environments.needs import Need
@@ -70,14 +70,25 @@ class Checked(NamedTuple):
         return {**known, "why": self.why or None, "how": self.how or None}
 
 
-def check_needs(needs: Iterable[Need], found: FoundEnvironment) -> list[Checked]:
-    """Whether each need is met, and the dependencies of the environment's own project."""
+def check_needs(
+    needs: Iterable[Need], found: FoundEnvironment, installed: Installed | None = None
+) -> list[Checked]:
+    """Whether each need is met, and the dependencies of the environment's own project.
+
+    Args:
+        installed: What there is where the environment runs; what this process has, if left out.
+    """
+    installed = installed or Installed()
     project = _project_of(found)
-    wanted = [] if project is None else list(_dependencies(project))
+    wanted = [] if project is None else list(_dependencies(project, installed))
     by_name = {str(canonicalize_name(one.name)): str(one) for one, _ in wanted}
-    checked = [_CHECKS[need.kind](need, by_name) for need in needs]
+    checked = [
+        _package(need, by_name, installed) if need.kind == "package" else _CHECKS[need.kind](need)
+        for need in needs
+    ]
     said = {one.how for one in checked if one.how}
-    return checked + [one for one in _unmet(wanted, project) if one.how not in said]
+    unmet = _unmet(wanted, project, installed)
+    return checked + [one for one in unmet if one.how not in said]
 
 
 def _project_of(found: FoundEnvironment) -> Path | None:
@@ -89,7 +100,7 @@ def _project_of(found: FoundEnvironment) -> Path | None:
     )
 
 
-def _dependencies(project: Path) -> Iterator[tuple[Requirement, int]]:
+def _dependencies(project: Path, installed: Installed) -> Iterator[tuple[Requirement, int]]:
     """What a project's dependencies ask for here, with their lines."""
     try:
         text = project.read_text("utf-8-sig")
@@ -102,18 +113,19 @@ def _dependencies(project: Path) -> Iterator[tuple[Requirement, int]]:
             wanted = Requirement(str(one))
         except InvalidRequirement:
             continue
-        if wanted.marker is None or wanted.marker.evaluate():
+        if wanted.marker is None or wanted.marker.evaluate(installed.markers):
             yield wanted, next((n for n, line in enumerate(lines, 1) if str(one) in line), 1)
 
 
-def _unmet(wanted: Iterable[tuple[Requirement, int]], project: Path | None) -> Iterator[Checked]:
+def _unmet(
+    wanted: Iterable[tuple[Requirement, int]], project: Path | None, installed: Installed
+) -> Iterator[Checked]:
     for one, line in wanted:
         if canonicalize_name(one.name) in _OURS:
             continue
-        place, how = f"{project}:{line}", f"Install it: pip install '{one}'"
-        try:
-            there = importlib.metadata.version(one.name)
-        except importlib.metadata.PackageNotFoundError:
+        place, how = f"{project}:{line}", f"Install it: {installed.install(str(one))}"
+        there = installed.version_of(one.name)
+        if there is None:
             yield Checked("dependency", one.name, place, "it is not installed", how)
             continue
         fits = one.specifier.contains(there, prereleases=True)
@@ -121,25 +133,22 @@ def _unmet(wanted: Iterable[tuple[Requirement, int]], project: Path | None) -> I
         yield Checked("dependency", one.name, place, why, "" if fits else how)
 
 
-def _package(need: Need, wanted: dict[str, str]) -> Checked:
-    try:
-        if importlib.util.find_spec(need.name) is not None:
-            return Checked(*need[:3])
-    except (ImportError, ValueError):
-        pass
+def _package(need: Need, wanted: dict[str, str], installed: Installed) -> Checked:
+    if installed.has(need.name):
+        return Checked(*need[:3])
     name = need.install or _CALLED.get(need.name, need.name.replace("_", "-"))
     name = wanted.get(canonicalize_name(name), name)
-    return Checked(*need[:3], "it is not installed", f"Install it: pip install '{name}'")
+    return Checked(*need[:3], "it is not installed", f"Install it: {installed.install(name)}")
 
 
-def _key(need: Need, wanted: dict[str, str]) -> Checked:
+def _key(need: Need) -> Checked:
     if os.environ.get(need.name):
         return Checked(*need[:3])
     how = f"export {need.name}=..., or a line of .env here"
     return Checked(*need[:3], "this variable is not set", how)
 
 
-def _dataset(need: Need, wanted: dict[str, str]) -> Checked:
+def _dataset(need: Need) -> Checked:
     if _is_cached(need.name):
         return Checked(*need[:3])
     endpoint = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
@@ -186,7 +195,7 @@ def _table_name(folder: str) -> list[str]:
     return [part.replace("_", "").lower() for part in folder.split("___")]
 
 
-def _address(need: Need, wanted: dict[str, str]) -> Checked:
+def _address(need: Need) -> Checked:
     from tui_eval.engine.setup.reachability import unreachable
 
     faults = unreachable(need.name)
@@ -195,4 +204,4 @@ def _address(need: Need, wanted: dict[str, str]) -> Checked:
     return Checked(*need[:3], faults[0].what, "Start the server, or check the network")
 
 
-_CHECKS = {"package": _package, "key": _key, "dataset": _dataset, "address": _address}
+_CHECKS = {"key": _key, "dataset": _dataset, "address": _address}

@@ -7,10 +7,11 @@ people's code knows, and where there is none, ours have the same names and attri
 from __future__ import annotations
 
 import importlib
-import sys
 from functools import cache
 from types import ModuleType
 from typing import Any
+
+from tui_eval.installing import install_command
 
 _USED = ("APIStatusError", "APIConnectionError", "APITimeoutError", "APIResponseValidationError")
 """Exceptions that an SDK has if it is of the kind that is known here."""
@@ -108,8 +109,7 @@ def needed_sdk(name: str) -> ModuleType:
     if sdk is not None:
         return sdk
     what = f"the SDK {name} is not installed where the environment runs, and this call needs it"
-    how = f"uv pip install --python {sys.executable} {name}"
-    raise ModuleNotFoundError(f"{what}: {how}", name=name)
+    raise ModuleNotFoundError(f"{what}: {install_command([name])}", name=name)
 
 
 def _sdk(name: str) -> ModuleType | None:

@@ -17,6 +17,7 @@ from tui_eval.environments.finding import FoundEnvironment, find_environment
 from tui_eval.environments.foreign import framework_of, framework_of_class
 from tui_eval.environments.importing import import_file, keeping_names, leave_all
 from tui_eval.errors import Fault, RefusedError, nearest
+from tui_eval.installing import install_command
 
 _ALIAS_HINT = (
     "In Python, call tui_eval.compat.install_verifiers_alias() first; on the command line, leave "
@@ -172,7 +173,7 @@ def _import(found: FoundEnvironment, where: str) -> ModuleType:
         hint = ""
         if isinstance(error, ModuleNotFoundError) and error.name:
             package = error.name.partition(".")[0]
-            hint = f"Install what it needs: pip install {package}"
+            hint = f"Install what it needs: {install_command([package])}"
             if package == "verifiers":
                 hint = _ALIAS_HINT
             elif found.path is not None and (reported := framework_of(found.path)):

@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tui_eval.installing import extra_command
 from tui_eval.messages import Messages
 from tui_eval.parsers.answers import extract_boxed_answer
 from tui_eval.parsers.parser import Parser
@@ -82,6 +83,6 @@ class MathRubric(Rubric):
 def _require_math_verify() -> None:
     if importlib.util.find_spec("math_verify") is None:
         raise ModuleNotFoundError(
-            "MathRubric needs the package math-verify: pip install 'tui-eval[math]'",
+            f"MathRubric needs the package math-verify: {extra_command('math')}",
             name="math_verify",
         )

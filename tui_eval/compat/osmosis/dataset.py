@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from tui_eval.errors import Fault, RefusedError
+from tui_eval.installing import extra_command
 
 WHERE = "-d/--dataset"
 REQUIRED = ("system_prompt", "user_prompt")
@@ -174,7 +175,7 @@ def _read_parquet(path: Path) -> Iterator[Place]:
     try:
         from pyarrow import ArrowException, parquet
     except ImportError:
-        hint = "Install it: pip install 'tui-eval[hub]'"
+        hint = f"Install it: {extra_command('hub')}"
         raise RefusedError([Fault(str(path), "Parquet needs the package pyarrow", hint)]) from None
     index = count()
     try:

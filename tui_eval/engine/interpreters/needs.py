@@ -6,8 +6,6 @@ has: of these none is replaced, so each of ours must do with what is there.
 
 from __future__ import annotations
 
-import shlex
-import shutil
 from collections.abc import Iterable
 
 from packaging.requirements import Requirement
@@ -15,6 +13,7 @@ from packaging.utils import canonicalize_name
 
 from tui_eval.engine.interpreters.interpreter import Found
 from tui_eval.errors import Fault
+from tui_eval.installing import install_command_for
 
 NEEDS = (
     "aiohttp>=3.10,<4",
@@ -66,16 +65,8 @@ def contradictions(found: Found, path: str, where: str) -> list[Fault]:
         version = _version(found, one.name)
         if version is not None and not one.specifier.contains(version, prereleases=True):
             what = f"{path} has {one.name} {version}, and a worker needs {text}"
-            faults.append(Fault(where, what, f"Install it: {install_command(path, [text])}"))
+            faults.append(Fault(where, what, f"Install it: {install_command_for(path, [text])}"))
     return faults
-
-
-def install_command(path: str, packages: Iterable[str]) -> str:
-    """The command with which people install packages into an interpreter."""
-    words = ["uv", "pip", "install", "--python", path]
-    if not shutil.which("uv"):
-        words = [path, "-m", "pip", "install"]
-    return shlex.join([*words, *packages])
 
 
 def _version(found: Found, name: str) -> str | None:

@@ -17,11 +17,11 @@ from tui_eval.engine.interpreters.interpreter import Found, Interpreter, executa
 from tui_eval.engine.interpreters.needs import (
     contradictions,
     held,
-    install_command,
     lacking,
     modules,
 )
 from tui_eval.errors import Fault, RefusedError
+from tui_eval.installing import install_command_for
 from tui_eval.runs.layout import cache_root
 
 INSTALLS_WITHIN_S = 300.0
@@ -84,7 +84,7 @@ async def _provided(path: str, found: Found, lacks: Sequence[str], where: str) -
     folder = folder_for(found, lacks)
     if folder.is_dir():
         return str(folder)
-    hint = f"With a network: {install_command(path, lacks)}"
+    hint = f"With a network: {install_command_for(path, lacks)}"
     what = f"{path} lacks {', '.join(lacks)}"
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeAlias
 from tui_eval.environments.datasets.example_table import as_dataset
 from tui_eval.environments.decorators import cleanup, stop
 from tui_eval.environments.multi_turn import MultiTurnEnv
+from tui_eval.installing import extra_command
 from tui_eval.messages import Messages, UserMessage, text_of
 from tui_eval.parsers.parser import Parser
 from tui_eval.rubrics.rubric import Rubric
@@ -287,7 +288,7 @@ def _gymnasium_maker(env_id: str) -> Maker:
         import gymnasium
     except ImportError as error:
         raise ImportError(
-            f"The environment {env_id!r} needs the package gymnasium: pip install 'tui-eval[gym]'"
+            f"The environment {env_id!r} needs the package gymnasium: {extra_command('gym')}"
         ) from error
 
     def make(**kwargs: Any) -> Any:

@@ -20,6 +20,7 @@ from tui_eval.environments.adapters.mcp_requests import Requests
 from tui_eval.environments.adapters.mcp_sse import sse_streams
 from tui_eval.environments.adapters.process_guard import ProcessGuard
 from tui_eval.errors import ToolError
+from tui_eval.installing import extra_command
 from tui_eval.types import Tool
 
 
@@ -109,7 +110,7 @@ def require_mcp() -> None:
     try:
         import mcp  # noqa: F401
     except ImportError as error:
-        raise ImportError("MCPEnv needs the package mcp: pip install 'tui-eval[mcp]'") from error
+        raise ImportError(f"MCPEnv needs the package mcp: {extra_command('mcp')}") from error
 
 
 @asynccontextmanager

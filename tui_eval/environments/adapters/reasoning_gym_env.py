@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from tui_eval.environments.datasets.example_table import as_dataset
 from tui_eval.environments.single_turn import SingleTurnEnv
 from tui_eval.errors import nearest
+from tui_eval.installing import extra_command
 from tui_eval.messages import Messages
 from tui_eval.parsers.parser import Parser
 from tui_eval.parsers.xml_parser import XMLParser
@@ -129,7 +130,7 @@ def _make_dataset(gym: GymSpec, size: int, seed: int) -> Any:
         from reasoning_gym.factory import DATASETS
     except ImportError as error:
         raise ImportError(
-            "ReasoningGymEnv needs the package reasoning-gym: pip install 'tui-eval[reasoning-gym]'"
+            "ReasoningGymEnv needs the package reasoning-gym: " + extra_command("reasoning-gym")
         ) from error
     rest: dict[str, Any] = {}
     parts = [gym] if isinstance(gym, str | Mapping) else list(gym)

@@ -15,6 +15,7 @@ from tui_eval.environments.datasets.example_table import as_dataset
 from tui_eval.environments.decorators import cleanup
 from tui_eval.environments.multi_turn import MultiTurnEnv
 from tui_eval.errors import nearest
+from tui_eval.installing import extra_command
 from tui_eval.messages import Messages, UserMessage
 from tui_eval.parsers.parser import Parser
 from tui_eval.parsers.xml_parser import XMLParser
@@ -177,7 +178,7 @@ def _make_game(game: str) -> Any:
         from textarena.envs.registration import ENV_REGISTRY
     except ImportError as error:
         raise ImportError(
-            "TextArenaEnv needs the package textarena: pip install 'tui-eval[textarena]'"
+            f"TextArenaEnv needs the package textarena: {extra_command('textarena')}"
         ) from error
     if game not in ENV_REGISTRY:
         hint = nearest(game, ENV_REGISTRY)

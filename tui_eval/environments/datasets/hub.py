@@ -10,6 +10,7 @@ from tui_eval.environments.datasets.json_copy import plain_data
 from tui_eval.environments.datasets.prompt_rules import PromptRules
 from tui_eval.environments.datasets.row_faults import ROLES, is_json, row_faults
 from tui_eval.errors import Fault, RefusedError
+from tui_eval.installing import extra_command
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -54,7 +55,7 @@ def import_datasets(user: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != "datasets":
             raise
-        what = f"{user} needs the package 'datasets': pip install 'tui-eval[hub]'"
+        what = f"{user} needs the package 'datasets': {extra_command('hub')}"
         raise ImportError(what, name="datasets") from error
     return datasets
 

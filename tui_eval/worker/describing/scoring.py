@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.environments.env_group import EnvGroup, EnvGroupRubric
 from tui_eval.errors import Fault, nearest
+from tui_eval.installing import extra_command
 from tui_eval.rubrics.calling import group_values, name_of, read_signature, values_for
 from tui_eval.rubrics.calling import metric_names as names_of
 from tui_eval.rubrics.functions import has_own
@@ -34,7 +35,7 @@ def scoring_faults(env: Environment) -> list[Fault]:
     for rubric in rubrics_of(env):
         if isinstance(rubric, MathRubric) and importlib.util.find_spec("math_verify") is None:
             what = "MathRubric needs the package math-verify"
-            faults.append(Fault(f"environment {env.env_id}", what, "pip install 'tui-eval[math]'"))
+            faults.append(Fault(f"environment {env.env_id}", what, extra_command("math")))
         if _calls_as_we_do(rubric):
             faults += [fault for func in rubric.funcs for fault in _unknown(func, rubric)]
     return list(dict.fromkeys(faults))

@@ -1,0 +1,99 @@
+"""What is installed where an environment runs: in this process's interpreter, or in its own."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.metadata
+import importlib.util
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from packaging.utils import canonicalize_name
+
+from tui_eval.engine.interpreters.interpreter import Found, executable_of, look_at
+from tui_eval.engine.interpreters.needs import contradictions, modules
+from tui_eval.engine.interpreters.provided import same_as_own
+from tui_eval.errors import RefusedError
+from tui_eval.installing import install_command, install_command_for, packages_of
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """The packages of one interpreter.
+
+    Args:
+        path: The interpreter.
+        found: What it says of itself; None for this process's own.
+    """
+
+    path: str = sys.executable
+    found: Found | None = None
+
+    @property
+    def version(self) -> str:
+        """The interpreter's own."""
+        return self.found.version if self.found else ".".join(map(str, sys.version_info[:3]))
+
+    @property
+    def markers(self) -> dict[str, str]:
+        """What of the environment markers of requirements differs from here."""
+        short = ".".join(self.version.split(".")[:2])
+        return {"python_version": short, "python_full_version": self.version}
+
+    def has(self, module: str) -> bool:
+        """Whether a top module can be imported."""
+        if self.found is not None:
+            return self.found.modules.get(module, False)
+        try:
+            return importlib.util.find_spec(module) is not None
+        except (ImportError, ValueError):
+            return False
+
+    def version_of(self, package: str) -> str | None:
+        """The version of a package; None where it is not installed."""
+        if self.found is not None:
+            return self.found.packages.get(canonicalize_name(package))
+        try:
+            return importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            return None
+
+    def install(self, requirement: str) -> str:
+        """The command that installs something; of our extras only what they bring."""
+        if self.found is None:
+            return install_command([requirement])
+        if requirement.startswith("tui-eval["):
+            requirement = packages_of(requirement.removeprefix("tui-eval[").rstrip("]"))
+        return install_command_for(self.path, [requirement])
+
+    def object(self) -> dict[str, Any]:
+        """The interpreter as plain JSON data."""
+        return {"path": self.path, "version": self.version, "is_own": self.found is None}
+
+    def __str__(self) -> str:
+        whose = "its own" if self.found is not None else "that of tui-eval"
+        return f"{self.path} (Python {self.version}, {whose})"
+
+
+def installed_in(named: str | None, where: str, needed: Iterable[str]) -> Installed:
+    """Looks at an interpreter.
+
+    Args:
+        named: See `executable_of`; None for this process's own.
+        where: What named it, for faults.
+        needed: Top modules to look for.
+
+    Raises:
+        RefusedError: It is none, or one in which no worker runs.
+    """
+    path = executable_of(named, where) if named else None
+    if path is None:
+        return Installed()
+    found = asyncio.run(look_at(path, [*modules(), *needed], where))
+    if same_as_own(found):
+        return Installed()
+    if faults := contradictions(found, path, where):
+        raise RefusedError(faults)
+    return Installed(path, found)
