@@ -169,6 +169,7 @@ def _parts(places: Places, schedule: Schedule, limits: Limits, warned: list[str]
         warn=warned.append,
         start=schedule.start,
         fail=fail,
+        replica_failed=lambda place, why: None,
     )
 
 

@@ -71,10 +71,12 @@ class LoopbackServer:
 
     Args:
         tls: Whether it speaks TLS, with `CERTIFICATE`.
+        port: Where it listens; 0 for a free one.
     """
 
-    def __init__(self, *, tls: bool = False) -> None:
+    def __init__(self, *, tls: bool = False, port: int = 0) -> None:
         self._tls = tls
+        self._port = port
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, name=type(self).__name__, daemon=True)
@@ -105,7 +107,7 @@ class LoopbackServer:
         if self._tls:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(CERTIFICATE)
-        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
+        await web.TCPSite(runner, "127.0.0.1", self._port, ssl_context=context).start()
         host, port = runner.addresses[0][:2]
         self.url = f"http{'s' if self._tls else ''}://{host}:{port}"
         self._ready.set()
@@ -125,8 +127,8 @@ class FaultServer(LoopbackServer):
     no list of them is scripted.
     """
 
-    def __init__(self, *, tls: bool = False) -> None:
-        super().__init__(tls=tls)
+    def __init__(self, *, tls: bool = False, port: int = 0) -> None:
+        super().__init__(tls=tls, port=port)
         self.requests: list[Received] = []
         self.connections = 0
         self.most_at_once = 0

@@ -289,6 +289,25 @@ class ConcurrencyMoved(msgspec.Struct, tag="conc", array_like=True):
     refused: int
 
 
+class ReplicaMoved(msgspec.Struct, tag="replica", array_like=True):
+    """One of several endpoints is taken out, probed once more, or put back.
+
+    Args:
+        place: In the order of the plan.
+        out_since: Unix seconds since when it is out; 0 where it is back.
+        why: What requests met there, or the last probe.
+        probe_at: Unix seconds of the next probe.
+    """
+
+    seq: int
+    at: float
+    place: int
+    url: str
+    out_since: float = 0.0
+    why: str = ""
+    probe_at: float = 0.0
+
+
 class RowsTakenBack(msgspec.Struct, tag="back", array_like=True):
     """Errored rollouts wait to run again: their rows are not in results.jsonl any more.
 
@@ -434,6 +453,7 @@ Event: TypeAlias = (
     | EvaluationMoved
     | WorkersSeen
     | ConcurrencyMoved
+    | ReplicaMoved
     | RowsTakenBack
     | LimitMoved
     | CommandAnswered

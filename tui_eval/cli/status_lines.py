@@ -16,6 +16,7 @@ from tui_eval.text.figures import plural, refusal_text
 from tui_eval.text.stages import look_of, rollout_name
 from tui_eval.text.waits import (
     longest_waits,
+    replica_text,
     still_worker,
     turn_of,
     waited_s,
@@ -65,6 +66,7 @@ def status_object(state: RunState, pid: int, silent: str = "") -> dict[str, Any]
         "waiting": state.waiting,
         "max_concurrent": run.max_concurrent,
         "refused_requests": state.refused_requests,
+        "endpoints": [*_endpoint_objects(state, now)],
         "workers": [_worker_object(one, now) for one in workers],
         "rollouts": [_rollout_object(state, row, now) for row in longest_waits(state, now)],
     }
@@ -80,6 +82,17 @@ def _refusal_object(state: RunState) -> dict[str, Any] | None:
 def suite_object(file: Path, evaluations: list[dict[str, Any]]) -> Mapping[str, Any]:
     """How the evaluations of a file stand."""
     return {"version": VERSION, "path": str(file.absolute()), "evaluations": evaluations}
+
+
+def _endpoint_objects(state: RunState, now: float) -> Iterator[dict[str, Any]]:
+    for place, url in enumerate(state.run.base_url.split(",") if state.run is not None else ()):
+        out = state.out.get(place)
+        yield {
+            "url": url,
+            "out_s": round(max(now - out.out_since, 0.0), 1) if out is not None else None,
+            "why": out.why if out is not None else None,
+            "probe_in_s": round(max(out.probe_at - now, 0.0), 1) if out is not None else None,
+        }
 
 
 def _worker_object(one: WorkerSeen, now: float) -> dict[str, Any]:
@@ -131,6 +144,8 @@ def status_lines(state: RunState, pid: int) -> Iterator[str]:
     most = f" of at most {run.max_concurrent:,}" if run.max_concurrent else ""
     waiting = f", {state.waiting:,} have not begun" if state.waiting else ""
     yield f"{plural(state.running, 'rollout')} in flight{most}{waiting}{gives_way(state)}"
+    for _, out in sorted(state.out.items()):
+        yield replica_text(out, now)
     if state.workers is not None:
         yield from _worker_lines(state.workers.workers, now)
     yield from _wait_lines(state, now)

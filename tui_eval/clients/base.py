@@ -11,7 +11,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from tui_eval.clients.base_urls import shown_url
 from tui_eval.clients.credentials import credentials_of
@@ -30,6 +30,9 @@ from tui_eval.errors import (
 from tui_eval.messages import Messages, note_reasoning_origin
 from tui_eval.provider_profiles import ProviderProfile, profile_of
 from tui_eval.types import ClientConfig, Response, SamplingArgs, Tool, Usage
+
+if TYPE_CHECKING:
+    from tui_eval.clients.replica_set import ReplicaSet
 
 ClientT = TypeVar("ClientT")
 MessagesT = TypeVar("MessagesT")
@@ -56,6 +59,8 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
     # What a client has whose class does not call this constructor.
     config: ClientConfig | None = None
     _api_key = _key_variable = ""
+    _replicas: ReplicaSet | None = None
+    _replica_place = 0
 
     def __init__(
         self, client_or_config: ClientT | ClientConfig, *, api_key: str | None = None
@@ -120,6 +125,10 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
         if self.config is not None:
             return self.config.api_base_url
         return str(getattr(self._client, "base_url", ""))
+
+    def join_replicas(self, replicas: ReplicaSet, place: int) -> None:
+        """Is one of several replicas from now on, at a place among them."""
+        self._replicas, self._replica_place = replicas, place
 
     @property
     def client(self) -> ClientT:
@@ -208,6 +217,25 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
             OverlongPromptError: The prompt does not fit into the model's context.
             PromptRefusedError: The prompt is refused for what it holds.
         """
+        if self._replicas is not None:
+            return await self._replicas.answer(
+                self._replica_place,
+                state,
+                lambda one: one._ask(prompt, model, sampling_args, tools, state=state, **kwargs),
+            )
+        return await self._ask(prompt, model, sampling_args, tools, state=state, **kwargs)
+
+    async def _ask(
+        self,
+        prompt: Messages,
+        model: str,
+        sampling_args: SamplingArgs,
+        tools: Sequence[Tool] | None,
+        *,
+        state: Any,
+        **kwargs: Any,
+    ) -> Response:
+        """The same at this endpoint, whether or not it is one of several replicas."""
         try:
             native_prompt, extra = await self.to_native_prompt(prompt)
             native_tools = await self.to_native_tools(tools)

@@ -50,11 +50,13 @@ class Retries:
             after refusals.
         pace: The endpoint's.
         secrets: Hidden in the reason of a wait.
+        leaves: Whether a request is to leave its endpoint; gets what it met, None after a wait.
     """
 
     most: int = 0
     pace: Pace = field(default_factory=Pace)
     secrets: Secrets = field(default_factory=Secrets)
+    leaves: Callable[[Exception | None], bool] = lambda error: False
 
     @classmethod
     def of(cls, config: ClientConfig, key: str, secrets: Secrets) -> Retries:
@@ -129,7 +131,7 @@ class _Request(Generic[Answer]):
         """
         self._tries += 1
         self._error = error
-        if not is_transient(error):
+        if self._retries.leaves(error) or not is_transient(error):
             self._give_up()
         if is_out_of_files(error):
             self._starve()
@@ -188,7 +190,8 @@ class _Request(Generic[Answer]):
                     if self._wait:
                         await pacing.sleep(self._wait)
                     await pace.turn()
-            if pace.is_given_up and is_refusal(self._error):
+            is_given_up = pace.is_given_up and is_refusal(self._error)
+            if is_given_up or self._retries.leaves(None):
                 self._give_up()
         if self._clock is not None:
             self._clock.begin()

@@ -12,6 +12,7 @@ import inspect
 import json
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic
@@ -33,6 +34,7 @@ from tui_eval.types import ClientConfig
 
 if TYPE_CHECKING:
     from tui_eval.clients.http_session import HttpSession
+    from tui_eval.clients.replica_set import ReplicaSet
 
 # An SDK refuses to call without a key, or takes the one it finds in its own variable; this is what
 # servers without keys are used to.
@@ -70,6 +72,15 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
                 self._streams = self.config.stream
         self._create: Callable[..., Any] | None = None
         self._create_arguments: frozenset[str] = frozenset()
+
+    def join_replicas(self, replicas: ReplicaSet, place: int) -> None:
+        """Is one of several replicas from now on; its requests leave it where it is out."""
+        super().join_replicas(replicas, place)
+
+        def leaves(error: Exception | None) -> bool:
+            return replicas.is_left(place) if error is None else replicas.leaves(place, error)
+
+        self._retries = replace(self._retries, leaves=leaves)
 
     @cached_property
     def _session(self) -> HttpSession:

@@ -15,13 +15,15 @@ class EndpointLimits:
     """What a run's endpoints said of their load.
 
     `concurrency` has the last word on every endpoint, once one refused a request, and `limits` what
-    `at_a_time` lately was, in earlier sessions as well.
+    `at_a_time` lately was, in earlier sessions as well. `out` has the replicas that are out, by
+    their place.
     """
 
     def __init__(self) -> None:
         self.run: ev.RunStarted | None = None
         self.end: ev.RunFinished | None = None
         self.concurrency: dict[int, ev.ConcurrencyMoved] = {}
+        self.out: dict[int, ev.ReplicaMoved] = {}
         self.limits: deque[tuple[int, int]] = deque(maxlen=LIMITS_KEPT)
 
     @property
@@ -51,3 +53,9 @@ class EndpointLimits:
         self.concurrency[event.place] = event
         if not self.limits or self.limits[-1] != self.at_a_time:
             self.limits.append(self.at_a_time)
+
+    def _on_ReplicaMoved(self, event: ev.ReplicaMoved) -> None:
+        if event.out_since:
+            self.out[event.place] = event
+        else:
+            self.out.pop(event.place, None)

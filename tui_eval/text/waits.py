@@ -11,7 +11,7 @@ from tui_eval.text.figures import again_text, clock_text
 from tui_eval.text.stages import LOOKS, is_running
 
 if TYPE_CHECKING:
-    from tui_eval.events import WorkerSeen
+    from tui_eval.events import ReplicaMoved, WorkerSeen
     from tui_eval.fold.run_state import RunState
 
 LONGEST = 200
@@ -131,3 +131,9 @@ def worker_text(worker: WorkerSeen, now: float) -> str:
     """That a worker stands still, where, and for how long."""
     where = f" in {one_line(worker.held_at, LONGEST)}" if worker.held_at else ""
     return f"worker {worker.pid} stands still{where} since {clock_text(now - worker.still_since)}"
+
+
+def replica_text(out: ReplicaMoved, now: float) -> str:
+    """That a replica is out, since when, why, and when it is asked again."""
+    since, again = clock_text(now - out.out_since), again_text(out.probe_at - now)
+    return f"Replica {out.url} is out since {since}: {out.why}; asked again {again}"

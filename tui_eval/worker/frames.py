@@ -15,8 +15,10 @@ from tui_eval.errors import Fault
 from tui_eval.events import MessagesAdded, RolloutStaged, TextAdded, ToolFinished
 from tui_eval.worker.describing.info import EnvironmentInfo
 from tui_eval.worker.describing.settings import EnvironmentSettings
+from tui_eval.worker.replica_frames import ReplicaFailed as ReplicaFailed
+from tui_eval.worker.replica_frames import ReplicasOut as ReplicasOut
 
-PROTOCOL = 1
+PROTOCOL = 2
 
 
 class Open(msgspec.Struct, tag="open", array_like=True):
@@ -183,6 +185,7 @@ ToWorker: TypeAlias = (
     | Subscribe
     | Granted
     | Exhausted
+    | ReplicasOut
     | Leave
 )
 
@@ -373,6 +376,7 @@ FromWorker: TypeAlias = (
     | Release
     | Answered
     | IgnoresEnd
+    | ReplicaFailed
     | Ended
     | GroupMoved
     | ColumnsFound

@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from tui_eval.clients.replica_set import ReplicaSet
 from tui_eval.clients.wire.longest_answer import longest_by_default
 from tui_eval.config.plan import RunPlan
 from tui_eval.environments.author_errors import describe
@@ -86,6 +87,8 @@ class WorkerProcess:
         self._loaded: Loaded | None = None
         self._redact = Redactor()
         self._replicas: Replicas | None = None
+        self._replica_set: ReplicaSet | None = None
+        self._out: list[int] = []
         self._link: Link[frames.ToWorker] | None = None
         self._socket = -1
 
@@ -126,6 +129,9 @@ class WorkerProcess:
     def _warn(self, text: str) -> None:
         self._send(frames.Warned(text))
 
+    def _replica_failed(self, place: int, why: str) -> None:
+        self._send(frames.ReplicaFailed(place, why))
+
     def _received(self, message: frames.ToWorker) -> None:
         if isinstance(message, frames.Open):
             self._start(self._open(message))
@@ -141,6 +147,10 @@ class WorkerProcess:
             print_to_log(Path(message.log), self._redact)
         elif isinstance(message, frames.Exhausted):
             self._is_exhausted = True
+        elif isinstance(message, frames.ReplicasOut):
+            self._out = message.places
+            if self._replica_set is not None:
+                self._replica_set.move(message.places)
         elif isinstance(message, frames.Subscribe):
             self._hub.subscribe(message.rows)
         else:
@@ -235,6 +245,10 @@ class WorkerProcess:
             self._begin(setup, plan, redact, self._loaded)
             self._replicas = Replicas([ClientConfig.model_validate_json(c) for c in setup.clients])
             await self._replicas.open()
+            if len(self._replicas) > 1:
+                clients, failed = self._replicas.clients, self._replica_failed
+                self._replica_set = ReplicaSet(clients, failed)
+                self._replica_set.move(self._out)
             spare_collector()
         self._signs.beat()
         places = [(fault.where, fault.what, fault.hint) for fault in faults]

@@ -105,6 +105,8 @@ class Replicas:
         self._watching: asyncio.Task[None] | None = None
         self._turn = -1
         self._group: int | None = None
+        self.out: frozenset[int] = frozenset()
+        """Places of those that are out: nothing new goes there while another one is in."""
         self.failed: Callable[[str], None] = lambda text: None
 
     async def open(self) -> None:
@@ -154,10 +156,12 @@ class Replicas:
         Args:
             group: Rollouts of the same group that follow each other get the same client.
         """
-        if group is not None and group == self._group:
-            return [self._turn]
         every = len(self._clients)
-        return [(self._turn + step) % every for step in range(1, every + 1)]
+        out = self.out if len(self.out) < every else frozenset()
+        if group is not None and group == self._group and self._turn not in out:
+            return [self._turn]
+        found = ((self._turn + step) % every for step in range(1, every + 1))
+        return [place for place in found if place not in out]
 
     def take(self, place: int, group: int | None = None) -> AnyClient:
         """The client at a place; the turn is the next one's then."""

@@ -17,6 +17,7 @@ from tui_eval import clock
 from tui_eval.commands import Command, Pause, Stop, Unpause
 from tui_eval.engine.execution.early_stop import EarlyStop
 from tui_eval.engine.execution.host import Host
+from tui_eval.engine.execution.replica_health import ReplicaHealth
 from tui_eval.engine.execution.rollout_work import RolloutWork, rollouts_here
 from tui_eval.engine.execution.run_files import RunFiles, Unwritten
 from tui_eval.engine.execution.run_metadata import RunMetadata
@@ -82,6 +83,7 @@ class Session:
         self._schedule = Schedule(prepared.todo, self._guarded)
         self._steering: Steering | None = None
         self._workers: WorkerRollouts | None = None
+        self._health = ReplicaHealth(replicas, hub.publish)
         self._job: asyncio.Task[None] | None = None
         self._publish_limits: Callable[[], None] = lambda: None
         self._given_up = False
@@ -200,6 +202,7 @@ class Session:
             if self._guard is not None:
                 self._guard.close()
             self._publish_limits()
+            self._health.close()
             if self._workers is not None:
                 await self._workers.close()
             elif self._prepared.worker is not None:
@@ -308,14 +311,17 @@ class Session:
             warn=self._warn,
             start=self._schedule.start,
             fail=self._fail,
+            replica_failed=self._health.failed,
         )
         if self._prepared.loaded is None:
             shares = self._host.shared is not None
             self._workers = WorkerRollouts(parts, self._replicas.configs, shares_scoring=shares)
+            self._health.send = self._workers.pool.send_all
             count = number_of_workers(self._plan.num_workers)
             await self._workers.open(count, self._prepared.worker)
             self._workers.pool.send_all(MoveGate(self._gate.is_open))
             return self._workers
+        self._health.look_after_calls_here()
         return rollouts_here(parts, self._gate, self._is_fatal, is_own=self._host.is_own)
 
     def _is_fatal(self, state: State) -> bool:

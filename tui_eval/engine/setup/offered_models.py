@@ -60,6 +60,19 @@ def unknown_model(
     return [warning(f"{what}, and may not serve it. {hint}")]
 
 
+def why_out(endpoint: ClientConfig) -> str:
+    """Why an endpoint does not answer a question for its models; empty where it does, with any
+    status below 500.
+    """
+    url = _urls(endpoint.api_base_url, endpoint.client_type)[0]
+    try:
+        status, _ = _get(url, _headers(endpoint, endpoint.client_type))
+    except Exception as error:  # whatever a network does
+        cause = cause_of(error, url)
+        return cause.text if cause is not None else str(error) or type(error).__name__
+    return f"status {status}" if status >= 500 else ""
+
+
 def _urls(base_url: str, client_type: str) -> list[str]:
     """Where the models may be listed, as the requests find their routes."""
     if client_type == _ANTHROPIC:

@@ -166,6 +166,7 @@ class Hub:
             if self.state.refusal is not None:
                 events.append(self.state.refusal)
             events += self.state.concurrency.values()
+            events += self.state.out.values()
             for row, watch in self.active.items():  # a first event is taken for the beginning
                 events.append(watch.staged_event(now - self.state.passed_s(row, now)))
                 if self.state.is_held(row):

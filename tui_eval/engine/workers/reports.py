@@ -31,6 +31,7 @@ class EngineParts:
         warn: Gets sentences for people.
         start: Begins a task that the run is not over without; gives its slots back at its end.
         fail: Ends the run; gets why.
+        replica_failed: Takes a replica out; gets its place and why.
     """
 
     prepared: Prepared
@@ -44,6 +45,7 @@ class EngineParts:
     warn: Callable[[str], None]
     start: Callable[[Coroutine[Any, Any, None], Held], None]
     fail: Callable[[str, Exception | None], None]
+    replica_failed: Callable[[int, str], None]
 
 
 class Reports:
@@ -87,6 +89,7 @@ class Reports:
             frames.GroupMoved: lambda worker, one: self.groups.moved(one.example, one.waits),
             frames.ColumnsFound: lambda worker, one: parts.columns.join(one.unseen, one.keys),
             frames.Warned: lambda worker, one: parts.warn(one.text),
+            frames.ReplicaFailed: lambda worker, one: parts.replica_failed(one.place, one.why),
             frames.Left: lambda worker, message: None,
         }
 

@@ -27,7 +27,7 @@ class LongestWait:
 
 
 def holds_up(state: RunState, longest: float, words: int) -> Line:
-    """That workers stand still, or else that a rollout waits for long.
+    """That workers stand still, that replicas are out, or that a rollout waits for long.
 
     Args:
         longest: Seconds for which the rollout has waited that waits longest.
@@ -39,6 +39,8 @@ def holds_up(state: RunState, longest: float, words: int) -> Line:
     if still := sum(bool(one.still_since) for one in seen):
         stands = "stands still" if still == 1 else "stand still"
         return ((f"! {plural(still, 'worker')} {stands}" if words else "!worker", "warn"),)
+    if out := len(state.out):
+        return ((f"! {plural(out, 'replica')} out" if words else f"!{out} out", "warn"),)
     if longest < LONG_S:
         return EMPTY
     return ((f"longest wait {clock_text(longest)}" if words > 1 else clock_text(longest), "warn"),)

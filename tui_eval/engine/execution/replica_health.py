@@ -1,0 +1,122 @@
+"""Which of several endpoints are out: taken out, probed at growing intervals, put back."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable
+
+from tui_eval import clock
+from tui_eval.clients.base_urls import shown_url
+from tui_eval.clients.replica_set import ReplicaSet
+from tui_eval.engine.setup.offered_models import why_out
+from tui_eval.events import Noticed, ReplicaMoved
+from tui_eval.text.figures import plural
+from tui_eval.types import ClientConfig
+from tui_eval.worker.replica_frames import ReplicasOut
+from tui_eval.worker.replicas import Replicas
+
+FIRST_PROBE_S = 1.0
+LONGEST_PROBE_S = 60.0
+PROBED_WITHIN_S = 10.0
+STEADY_S = 60.0
+"""One that is taken out again sooner than this is probed at its last interval."""
+
+
+class ReplicaHealth:
+    """Looks after the replicas of a run; one that is alone is never out.
+
+    Args:
+        publish: Takes events.
+    """
+
+    def __init__(
+        self, replicas: Replicas, publish: Callable[[Noticed | ReplicaMoved], None]
+    ) -> None:
+        self.send: Callable[[ReplicasOut], None] = lambda message: None
+        """Takes what workers are to know."""
+        self._replicas = replicas
+        self._publish = publish
+        self._set: ReplicaSet | None = None
+        self._probing: dict[int, asyncio.Task[None]] = {}
+        self._intervals: dict[int, float] = {}
+        self._back_at: dict[int, float] = {}
+
+    @property
+    def _configs(self) -> list[ClientConfig]:
+        """Their settings, where all can be probed."""
+        configs = self._replicas.configs
+        return configs if len(configs) == len(self._replicas) else []
+
+    def look_after_calls_here(self) -> None:
+        """Calls of this process leave a replica that is out, too."""
+        if len(self._configs) > 1:
+            self._set = ReplicaSet(self._replicas.clients, self.failed)
+
+    def _moved(self) -> None:
+        out = frozenset(self._probing)
+        self._replicas.out = out
+        if self._set is not None:
+            self._set.move(out)
+        self.send(ReplicasOut(sorted(out)))
+
+    def failed(self, place: int, why: str) -> None:
+        """Takes one out, unless it is already."""
+        if place in self._probing or len(self._configs) < 2:
+            return
+        if clock.now() - self._back_at.get(place, 0.0) > STEADY_S:
+            self._intervals[place] = FIRST_PROBE_S
+        self._probing[place] = asyncio.create_task(self._probe(place, why))
+        left = len(self._configs) - len(self._probing)
+        rest = f"its calls go to {plural(left, 'other')}" if left else "no other one is left"
+        self._say("warning", f"Replica {self._url(place)} is taken out: {why}; {rest}.")
+        self._moved()
+
+    async def _probe(self, place: int, why: str) -> None:
+        """Asks it until it answers; a probe takes as long as a connection may."""
+        since = clock.now()
+        while why:
+            wait = self._intervals[place]
+            self._intervals[place] = min(wait * 2, LONGEST_PROBE_S)
+            now = clock.now()
+            self._publish(ReplicaMoved(0, now, place, self._url(place), since, why, now + wait))
+            await asyncio.sleep(wait)
+            why = await _answer_of(self._configs[place])
+        del self._probing[place]
+        self._back_at[place] = now = clock.now()
+        self._publish(ReplicaMoved(0, now, place, self._url(place)))
+        self._say("info", f"Replica {self._url(place)} answers again after {now - since:.0f} s.")
+        self._moved()
+
+    def _url(self, place: int) -> str:
+        return shown_url(self._configs[place].api_base_url)
+
+    def _say(self, level: str, text: str) -> None:
+        self._publish(Noticed(0, clock.now(), level, text))
+
+    def close(self) -> None:
+        """Probes no longer."""
+        for task in self._probing.values():
+            task.cancel()
+
+
+async def _answer_of(config: ClientConfig) -> str:
+    """What `why_out` says, within a time; its thread holds up nobody's end."""
+    loop = asyncio.get_running_loop()
+    answered: asyncio.Future[str] = loop.create_future()
+
+    def answer(why: str) -> None:
+        if not answered.done():
+            answered.set_result(why)
+
+    def ask() -> None:
+        why = why_out(config)
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(answer, why)
+
+    threading.Thread(target=ask, name="tui-eval-probe", daemon=True).start()
+    try:
+        return await asyncio.wait_for(answered, PROBED_WITHIN_S)
+    except TimeoutError:
+        return f"no answer within {PROBED_WITHIN_S:.0f} s"
