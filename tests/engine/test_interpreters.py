@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from interpreters import add_package, make_interpreter, make_program
+from interpreters import NEEDED, add_package, make_interpreter, make_program
 from program import Program, chat_answer
 from run_here import run_here
 from servers import FaultServer, Reply
@@ -132,6 +132,51 @@ def test_what_is_no_interpreter_is_refused_with_everything_else(
         assert done.code == 2
         assert f"--python: {what}" in done.err
         assert "'nowhere' is no URL" in done.err
+
+
+def test_an_environment_may_be_installed_there_alone(
+    elsewhere: Program, fault_server: FaultServer, tmp_path: Path
+) -> None:
+    python = make_interpreter(tmp_path / "venv")
+    add_package(python, "only_there", "1.0", "VALUE = 'far'")
+    add_package(python, "far_env", "2.5", ELSEWHERE)
+    args = ["far-env", *request(fault_server, "-C", "where", "--python", str(python))[1:]]
+    done = run_here(elsewhere, *args)
+    assert done.code == 0, done
+    [run] = elsewhere.runs()
+    assert run.rows[0]["where"][2] == "far"
+    assert run.metadata["version_info"]["env_version"] == "2.5"
+    checked = elsewhere.run("env", "check", "far-env", "--python", str(python))
+    assert checked.code == 0, checked
+    assert "far-env has what it needs: it loads" in checked.out
+
+
+def test_evaluations_of_a_file_have_interpreters_of_their_own(
+    elsewhere: Program, fault_server: FaultServer, other: Path, tmp_path: Path
+) -> None:
+    second = make_interpreter(tmp_path / "second")
+    add_package(second, "only_there", "1.0", "VALUE = 'second'")
+    evaluations = [
+        f'[[eval]]\nenv_id = "elsewhere"\npython = "{one}"\nstate_columns = ["where"]\n'
+        for one in (other, second.parents[1])
+    ]
+    file = elsewhere.folder / "both.toml"
+    file.write_text("\n".join(evaluations))
+    args = ["both.toml", "--set", "model=m", "--set", f"api_base_url={fault_server.url}/v1"]
+    done = elsewhere.run(*args, "--set", "save_results=true", "--set", "rollouts_per_example=1")
+    assert done.code == 0, done
+    values = [{row["where"][2] for row in run.rows} for run in elsewhere.runs()]
+    assert sorted(values, key=str) == [{"second"}, {"there"}]
+
+
+def test_an_interpreter_in_which_no_worker_starts_is_refused_with_what_helps(
+    elsewhere: Program, fault_server: FaultServer, tmp_path: Path
+) -> None:
+    python = make_interpreter(tmp_path / "venv", [one for one in NEEDED if one != "yarl"])
+    done = run_here(elsewhere, *request(fault_server, "--python", str(python)))
+    assert done.code == 2
+    assert f"--python: no worker starts in {python}: ModuleNotFoundError: No module nam" in done.err
+    assert f"{python} aiohttp msgspec" in done.err or f"{python} -m pip" in done.err
 
 
 def project(program: Program, pyproject: str) -> Path:

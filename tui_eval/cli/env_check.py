@@ -6,11 +6,14 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tui_eval.cli.env_folder import env_folder
+
+if TYPE_CHECKING:
+    from tui_eval.environments.finding import FoundEnvironment
 
 LOADS_WITHIN_S = 120.0
 
@@ -35,27 +38,27 @@ def command(
     from tui_eval.cli.report import print_faults, print_json, print_stdout, refuse
     from tui_eval.cli.requirements import Checked, check_needs
     from tui_eval.config.env_file import load_env_file
-    from tui_eval.environments.finding import find_environment
     from tui_eval.environments.needs import needs_of
     from tui_eval.errors import RefusedError
     from tui_eval.runs.summary_json import refused_object
 
     load_env_file()
     try:
-        found = find_environment(env_id, folder)
-        needs = needs_of(found, folder)
+        found = _found(env_id, folder, may_be_elsewhere=python is not None)
+        needs = needs_of(found, folder) if found is not None else []
         named, where = (python, "--python") if python else _own_python(env_id, folder)
         modules = [one.name for one in needs if one.kind == "package"]
         installed = installed_in(named, where, modules)
     except RefusedError as error:
         return refuse(error.faults, as_json=as_json)
-    checked = check_needs(needs, found, installed)
+    checked = check_needs(needs, found, installed) if found is not None else []
     lacking = [one.fault for one in checked if one.fault is not None]
     if not any(one.kind in ("package", "dependency") and one.fault for one in checked):
         loading = _loading_faults(env_id, env_args, folder, python)
         lacking += loading
         why = "it does not load" if loading else ""
-        checked.append(Checked("loading", env_id, str(found.path or ""), why))
+        place = str(found.path or "") if found is not None else ""
+        checked.append(Checked("loading", env_id, place, why))
     if as_json:
         reported = refused_object(lacking)["faults"]
         print_json({"version": 1, "env_id": env_id, "ok": not lacking, "python": installed.object(),
@@ -67,6 +70,23 @@ def command(
     needed = [f"{one.kind} {one.name}" for one in checked if one.kind != "loading"]
     print_stdout([f"{env_id} has what it needs: {', '.join([*needed, 'it loads'])}"])
     return 0
+
+
+def _found(env_id: str, folder: Path, *, may_be_elsewhere: bool) -> FoundEnvironment | None:
+    """Where an environment is; None where only the interpreter that is named may know it.
+
+    Raises:
+        RefusedError: It is nowhere.
+    """
+    from tui_eval.environments.finding import find_environment
+    from tui_eval.errors import RefusedError
+
+    try:
+        return find_environment(env_id, folder)
+    except RefusedError:
+        if not may_be_elsewhere:
+            raise
+    return None
 
 
 def _own_python(env_id: str, folder: Path) -> tuple[str | None, str]:

@@ -10,10 +10,12 @@ from typing import Any, TypeAlias
 
 from tui_eval.config.settings import place_of
 from tui_eval.engine.interpreters.interpreter import Interpreter
+from tui_eval.engine.interpreters.needs import modules
 from tui_eval.engine.interpreters.provided import interpreter_of
 from tui_eval.engine.setup.prepared import LoadedHere
 from tui_eval.engine.transport.worker import Worker, ended_at_load
 from tui_eval.errors import Fault, Notice, RefusedError, WorkerEndedError
+from tui_eval.installing import install_command_for
 from tui_eval.worker.describing.info import EnvironmentInfo
 from tui_eval.worker.describing.settings import EnvironmentSettings
 from tui_eval.worker.examples import Examples, Places
@@ -97,10 +99,21 @@ async def chosen_interpreter(settings: EnvironmentSettings) -> Interpreter | Non
     """
     if not settings.python:
         return None
+    return await interpreter_of(settings.python, _named_at(settings))
+
+
+def _named_at(settings: EnvironmentSettings) -> str:
+    """What named the interpreter: a flag, a line of a file, or the folder that it is of."""
     source = settings.sources.get("python", "--python")
     is_beside = ":" not in source and not source.startswith("-")
-    where = source if is_beside else place_of(settings.sources, "python", "--python")
-    return await interpreter_of(settings.python, where)
+    return source if is_beside else place_of(settings.sources, "python", "--python")
+
+
+def _not_started(worker: Worker, interpreter: Interpreter, settings: EnvironmentSettings) -> Fault:
+    """An interpreter has all packages by name, and no worker starts: one of them is broken."""
+    what = f"no worker starts in {interpreter.path}: {worker.last_line or 'it ends at once'}"
+    install = install_command_for(interpreter.path, modules())
+    return Fault(_named_at(settings), what, f"Install again what it needs: {install}")
 
 
 def open_for_a_look(settings: EnvironmentSettings | None) -> Opened:
@@ -161,6 +174,9 @@ async def open_environment(
     worker.open(settings)
     try:
         described = await worker.described
+        if described is None and not worker.has_started and interpreter is not None:
+            await worker.lost
+            return Opened(None, [_not_started(worker, interpreter, settings)], [], None)
         if described is None:
             raise await ended_at_load(worker, settings.env_id)
     except BaseException:

@@ -56,6 +56,8 @@ class Worker:
         self.rows: set[int] = set()
         self.ready: asyncio.Future[list[tuple[str, str, str]]] = loop.create_future()
         self.lost: asyncio.Future[str] = loop.create_future()
+        self.has_started = False
+        """Whether it has come so far as to say which protocol it speaks."""
         self.interpreter: Interpreter | None = None
         """Where it runs; None for the engine's own."""
         self.verdict: Verdict | None = None
@@ -69,6 +71,8 @@ class Worker:
         """Where it stood when a signal ended it, as Python prints tracebacks, if it could say."""
         self.stood: tuple[float, int] = (0.0, NOBODY)
         """For how long it has stood still as it was looked at last, and in whose code."""
+        self.last_line = ""
+        """The last one that it printed, where it ended before it had a log."""
         self.is_reported = False
         """Whether people know that it stands still."""
         self._process = process
@@ -130,6 +134,7 @@ class Worker:
 
     def _take(self, message: Any) -> None:
         if isinstance(message, frames.Hello):
+            self.has_started = True
             self._check(message.protocol)
             return
         if isinstance(message, frames.Described) and not self.described.done():
@@ -175,7 +180,9 @@ class Worker:
 
     def _print(self) -> None:
         with contextlib.suppress(OSError):
-            os.write(2, os.pread(self._printed.fileno(), PRINTED_BYTES, 0))
+            printed = os.pread(self._printed.fileno(), PRINTED_BYTES, 0)
+            self.last_line = printed.decode(errors="replace").strip().rpartition("\n")[2]
+            os.write(2, printed)
 
     @property
     def pid(self) -> int:
