@@ -51,6 +51,7 @@ class EndpointClientConfig(BaseModel):
             count; 0 for no request, whatever it met.
         rate_limit_timeout: Seconds for which the endpoint may refuse everything before refused
             requests fail; as long as it answers any they wait for their turn.
+        max_answer_mb: MB that one answer may have, decompressed; a longer one is given up.
         extra_headers: Sent with every request.
         stream: Whether answers are requested as streams, so that their text can be seen while it
             comes. What is answered is the same.
@@ -70,6 +71,7 @@ class EndpointClientConfig(BaseModel):
     max_keepalive_connections: int = Field(default=28000, ge=0)
     max_retries: int = Field(default=10, ge=0)
     rate_limit_timeout: float = Field(default=900.0, gt=0)
+    max_answer_mb: float = Field(default=256.0, gt=0)
     extra_headers: dict[str, str] = Field(default_factory=dict)
     stream: bool = False
     token_limit: TokenLimit | None = None

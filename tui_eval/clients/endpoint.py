@@ -13,6 +13,7 @@ import msgspec
 from multidict import CIMultiDict
 from yarl import URL
 
+from tui_eval.clients.answer_size import read_up_to
 from tui_eval.clients.faults import connection_error, status_error
 from tui_eval.clients.http_session import HttpSession
 from tui_eval.clients.http_types import httpx2
@@ -126,7 +127,8 @@ class Endpoint:
             ):
                 if 200 <= answer.status < 300:
                     return await read(answer)
-                refusal = _response(answer, await answer.read(), request)
+                content = await read_up_to(answer, self._session.max_answer_mb)
+                refusal = _response(answer, content, request)
         except (httpx2.HTTPError, TimeoutError) as error:
             raise connection_error(self._sdk(), request, error) from error
         except ReportedError as error:

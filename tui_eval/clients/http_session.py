@@ -19,6 +19,7 @@ import aiohttp
 from multidict import CIMultiDict
 from yarl import URL
 
+from tui_eval.clients.answer_size import AnswerSize, read_up_to
 from tui_eval.clients.http_types import httpx2
 from tui_eval.clients.proxies import proxy_of
 from tui_eval.open_files import is_out_of_files
@@ -65,6 +66,11 @@ class HttpSession(httpx2.AsyncBaseTransport):
         timeout = httpx2.Timeout(self._config.timeout, connect=self._config.connect_timeout)
         return httpx2.AsyncClient(transport=self, timeout=timeout, follow_redirects=False)
 
+    @property
+    def max_answer_mb(self) -> float:
+        """MB that one answer may have."""
+        return self._config.max_answer_mb
+
     async def post(
         self, url: URL, headers: CIMultiDict[str], payload: bytes, proxy: URL | None
     ) -> tuple[aiohttp.ClientResponse, bytes]:
@@ -72,6 +78,7 @@ class HttpSession(httpx2.AsyncBaseTransport):
 
         Raises:
             httpx2.TransportError: No connection, or no whole answer.
+            InvalidModelResponseError: An answer that is too long.
         """
         try:
             session = await self._open()
@@ -84,7 +91,8 @@ class HttpSession(httpx2.AsyncBaseTransport):
                 proxy=proxy,
                 ssl=self._trusted(url, proxy),
             )
-            return answer, await answer.read()
+            async with answer:
+                return answer, await read_up_to(answer, self._config.max_answer_mb)
         except aiohttp.ClientError as error:
             _raise_as_httpx2(error)
 
@@ -140,7 +148,10 @@ class HttpSession(httpx2.AsyncBaseTransport):
             )
         except aiohttp.ClientError as error:
             _raise_as_httpx2(error)
-        return httpx2.Response(answer.status, headers=answer.raw_headers, stream=_Body(answer))
+        size = AnswerSize(self._config.max_answer_mb, url)
+        return httpx2.Response(
+            answer.status, headers=answer.raw_headers, stream=_Body(answer, size)
+        )
 
     async def aclose(self) -> None:
         """Closes the connections; calls after this fail."""
@@ -215,12 +226,14 @@ def _close_elsewhere(
 class _Body(httpx2.AsyncByteStream):
     """The bytes of an answer as they come in."""
 
-    def __init__(self, answer: aiohttp.ClientResponse) -> None:
+    def __init__(self, answer: aiohttp.ClientResponse, size: AnswerSize) -> None:
         self._answer = answer
+        self._size = size
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
             async for chunk in self._answer.content.iter_any():
+                self._size.add(chunk)
                 yield chunk
         except aiohttp.ClientError as error:
             _raise_as_httpx2(error)

@@ -1,0 +1,136 @@
+"""Endpoints that trickle, stop half-way, never end or answer too late: each is one errored row."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+from endpoint_scripts import ANSWERS
+from program import Run
+from servers import FaultServer, Reply
+
+import tui_eval as vf
+
+PROTOCOLS = ["openai_chat_completions", "openai_responses", "anthropic_messages"]
+PIECE = b"x" * (1 << 16)
+EVENT = b'data: {"type": "ping", "choices": [], "delta": {}}\n\n'
+LATE_S = 2.5
+
+
+class HourServer(FaultServer):
+    """Answers by what is asked: each word is a fault of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.never = threading.Event()
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        if request.method == "GET":
+            return web.Response(status=404)
+        asked = (await request.read()).decode()
+        good = ANSWERS[next(one for one in PROTOCOLS if path_of(one) in request.path)]
+        if "endless stream" in asked:
+            return await self._send(request, "text/event-stream", EVENT * 1000)
+        if "endless" in asked:
+            return await self._send(request, "application/json", PIECE)
+        if "half-open" in asked:
+            return await self._answer(request, Reply(body=good, hold=(30, self.never)))
+        if "trickle" in asked:
+            return await self._answer(request, Reply(body=good, drip=0.05))
+        if "late" in asked:
+            return await self._answer(request, Reply(body=good, delay=LATE_S))
+        if "50 MB" in asked:
+            large = json.dumps(good).replace('"ok"', f'"{"y" * 50_000_000}"').encode()
+            return await self._answer(request, Reply(body=large))
+        return await self._answer(request, Reply(body=good))
+
+    async def _send(self, request: web.Request, kind: str, piece: bytes) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": kind})
+        await response.prepare(request)
+        while not self._stopped.is_set():
+            await response.write(piece)
+            await asyncio.sleep(0)
+        return response
+
+
+def path_of(protocol: str) -> str:
+    return {"openai_responses": "responses", "anthropic_messages": "messages"}.get(
+        protocol, "chat/completions"
+    )
+
+
+def config(server: FaultServer, protocol: str, **more: Any) -> vf.ClientConfig:
+    base = server.url if protocol == "anthropic_messages" else f"{server.url}/v1"
+    return vf.ClientConfig(api_base_url=base, client_type=protocol, api_key_var="", **more)
+
+
+SAID = {
+    "good": "",
+    "half-open": "within 1 s",
+    "trickle": "within 1 s",
+    "late": "within 1 s",
+    "endless": "is longer than 5 MB",
+    "endless stream": "is longer than 5 MB",
+}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+async def test_each_fault_is_the_error_of_its_rollout_and_the_others_are_right(
+    folder: Path, protocol: str, stream: bool
+) -> None:
+    env = vf.SingleTurnEnv(
+        dataset=[{"question": word} for word in SAID], rubric=vf.Rubric([lambda completion: 1.0])
+    )
+    with HourServer() as server:
+        client = config(server, protocol, timeout=1.0, max_answer_mb=5, stream=stream)
+        async with asyncio.timeout(30):
+            got = await env.evaluate(client, "m")
+    rows = {one["example_id"]: one for one in Run(Path(got["metadata"]["path_to_save"])).rows}
+    for place, (word, said) in enumerate(SAID.items()):
+        error = rows[place]["error"]
+        assert (error is None) == (word == "good"), word
+        assert error is None or said in error["error_chain_repr"], word
+    assert rows[0]["reward"] == 1.0
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+async def test_an_answer_of_50_mb_is_kept_whole(folder: Path, protocol: str) -> None:
+    env = vf.SingleTurnEnv(
+        dataset=[{"question": "50 MB"}, {"question": "good"}],
+        rubric=vf.Rubric([lambda completion: float(len(completion[-1].content))]),
+    )
+    with HourServer() as server:
+        got = await env.evaluate(config(server, protocol), "m")
+    rows = {one["example_id"]: one for one in Run(Path(got["metadata"]["path_to_save"])).rows}
+    assert [rows[n]["reward"] for n in range(2)] == [50_000_000, 2]
+    assert len(rows[0]["completion"][0]["content"]) == 50_000_000
+
+
+@pytest.mark.parametrize("word", ["endless", "late", "good"])
+async def test_a_judge_with_such_an_answer_is_an_error_of_its_rollout(
+    folder: Path, word: str
+) -> None:
+    with HourServer() as server:
+        judge = vf.OpenAIChatCompletionsClient(
+            config(server, PROTOCOLS[0], timeout=1.0, max_answer_mb=5)
+        )
+        rubric = vf.JudgeRubric(judge_client=judge, judge_prompt=word)
+
+        async def right(prompt, completion, answer, state, judge):  # type: ignore[no-untyped-def]
+            return float(await judge(prompt, completion, answer, state) == "ok")
+
+        rubric.add_reward_func(right)
+        env = vf.SingleTurnEnv(dataset=[{"question": "good"}], rubric=rubric)
+        got = await env.evaluate(config(server, PROTOCOLS[0]), "m")
+    (row,) = Run(Path(got["metadata"]["path_to_save"])).rows
+    if word == "good":
+        assert (row["reward"], row["error"]) == (1.0, None)
+        return
+    assert row["error"]["class"] == "judge"
+    assert SAID[word] in row["error"]["error_chain_repr"]
