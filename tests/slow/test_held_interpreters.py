@@ -1,4 +1,4 @@
-"""Eleven ways to hold or kill the interpreter, from four places of people's code, in a worker.
+"""Twelve ways to hold or kill the interpreter, from four places of people's code, in a worker.
 
 The run ends by itself, every other rollout has its right reward, and the culprit's row says why.
 """
@@ -18,8 +18,10 @@ CODE = """
 import asyncio
 import ctypes
 import os
+import resource
 import signal
 import sys
+import threading
 import time
 
 import tui_eval as vf
@@ -63,6 +65,17 @@ def grow():
         kept.append(b"x" * 20_000_000)
 
 
+def thread_bomb():
+    now = resource.getrlimit(resource.RLIMIT_AS)
+    size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (size + 2**30, now[1]))  # spares the machine
+    while True:
+        try:
+            threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+        except RuntimeError:
+            pass
+
+
 def close_stdout():
     print("closes it")
     sys.stdout.close()
@@ -95,6 +108,7 @@ WAYS = {
     "segfault": segfault,
     "abort": os.abort,
     "memory": grow,
+    "thread bomb": thread_bomb,
     "closed stdout": close_stdout,
     "own signal handlers": own_handlers,
 }
@@ -154,6 +168,7 @@ WAYS = {
     "segfault": (ENDED, "signal 11 (Segmentation fault), twice"),
     "abort": (ENDED, "signal 6 (Aborted), twice"),
     "memory": (ENDED, "600MB (--worker-memory), twice"),
+    "thread bomb": (f"{HELD[0]} MemoryError {ENDED}", ""),  # whichever gives way first
     "closed stdout": None,
     "own signal handlers": HELD,
 }
@@ -188,7 +203,10 @@ def test_the_run_ends_by_itself_and_only_the_culprit_is_errored(
     assert done.code == 3, done
     error = culprit["error"]
     assert error["error"] in expected[0].split(), error
-    assert error["class"] == CLASSES[where], error
+    classes = [CLASSES[where]]
+    if way == "thread bomb":  # what is called after it may be what gives way
+        classes.append("environment")
+    assert error["class"] in classes, error
     assert expected[1] in error["error_chain_repr"]
 
 
