@@ -134,3 +134,22 @@ async def test_a_judge_with_such_an_answer_is_an_error_of_its_rollout(
         return
     assert row["error"]["class"] == "judge"
     assert SAID[word] in row["error"]["error_chain_repr"]
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="the system does not say")
+async def test_a_connection_that_waits_for_an_answer_is_kept_an_eye_on(folder: Path) -> None:
+    """A server that vanishes from the network says nothing: the system has to ask it."""
+    keepalive = "02"
+    with HourServer() as server:
+        port = f":{int(server.url.rpartition(':')[2]):04X}"
+        client = vf.OpenAIChatCompletionsClient(config(server, PROTOCOLS[0]))
+        question = [vf.UserMessage(content="half-open")]
+        call = asyncio.create_task(client.get_response(question, "m", {}))
+        timers: list[str] = []
+        async with asyncio.timeout(20):
+            while keepalive not in timers:
+                await asyncio.sleep(0.02)
+                every = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
+                timers = [one[5].partition(":")[0] for one in every if one[2].endswith(port)]
+        call.cancel()
+        await client.close()

@@ -43,6 +43,7 @@ _ERRNOS = {
     errno.ECONNRESET: ("reset", "the connection was reset"),
     errno.EPIPE: ("reset", "the connection was reset"),
     errno.ECONNABORTED: ("reset", "the connection was reset"),
+    errno.ETIMEDOUT: ("reset", "the server has vanished from the network"),
     errno.ENETUNREACH: ("network", "the network cannot be reached"),
     errno.EHOSTUNREACH: ("network", "the host cannot be reached"),
     **dict.fromkeys(OUT_OF_FILES, ("files", REASON)),

@@ -22,6 +22,7 @@ from yarl import URL
 from tui_eval.clients.answer_size import AnswerSize, read_up_to
 from tui_eval.clients.http_types import httpx2
 from tui_eval.clients.proxies import proxy_of
+from tui_eval.clients.tcp_keepalive import keepalive_arguments
 from tui_eval.open_files import is_out_of_files
 from tui_eval.types import ClientConfig
 
@@ -205,6 +206,7 @@ async def _kept_open(config: ClientConfig) -> AsyncGenerator[aiohttp.ClientSessi
     connector = aiohttp.TCPConnector(
         limit=config.max_connections,
         keepalive_timeout=KEEPALIVE_EXPIRY if config.max_keepalive_connections else 0.0,
+        **keepalive_arguments(),
     )
     jar = aiohttp.DummyCookieJar()
     async with aiohttp.ClientSession(connector=connector, cookie_jar=jar) as session:
