@@ -7,10 +7,12 @@ import gc
 import json
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
 import pytest
+from interpreters import add_package, make_interpreter
 from program import PATIENCE_S, Program
 from run_here import inside
 
@@ -315,3 +317,18 @@ async def ended(pid: int) -> None:
     async with asyncio.timeout(PATIENCE_S):
         while Path(f"/proc/{pid}").exists():
             await asyncio.sleep(0.01)
+
+
+def test_one_with_an_interpreter_of_its_own_is_described_there(program: Program) -> None:
+    program.environment("own", "import only_there\n" + textwrap.dedent(TYPED).lstrip())
+    program.env["TUI_EVAL_CACHE_DIR"] = str(program.folder / "cache")
+    python = make_interpreter(program.folder / "environments" / ".venv")
+    code, refused = asked(program, "--describe", "own")
+    assert code == 2 and "Install what it needs: " in refused["faults"][0]["hint"]
+    assert str(python) in refused["faults"][0]["hint"]
+    add_package(python, "only_there", "1.0", "")
+    code, told = asked(program, "--describe", "own")
+    assert code == 0
+    assert told["parameters"][0]["name"] == "required"
+    shown = {"value": "environments/.venv/bin/python", "source": "environments/.venv"}
+    assert told["defaults"]["python"] == shown

@@ -13,7 +13,10 @@ import click
 from tui_eval.cli.env_folder import env_folder
 
 if TYPE_CHECKING:
+    from tui_eval.cli.installed import Installed
+    from tui_eval.cli.requirements import Checked
     from tui_eval.environments.finding import FoundEnvironment
+    from tui_eval.errors import Fault
 
 LOADS_WITHIN_S = 120.0
 
@@ -35,12 +38,11 @@ def command(
     lacks.
     """
     from tui_eval.cli.installed import installed_in
-    from tui_eval.cli.report import print_faults, print_json, print_stdout, refuse
+    from tui_eval.cli.report import refuse
     from tui_eval.cli.requirements import Checked, check_needs
     from tui_eval.config.env_file import load_env_file
     from tui_eval.environments.needs import needs_of
     from tui_eval.errors import RefusedError
-    from tui_eval.runs.summary_json import refused_object
 
     load_env_file()
     try:
@@ -59,6 +61,21 @@ def command(
         why = "it does not load" if loading else ""
         place = str(found.path or "") if found is not None else ""
         checked.append(Checked("loading", env_id, place, why))
+    return _print(env_id, installed, checked, lacking, as_json=as_json)
+
+
+def _print(
+    env_id: str,
+    installed: Installed,
+    checked: list[Checked],
+    lacking: list[Fault],
+    *,
+    as_json: bool,
+) -> int:
+    """Prints what was found; returns the exit code."""
+    from tui_eval.cli.report import print_faults, print_json, print_stdout
+    from tui_eval.runs.summary_json import refused_object
+
     if as_json:
         reported = refused_object(lacking)["faults"]
         print_json({"version": 1, "env_id": env_id, "ok": not lacking, "python": installed.object(),

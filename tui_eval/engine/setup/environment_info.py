@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 import importlib.metadata
 import inspect
+import os
+import sys
 import types
 import typing
 from collections import abc
@@ -14,13 +16,14 @@ from pathlib import Path
 from typing import Any, Literal, Union
 
 from tui_eval.config.environment_defaults import environment_defaults, pyproject_of
+from tui_eval.config.settings import Settings
 from tui_eval.config.shapes import Shape
 from tui_eval.config.toml_files import read_toml
 from tui_eval.environments.finding import FoundEnvironment, module_name_of
 from tui_eval.environments.loading import import_environment
 from tui_eval.errors import RefusedError
 from tui_eval.runs.plain_json import Cleaner
-from tui_eval.runs.summary_json import VERSION, refused_object
+from tui_eval.runs.summary_json import VERSION, json_line, refused_object
 from tui_eval.tools.docstrings import read_docstring
 from tui_eval.worker.opening import install_alias
 
@@ -65,14 +68,20 @@ def describe_environment(env_id: str, folder: Path, *, no_alias: bool = False) -
         "takes_others": any(
             one.kind is Parameter.VAR_KEYWORD for one in inspect.signature(make).parameters.values()
         ),
-        "defaults": {
-            name: {"value": setting.value, "source": setting.source}
-            for name, setting in settings.items()
-        },
+        **shown_defaults(settings),
         "faults": refused_object(faults)["faults"],
     }
     cleaned: dict[str, Any] = Cleaner().clean(described)
     return cleaned
+
+
+def shown_defaults(settings: Settings) -> dict[str, Any]:
+    """The settings that an environment brings along, with where each is said."""
+    shown = {
+        name: {"value": setting.value, "source": setting.source}
+        for name, setting in settings.items()
+    }
+    return {"defaults": shown}
 
 
 def _release(found: FoundEnvironment, pyproject: Path | None) -> str:
@@ -213,3 +222,16 @@ def _members(hint: Any) -> tuple[Any, ...]:
 
 def _plain(choice: Any) -> Any:
     return choice.value if isinstance(choice, enum.Enum) else choice
+
+
+def main() -> None:
+    """Prints one as JSON, and what its code prints on stderr: `ENV FOLDER [--no-alias]`."""
+    with os.fdopen(os.dup(1), "w") as out:
+        os.dup2(2, 1)
+        env_id, folder, *more = sys.argv[1:]
+        described = describe_environment(env_id, Path(folder), no_alias="--no-alias" in more)
+        out.write(json_line(described) + "\n")
+
+
+if __name__ == "__main__":
+    main()

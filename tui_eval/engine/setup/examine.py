@@ -169,12 +169,20 @@ def examine(
     if is_alone:
         notices += take_list_prices(plan)
     plan.examples_taken, plan.examples_digest = opened.count, info.digest
-    new = plan.changes[len(before.changes) :] if before else []
-    notices += [Notice(f"Accepted: {change}") for change in new]
-    replaced_at = place_of(plan.sources, "extra_env_kwargs", REPLACED)
-    notices += override_notices(info.single_turn, plan.extra_env_kwargs, replaced_at)
-    notices += opened.interpreter_notices(plan.sources.get("python", ""))
+    notices += _notices(one, info, opened)
     return Checked(plan, opened, info, run, before, notices)
+
+
+def _notices(one: Planned, info: EnvironmentInfo, opened: Opened) -> list[Notice]:
+    """What people are told of an evaluation that nothing is wrong with."""
+    plan = one.plan
+    new = plan.changes[len(one.before.changes) :] if one.before else []
+    replaced_at = place_of(plan.sources, "extra_env_kwargs", REPLACED)
+    return [
+        *(Notice(f"Accepted: {change}") for change in new),
+        *override_notices(info.single_turn, plan.extra_env_kwargs, replaced_at),
+        *opened.interpreter_notices(plan.sources.get("python", "")),
+    ]
 
 
 def _preflight(
