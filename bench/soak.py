@@ -43,6 +43,8 @@ WORKER_FAULT_EVERY_S = 8.0
 STOPPED_FOR_S = 3.0
 SAMPLES_EVERY_S = 1.0
 STOPPED = 130
+RECENT = 8 * IN_FLIGHT
+"""So many rollouts before the last one may still be at work, or wait to be tried again."""
 HANGS_AFTER_S = 45.0
 """Without a row for so long nothing moves: a retried request waits for less."""
 STARTS_WITHIN_S, ENDS_WITHIN_S = 30.0, 60.0
@@ -185,12 +187,10 @@ class Soak:
             return [json.loads(line) for line in file]
 
     def unaccounted(self, rows: list[dict[str, Any]]) -> int:
-        """Rollouts before the last one with a row that have none and are not in flight, or two."""
-        places = Counter((row["example_id"], row["tui_eval"]["rollout"]) for row in rows)
+        """Rollouts that began long before the last one and have no row, or two."""
+        places = Counter(2 * row["example_id"] + row["tui_eval"]["rollout"] for row in rows)
         doubled = sum(count - 1 for count in places.values())
-        begun = 2 * (1 + max(int(row["example_id"]) for row in rows))
-        lacking = max(0, begun - len(places) - IN_FLIGHT)
-        return doubled + lacking
+        return doubled + len(set(range(max(places) - RECENT)) - places.keys())
 
 
 def _workers(engine: int) -> list[int]:
