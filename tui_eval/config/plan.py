@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -245,14 +246,27 @@ def read_plan(path: Path) -> RunPlan:
     from pydantic import ValidationError
 
     try:
-        return RunPlan(**tomllib.loads(path.read_text("utf-8-sig")))
+        values = tomllib.loads(path.read_text("utf-8-sig"))
+        plan = RunPlan(**values)
     except OSError:
         what = "the run has no run.toml, so it cannot be resumed; tui-eval open shows it"
         raise RefusedError([Fault(str(path.parent), what)]) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RefusedError([Fault(str(path), f"this is no TOML: {error}")]) from None
+        what = f"this is no TOML: {error}"
+        raise RefusedError([Fault(str(path), what, _without(path))]) from None
     except ValidationError as error:
-        raise RefusedError(_plan_fault(path, one) for one in error.errors()) from None
+        if "sources" in values or any(one["type"] != "missing" for one in error.errors()):
+            raise RefusedError(_plan_fault(path, one) for one in error.errors()) from None
+    else:
+        if "sources" in values:  # the last of all
+            return plan
+    raise RefusedError([Fault(str(path), "it is cut off", _without(path))])
+
+
+def _without(path: Path) -> str:
+    """How to go on without a plan that is damaged."""
+    away = shlex.join(["mv", str(path), f"{path}.damaged"])
+    return f"Move it away, and metadata.json says what it can: {away}"
 
 
 def _plan_fault(path: Path, error: Mapping[str, Any]) -> Fault:

@@ -111,6 +111,8 @@ class InFlight:
     answers: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     """Of the last attempt of each of the others, in the order in which they came; among them
     are results that the environment had kept, which have a name."""
+    unreadable: list[tuple[int, bytes]] = field(default_factory=list)
+    """Lines that are no JSON, with their numbers: at the end of the file one that was cut off."""
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Takes in the next record; a foreign one is passed over."""
@@ -133,15 +135,15 @@ class InFlight:
 
 
 def read_journal(run: RunDir) -> InFlight:
-    """What a journal has; a torn line is passed over."""
+    """What a journal has."""
     found = InFlight()
     if run.journal.exists():
         with open(run.journal, "rb") as file:
-            for line in file:
+            for number, line in enumerate(file, 1):
                 try:
                     found.add(decode_row(line))
                 except (ValueError, RecursionError):
-                    continue
+                    found.unreadable.append((number, line))
     return found
 
 

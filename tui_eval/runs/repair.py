@@ -20,7 +20,7 @@ from tui_eval.runs.index import write_index
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.row_events import event_of
 from tui_eval.runs.row_places import RowPlaces
-from tui_eval.runs.scan import Line, scan
+from tui_eval.runs.scan import Line, line_of, scan
 
 
 @dataclass(slots=True)
@@ -117,7 +117,7 @@ def _move(run: RunDir, stay: list[tuple[Line, RolloutFinished]], out: list[Line]
     with open(run.results, "rb") as source:
         if out:
             size = sum(line.length + 1 for line in out)
-            _put_aside(run.superseded, (_text(source, line) for line in out), size)
+            put_aside(run.superseded, (_text(source, line) for line in out), size)
         new.touch(mode=0o600)
         with open(new, "wb") as target:
             for line, event in stay:
@@ -129,17 +129,42 @@ def _move(run: RunDir, stay: list[tuple[Line, RolloutFinished]], out: list[Line]
     new.replace(run.results)
 
 
+def keep_damaged(run: RunDir) -> list[str]:
+    """Keeps files that will be replaced and say nothing, because they are cut off or damaged.
+
+    Returns:
+        What is wrong with each, and where it is kept, as sentences.
+
+    Raises:
+        OSError: They cannot be renamed.
+    """
+    reports = []
+    for path in (run.metadata, run.versions):
+        if not path.exists():
+            continue
+        line = line_of(1, 0, path.read_bytes().rstrip() + b"\n")
+        why = "it is empty" if line is None else line.fault
+        if why:
+            kept = path.with_name(f"{path.name}.damaged")
+            path.replace(kept)
+            reports.append(f"{path.name}: {why}; what it tells is left out, it is {kept.name} now")
+    return reports
+
+
 def _text(source: BinaryIO, line: Line) -> bytes:
     source.seek(line.offset)
     text = source.read(line.length)
     return text if text.endswith(b"\n") else text + b"\n"
 
 
-def _put_aside(path: Path, texts: Iterable[bytes], size: int) -> None:
+def put_aside(path: Path, texts: Iterable[bytes], size: int) -> None:
     """Appends lines, but for those that an attempt which was cut off has left at the end.
 
     Args:
         size: Bytes of all lines, at least.
+
+    Raises:
+        OSError: The disk refused.
     """
     path.touch(mode=0o600)
     with open(path, "a+b") as aside:

@@ -8,6 +8,7 @@ from typing import Any
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.errors import Notice, warning
 from tui_eval.runs.journal_records import read_journal, tokens_in_journal, tokens_of_answer
+from tui_eval.runs.repair import put_aside
 from tui_eval.token_kinds import Tokens, minus, plus
 
 MOST_REPLAYS = 2
@@ -26,6 +27,12 @@ def restore_in_flight(
         positions: The place of each example, by its id.
     """
     found = read_journal(prepared.run)
+    if found.unreadable:
+        lines = [line if line.endswith(b"\n") else line + b"\n" for _, line in found.unreadable]
+        put_aside(prepared.run.superseded, lines, sum(map(len, lines)))
+        for number, _ in found.unreadable:
+            what = f"line {number} of journal.jsonl is cut off or damaged"
+            prepared.notices.append(warning(f"{what}; it is in superseded.jsonl now"))
     for place, record in _places(found.generated, prepared, positions):
         if place not in done:
             prepared.journal[place] = {**record, "row": place}

@@ -27,6 +27,7 @@ from tui_eval.runs.layout import (
 )
 from tui_eval.runs.lock import LockHeldError, RunLock
 from tui_eval.runs.plain_json import Cleaner
+from tui_eval.runs.repair import keep_damaged
 from tui_eval.runs.run_info import limits_reached, read_metadata, refused_count
 from tui_eval.runs.unsaved import save_run
 from tui_eval.runs.writer import write_atomically
@@ -83,6 +84,8 @@ def initialize_run(prepared: Prepared, *, is_resumed: bool, keep_errors: bool) -
         OSError: The files cannot be read or written.
     """
     meta = read_metadata(prepared.run)
+    if is_resumed:
+        prepared.notices += map(warning, keep_damaged(prepared.run))
     write_atomically(prepared.run.plan, plan_to_toml(prepared.plan).encode())
     keep_versions(prepared, is_resumed=is_resumed)
     if is_resumed:
