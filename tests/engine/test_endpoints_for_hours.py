@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 from endpoint_scripts import ANSWERS
-from program import Run
+from program import Program, Run
+from run_here import run_here
 from servers import FaultServer, Reply
 
 import tui_eval as vf
@@ -153,3 +154,34 @@ async def test_a_connection_that_waits_for_an_answer_is_kept_an_eye_on(folder: P
                 timers = [one[5].partition(":")[0] for one in every if one[2].endswith(port)]
         call.cancel()
         await client.close()
+
+
+JUDGED = """
+import tui_eval as vf
+from openai import AsyncOpenAI
+
+def load_environment(url):
+    judge = AsyncOpenAI(base_url=url, api_key="k")
+    rubric = vf.JudgeRubric(judge_client=judge, judge_prompt="trickle: {question}")
+
+    async def right(prompt, completion, answer, state, judge):
+        return float(await judge(prompt, completion, answer, state) == "ok")
+
+    rubric.add_reward_func(right)
+    return vf.SingleTurnEnv(dataset=[{"question": "good"}], rubric=rubric)
+"""
+
+
+def test_a_judge_with_a_client_of_its_own_is_ended_by_the_limit_of_one_call(
+    program: Program,
+) -> None:
+    program.environment("judged", JUDGED)
+    with HourServer() as server:
+        url = f"{server.url}/v1"
+        to = ("-m", "m", "-b", url, "-a", json.dumps({"url": url}))
+        done = run_here(program, "judged", *to, "-n", "1", "-r", "1", "-s", "--call-timeout", "1")
+    assert done.code == 3, done
+    (row,) = program.only_run().rows
+    assert row["error"]["class"] == "judge"
+    assert f"Judge 'gpt-4.1-nano' at {url}/" in row["error"]["error_chain_repr"]
+    assert "1 s" in row["error"]["error_chain_repr"]

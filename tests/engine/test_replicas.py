@@ -151,6 +151,10 @@ def test_without_a_replica_left_requests_wait_for_the_first_that_comes_back(
         lambda: all(one["out_s"] is not None for one in status(program)["endpoints"]),
         "both are out",
     )
+    said = wait_until(lambda: [
+        one["why"] for one in status(program)["endpoints"] if one["why"] and "port" in one["why"]
+    ], "a probe was refused")  # fmt: skip
+    assert "(connection refused)" in said[0]
     asleep = Counter(one["stage"] for one in status(program)["rollouts"])
     first.start([GOOD])
     found = program.finish(process)

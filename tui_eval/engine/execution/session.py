@@ -87,8 +87,7 @@ class Session:
         self._job: asyncio.Task[None] | None = None
         self._publish_limits: Callable[[], None] = lambda: None
         self._given_up = False
-        self._failure = ""
-        self._spent = ""
+        self._failure = self._spent = ""
         self._early = EarlyStop(hub, self._warn)
         self._guard: CallGuard | None = None
         hub.before_publishing = self._files.writer.flush_index

@@ -11,6 +11,7 @@ from tui_eval.clients.causes import cause_of
 from tui_eval.clients.credentials import credentials_of
 from tui_eval.clients.openai_sdk import key_headers
 from tui_eval.clients.wire.failed_answers import status_of_failure
+from tui_eval.engine.setup.reachability import unreachable
 from tui_eval.errors import Fault, Notice, RefusedError, nearest, warning
 from tui_eval.types import ClientConfig
 
@@ -65,6 +66,8 @@ def why_out(endpoint: ClientConfig) -> str:
     status below 500.
     """
     url = _urls(endpoint.api_base_url, endpoint.client_type)[0]
+    if faults := unreachable(endpoint.api_base_url):
+        return faults[0].what
     try:
         status, _ = _get(url, _headers(endpoint, endpoint.client_type))
     except Exception as error:  # whatever a network does
