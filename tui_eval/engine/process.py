@@ -82,9 +82,7 @@ class Engine:
             server.close()
             self._remove_files()
         finally:
-            if self._spare is not None:
-                with contextlib.suppress(OSError):
-                    (await self._spare).kill()
+            await self._end_spare()
             self._end.over(self._code)
         return self._code
 
@@ -147,9 +145,17 @@ class Engine:
     async def _worker(self, interpreter: Interpreter | None) -> Worker:
         """The worker that was started first, or else another one."""
         if interpreter is not None:
+            await self._end_spare()
             return await Worker.start(interpreter)
         spare, self._spare = self._spare, None
         return await (spare or Worker.start())
+
+    async def _end_spare(self) -> None:
+        """Ends the worker that was started first, where nothing runs in it."""
+        spare, self._spare = self._spare, None
+        if spare is not None:
+            with contextlib.suppress(OSError):
+                (await spare).kill()
 
     async def _launcher_connects(self) -> bool:
         """Whether who started this process is still there: otherwise nobody wants the run."""

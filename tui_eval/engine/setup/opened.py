@@ -10,8 +10,6 @@ from typing import Any, TypeAlias
 
 from tui_eval.config.settings import place_of
 from tui_eval.engine.interpreters.interpreter import Interpreter
-from tui_eval.engine.interpreters.needs import modules
-from tui_eval.engine.interpreters.provided import interpreter_of
 from tui_eval.engine.setup.prepared import LoadedHere
 from tui_eval.engine.transport.worker import Worker, ended_at_load
 from tui_eval.errors import Fault, Notice, RefusedError, WorkerEndedError
@@ -99,6 +97,8 @@ async def chosen_interpreter(settings: EnvironmentSettings) -> Interpreter | Non
     """
     if not settings.python:
         return None
+    from tui_eval.engine.interpreters.provided import interpreter_of
+
     return await interpreter_of(settings.python, _named_at(settings))
 
 
@@ -111,6 +111,8 @@ def _named_at(settings: EnvironmentSettings) -> str:
 
 def _not_started(worker: Worker, interpreter: Interpreter, settings: EnvironmentSettings) -> Fault:
     """An interpreter has all packages by name, and no worker starts: one of them is broken."""
+    from tui_eval.engine.interpreters.needs import modules
+
     what = f"no worker starts in {interpreter.path}: {worker.last_line or 'it ends at once'}"
     install = install_command_for(interpreter.path, modules())
     return Fault(_named_at(settings), what, f"Install again what it needs: {install}")
