@@ -13,6 +13,7 @@ from run_here import run_here
 from servers import FaultServer, Reply
 
 import tui_eval
+from tui_eval.worker.frames import PROTOCOL
 
 CHAT = "/v1/chat/completions"
 
@@ -261,4 +262,4 @@ def test_a_worker_of_another_protocol_is_refused_by_number(
     python = make_program(tmp_path / "python", SPEAKS_ANOTHER.format(python=str(other)))
     done = run_here(elsewhere, *request(fault_server, "--python", str(python)))
     assert done.code == 2
-    assert "it speaks protocol 99, and this engine 1" in done.err
+    assert f"it speaks protocol 99, and this engine {PROTOCOL}" in done.err

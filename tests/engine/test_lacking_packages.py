@@ -122,3 +122,14 @@ def test_a_package_of_a_version_that_no_worker_runs_with_is_refused(
             f"{install} 'pydantic>=2,<3'",
         ),
     ]
+
+
+def test_engines_that_install_at_the_same_time_do_not_disturb_each_other(
+    homes: Program, fault_server: FaultServer, wheels: Path, tmp_path: Path
+) -> None:
+    python = make_interpreter(tmp_path / "venv", ())
+    homes.env["UV_FIND_LINKS"] = str(wheels)
+    args = ["homes", "-m", "m", "-b", f"{fault_server.url}/v1", "-r", "1", "--python", str(python)]
+    started = [homes.start(*args) for _ in range(3)]
+    assert [homes.finish(one).code for one in started] == [0, 0, 0]
+    assert len([*(homes.folder / "cache" / "packages").iterdir()]) == 1
