@@ -25,6 +25,12 @@ def flock(file, operation):
     return real(fd, operation)
 fcntl.flock = flock
 """
+FLOCK_OF_ANOTHER_NODE = """
+import fcntl, socket
+fcntl.flock = lambda fd, operation: None
+socket.gethostname = lambda: "another-node"
+"""
+"""As with `localflock`: what one machine has locked, another one can lock, too."""
 NO_UNIX_SOCKETS = """
 import errno, os, socket
 real = socket.socket.bind

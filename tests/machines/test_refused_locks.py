@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from program import Program, wait_until
-from taken_away import FLOCK_ON_WRITABLE_ONLY, HELD, NO_FLOCK
+from taken_away import FLOCK_OF_ANOTHER_NODE, FLOCK_ON_WRITABLE_ONLY, HELD, NO_FLOCK
 from terminal import Terminal
 
 from tui_eval.runs.lock import Holder, LockHeldError, RunLock, holder
@@ -89,7 +90,7 @@ def test_the_lock_of_another_machine_says_what_to_remove(program: Program) -> No
         refused = program.run("held", "--resume", str(run.path))
         assert refused.code == 2, refused
         said = "process 4242 on node-17 is writing this run, or has ended without a word."
-        assert f"{said} Once it has ended: rm {lock}" in refused.err
+        assert f"{said} Once it has ended wait 30 s, or: rm {lock}" in refused.err
     lock.unlink()
     assert program.run("held", "--resume", str(run.path)).code == 0
 
@@ -232,3 +233,30 @@ os.fchmod = fchmod
     program.happens_at_start(refusing)
     done = program.run("word-guess", "-m", "demo", "-n", "1", "-r", "1", "-s")
     assert done.code == 0, done
+
+
+def test_where_a_lock_is_local_to_a_machine_another_one_does_not_write_the_run(
+    program: Program,
+) -> None:
+    program.environment("held", HELD)
+    first = program.start(*RUN)
+    lock, _ = locked(program)
+    run = program.only_run()
+    os.utime(lock, (1, 1))
+    wait_until(lambda: lock.stat().st_mtime > 1, "it is touched again")
+    program.happens_at_start(FLOCK_OF_ANOTHER_NODE)
+    again = "run", "--resume", str(run.path)
+    refused = program.run(*again)
+    assert refused.code == 2, refused
+    text = lock.read_text()
+    engine = json.loads(text)["pid"]
+    assert f"process {engine} on {socket.gethostname()} is writing this run" in refused.err
+    assert "Once it has ended wait 30 s, or: rm " in refused.err
+    os.kill(engine, signal.SIGKILL)
+    program.finish(first)
+    lock.write_text(text)  # as nobody on its machine has closed the run
+    os.utime(lock, (1, 1))
+    (program.folder / "go").touch()
+    done = program.run(*again)
+    assert done.code == 0, done
+    assert sorted(run.places()) == [(0, 0), (1, 0)]

@@ -37,7 +37,8 @@ class AppendedFile:
         self._fd = open_surely(path, FLAGS, 0o600)
         self.size = os.fstat(self._fd).st_size
         """Bytes of whole records."""
-        self._is_torn = False
+        self._is_torn = self._is_doubtful = False
+        self._synced = self.size
 
     def append(self, data: bytes) -> int:
         """Writes data at the end.
@@ -120,15 +121,37 @@ class AppendedFile:
         new = os.open(path, FLAGS, 0o600)
         os.dup2(new, self._fd, inheritable=False)
         os.close(new)
-        self.path, self.size, self._is_torn = path, os.fstat(self._fd).st_size, False
+        self.path, self.size = path, os.fstat(self._fd).st_size
+        self._is_torn = self._is_doubtful = False
+        self._synced = self.size
 
     def sync(self) -> None:
         """Flushes it to the disk; may be called in another thread.
 
+        After a refusal the system takes for written what it may have lost: that is written again.
+
         Raises:
             OSError: The disk refused.
         """
-        sync_to_disk(self._fd)
+        size = self.size
+        if self._is_doubtful:
+            self._write_again(self._synced, size)
+        try:
+            sync_to_disk(self._fd)
+        except OSError:
+            self._is_doubtful = True
+            raise
+        self._synced, self._is_doubtful = size, False
+
+    def _write_again(self, at: int, end: int) -> None:
+        fd = os.open(self.path, os.O_WRONLY | os.O_CLOEXEC)  # the other one writes at the end
+        try:
+            if not os.path.samestat(os.fstat(fd), os.fstat(self._fd)):
+                raise FileNotFoundError(errno.ENOENT, "another file is there now", str(self.path))
+            while at < end:
+                at += os.pwrite(fd, self.read(at, min(_BLOCK, end - at)), at)
+        finally:
+            os.close(fd)
 
     def close(self) -> None:
         """Closes it, once; who writes later does not write to another file."""

@@ -1,8 +1,10 @@
 """One writer a run: a lock that dies with its process and says who holds it.
 
 `flock` decides that. File systems of clusters may refuse it (Lustre without `-o flock`), or for a
-descriptor that cannot write (NFS). Where it is refused the file itself is the lock: it is held as
-long as the process that it names is there.
+descriptor that cannot write (NFS), or hold it on one machine only (`localflock`). So the file names
+its process as well: where `flock` is refused it is held as long as that is there. A process of
+another machine cannot be looked for; it touches the file every few seconds, and is taken for gone
+once it has not for half a minute.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import errno
 import fcntl
 import os
 import shlex
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +26,10 @@ from tui_eval.processes import ProcessIdentity, own_identity
 
 ASKING_LASTS_S = 1.0
 """Who asks for the holder has the lock for a moment: a writer tries again for so long."""
+
+BEATS_EVERY_S = 5.0
+SILENT_S = 30.0
+"""Who holds a lock touches it so often; who has not for so long, on another machine, is gone."""
 
 _HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
 """How `flock` says that somebody else has it; all else says that it does not lock here."""
@@ -50,7 +57,9 @@ class Holder:
         """Why nobody else can resume the run at this path."""
         if not self.is_certain:
             what = f"{self} is writing this run, or has ended without a word"
-            return Fault(str(run), what, f"Once it has ended: rm {shlex.quote(str(run / 'lock'))}")
+            remove = f"rm {shlex.quote(str(run / 'lock'))}"
+            rest = f"Once it has ended wait {SILENT_S:.0f} s, or: {remove}" if self.host else ""
+            return Fault(str(run), what, rest or f"Once it has ended: {remove}")
         hint = f"Join it: tui-eval open {shlex.quote(str(run))}"
         return Fault(str(run), f"{self} is writing this run", hint if self.socket else "")
 
@@ -88,9 +97,20 @@ class _Written(msgspec.Struct):
         return Holder(self.pid, self.socket)
 
     @property
-    def is_stale(self) -> bool:
-        """Whether its process is known to be gone."""
-        return self.process is not None and self.process.status() == "gone"
+    def is_elsewhere(self) -> bool:
+        """Whether its process cannot be seen from here."""
+        return self.process is not None and self.process.status() == "elsewhere"
+
+    def is_stale(self, path: Path, fd: int) -> bool:
+        """Whether its process is gone.
+
+        Args:
+            fd: Of the lock, which is at the path.
+        """
+        if self.process is None:
+            return False
+        status = self.process.status()
+        return status == "gone" or (status == "elsewhere" and _is_silent(path, fd))
 
 
 class RunLock:
@@ -115,6 +135,8 @@ class RunLock:
                 raise LockHeldError(held or _UNKNOWN)
             time.sleep(0.005)
         self._fd, self.refused = taken
+        self._is_over = threading.Event()
+        self._beating = threading.Thread(target=self._beat, name="lock", daemon=True)
         process = own_identity()
         written = _Written(process.pid, socket, process, not self.refused)
         try:
@@ -125,6 +147,12 @@ class RunLock:
         except OSError:
             self.release()
             raise
+        self._beating.start()
+
+    def _beat(self) -> None:
+        while not self._is_over.wait(BEATS_EVERY_S):
+            with contextlib.suppress(OSError):
+                os.utime(self._fd)
 
     @property
     def notices(self) -> list[Notice]:
@@ -136,6 +164,9 @@ class RunLock:
 
     def release(self) -> None:
         """Gives the lock back and removes its file, unless that is another process's by now."""
+        self._is_over.set()
+        if self._beating.is_alive():
+            self._beating.join(BEATS_EVERY_S)
         if _is_at(self._path, self._fd):
             with contextlib.suppress(OSError):  # who asks sees that nobody holds it
                 self._path.unlink(missing_ok=True)
@@ -158,8 +189,9 @@ def _try_lock(path: Path) -> tuple[int, str] | None:
     refused = _flock(fd, fcntl.LOCK_EX)
     if refused is not None:
         written = None if is_new else _read(fd)
-        is_stale = written is not None and written.is_stale
-        if not refused and _is_at(path, fd) and (written is None or written.flocked or is_stale):
+        is_stale = written is not None and written.is_stale(path, fd)
+        is_free = written is None or is_stale or (written.flocked and not written.is_elsewhere)
+        if not refused and _is_at(path, fd) and is_free:
             return fd, ""
         if refused and is_new:
             return fd, refused
@@ -202,6 +234,16 @@ def _take_away(path: Path, fd: int) -> None:
         claim.unlink(missing_ok=True)
 
 
+def _is_silent(path: Path, fd: int) -> bool:
+    """Whether nobody has touched a lock lately, by the clock of the machine that keeps the file."""
+    now, own = time.time(), path.with_name(f".{path.name}.{os.getpid()}.now")
+    with contextlib.suppress(OSError):
+        own.touch(mode=0o600)
+        now = own.stat().st_mtime
+        own.unlink()
+    return now - os.fstat(fd).st_mtime > SILENT_S
+
+
 def _read(fd: int) -> _Written | None:
     try:
         return msgspec.json.decode(os.pread(fd, 4096, 0), type=_Written)
@@ -223,15 +265,16 @@ def holder(path: Path) -> Holder | None:
     try:
         refused = _flock(fd, fcntl.LOCK_SH)
         written = _read(fd)
+        is_stale = written is not None and written.is_stale(path, fd)
     finally:
         os.close(fd)
     if refused is None:
         return Holder(written.pid, written.socket) if written else Holder(0, "")
-    if not refused and (written is None or written.flocked):
+    if not refused and (written is None or (written.flocked and not written.is_elsewhere)):
         return None
     if written is None:
         return _UNKNOWN
-    return None if written.is_stale else written.holder
+    return None if is_stale else written.holder
 
 
 def _open_to_ask(path: Path) -> int:

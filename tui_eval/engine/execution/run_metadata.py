@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.open_files import keep_spare
+from tui_eval.runs.layout import RunDir
 from tui_eval.runs.metadata import build_metadata
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.unfinished import KEY, unfinished_object
@@ -35,6 +37,8 @@ class RunMetadata:
         self._warn = warn
         self._began = time.monotonic()
         self._refused = ""
+        self._latest = 0
+        self._turn = threading.Lock()
 
     def now(self) -> dict[str, Any]:
         """The metadata as they are at this moment."""
@@ -57,12 +61,34 @@ class RunMetadata:
     def write(self) -> None:
         """Puts them on disk."""
         try:
-            write_metadata(self._prepared.run, self.now(), self._redact)
+            self._put(self._next(), self._prepared.run, self.now())
             keep_spare()
         except OSError as error:
-            if str(error) != self._refused:
-                self._refused = str(error)
-                self._warn(f"metadata.json: {error}")
+            self._report(error)
+
+    async def _write_aside(self) -> None:
+        """The same in a thread: a slow disk holds up nobody."""
+        try:
+            what = self._next(), self._prepared.run, self.now()
+            await asyncio.to_thread(self._put, *what)
+            keep_spare()
+        except OSError as error:
+            self._report(error)
+
+    def _next(self) -> int:
+        self._latest += 1
+        return self._latest
+
+    def _put(self, number: int, run: RunDir, metadata: dict[str, Any]) -> None:
+        """Writes them, unless later ones are written or about to be."""
+        with self._turn:
+            if number == self._latest:
+                write_metadata(run, metadata, self._redact)
+
+    def _report(self, error: OSError) -> None:
+        if str(error) != self._refused:
+            self._refused = str(error)
+            self._warn(f"metadata.json: {error}")
 
     async def write_often(self) -> None:
         """Puts them on disk whenever what is counted has moved, until it is cancelled."""
@@ -71,7 +97,7 @@ class RunMetadata:
             await asyncio.sleep(WRITTEN_EVERY_S)
             if (counted := self._counted()) != written:
                 written = counted
-                self.write()
+                await self._write_aside()
 
     def _counted(self) -> tuple[int, int, int | None]:
         state = self._hub.state
