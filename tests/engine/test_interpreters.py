@@ -30,6 +30,8 @@ def load_environment(dies=False):
     def right(completion, state):
         if dies and not os.path.exists("died"):
             open("died", "w").close()
+            if dies == "for good":
+                os.unlink(sys.executable)
             os._exit(3)
         state["where"] = [sys.prefix, sys.version, only_there.VALUE, vf.__version__]
         state["loaded"] = sorted({name.partition(".")[0] for name in sys.modules})
@@ -133,6 +135,22 @@ def test_what_is_no_interpreter_is_refused_with_everything_else(
         assert done.code == 2
         assert f"--python: {what}" in done.err
         assert "'nowhere' is no URL" in done.err
+
+
+def test_an_interpreter_that_goes_away_ends_the_run_resumably(
+    elsewhere: Program, fault_server: FaultServer, tmp_path: Path
+) -> None:
+    python = make_interpreter(tmp_path / "venv")
+    add_package(python, "only_there", "1.0", "VALUE = 1")
+    args = request(fault_server, "--python", str(python), "-a", '{"dies": "for good"}')
+    done = run_here(elsewhere, *args, "--json")
+    assert done.code == 1, done
+    assert "no worker could be started: [Errno 2] No such file or directory" in done.out
+    assert str(python) in done.out
+    make_interpreter(tmp_path / "venv")
+    again = run_here(elsewhere, "elsewhere", "--resume", str(elsewhere.only_run().path))
+    assert again.code == 0, again
+    assert len(elsewhere.only_run().rows) == 2
 
 
 def test_an_environment_may_be_installed_there_alone(

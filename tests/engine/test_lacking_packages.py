@@ -65,10 +65,10 @@ def test_what_lacks_is_installed_once_and_stands_behind(
     row = homes.only_run().rows[0]["homes"]
     own = f"{python.parents[1]}/"
     assert row["prefix"] == str(python.parents[1])
-    assert row["aiohttp"].startswith(f"{installed}/")
+    assert row["aiohttp"].startswith(f"{installed}/site-packages/")
     assert row["msgspec"].startswith(f"{installed}/")
     assert row["idna"].startswith(own), "what is there is not shadowed by what came along"
-    assert (installed / "idna").exists()
+    assert (installed / "site-packages" / "idna").exists()
     del homes.env["UV_FIND_LINKS"]
     again = make_interpreter(tmp_path / "of-the-same-kind", has_all_but)
     assert run(homes, fault_server, again).code == 0

@@ -26,6 +26,8 @@ from tui_eval.runs.layout import cache_root
 
 INSTALLS_WITHIN_S = 300.0
 _PACKAGES, _LINKS = "packages", "tui-eval"
+_SITE = "site-packages"
+"""What is in a folder called so is no author's code: errors and versions of code leave it out."""
 
 
 async def interpreter_of(named: str, where: str) -> Interpreter | None:
@@ -82,25 +84,26 @@ async def _provided(path: str, found: Found, lacks: Sequence[str], where: str) -
         RefusedError: It cannot be installed; names the command that does it.
     """
     folder = folder_for(found, lacks)
+    site = str(folder / _SITE)
     if folder.is_dir():
-        return str(folder)
+        return site
     hint = f"With a network: {install_command_for(path, lacks)}"
     what = f"{path} lacks {', '.join(lacks)}"
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".new-") as new:
-            made = Path(new, "packages")
+            made = Path(new, "made")
             file = Path(new, "held.txt")
             file.write_text("\n".join(held(found, lacks)))
-            given = ["--quiet", "--target", str(made), "--constraint", str(file), *lacks]
+            given = ["--quiet", "--target", str(made / _SITE), "--constraint", str(file), *lacks]
             why = await _install(path, found, given)
             if why is None:
                 if not folder.is_dir():  # another engine may have been first
                     made.rename(folder)
-                return str(folder)
+                return site
     except OSError as error:
         if folder.is_dir():
-            return str(folder)
+            return site
         why = f"{folder.parent} cannot be written: {error.strerror or error}"
     raise RefusedError([Fault(where, f"{what}, and it could not be installed: {why}", hint)])
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 from tui_eval.engine.transport.worker import Received, Worker, ended_at_load
-from tui_eval.errors import Fault, RefusedError
+from tui_eval.errors import Fault, RefusedError, WorkerEndedError
 from tui_eval.worker import frames
 
 Launch: TypeAlias = Callable[[], Awaitable[Worker]]
@@ -77,7 +77,10 @@ class Pool:
         Raises:
             RefusedError, WorkerEndedError: See `open`.
         """
-        worker = worker or await self._launch()
+        try:
+            worker = worker or await self._launch()
+        except OSError as error:
+            raise WorkerEndedError(f"no worker could be started: {error}") from error
         worker.received, worker.failed = self._received, self._failed
         self.every.add(worker)
         worker.send(self._setup)
