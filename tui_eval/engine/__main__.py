@@ -8,32 +8,24 @@ import gc
 gc.disable()  # until everything is loaded: see `spare_collector`
 
 import argparse
-import asyncio
 import contextlib
+import json
 import os
-import socket
 import sys
-import uuid
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tui_eval.clients.proxies import spare_loopback
-from tui_eval.config.plan import Request
-from tui_eval.engine.process import Engine
-from tui_eval.engine.transport.sockets import (
-    bind_socket,
-    remove_dead,
-    socket_folder,
-)
-from tui_eval.open_files import raise_limit
-from tui_eval.runs.summary_json import VERSION, json_line
-from tui_eval.worker.logging.inherited_context import inherit_context
+from tui_eval.engine.transport.worker_process import WorkerProcess, start_process
+
+if TYPE_CHECKING:
+    from tui_eval.config.plan import Request
 
 
 def _print_json(find: Callable[[], dict[str, Any]]) -> int:
     """Prints what is found; what people's code prints goes to stderr meanwhile."""
+    from tui_eval.runs.summary_json import json_line
+
     with os.fdopen(os.dup(1), "w") as out:
         os.dup2(2, 1)
         found = find()
@@ -54,7 +46,10 @@ def _print_environment(env_id: str, folder: Path, *, no_alias: bool) -> int:
 
 
 def _print_environments(folder: Path) -> int:
+    from dataclasses import asdict
+
     from tui_eval.environments.listing import list_environments
+    from tui_eval.runs.summary_json import VERSION
 
     return _print_json(
         lambda: {
@@ -63,6 +58,36 @@ def _print_environments(folder: Path) -> int:
             "environments": [asdict(one) for one in list_environments(folder)],
         }
     )
+
+
+def _first_worker(requested: bytes) -> WorkerProcess | None:
+    """The process of a worker, which loads what it needs while this one does.
+
+    None where the request names another interpreter, or it cannot be started: that is reported
+    once a worker is needed.
+    """
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        raw = json.loads(requested or b"{}").get("raw") or {}
+        if not raw.get("python"):
+            return start_process()
+    return None
+
+
+def _work(request: Request, args: argparse.Namespace, first: WorkerProcess | None) -> int:
+    import asyncio
+    import socket
+    import uuid
+
+    from tui_eval.engine.process import Engine
+    from tui_eval.engine.transport.sockets import bind_socket, remove_dead, socket_folder
+    from tui_eval.worker.logging.inherited_context import inherit_context
+
+    with contextlib.suppress(OSError):
+        remove_dead(socket_folder())
+    path = args.socket or str(socket_folder() / f"{uuid.uuid4().hex[:12]}.sock")
+    sock = bind_socket(path) if args.socket_fd is None else socket.socket(fileno=args.socket_fd)
+    inherit_context()
+    return asyncio.run(Engine(request, sock, path, args.socket_fd is not None, first).main())
 
 
 def main() -> None:
@@ -78,26 +103,28 @@ def main() -> None:
     parser.add_argument("--env-dir-path", type=Path, default=Path("environments"))
     parser.add_argument("--no-alias", action="store_true")
     args = parser.parse_args()
+    describes = args.describe is not None or args.list
+    if args.run is None and not describes:
+        parser.error("name a run directory, or - for a request on stdin")
+    requested = sys.stdin.buffer.read() if args.run == "-" and not describes else b""
+    works = not describes and not args.dry_run
+    first = _first_worker(requested) if works else None
+
+    from tui_eval.clients.proxies import spare_loopback
+    from tui_eval.config.plan import Request
+    from tui_eval.open_files import raise_limit
+
     raise_limit()
     spare_loopback()
     if args.describe is not None:
         sys.exit(_print_environment(args.describe, args.env_dir_path, no_alias=args.no_alias))
     if args.list:
         sys.exit(_print_environments(args.env_dir_path))
-    if args.run is None:
-        parser.error("name a run directory, or - for a request on stdin")
     if args.run == "-":
-        request = Request.model_validate_json(sys.stdin.buffer.read())
+        request = Request.model_validate_json(requested)
     else:
         request = Request(resume_path=args.run)
-    if args.dry_run:
-        sys.exit(_print_plan(request))
-    with contextlib.suppress(OSError):
-        remove_dead(socket_folder())
-    path = args.socket or str(socket_folder() / f"{uuid.uuid4().hex[:12]}.sock")
-    sock = bind_socket(path) if args.socket_fd is None else socket.socket(fileno=args.socket_fd)
-    inherit_context()
-    sys.exit(asyncio.run(Engine(request, sock, path, args.socket_fd is not None).main()))
+    sys.exit(_work(request, args, first) if works else _print_plan(request))
 
 
 if __name__ == "__main__":

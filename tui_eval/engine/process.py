@@ -34,6 +34,7 @@ from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.transport.server import listen
 from tui_eval.engine.transport.sockets import loopback_notices, loopback_of
 from tui_eval.engine.transport.worker import Worker
+from tui_eval.engine.transport.worker_process import WorkerProcess
 from tui_eval.errors import Notice, RefusedError, WorkerEndedError
 from tui_eval.events import EngineSampled, Refused
 from tui_eval.processes import cpu_seconds, private_memory
@@ -48,11 +49,21 @@ EVERY_ROLLOUTS = 500
 
 
 class Engine:
-    """The process: its socket, its signals, and the job that it works on."""
+    """The process: its socket, its signals, and the job that it works on.
+
+    Args:
+        first: The process of a worker that was started with it; None for none.
+    """
 
     def __init__(
-        self, request: Request, sock: socket.socket, socket_path: str, launched: bool
+        self,
+        request: Request,
+        sock: socket.socket,
+        socket_path: str,
+        launched: bool,
+        first: WorkerProcess | None,
     ) -> None:
+        self._first = first
         self._request = request
         self._sock = sock
         self._socket_path = socket_path
@@ -70,8 +81,8 @@ class Engine:
     async def main(self) -> int:
         """Prepares the job and works it through; returns the exit code."""
         self._end = TimelyEnd(asyncio.get_running_loop(), self._stop, self._emergency_close)
-        if not self._request.raw.get("python"):
-            self._spare = asyncio.create_task(Worker.start())  # it starts while the plan is made
+        if self._first is not None:
+            self._spare = asyncio.create_task(Worker.of(self._first))
         loopback = loopback_of(self._sock, self._socket_path)
         self._notices = loopback_notices(loopback)
         server = await listen(self._sock, self._hub, self._handle, self._stop, loopback)

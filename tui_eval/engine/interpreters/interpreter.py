@@ -60,11 +60,6 @@ class Interpreter:
         return [self.path, bootstrap.__file__, os.pathsep.join(self.behind), module]
 
 
-def own_words(module: str) -> list[str]:
-    """How this process's interpreter runs a module of ours."""
-    return [sys.executable, "-m", module]
-
-
 def executable_of(named: str, where: str) -> str | None:
     """The path of the interpreter that somebody named; None where it is this process's own.
 

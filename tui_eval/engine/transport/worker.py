@@ -6,19 +6,17 @@ import asyncio
 import contextlib
 import os
 import signal
-import socket
-import tempfile
-from asyncio.subprocess import Process
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
 from tui_eval import clock
-from tui_eval.engine.interpreters.interpreter import Interpreter, own_words
+from tui_eval.engine.interpreters.interpreter import Interpreter
 from tui_eval.engine.transport.verdict import Verdict
+from tui_eval.engine.transport.worker_process import WorkerProcess, start_process
 from tui_eval.errors import Fault, WorkerEndedError
 from tui_eval.events import WorkerSeen
 from tui_eval.fold.error_place import place_of
@@ -48,7 +46,7 @@ class Worker:
     `lost` is done once its process has ended; its result says how, for people.
     """
 
-    def __init__(self, process: Process, signs: VitalSigns, printed: BinaryIO) -> None:
+    def __init__(self, process: WorkerProcess, interpreter: Interpreter | None) -> None:
         loop = asyncio.get_running_loop()
         self.received: Received = lambda worker, message: None
         """Gets each of its messages."""
@@ -58,7 +56,7 @@ class Worker:
         self.lost: asyncio.Future[str] = loop.create_future()
         self.has_started = False
         """Whether it has come so far as to say which protocol it speaks."""
-        self.interpreter: Interpreter | None = None
+        self.interpreter = interpreter
         """Where it runs; None for the engine's own."""
         self.verdict: Verdict | None = None
         """What made the engine end it; None where that was not so."""
@@ -76,9 +74,7 @@ class Worker:
         self.is_reported = False
         """Whether people know that it stands still."""
         self._process = process
-        self._then = dict(os.environ)
-        self._printed = printed
-        self._signs = signs
+        self._signs = process.signs
         self._last_called = LastCall(NOBODY, "environment", "", False)
         self._is_closed = asyncio.Event()
         decoder = msgspec.msgpack.Decoder(list[frames.FromWorker])
@@ -89,44 +85,30 @@ class Worker:
     async def start(cls, interpreter: Interpreter | None = None) -> Worker:
         """Starts a process.
 
-        Args:
-            interpreter: Where it runs; None for this process's own.
-
         What it prints is kept until it is set up, and has a log; where it ends before that, this
         process prints it.
+
+        Args:
+            interpreter: Where it runs; None for this process's own.
 
         Raises:
             OSError: It could not be started.
         """
-        own, its = socket.socketpair()
-        signs_fd = VitalSigns.make_file()
-        printed = tempfile.TemporaryFile()  # noqa: SIM115 (the worker closes it)
-        try:
-            words = interpreter.words if interpreter is not None else own_words
-            process = await asyncio.create_subprocess_exec(
-                *words("tui_eval.worker"),
-                *("--socket-fd", str(its.fileno()), "--signs-fd", str(signs_fd)),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=printed,
-                stderr=printed,
-                pass_fds=[its.fileno(), signs_fd],
-            )
-            worker = cls(process, VitalSigns(signs_fd), printed)
-            worker.interpreter = interpreter
-        except BaseException:
-            own.close()
-            printed.close()
-            raise
-        finally:
-            its.close()
-            os.close(signs_fd)
-        await asyncio.get_running_loop().create_connection(lambda: worker._link, sock=own)
+        words = () if interpreter is None else (interpreter.words("tui_eval.worker"),)
+        return await cls.of(start_process(*words), interpreter)
+
+    @classmethod
+    async def of(cls, process: WorkerProcess, interpreter: Interpreter | None = None) -> Worker:
+        """The worker whose process was started."""
+        worker = cls(process, interpreter)
+        loop = asyncio.get_running_loop()
+        await loop.create_connection(lambda: worker._link, sock=process.socket)
         return worker
 
     @property
     def process_has_ended(self) -> bool:
         """Whether it runs no longer."""
-        return self._process.returncode is not None
+        return self._process.has_ended
 
     def send(self, message: Any) -> None:
         """Sends a message, with those of the same turn of the loop."""
@@ -174,24 +156,28 @@ class Worker:
         if not self.ready.done():
             self._print()
             self.ready.set_result([])
-        self._printed.close()
+        self._process.printed.close()
         name = signal.strsignal(-code) if code < 0 else None
         self.lost.set_result(f"signal {-code} ({name})" if code < 0 else f"exit status {code}")
 
     def _print(self) -> None:
         with contextlib.suppress(OSError):
-            printed = os.pread(self._printed.fileno(), PRINTED_BYTES, 0)
+            printed = os.pread(self._process.printed.fileno(), PRINTED_BYTES, 0)
             self.last_line = printed.decode(errors="replace").strip().rpartition("\n")[2]
             os.write(2, printed)
 
     @property
     def pid(self) -> int:
         """That of its process."""
-        return self._process.pid
+        return self._process.popen.pid
 
     def open(self, settings: EnvironmentSettings) -> None:
         """Has it load an environment, where this process is now and with its variables."""
-        now = {name: value for name, value in os.environ.items() if self._then.get(name) != value}
+        now = {
+            name: value
+            for name, value in os.environ.items()
+            if self._process.variables.get(name) != value
+        }
         self.send(frames.Open(settings, str(Path.cwd()), now))
 
     def kill(self, verdict: Verdict | None = None) -> None:
@@ -202,12 +188,12 @@ class Worker:
         """
         self.verdict = verdict or self.verdict
         with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
+            self._process.popen.kill()
 
     async def stack(self) -> str:
         """Where it stands, as Python prints tracebacks; empty where it cannot say."""
         with contextlib.suppress(ProcessLookupError):
-            self._process.send_signal(VitalSigns.WHERE)
+            self._process.popen.send_signal(VitalSigns.WHERE)
         await asyncio.sleep(ANSWERS_WITHIN_S)
         return "" if self.lost.done() else self._signs.stack()
 

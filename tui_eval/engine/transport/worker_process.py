@@ -1,0 +1,86 @@
+"""The process of a worker: started before much else is loaded, and waited for.
+
+It imports little, so that an engine starts its first worker before it imports its own half.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from tui_eval.worker.vital_signs import VitalSigns
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerProcess:
+    """A worker's process and what this one shares with it.
+
+    Args:
+        socket: This end of the connection.
+        printed: The file that gets what it prints until it has a log.
+        variables: Those that it began with.
+    """
+
+    popen: subprocess.Popen[bytes]
+    socket: socket.socket
+    signs: VitalSigns
+    printed: BinaryIO
+    variables: dict[str, str]
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it runs no longer, as far as `wait` has seen."""
+        return self.popen.returncode is not None
+
+    async def wait(self) -> int:
+        """Waits for its end; negative where a signal ended it."""
+        loop = asyncio.get_running_loop()
+        ended: asyncio.Future[int] = loop.create_future()
+
+        def wait() -> None:
+            code = self.popen.wait()
+            with contextlib.suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(ended.set_result, code)
+
+        threading.Thread(
+            target=wait, name=f"waits for worker {self.popen.pid}", daemon=True
+        ).start()
+        return await ended
+
+
+def start_process(
+    words: Sequence[str] = (sys.executable, "-m", "tui_eval.worker"),
+) -> WorkerProcess:
+    """Starts a worker's process, by this process's own interpreter unless told otherwise.
+
+    Raises:
+        OSError: It could not be started.
+    """
+    own, its = socket.socketpair()
+    signs_fd = VitalSigns.make_file()
+    printed = tempfile.TemporaryFile()  # noqa: SIM115 (the worker closes it)
+    try:
+        popen = subprocess.Popen(
+            [*words, "--socket-fd", str(its.fileno()), "--signs-fd", str(signs_fd)],
+            stdin=subprocess.DEVNULL,
+            stdout=printed,
+            stderr=printed,
+            pass_fds=[its.fileno(), signs_fd],
+        )
+        return WorkerProcess(popen, own, VitalSigns(signs_fd), printed, dict(os.environ))
+    except BaseException:
+        own.close()
+        printed.close()
+        raise
+    finally:
+        its.close()
+        os.close(signs_fd)
