@@ -45,6 +45,8 @@ def prepare_call(env: Environment, request: GenerateRequest, base_url: str) -> P
     Raises:
         RefusedError: With everything that is wrong.
     """
+    if faults := list(_worker_faults(env, request)):
+        raise RefusedError(faults)
     run = RunDir(Path(request.results_path)) if request.results_path is not None else None
     before = _before(run, env, request, base_url) if run is not None and run.is_run() else None
     plan = _plan(env, request, base_url, run, before)
@@ -82,6 +84,21 @@ def prepare_call(env: Environment, request: GenerateRequest, base_url: str) -> P
         lock.release()
         raise
     return prepared
+
+
+def _worker_faults(env: Environment, request: GenerateRequest) -> Iterator[Fault]:
+    """Why other processes cannot lead the rollouts."""
+    where = f"workers={request.workers}"
+    if request.workers < -1:
+        yield Fault(where, "it is too small: 0 is for this process, -1 for one on each core")
+    if request.workers == 0:
+        return
+    if not env.env_id or Cleaner().clean(env.env_args) != env.env_args:
+        hint = "Make it with vf.load_environment(NAME, ...), its arguments as JSON has them"
+        yield Fault(where, "a worker loads the environment anew, and this one has no name", hint)
+    if not isinstance(request.client, ClientConfig):
+        hint = "Give a ClientConfig"
+        yield Fault(where, f"a worker cannot have a {type(request.client).__name__}", hint)
 
 
 def _before(run: RunDir, env: Environment, request: GenerateRequest, base_url: str) -> RunPlan:
@@ -125,7 +142,7 @@ def _plan(
         "independent_scoring": request.independent_scoring,
         "save": request.save_results if run is None else not is_unsaved(run),
         "given_inputs": request.groups is not None,
-        "num_workers": 0,
+        "num_workers": request.workers,
     }
     try:
         return RunPlan(**values)

@@ -38,6 +38,7 @@ class GenerateRequest:
 
     Args:
         groups: The inputs that were given; None for the environment's evaluation examples.
+        workers: Processes that lead the rollouts; 0 for the program's own.
     """
 
     client: Any
@@ -54,6 +55,7 @@ class GenerateRequest:
     hf_hub_dataset_name: str | None = None
     independent_scoring: bool = False
     max_retries: int = 0
+    workers: int = 0
     on_start: StartCallback | None = None
     on_progress: Sequence[ProgressCallback] = ()
     on_log: LogCallback | None = None
@@ -166,6 +168,7 @@ class Evaluating:
         hf_hub_dataset_name: str | None = None,
         independent_scoring: bool = False,
         max_retries: int = 0,
+        workers: int = 0,
         on_start: StartCallback | None = None,
         on_progress: ProgressCallback | Sequence[ProgressCallback] | None = None,
         on_log: LogCallback | None = None,
@@ -176,6 +179,9 @@ class Evaluating:
         Args:
             num_examples: The first so many; 0 or less for all.
             rollouts_per_example: Rollouts of each, at least 1; they are one group.
+            workers: Processes that lead the rollouts, -1 for one on each core; 0 for the caller's
+                own. Each loads the environment anew, so that it has to come from
+                `load_environment`, and the client has to be a `ClientConfig`.
             client, model, sampling_args, max_concurrent, results_path, state_columns: See
                 `generate`, like all others.
             kwargs: Not used; a warning names them.
@@ -199,6 +205,7 @@ class Evaluating:
             hf_hub_dataset_name=hf_hub_dataset_name,
             independent_scoring=independent_scoring,
             max_retries=max_retries,
+            workers=workers,
             on_start=on_start,
             on_progress=_several(on_progress),
             on_log=on_log,

@@ -312,7 +312,7 @@ class Session:
             fail=self._fail,
             replica_failed=self._health.failed,
         )
-        if self._prepared.loaded is None:
+        if self._prepared.loaded is None or self._plan.num_workers:
             shares = self._host.shared is not None
             self._workers = WorkerRollouts(parts, self._replicas.configs, shares_scoring=shares)
             self._health.send = self._workers.pool.send_all
