@@ -89,7 +89,7 @@ async def test_files_that_cannot_be_written_end_the_run_with_what_is_finished_ke
         if len(every) == 2:
             (path / "results.jsonl").open("ab").write(b"\n")
 
-    with pytest.raises(RuntimeError, match=r"results\.jsonl; 2 of 6 rollouts are done"):
+    with pytest.raises(RuntimeError, match=r"results\.jsonl; 1 row .*; 2 of 6 rollouts are done"):
         await environment().evaluate(
             config(fault_server), "m", max_concurrent=1, results_path=path, on_progress=spoil
         )
