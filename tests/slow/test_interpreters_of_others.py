@@ -135,6 +135,11 @@ def test_an_environment_with_an_sdk_of_another_time_is_judged_by_it(
     assert prefix == str(python.parents[1])
 
 
+FLOORS = ("aiohttp==3.10.0", "msgspec==0.18.6", "platformdirs==3.0.0", "pydantic==2.0.3",
+          "typing-extensions==4.6.1")  # fmt: skip
+"""The oldest that a worker takes, all together."""
+
+
 @dataclass(frozen=True)
 class Versions:
     """Packages of one interpreter, and what Python that is."""
@@ -152,7 +157,7 @@ class Versions:
     [
         *(Versions("3.11", (f"pydantic=={one}",)) for one in ("2.0.3", "2.3.0", "2.4.2", "2.6.4")),
         *(Versions("3.12", (f"pydantic=={one}",)) for one in ("2.7.4", "2.8.2", "2.10.6")),
-        Versions("3.11", ("aiohttp==3.10.0", "msgspec==0.18.6", "platformdirs==3.0.0")),
+        Versions("3.11", FLOORS),
         Versions("3.13", ("aiohttp==3.11.18", "pydantic==2.12.5")),
         Versions("3.12"),
         Versions("3.14"),
