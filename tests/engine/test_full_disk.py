@@ -213,3 +213,42 @@ async def test_a_run_whose_files_are_removed_is_kept_whole_elsewhere(
     run = program.only_run()  # it is a saved one again
     assert sorted(run.places()) == [(i, 0) for i in range(8)]
     assert asked < len(fault_server.requests) <= 8 + 1  # one answer was on the wire
+
+
+def test_of_several_evaluations_the_one_that_waits_for_its_disk_is_named(
+    program: Program, fault_server: FaultServer
+) -> None:
+    environment = """
+    import os, resource
+    import tui_eval as vf
+
+    def load_environment():
+        resource.prlimit(os.getppid(), resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
+        return vf.SingleTurnEnv(
+            dataset=[{"question": "x" * 3000} for i in range(10)],
+            rubric=vf.Rubric(funcs=[lambda completion: 1.0]),
+        )
+    """
+    program.environment("full", environment)
+    fault_server.script(CHAT, [GOOD])
+    top = f'model = "m"\napi_base_url = "{fault_server.url}/v1"\nsave_results = true\n'
+    one = '[[eval]]\nenv_id = "full"\nrollouts_per_example = 1\nnum_examples = 10\n'
+    (program.folder / "suite.toml").write_text(top + one + one)
+    process = program.start("suite.toml")
+    assert process.stderr is not None
+    read = []
+    for line in process.stderr:
+        read.append(line)
+        if "Paused: " in line:
+            break
+    else:
+        raise AssertionError("".join(read))
+    assert "cannot be written, file too large" in line
+    engine = json.loads(next(program.folder.glob("outputs/**/lock")).read_bytes())["pid"]
+    infinite = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    resource.prlimit(engine, resource.RLIMIT_FSIZE, infinite)
+    done = program.finish(process)
+    assert done.code == 0, done
+    assert "can be written again" in done.err
+    assert [len(run.rows) for run in program.runs()] == [10, 10]
+    assert len(fault_server.requests) == 20

@@ -43,6 +43,7 @@ class DiskPause:
         retry: Writes what waits; raises `OSError` where that is refused still.
         sync: Flushes what is written; is called in a thread.
         waiting: How many rows and how many records wait.
+        notify: Gets what who watches several runs has to know of this one, with its level.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class DiskPause:
         retry: Callable[[], None],
         sync: Callable[[], None],
         waiting: Callable[[], tuple[int, int]],
+        notify: Callable[[str, str], None],
     ) -> None:
         self._hub = hub
         self._path = path
@@ -60,6 +62,7 @@ class DiskPause:
         self._retry = retry
         self._sync = sync
         self._waiting = waiting
+        self._notify = notify
         self._retrying: asyncio.Task[None] | None = None
         self._at_once = asyncio.Event()
         self._over = asyncio.Event()
@@ -76,7 +79,7 @@ class DiskPause:
         self._over.clear()
         self._publish(error)
         why = f"{self._last.path} cannot be written, {self._last.why}"
-        self._notice("warning", f"Paused: {why}. {self._last.advice}: the run goes on then")
+        self._say("warning", f"Paused: {why}. {self._last.advice}: the run goes on then")
         self._moved()
         self.resume()
 
@@ -120,9 +123,13 @@ class DiskPause:
                 break
         self.error, self._last = None, WritingMoved(0, clock.now(), "")
         self._hub.publish(self._last)
-        self._notice("info", f"{self._path()} can be written again: the run goes on")
+        self._say("info", f"{self._path()} can be written again: the run goes on")
         self._over.set()
         self._moved()
+
+    def _say(self, level: str, text: str) -> None:
+        self._hub.publish(Noticed(0, clock.now(), level, text))
+        self._notify(level, text)
 
     def _publish(self, error: OSError) -> None:
         """Says why it is refused and what waits, where that is not known yet."""
@@ -134,6 +141,3 @@ class DiskPause:
         ):
             self._last = now
             self._hub.publish(now)
-
-    def _notice(self, level: str, text: str) -> None:
-        self._hub.publish(Noticed(0, clock.now(), level, text))

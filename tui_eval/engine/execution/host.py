@@ -23,6 +23,7 @@ class Host:
         shared: Slots that the run has in common with others.
         spent: Says why nothing new may begin, whatever the run's own budget is; empty while it may.
         budget: What it may spend together with others; None for no limit.
+        notify: Gets what who watches several runs has to know of this one, with its level.
         moved: Called where the run is in another directory from now on.
         all_begun: Called once no rollout of the run waits to begin.
     """
@@ -34,5 +35,6 @@ class Host:
     shared: Shared | None = None
     spent: Callable[[], str] = lambda: ""
     budget: Budget | None = None
+    notify: Callable[[str, str], None] = lambda level, text: None
     moved: Callable[[RunDir], None] = lambda run: None
     all_begun: Callable[[], object] = lambda: None

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tui_eval.engine.execution.disk_pause import DiskPause
 from tui_eval.engine.execution.finished_rows import FinishedRows
+from tui_eval.engine.execution.host import Host
 from tui_eval.engine.execution.saving_elsewhere import copy_elsewhere
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
@@ -58,14 +59,14 @@ class RunFiles:
         prepared: Prepared,
         hub: Hub,
         redact: Redactor,
+        host: Host,
         moved: Callable[[], None],
         failed: Callable[[str, OSError], None],
     ) -> None:
         self._prepared = prepared
         self._failed = failed
         self._loop = asyncio.get_running_loop()
-        self.waits_for_disk = True
-        """Whether a disk that refuses pauses the run; else it fails."""
+        self._waits_for_disk = host.is_own  # a program gets the error
         self._folder = os.open(prepared.run.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self.writer = RunWriter(prepared.run, redact)
         self.journal = Journal(prepared.run, redact, self.writer.sync_soon, self._refused)
@@ -79,10 +80,11 @@ class RunFiles:
             self._retry,
             self._sync,
             lambda: (len(self.rows.waiting), len(self.journal.waiting)),
+            host.notify,
         )
 
     def _refused(self, error: OSError) -> None:
-        if self.waits_for_disk and not isinstance(error, FileChangedError):
+        if self._waits_for_disk and not isinstance(error, FileChangedError):
             self.disk.begin(error)
         else:
             self._failed(self.cannot_write(error), error)

@@ -75,8 +75,7 @@ class Session:
         self._plan = prepared.plan
         self._redact = redact
         self._gate = Gate()
-        self._files = RunFiles(prepared, hub, redact, self._move_gate, self._fail)
-        self._files.waits_for_disk = host.is_own
+        self._files = RunFiles(prepared, hub, redact, host, self._move_gate, self._fail)
         self._is_paused = False
         self._columns = ColumnsSeen(self._plan.state_columns)
         self._metadata = RunMetadata(prepared, hub, redact, self._warn)

@@ -357,6 +357,7 @@ class Suite:
             shared=self._limits.shared(one.plan),
             spent=self._budget.look,
             budget=self._budget.shared,
+            notify=self._notice,
             moved=moved,
             all_begun=one.all_begun.set,
         )
