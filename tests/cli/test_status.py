@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -12,10 +13,12 @@ from typing import Any
 
 import pytest
 from command_here import command_here
-from program import Program, chat_answer, tool_call, wait_until
+from program import TWO_TURNS, Program, chat_answer, tool_call, wait_until
 from run_here import run_here
 from servers import FaultServer, Reply
 
+from tui_eval.commands import Command, Detach, Pause, Unpause
+from tui_eval.feeds.live_feed import LiveFeed
 from tui_eval.runs.lock import holder
 
 CHAT, JUDGE = "/v1/chat/completions", "/judge/chat/completions"
@@ -181,6 +184,40 @@ def test_people_read_the_longest_wait_first(held: tuple[Program, Path, FaultServ
     assert f"POST {server.url}/v1, turn 1" in model
 
 
+def test_a_paused_run_says_so_and_for_what_a_rollout_waits(program: Program) -> None:
+    program.environment("turns", TWO_TURNS)
+    go = threading.Event()
+    with FaultServer() as server:
+        server.script(CHAT, [Reply(body=SAYS_YES, hold=(0, go))])
+        process = program.start("turns", "-m", "m", "-b", f"{server.url}/v1", "-r", "1", "-s")
+        wait_until(lambda: server.requests, "it asks the model")
+        path = program.only_run().path
+        asyncio.run(command_engine(path, Pause()))
+        paused = wait_until(lambda: status(program, path)["paused"], "it is paused")
+        go.set()
+        (one,) = wait_until(
+            lambda: [one for one in status(program, path)["rollouts"] if one["stage"] == "held"],
+            "its rollout is held",
+        )
+        said = command_here(program, "status", str(path)).out
+        asyncio.run(command_engine(path, Unpause()))
+        assert program.finish(process).code == 0
+    assert paused == "somebody paused it"
+    assert (one["waits_for"], one["turn"]) == ("the end of the pause", 2)
+    assert "(somebody paused it): 0 of 1 rollout is done" in said
+
+
+async def command_engine(run: Path, *commands: Command) -> None:
+    """Has the engine of a run do something."""
+    held = holder(run / "lock")
+    assert held is not None
+    feed = LiveFeed(socket_path=held.socket)
+    await feed.start()
+    for command in (*commands, Detach()):
+        feed.send(command)
+    await feed.close()
+
+
 def test_a_run_that_is_over_says_how_it_ended(program: Program) -> None:
     assert run_here(program, "reverse-text", "-m", "demo", "-n", "2", "-r", "1", "-s").code == 0
     (run,) = program.folder.glob("outputs/evals/*/*")
@@ -207,8 +244,9 @@ def test_an_engine_that_does_not_answer_is_said_to_be_silent(program: Program) -
         to = ("-m", "m", "-b", f"{server.url}/v1", "-a", args, "-n", "3", "-r", "1", "-s")
         process = program.start("held", *to)
         lock = wait_until(lambda: [*program.folder.glob("outputs/evals/*/*/lock")], "it began")[0]
-        held = wait_until(lambda: holder(lock), "its engine has the lock")
         wait_until(lambda: (lock.parent / "results.jsonl").exists(), "it has a row")
+        held = wait_until(lambda: holder(lock), "its engine has the lock")
+        assert held.pid > 0
         os.kill(held.pid, signal.SIGSTOP)
         try:
             done = command_here(program, "status", str(lock.parent), "--json")

@@ -41,3 +41,13 @@ async def test_the_trajectory_ends_with_what_its_rollout_waits_for() -> None:
         still = "worker 7 stands still in calculator.py, line 3 since 30s"
         assert f"waits for {URL} since 1:23, {still}" in said
         assert "! 1 worker stands still" in stage.text(stage.live.header)
+
+
+async def test_a_replica_that_is_out_is_on_top() -> None:
+    out = ev.ReplicaMoved(0, NOW, 1, "http://10.0.0.8/v1", NOW - 90, "connection refused", NOW + 4)
+    for size, text in (((80, 24), "1 replica out"), ((200, 60), "! 1 replica out")):
+        async with staged_app(ScriptedFeed([*EVENTS, out], saved_rows()), size=size) as stage:
+            assert text in stage.text(stage.live.header)
+    back = ev.ReplicaMoved(0, NOW, 1, "http://10.0.0.8/v1")
+    async with staged_app(ScriptedFeed([*EVENTS, out, back], saved_rows())) as stage:
+        assert "replica" not in stage.text(stage.live.header)

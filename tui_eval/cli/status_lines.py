@@ -16,6 +16,7 @@ from tui_eval.text.figures import plural, refusal_text
 from tui_eval.text.stages import look_of, rollout_name
 from tui_eval.text.waits import (
     longest_waits,
+    pause_text,
     replica_text,
     still_worker,
     turn_of,
@@ -57,6 +58,7 @@ def status_object(state: RunState, pid: int, silent: str = "") -> dict[str, Any]
         "status": status_of(state, pid),
         "exit_code": end.exit_code if end is not None and not pid else None,
         "error": silent or (end.text if end is not None and not pid else "") or None,
+        "paused": (pause_text(state) or None) if pid else None,
         "engine": {"pid": pid} if pid else None,
         "disk_refuses": _refusal_object(state) if pid else None,
         "total": state.expected,
@@ -131,10 +133,12 @@ def status_lines(state: RunState, pid: int) -> Iterator[str]:
     assert run is not None, "what is no run was refused"
     yield f"{run.env_id} with {run.model}: {run.path}"
     word = status_of(state, pid)
-    done = f"{state.finished:,} of {plural(state.expected, 'rollout')} are done"
+    are = "is" if state.expected == 1 else "are"
+    done = f"{state.finished:,} of {plural(state.expected, 'rollout')} {are} done"
     errored = f", {state.errored:,} of them errored" if state.errored else ""
     where = f" in process {pid}" if pid else ""
-    why = f" ({end.text})" if end is not None and end.text and not pid else ""
+    text = pause_text(state) if pid else end.text if end is not None else ""
+    why = f" ({text})" if text else ""
     yield f"{word.capitalize()}{where}{why}: {done}{errored}"
     if not pid:
         return

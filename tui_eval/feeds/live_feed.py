@@ -8,13 +8,14 @@ an engine that dies without a word is noticed by its connection, and its run is 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tui_eval import clock
-from tui_eval.commands import Command, encode_command
+from tui_eval.commands import Command, Detach, encode_command
 from tui_eval.engine.transport.launcher import EngineProcess
 from tui_eval.engine.transport.sockets import connect
 from tui_eval.event_frames import HEADER_BYTES, decode_events, frame
@@ -38,6 +39,8 @@ from tui_eval.runs.opening import finished_on_disk, read_rollout
 from tui_eval.runs.outcome import failed, lost_engine_outcome
 from tui_eval.runs.run_info import read_metadata
 
+HANGS_UP_WITHIN_S = 1.0
+"""So long an engine may take to read that a listener leaves."""
 IDLE_TURNS = 5
 """So many turns of the loop without a further batch: nothing more has come."""
 
@@ -65,6 +68,8 @@ class LiveFeed:
         self._writer: asyncio.StreamWriter | None = None
         self._reading: asyncio.Task[None] | None = None
         self._ended = False
+        self._leaves = False
+        self._hung_up = asyncio.Event()
         self._exit_code: int | None = None
 
     async def start(self) -> None:
@@ -94,6 +99,7 @@ class LiveFeed:
                 size = int.from_bytes(await reader.readexactly(HEADER_BYTES), "big")
                 self._frames.append(await reader.readexactly(size))
         except (asyncio.IncompleteReadError, OSError):
+            self._hung_up.set()
             if self.engine is not None:
                 self._exit_code = await asyncio.to_thread(self.engine.wait)
             self.live = False
@@ -154,6 +160,7 @@ class LiveFeed:
         """See `Feed.send`."""
         if self.live and self._writer is not None and not self._writer.is_closing():
             self._writer.write(frame(encode_command(command)))
+            self._leaves = self._leaves or isinstance(command, Detach)
 
     def saved(self, row: int, offset: int, length: int) -> Rollout | None:
         """See `Feed.saved`."""
@@ -172,10 +179,12 @@ class LiveFeed:
         """See `Feed.close`."""
         await self._take_what_has_come()
         if self._writer is not None:
-            try:
+            with contextlib.suppress(OSError, TimeoutError):
                 await self._writer.drain()
-            except OSError:
-                pass
+                if self._leaves and self._writer.can_write_eof():
+                    # What was sent is lost on an engine that writes to a closed connection.
+                    self._writer.write_eof()
+                    await asyncio.wait_for(self._hung_up.wait(), HANGS_UP_WITHIN_S)
             self._writer.close()
         if self._reading is not None:
             self._reading.cancel()

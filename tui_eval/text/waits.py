@@ -30,6 +30,16 @@ _OTHERWISE = "the environment's code"
 PAUSE = "the end of the pause"
 
 
+def pause_text(state: RunState) -> str:
+    """Why a run at work is paused; empty where it is not."""
+    if state.gate_open:
+        return ""
+    refusal = state.refusal
+    if refusal is None:
+        return "somebody paused it"
+    return f"the disk refuses {one_line(refusal.path, LONGEST)}: {one_line(refusal.why, LONGEST)}"
+
+
 def sleeps_text(state: RunState, row: int, now: float) -> str:
     """Why a rollout sleeps, and what comes of it; empty where it does not.
 
@@ -55,7 +65,7 @@ def waits_text(state: RunState, row: int, now: float) -> str:
     if stage == SLEEPING:
         return one_line(sleeps_text(state, row, now), LONGEST) or "its next try"
     if stage == HELD and not state.gate_open:
-        return PAUSE
+        return f"the end of the pause: {pause_text(state)}" if state.refusal is not None else PAUSE
     wait = state.waits.get(row)
     call = one_line(wait.call, LONGEST) if wait is not None else ""
     if not call:
