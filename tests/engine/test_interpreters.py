@@ -24,6 +24,7 @@ import sys
 import tui_eval as vf
 import verifiers
 import only_there
+from tui_eval.shipped import shipped
 
 
 def load_environment(dies=False):
@@ -39,6 +40,7 @@ def load_environment(dies=False):
         return 1.0
 
     assert verifiers.Rubric is vf.Rubric
+    assert shipped("configs", "endpoints.toml").exists()
     rows = [{"question": f"q{n}", "answer": ""} for n in range(2)]
     return vf.SingleTurnEnv(dataset=rows, rubric=vf.Rubric([right]))
 """

@@ -85,7 +85,7 @@ async def _provided(path: str, found: Found, lacks: Sequence[str], where: str) -
     """
     folder = folder_for(found, lacks)
     site = str(folder / _SITE)
-    if folder.is_dir():
+    if Path(site).is_dir():
         return site
     hint = f"With a network: {install_command_for(path, lacks)}"
     what = f"{path} lacks {', '.join(lacks)}"
@@ -102,7 +102,7 @@ async def _provided(path: str, found: Found, lacks: Sequence[str], where: str) -
                     made.rename(folder)
                 return site
     except OSError as error:
-        if folder.is_dir():
+        if Path(site).is_dir():
             return site
         why = f"{folder.parent} cannot be written: {error.strerror or error}"
     raise RefusedError([Fault(where, f"{what}, and it could not be installed: {why}", hint)])
