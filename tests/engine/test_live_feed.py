@@ -18,8 +18,10 @@ from streamed_answers import SSE, events_of, sent
 
 from tui_eval.commands import Detach, Pause, Stop, Subscribe, Unpause
 from tui_eval.events import MessagesAdded, RolloutFinished, Stage, TextAdded, ToolFinished
+from tui_eval.feeds.engine_look import look_at_engine
 from tui_eval.feeds.lazy_feed import LazyFeed
 from tui_eval.feeds.live_feed import LiveFeed
+from tui_eval.fold.run_state import RunState
 from tui_eval.fold.trajectory import Rollout
 from tui_eval.runs.lock import holder
 
@@ -226,3 +228,26 @@ async def test_stop_ends_the_run_resumably(
         end = await one.until(lambda: one.state.end, "the run ends")
         assert (end.status, end.exit_code) == ("interrupted", 130)
     assert program.only_run().metadata["status"] == "interrupted"
+
+
+async def test_looks_at_a_run_that_nobody_else_watches_do_not_end_it(
+    request_of: Callable[..., dict[str, Any]], fault_server: FaultServer, program: Program
+) -> None:
+    """The engine writes all the time: a listener that just hung up would not be heard."""
+    fault_server.script(CHAT, [answer("", 0.01, **CALLS)] * 40 + [answer("done", 0.01)])
+    feed = LiveFeed(request_of(num_examples="40", rollouts_per_example="40", max_concurrent="4"))
+    async with seat(feed) as one:
+        await one.until(lambda: one.state.finished, "it has rows")
+        feed.send(Detach())
+        await feed.close()
+        held = holder(program.only_run().path / "lock")
+        assert held is not None and held.pid > 0
+        seen = [0]
+        for _ in range(20):
+            state = RunState()
+            await look_at_engine(
+                held.socket, state.apply, lambda state=state: state.run is not None
+            )
+            assert state.run is not None and state.end is None
+            seen.append(state.finished)
+        assert seen == sorted(seen)
