@@ -8,10 +8,11 @@ from collections.abc import Callable
 
 from tui_eval import clock
 from tui_eval.cli.report import warn
+from tui_eval.events import WritingMoved
 from tui_eval.fold.error_place import place_of
 from tui_eval.fold.trajectory import Rollout
 from tui_eval.printable import one_line
-from tui_eval.text.figures import again_text, plural
+from tui_eval.text.figures import again_text, plural, refusal_text
 
 FIRST_WAIT_AFTER_S = 3.0
 """Seconds without a word after which the first line may come: a blip is not worth one."""
@@ -59,6 +60,15 @@ class ProgressLines:
             f"Waiting to try again: {plural(sleeping, 'rollout')}; "
             f"last cause: {one_line(cause, CAUSE_WIDTH)}; next try {again}"
         )
+
+    def refusal_line(self, refusal: WritingMoved) -> str | None:
+        """What waits for the disk now, every half minute at most."""
+        now = time.monotonic()
+        if now - self._said_at < EVERY_AT_MOST_S:
+            return None
+        self._said_at = now
+        what = refusal_text(refusal.path, refusal.why, refusal.rows, refusal.records)
+        return f"Waiting for the disk: {what}"
 
 
 OF_A_KIND = 3
