@@ -275,3 +275,23 @@ def test_each_evaluation_of_a_file_is_said(program: Program) -> None:
     found = status(program, config)
     assert [one["env_id"] for one in found["evaluations"]] == ["reverse-text", "word-guess"]
     assert {one["status"] for one in found["evaluations"]} == {"finished"}
+
+
+def test_each_evaluation_at_work_says_what_it_waits_for(program: Program) -> None:
+    program.environment("turns", TWO_TURNS)
+    config = program.folder / "two.toml"
+    go = threading.Event()
+    with FaultServer() as server:
+        server.script(CHAT, [Reply(body=SAYS_YES, hold=(0, go))])
+        url = f"{server.url}/v1"
+        eval_ = '[[eval]]\nenv_id = "turns"\nrollouts_per_example = {}\n'
+        head = f'model = "m"\napi_base_url = "{url}"\nsave_results = true\n'
+        config.write_text(head + eval_.format(1) + eval_.format(2))
+        process = program.start("two.toml")
+        wait_until(lambda: len(server.requests) == 3, "all ask the model")
+        found = status(program, config)["evaluations"]
+        go.set()
+        assert program.finish(process).code == 0
+    waits = [[one["waits_for"] for one in each["rollouts"]] for each in found]
+    assert [each["status"] for each in found] == ["running"] * 2
+    assert waits == [[f"POST {url}"], [f"POST {url}"] * 2]
