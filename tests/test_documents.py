@@ -81,7 +81,7 @@ def test_every_program_in_the_page_on_python_runs(program: Program) -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    for document in [*DOCUMENTS, ROOT / "CONTRIBUTING.md"]:
+    for document in [*DOCUMENTS, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]:
         for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
             if not target.startswith("http"):
                 assert (document.parent / target).exists(), f"{document.name}: {target}"
