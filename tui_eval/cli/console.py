@@ -160,10 +160,10 @@ class Console:
 
     def _print_progress(self) -> None:
         state = self.state
-        if self._progress.is_due(state.finished, state.total):
-            line: str | None = progress_line(state.finished, state.total)
-        elif state.refusal is not None:
+        if state.refusal is not None:
             line = self._progress.refusal_line(state.refusal)
+        elif self._progress.is_due(state.finished, state.total):
+            line = progress_line(state.finished, state.total)
         else:
             waiting = state.sleeping, state.last_cause, state.next_try_at
             line = self._progress.waiting_line(*waiting)

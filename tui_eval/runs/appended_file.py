@@ -35,10 +35,16 @@ class AppendedFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._fd = open_surely(path, FLAGS, 0o600)
-        self.size = os.fstat(self._fd).st_size
+        self.size = 0
         """Bytes of whole records."""
+        self._begin()
+
+    def _begin(self) -> None:
+        status = os.fstat(self._fd)
+        self.size = self._synced = status.st_size
         self._is_torn = self._is_doubtful = False
-        self._synced = self.size
+        self._is_known = os.path.samestat(self.path.stat(), status)
+        """Whether its file system tells files apart: not all of those of servers do."""
 
     def append(self, data: bytes) -> int:
         """Writes data at the end.
@@ -79,8 +85,7 @@ class AppendedFile:
         if own.st_size != self.size or not own.st_nlink:
             what = "changed" if own.st_nlink else "removed"
             raise FileChangedError(errno.EBUSY, f"somebody else {what} {name}", str(self.path))
-        there = self.path.stat()
-        if (there.st_dev, there.st_ino) != (own.st_dev, own.st_ino):
+        if not os.path.samestat(self.path.stat(), own) and self._is_known:
             raise FileNotFoundError(errno.ENOENT, f"another {name} is there now", str(self.path))
 
     def _cut_back(self) -> None:
@@ -121,9 +126,8 @@ class AppendedFile:
         new = os.open(path, FLAGS, 0o600)
         os.dup2(new, self._fd, inheritable=False)
         os.close(new)
-        self.path, self.size = path, os.fstat(self._fd).st_size
-        self._is_torn = self._is_doubtful = False
-        self._synced = self.size
+        self.path = path
+        self._begin()
 
     def sync(self) -> None:
         """Flushes it to the disk; may be called in another thread.
@@ -146,7 +150,7 @@ class AppendedFile:
     def _write_again(self, at: int, end: int) -> None:
         fd = os.open(self.path, os.O_WRONLY | os.O_CLOEXEC)  # the other one writes at the end
         try:
-            if not os.path.samestat(os.fstat(fd), os.fstat(self._fd)):
+            if not os.path.samestat(os.fstat(fd), os.fstat(self._fd)) and self._is_known:
                 raise FileNotFoundError(errno.ENOENT, "another file is there now", str(self.path))
             while at < end:
                 at += os.pwrite(fd, self.read(at, min(_BLOCK, end - at)), at)
