@@ -148,9 +148,11 @@ async def limited(observer: Observer, what: str, error_class: str, call: Callabl
         BaseException: Whatever it raises.
     """
     if observer.call_timeout is None:
+        result = call()
+        if not inspect.isawaitable(result):
+            return result
         with observer.waits_for(what):
-            result = call()
-            return await result if inspect.isawaitable(result) else result
+            return await result
     with observer.waits_for(what), uncounted():
         limit = CallLimit(observer, what, error_class)
         before = CURRENT_CALL.set(limit)

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import time
 
+_CLOCK = getattr(time, "CLOCK_BOOTTIME", None) or getattr(time, "CLOCK_MONOTONIC", None)
+"""The latter counts the time of a machine that is suspended on macOS."""
+
 
 def steady() -> float:
     """Seconds since some moment, those of a machine that was suspended among them."""
-    for name in ("CLOCK_BOOTTIME", "CLOCK_MONOTONIC"):  # the latter counts them on macOS
-        number = getattr(time, name, None)
-        if number is not None:
-            return time.clock_gettime(number)
-    return time.monotonic()
+    return time.monotonic() if _CLOCK is None else time.clock_gettime(_CLOCK)
 
 
 _BEGAN = time.time() - steady()

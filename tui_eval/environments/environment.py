@@ -294,8 +294,7 @@ class Environment(HasExamples, Ending, Evaluating, DirectRollouts, ABC):
                 state, one, prompt, model, tools, sampling_args
             )
             if call is not None:
-                with state.observer.waits_for("the journal"):
-                    await call.keep(response, model_ms)
+                await call.keep(response, model_ms)
         else:
             await asyncio.sleep(0)  # others are replayed, too
             response, model_ms = call.answer

@@ -89,7 +89,8 @@ class EngineHub:
     def mark_changed(self, watch: ActiveRollout) -> None:
         """A rollout's stage or counts changed."""
         self._changed[watch.row] = watch
-        self._schedule()
+        if self._timer is None:
+            self._schedule()
 
     def before_foreign_code(self, watch: ActiveRollout) -> None:
         """Notes whose code is called next: where the worker dies, it is suspected."""

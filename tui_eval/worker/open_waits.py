@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextvars import ContextVar, Token
+from typing import TYPE_CHECKING
 
 from tui_eval import clock
 from tui_eval.events import Stage
 
+if TYPE_CHECKING:
+    from tui_eval.worker.ports import ActiveRollout, Hub
+
 
 class OpenWait:
-    """One of them, while it is entered.
+    """One of them, while it is entered: several times for each turn, so it takes little time.
 
     Args:
         what: What is called, for people.
         waits: Those of the rollout.
-        changed: Called where it begins and ends.
+        hub: Is notified where it begins and ends.
+        watch: The rollout.
     """
 
-    __slots__ = ("_changed", "_outer", "_token", "_waits", "inner", "since", "what")
+    __slots__ = ("_hub", "_outer", "_token", "_waits", "_watch", "inner", "since", "what")
 
-    def __init__(self, what: str, waits: OpenWaits, changed: Callable[[], None]) -> None:
+    def __init__(self, what: str, waits: OpenWaits, hub: Hub, watch: ActiveRollout) -> None:
         self.what = what
         self.inner = 0
         self.since = 0.0
         self._waits = waits
-        self._changed = changed
+        self._hub = hub
+        self._watch = watch
         self._outer: OpenWait | None = None
         self._token: Token[OpenWait | None] | None = None
 
@@ -35,9 +40,7 @@ class OpenWait:
             self._outer = outer
             outer.inner += 1
         self._token = _INNERMOST.set(self)
-        self.since = clock.now()
-        self._waits.add(self)
-        self._changed()
+        self.begin()
 
     def __exit__(self, *_: object) -> None:
         if self._token is not None:
@@ -45,8 +48,19 @@ class OpenWait:
             self._token = None
         if self._outer is not None:
             self._outer.inner -= 1
-        self._waits.remove(self)
-        self._changed()
+        self.end()
+
+    def begin(self) -> None:
+        """It is waited for from now on, within no other call."""
+        self.since = self._waits.moved_at = clock.now()
+        self._waits.open[self] = None
+        self._hub.mark_changed(self._watch)
+
+    def end(self) -> None:
+        """It is over."""
+        self._waits.open.pop(self, None)
+        self._waits.moved_at = clock.now()
+        self._hub.mark_changed(self._watch)
 
 
 _INNERMOST: ContextVar[OpenWait | None] = ContextVar("wait", default=None)
@@ -57,14 +71,15 @@ class OpenWaits:
     """The stage of one rollout, and its calls in flight.
 
     A call within another one is what both wait for; of several side by side it is the oldest.
+    `open` has them in the order in which they began; one of them began or ended last at `moved_at`.
     """
 
-    __slots__ = ("_moved_at", "_open", "_staged_at", "stage")
+    __slots__ = ("_staged_at", "moved_at", "open", "stage")
 
     def __init__(self) -> None:
         self.stage = Stage.WAITING
-        self._staged_at = self._moved_at = 0.0
-        self._open: dict[OpenWait, None] = {}
+        self._staged_at = self.moved_at = 0.0
+        self.open: dict[OpenWait, None] = {}
 
     def move_to(self, stage: Stage) -> None:
         """It has gone on to this stage."""
@@ -72,20 +87,11 @@ class OpenWaits:
             self.stage = stage
             self._staged_at = clock.now()
 
-    def add(self, wait: OpenWait) -> None:
-        """A call begins."""
-        self._open[wait] = None
-        self._moved_at = wait.since
-
-    def remove(self, wait: OpenWait) -> None:
-        """One has ended."""
-        self._open.pop(wait, None)
-        self._moved_at = clock.now()
-
     def longest(self) -> tuple[str, float]:
         """The call that holds the rollout up, empty where its stage says all; and since when."""
         if self.stage in (Stage.SLEEPING, Stage.HELD):
             return "", self._staged_at
-        wait = next((one for one in self._open if not one.inner), None)
-        what, since = ("", self._moved_at) if wait is None else (wait.what, wait.since)
-        return what, max(since, self._staged_at)
+        for wait in self.open:
+            if not wait.inner:
+                return wait.what, max(wait.since, self._staged_at)
+        return "", max(self.moved_at, self._staged_at)

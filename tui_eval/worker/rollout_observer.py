@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from tui_eval import clock
@@ -28,6 +28,7 @@ from tui_eval.worker.ports import CallGuard, Held, Hub
 from tui_eval.worker.recorded_calls import RecordedCall, RecordedCalls, RecordedResult
 from tui_eval.worker.rollout_log import StateLog, message_text, request_text
 from tui_eval.worker.running_answer import RunningAnswer, with_plain_result
+from tui_eval.worker.uncounted_waits import Pauses
 
 if TYPE_CHECKING:
     from tui_eval.rollout_data import StepRecord, ToolRecord
@@ -83,7 +84,7 @@ class RolloutObserver:
         self._reserved: list[int] = []
         self._longest = 0
         self._requested_at = 0.0
-        self._waits, self._closed_before = 0, 0.0
+        self.pauses = Pauses(gate)
         self.begin_attempt()
 
     def cancel(self) -> None:
@@ -153,7 +154,7 @@ class RolloutObserver:
         return self.waits.stage
 
     def waits_for(self, what: str) -> OpenWait:
-        return OpenWait(what, self.waits, lambda: self._hub.mark_changed(self))
+        return OpenWait(what, self.waits, self._hub, self)
 
     def code_begins(self) -> None:
         self.deadline.code_runs()
@@ -223,30 +224,11 @@ class RolloutObserver:
     async def _pass_gate(self) -> None:
         if not self._gate.is_open:
             self.staged(Stage.HELD)
-            with self.deadline.held(), self._pause_left_out():
+            with self.deadline.held(), self.pauses.left_out(self):
                 await self._gate.wait()
         self.deadline.check()
         self.staged(Stage.MODEL)
         self._requested_at = asyncio.get_running_loop().time()
-
-    @contextmanager
-    def waits_for_disk(self) -> Iterator[None]:
-        """Around writing an answer: a disk that refuses for hours takes none of its time."""
-        with self.deadline.held(), self._pause_left_out():
-            yield
-
-    @contextmanager
-    def _pause_left_out(self) -> Iterator[None]:
-        """Around waiting: what a pause has of it is no part of the rollout's time."""
-        if not self._waits:
-            self._closed_before = self._gate.closed_s
-        self._waits += 1
-        try:
-            yield
-        finally:
-            self._waits -= 1
-            if not self._waits and self.state is not None:
-                self.state.began += self._gate.closed_s - self._closed_before
 
     def model_answered(self, input_tokens: int, output_tokens: int, kinds: Kinds = ()) -> None:
         if self._requested_at:
@@ -365,7 +347,7 @@ class RolloutObserver:
             async with self.held.lent():
                 yield
                 self.slept()
-                waiting.enter_context(self._pause_left_out())
+                waiting.enter_context(self.pauses.left_out(self))
         self.woke()
         self.staged(before)
         if guard is not None:

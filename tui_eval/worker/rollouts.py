@@ -40,6 +40,7 @@ from tui_eval.worker.recorded_calls import RecordedCalls, SettingsDigests
 from tui_eval.worker.retryable import is_retryable
 from tui_eval.worker.rollout_log import log_errors
 from tui_eval.worker.rollout_observer import RolloutObserver
+from tui_eval.worker.uncounted_waits import written
 from tui_eval.worker.work import Work
 
 if TYPE_CHECKING:
@@ -98,8 +99,8 @@ class Rollouts:
         record = {**place, "input": {"example_id": values["example_id"]}}
 
         async def keep(record: Mapping[str, Any]) -> None:
-            with watch.waits_for_disk():
-                await self._journal.add_answer(record["row"], encode_whatever(record) + b"\n")
+            line = encode_whatever(record) + b"\n"
+            await written(watch, self._journal.add_answer(record["row"], line))
             watch.code_begins()
 
         watch.calls = RecordedCalls(record, keep, self._settings, earlier)

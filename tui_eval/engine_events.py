@@ -1,0 +1,117 @@
+"""Events of an engine's own: its gate, its disk, its workers, its endpoints; see `events`."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class GateMoved(msgspec.Struct, tag="gate", array_like=True):
+    """The gate before every model call: `open`, or closed with so many calls still in flight."""
+
+    seq: int
+    at: float
+    open: bool
+    in_flight: int
+
+
+class WritingMoved(msgspec.Struct, tag="write", array_like=True):
+    """Whether the disk takes what the run writes: it pauses as long as that is refused.
+
+    Args:
+        why: What the disk says, in a few words; empty once it takes everything again.
+        path: Of the run or the file that cannot be written.
+        advice: What lets it go on, as a sentence without its stop.
+        rows, records: Finished rollouts, and answers and other records of those in flight, that
+            wait in memory.
+    """
+
+    seq: int
+    at: float
+    why: str
+    path: str = ""
+    advice: str = ""
+    rows: int = 0
+    records: int = 0
+
+
+class EngineSampled(msgspec.Struct, tag="eng", array_like=True):
+    """How the engine itself is doing: CPU seconds since its start, loop lag, private memory."""
+
+    seq: int
+    at: float
+    cpu_s: float
+    lag_ms: float
+    memory_mb: float
+    finished: int
+
+
+class WorkerSeen(msgspec.Struct, array_like=True):
+    """One worker of a run.
+
+    Args:
+        state: `starting`, `at work` or `leaving`.
+        rollouts: How many it leads, or has waiting for their group.
+        memory_mb: Its private memory.
+        still_since: Unix seconds since when its loop has not come round; 0 where it moves.
+        held_at: Where people's code holds it, where that is known.
+    """
+
+    pid: int
+    state: str
+    rollouts: int
+    memory_mb: float
+    still_since: float = 0.0
+    held_at: str = ""
+
+
+class WorkersSeen(msgspec.Struct, tag="workers", array_like=True):
+    """All workers of a run as they are now; reported where one comes, goes, stands or moves."""
+
+    seq: int
+    at: float
+    workers: list[WorkerSeen]
+
+
+class ConcurrencyMoved(msgspec.Struct, tag="conc", array_like=True):
+    """How many rollouts may be generated at a time at one endpoint, from now on.
+
+    Args:
+        place: The endpoint, in the order of the plan.
+        limit: The number that holds now; `most` is what was requested, 0 for no limit.
+        refused: Requests of this run that it answered with status 429 or 529 in this session.
+    """
+
+    seq: int
+    at: float
+    place: int
+    limit: int
+    most: int
+    refused: int
+
+
+class ReplicaMoved(msgspec.Struct, tag="replica", array_like=True):
+    """One of several endpoints is taken out, probed once more, or put back.
+
+    Args:
+        place: In the order of the plan.
+        out_since: Unix seconds since when it is out; 0 where it is back.
+        why: What requests met there, or the last probe.
+        probe_at: Unix seconds of the next probe.
+    """
+
+    seq: int
+    at: float
+    place: int
+    url: str
+    out_since: float = 0.0
+    why: str = ""
+    probe_at: float = 0.0
+
+
+class LimitMoved(msgspec.Struct, tag="limit", array_like=True):
+    """From now on so many rollouts are in flight at most, and so many were; 0 for no limit."""
+
+    seq: int
+    at: float
+    max_concurrent: int
+    before: int
