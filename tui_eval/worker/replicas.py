@@ -145,7 +145,8 @@ class Replicas:
     @property
     def configs(self) -> list[ClientConfig]:
         """The settings of the clients, in order, as workers need them."""
-        return [one.config for one in self._clients if isinstance(one.config, ClientConfig)]
+        found = [getattr(one, "config", None) for one in self._clients]  # a program's may have none
+        return [config for config in found if isinstance(config, ClientConfig)]
 
     def __len__(self) -> int:
         return len(self._clients)
