@@ -52,6 +52,7 @@ ReportedError                                     clients/wire/failed_answers.py
 InvalidActionError                                environments/adapters/openenv_session.py
 GivenUp                                           plain_calls/threads.py
 LockHeldError                                     runs/lock.py
+FileChangedError                                  runs/appended_file.py
 BrokenIndexError                                  runs/row_index.py
 PatternTooSlowError                               fold/patterns.py
 NothingMeasuredError                              fold/pilot.py

@@ -45,8 +45,8 @@ def test_a_form_is_filled_in_saved_and_run(
     terminal.wait_for("words")
     terminal.wait_for("2 examples × 3 = 6 rollouts")
     assert not fault_server.requests, "nothing is sent before it runs"
-    # The environment and its argument come first.
-    terminal.type(DOWN)
+    # The environment, its interpreter and its argument come first.
+    terminal.type(DOWN * 2)
     terminal.type("5")
     terminal.wait_for("words = 5")
     terminal.wait_for("'{\"words\": 5}'")

@@ -281,7 +281,7 @@ async def test_with_reduced_motion_nothing_moves_that_need_not(
         assert drawn_every(stage.app, 1 / 12) == 0.5
     app = form_app(preferences=having(file, 'motion = "reduced"\n'))
     async with app.run_test(size=(120, 40)) as pilot:
-        await pilot.press("down", "enter")
+        await pilot.press("down", "down", "enter")
         await until(pilot, lambda: isinstance(app.screen, TextBox) and app.screen.area.has_focus)
         assert isinstance(app.screen, TextBox)
         assert not app.screen.area.cursor_blink

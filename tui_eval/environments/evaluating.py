@@ -168,10 +168,10 @@ class Evaluating:
         hf_hub_dataset_name: str | None = None,
         independent_scoring: bool = False,
         max_retries: int = 0,
-        workers: int = 0,
         on_start: StartCallback | None = None,
         on_progress: ProgressCallback | Sequence[ProgressCallback] | None = None,
         on_log: LogCallback | None = None,
+        workers: int = 0,
         **kwargs: Any,
     ) -> GenerateOutputs:
         """Runs rollouts of the evaluation examples, as `generate` does.

@@ -100,6 +100,8 @@ class LiveFeed:
                 self._frames.append(await reader.readexactly(size))
         except (asyncio.IncompleteReadError, OSError):
             self._hung_up.set()
+            if self._leaves:
+                return  # the engine goes on
             if self.engine is not None:
                 self._exit_code = await asyncio.to_thread(self.engine.wait)
             self.live = False
