@@ -35,7 +35,7 @@ from scene_apps import (
     writing,
 )
 from scripted_form import form_app, monday, ready, wrong
-from scripted_run import ScriptedFeed, running_events, throttled_events
+from scripted_run import ScriptedFeed, held_worker_events, running_events, throttled_events
 from scripted_suite import ended_events, suite_events
 from seeing import is_drawn
 from textual.app import App
@@ -78,6 +78,8 @@ SCENES: dict[str, Scene] = {
     "reward": Scene(scored, ("5",)),
     "reward-failed": Scene(scored, ("j", "5")),
     "paused": Scene(paused),
+    "worker-held": Scene(live(held_worker_events())),
+    "worker-held-numbers": Scene(live(held_worker_events()), ("3", "z", "G")),
     "disk-full": Scene(refused),
     "disk-full-numbers": Scene(refused, ("3",)),
     "disk-full-save-as": Scene(refused, ("C",)),

@@ -244,6 +244,26 @@ def refused_events() -> list[ev.Event]:
     return [*paused_events(), refusal]
 
 
+def held_worker_events() -> list[ev.Event]:
+    """The same with two workers, of which one was replaced and the other stands still."""
+    ended = "A worker ended in the code of example 7 #1: signal 11 (Segmentation fault). "
+    still = (
+        "A worker has stood still for 31 s in the code of example 7 #3 (calculator.py:44 in add)"
+    )
+    workers = [
+        ev.WorkerSeen(4711, "at work", 3, 84.2, 0.0, ""),
+        ev.WorkerSeen(4712, "at work", 1, 61.0, NOW - 42, "calculator.py, line 44"),
+    ]
+    return [
+        *running_events(),
+        ev.Noticed(0, NOW - 60, "warning", ended + "4 rollouts are led again"),
+        ev.Noticed(0, NOW - 11, "warning", still),
+        staged(SELECTED, ev.Stage.TOOL, at=NOW - 42, waits_for="Tool 'add'", since=NOW - 42,
+               worker=4712, turns=2, tool_calls=5),
+        ev.WorkersSeen(0, NOW, workers),
+    ]  # fmt: skip
+
+
 def paused_events() -> list[ev.Event]:
     """The same, held before what comes next in each."""
     held = [

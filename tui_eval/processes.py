@@ -89,6 +89,18 @@ def private_memory(pid: int) -> int | None:
     return int(reported) * 1024 if reported.strip().isdigit() else None
 
 
+def free_memory() -> int | None:
+    """Bytes that new processes may take here, in this container; None where that is not known."""
+    for line in _text(Path("/proc/meminfo")).splitlines():
+        if line.startswith("MemAvailable:"):
+            free = int(line.split()[1]) * 1024
+            break
+    else:
+        return None
+    limit, used = (_text(Path(f"/sys/fs/cgroup/memory.{name}")) for name in ("max", "current"))
+    return min(free, int(limit) - int(used)) if limit.isdigit() and used.isdigit() else free
+
+
 def cpu_seconds(pid: int) -> float:
     """CPU seconds of a process; 0 where there is no `/proc`, or no such process."""
     stat = _text(Path(f"/proc/{pid}/stat"))

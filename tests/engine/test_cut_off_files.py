@@ -109,3 +109,19 @@ def test_a_copy_with_every_file_cut_off_resumes_and_what_is_cut_is_told_and_kept
     aside = (copy / "superseded.jsonl").read_bytes().splitlines()
     assert aside == [kept["results.jsonl"].splitlines()[-1], kept["journal.jsonl"].splitlines()[-1]]
     assert json.loads((copy / "metadata.json").read_bytes())["num_examples"] == 2
+
+
+def test_of_a_journal_of_another_version_nothing_is_taken_and_it_is_kept(
+    program: Program, interrupted: Run, fault_server: FaultServer
+) -> None:
+    journal = interrupted.path / "journal.jsonl"
+    newer = b'{"journal": 2}\n' + journal.read_bytes()
+    journal.write_bytes(newer)
+    asked = len(fault_server.requests)
+    fault_server.script(CHAT, [GOOD])
+    done = program.run("run", "--resume", str(interrupted.path))
+    assert done.code == 0, done
+    assert "journal.jsonl is of version 2, and this tui-eval reads 1" in done.err
+    assert len(fault_server.requests) - asked == 2, "both that were in flight begin again"
+    assert sorted(interrupted.places()) == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert (interrupted.path / "journal.jsonl.of-another-version").read_bytes() == newer

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import time
 from pathlib import Path
@@ -315,6 +316,15 @@ def test_a_run_that_was_stopped_as_a_whole_goes_on_and_holds_it_against_no_rollo
 def children(pid: int) -> list[int]:
     found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return [int(one) for one in found]
+
+
+def test_more_workers_than_memory_carries_are_refused(
+    talk: Program, fault_server: FaultServer
+) -> None:
+    done = run_here(talk, *request(fault_server, "-w", "1000000", what="", where=""))
+    assert done.code == 2
+    assert re.search(r"1,000,000 workers of [\d,]+ MB each do not fit into [\d.]+ GB", done.err)
+    assert not fault_server.requests and not talk.runs()
 
 
 @pytest.mark.parametrize(

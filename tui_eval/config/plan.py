@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -177,6 +178,14 @@ class RunPlan(BaseModel):
     def served_at(self) -> list[PlannedEndpoint]:
         """Its endpoints, at least one."""
         return self.endpoints or [PlannedEndpoint(url=self.base_url, key_var=self.key_var)]
+
+    @property
+    def worker_count(self) -> int:
+        """How many processes lead its rollouts; one where a program's own began it."""
+        if self.num_workers >= 0:
+            return max(self.num_workers, 1)
+        allowed = getattr(os, "sched_getaffinity", None)  # not on macOS
+        return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
 
 
 class Request(BaseModel):

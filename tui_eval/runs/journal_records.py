@@ -17,6 +17,9 @@ from tui_eval.state import State
 from tui_eval.token_kinds import Tokens, from_names, named
 from tui_eval.types import Response
 
+VERSION = 1
+"""Of records. A file of another version begins with a record `{"journal": VERSION}`; of this one
+none has such a record."""
 _OWN_KEYS = frozenset(
     (
         "input",
@@ -113,9 +116,13 @@ class InFlight:
     are results that the environment had kept, which have a name."""
     unreadable: list[tuple[int, bytes]] = field(default_factory=list)
     """Lines that are no JSON, with their numbers: at the end of the file one that was cut off."""
+    version: Any = VERSION
+    """Of its records; of those of another version nothing is taken."""
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Takes in the next record; a foreign one is passed over."""
+        if "journal" in record:
+            self.version = record["journal"]
         if "closed" in record:
             for one in (one for answers in self.answers.values() for one in answers):
                 one["replays"] = 0
@@ -135,7 +142,12 @@ class InFlight:
 
 
 def read_journal(run: RunDir) -> InFlight:
-    """What a journal has."""
+    """What a journal has; nothing but its version where that is another one."""
+    found = _read(run)
+    return found if found.version == VERSION else InFlight(version=found.version)
+
+
+def _read(run: RunDir) -> InFlight:
     found = InFlight()
     if run.journal.exists():
         with open(run.journal, "rb") as file:

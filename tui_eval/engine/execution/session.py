@@ -29,7 +29,6 @@ from tui_eval.engine.limits.open_file_room import within_open_files
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.workers.reports import EngineParts
-from tui_eval.engine.workers.setup import number_of_workers
 from tui_eval.engine.workers.worker_rollouts import WorkerRollouts
 from tui_eval.events import (
     CommandAnswered,
@@ -315,8 +314,7 @@ class Session:
             shares = self._host.shared is not None
             self._workers = WorkerRollouts(parts, self._replicas.configs, shares_scoring=shares)
             self._health.send = self._workers.pool.send_all
-            count = number_of_workers(self._plan.num_workers)
-            await self._workers.open(count, self._prepared.worker)
+            await self._workers.open(self._plan.worker_count, self._prepared.worker)
             self._workers.pool.send_all(MoveGate(self._gate.is_open))
             return self._workers
         self._health.look_after_calls_here()

@@ -25,7 +25,12 @@ from tui_eval.engine.setup.compatibility import content_faults
 from tui_eval.engine.setup.hub_faults import hub_faults
 from tui_eval.engine.setup.misplaced_rows import misplaced_rows
 from tui_eval.engine.setup.opened import Opened
-from tui_eval.engine.setup.preflight import ask_endpoints, environment_faults, outputs_fault
+from tui_eval.engine.setup.preflight import (
+    ask_endpoints,
+    environment_faults,
+    outputs_fault,
+    worker_faults,
+)
 from tui_eval.engine.setup.resume_match import Planned
 from tui_eval.engine.setup.until_faults import until_faults
 from tui_eval.errors import Fault, Notice, RefusedError
@@ -159,6 +164,7 @@ def examine(
         faults += content_faults(plan, run, before, info.before, info.code, accepts=accepts)
     if not plan.no_preflight:
         faults += _preflight(one, info, notices, is_alone=is_alone)
+        faults += worker_faults(plan, None if opened.worker is None else opened.worker.pid)
     if is_alone and info is not None:
         faults += until_faults(plan, info, run, notices)
     if is_alone and run and not run.plan.exists() and info is not None:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.errors import Notice, warning
-from tui_eval.runs.journal_records import read_journal, tokens_in_journal, tokens_of_answer
+from tui_eval.runs.journal_records import (
+    VERSION,
+    read_journal,
+    tokens_in_journal,
+    tokens_of_answer,
+)
 from tui_eval.runs.repair import put_aside
 from tui_eval.token_kinds import Tokens, minus, plus
 
@@ -27,6 +33,8 @@ def restore_in_flight(
         positions: The place of each example, by its id.
     """
     found = read_journal(prepared.run)
+    if found.version != VERSION:
+        prepared.notices.append(_put_aside_whole(prepared.run.journal, found.version))
     if found.unreadable:
         lines = [line if line.endswith(b"\n") else line + b"\n" for _, line in found.unreadable]
         put_aside(prepared.run.superseded, lines, sum(map(len, lines)))
@@ -43,6 +51,14 @@ def restore_in_flight(
             _restore_answers(prepared, place, found.answers[record["row"]])
     if prepared.answers:
         prepared.notices.append(_saved(prepared.answers.values()))
+
+
+def _put_aside_whole(journal: Path, version: object) -> Notice:
+    """Keeps a journal of another version as it is, beside the one that is begun."""
+    aside = journal.with_name(f"{journal.name}.of-another-version")
+    journal.replace(aside)
+    which = f"journal.jsonl is of version {version!r}, and this tui-eval reads {VERSION}"
+    return warning(f"{which}: what was in flight begins again; it is {aside.name} now")
 
 
 def _restore_answers(prepared: Prepared, place: int, answers: Sequence[Record]) -> None:

@@ -18,6 +18,7 @@ from tui_eval.engine.setup.column_faults import column_faults
 from tui_eval.engine.setup.offered_models import unknown_model
 from tui_eval.engine.setup.reachability import unreachable
 from tui_eval.errors import Fault, Notice
+from tui_eval.processes import free_memory, private_memory
 from tui_eval.runs.layout import outputs_root, unsaved_root
 from tui_eval.types import ClientConfig
 from tui_eval.worker.describing.info import EnvironmentInfo
@@ -94,6 +95,21 @@ def _in_parallel(
     for thread in threads:
         thread.join(max(deadline - time.monotonic(), 0.0))
     return list(found)
+
+
+def worker_faults(plan: RunPlan, first: int | None) -> list[Fault]:
+    """Why there are more workers than memory carries: each takes about what the first does.
+
+    Args:
+        first: The process id of the first, which has loaded the environment; None for none.
+    """
+    more = plan.worker_count - 1
+    each, free = private_memory(first) if first is not None else None, free_memory()
+    if each is None or free is None or more * each <= free:
+        return []
+    where = place_of(plan.sources, "num_workers", "-w/--num-workers")
+    what = f"{more + 1:,} workers of {each / 1e6:,.0f} MB each do not fit into {free / 1e9:.1f} GB"
+    return [Fault(where, what, f"-w {free // each + 1} would")]
 
 
 def outputs_fault(plan: RunPlan) -> list[Fault]:

@@ -1,27 +1,13 @@
-"""What the workers of a run are told first, and how many there are."""
+"""What the workers of a run are told first."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 
 from tui_eval.engine.setup.prepare import key_of
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.types import ClientConfig
 from tui_eval.worker import frames
-
-
-def number_of_workers(wanted: int) -> int:
-    """How many processes lead the rollouts.
-
-    Args:
-        wanted: -1 for one on each core that this process may use. Plans of runs that were begun
-            without workers have 0.
-    """
-    if wanted >= 0:
-        return max(wanted, 1)
-    allowed = getattr(os, "sched_getaffinity", None)  # not on macOS
-    return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
 
 
 def worker_setup(
