@@ -223,7 +223,9 @@ def test_of_several_evaluations_the_one_that_waits_for_its_disk_is_named(
     import tui_eval as vf
 
     def load_environment():
-        resource.prlimit(os.getppid(), resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
+        if not os.path.exists("limited"):  # the second evaluation may load it later
+            open("limited", "w").close()
+            resource.prlimit(os.getppid(), resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
         return vf.SingleTurnEnv(
             dataset=[{"question": "x" * 3000} for i in range(10)],
             rubric=vf.Rubric(funcs=[lambda completion: 1.0]),
