@@ -35,7 +35,7 @@ def measure(setting: Setting) -> Iterator[Figure]:
 
 def _two_workers(setting: Setting) -> Figure:
     """A reward function that computes: the wall of one worker beside that of two."""
-    if len(os.sched_getaffinity(0)) < 2:
+    if (os.cpu_count() or 1) < 2:
         raise NotMeasuredError("two workers need two cores")
     url = setting.endpoint.url()
     args = json.dumps({"scored_in_ms": COMPUTED_MS})
