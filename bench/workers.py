@@ -18,7 +18,7 @@ from bench.figure import Figure, NotMeasuredError, spread
 from bench.setting import Setting
 from tui_eval.runs.lock import holder
 
-COMPUTED, COMPUTED_MS = 60, 100
+COMPUTED, COMPUTED_MS, COMPUTED_AT_ONCE = 60, 100, 16
 IN_FLIGHT, ROLLOUTS, LATENCY_MS = 1024, 20_000, 200
 TOOL_ROLLOUTS = 64
 REPLAYED_TURNS = 20
@@ -42,7 +42,7 @@ def _two_workers(setting: Setting) -> Figure:
 
     def wall(workers: int) -> float:
         more = ("-w", str(workers))
-        return run_headless(setting, url, COMPUTED, env_args=args, more=more).wall
+        return run_headless(setting, url, COMPUTED, COMPUTED_AT_ONCE, args, more=more).wall
 
     pairs = [(wall(1), wall(2)) for _ in range(setting.repeats(3))]
     ratios = [one / two for one, two in pairs]
