@@ -12,12 +12,12 @@ import time
 import tracemalloc
 from collections.abc import Iterator
 from dataclasses import dataclass
-from selectors import DefaultSelector
 from types import SimpleNamespace
 from typing import Any, cast
 
 from bench.figure import Figure, NotMeasuredError, number, spread
 from bench.setting import Setting
+from bench.virtual_time import run_in_virtual_time
 from tui_eval.config.plan import RunPlan
 from tui_eval.engine.execution.schedule import Schedule
 from tui_eval.engine.limits.limits import Limits, Phases
@@ -38,29 +38,6 @@ TAKES_S, STRAGGLES = 1.0, 20
 STRAGGLERS, FAILURES = 0.01, 0.0005
 """The shares of rollouts that take so many times as long, and that end their worker."""
 FEW, MANY = 1_000, 1_000_000
-
-
-class _JumpingClock(DefaultSelector):
-    """Passes over every wait at once."""
-
-    now = 0.0
-
-    def select(self, timeout: float | None = None) -> list[Any]:
-        ready = super().select(0)
-        if not ready and timeout:
-            self.now += timeout
-        return ready
-
-
-class _SimulatedLoop(asyncio.SelectorEventLoop):
-    """A loop whose time is that of a jumping clock."""
-
-    def __init__(self) -> None:
-        self._jumping = _JumpingClock()
-        super().__init__(self._jumping)
-
-    def time(self) -> float:
-        return self._jumping.now
 
 
 class _SimulatedWorker:
@@ -215,8 +192,7 @@ async def _simulate(rollouts: int, in_flight: int) -> _Run:
 
 
 def _run(rollouts: int, in_flight: int = IN_FLIGHT) -> _Run:
-    with asyncio.Runner(loop_factory=_SimulatedLoop) as runner:
-        return runner.run(_simulate(rollouts, in_flight))
+    return run_in_virtual_time(_simulate(rollouts, in_flight))
 
 
 def _us_each(rollouts: int, total: int) -> float:

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
-from virtual_time import run_in_virtual_time
 
+from bench.virtual_time import run_in_virtual_time
 from tui_eval.clients import pacing
 from tui_eval.clients.pacing import Pace
 

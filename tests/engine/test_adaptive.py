@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import pytest
-from virtual_time import run_in_virtual_time
 
+from bench.virtual_time import run_in_virtual_time
 from tui_eval.engine.limits.limits import Held, Limits, Phases
 from tui_eval.events import ConcurrencyMoved
 

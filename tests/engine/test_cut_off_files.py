@@ -79,7 +79,7 @@ def refused_or_same(path: Path, whole: bytes) -> None:
     assert plan == expected
 
 
-def test_a_copy_with_every_file_cut_off_resumes_and_what_is_cut_is_told_and_kept(
+def test_a_copy_with_every_file_cut_off_resumes_and_what_is_cut_is_reported_and_kept(
     interrupted: Run, program: Program, fault_server: FaultServer
 ) -> None:
     copy = program.folder / "elsewhere" / "copied"

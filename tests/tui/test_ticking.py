@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from itertools import chain, count, repeat
 
-from virtual_time import run_in_virtual_time
-
+from bench.virtual_time import run_in_virtual_time
 from tui_eval.tui.base.ticker import QUIET_S, REST_S, RESTS_AFTER_S, Ticking
 
 EVERY_S = 0.1

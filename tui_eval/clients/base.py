@@ -221,11 +221,13 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
             return await self._replicas.answer(
                 self._replica_place,
                 state,
-                lambda one: one._ask(prompt, model, sampling_args, tools, state=state, **kwargs),
+                lambda one: one._call_endpoint(
+                    prompt, model, sampling_args, tools, state=state, **kwargs
+                ),
             )
-        return await self._ask(prompt, model, sampling_args, tools, state=state, **kwargs)
+        return await self._call_endpoint(prompt, model, sampling_args, tools, state=state, **kwargs)
 
-    async def _ask(
+    async def _call_endpoint(
         self,
         prompt: Messages,
         model: str,

@@ -110,12 +110,12 @@ async def _answer_of(config: ClientConfig) -> str:
         if not answered.done():
             answered.set_result(why)
 
-    def ask() -> None:
+    def probe() -> None:
         why = why_out(config)
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(answer, why)
 
-    threading.Thread(target=ask, name="tui-eval-probe", daemon=True).start()
+    threading.Thread(target=probe, name="tui-eval-probe", daemon=True).start()
     try:
         return await asyncio.wait_for(answered, PROBED_WITHIN_S)
     except TimeoutError:

@@ -98,7 +98,7 @@ async def look_at(path: str, modules: Sequence[str], where: str) -> Found:
         RefusedError: It is no Python, or one that is too old.
     """
     hint = f"Name a Python of {'.'.join(map(str, OLDEST))} or later"
-    said, error = await _ask(path, modules)
+    said, error = await _probe(path, modules)
     first, _, rest = said.partition(b"\n")
     version = first.decode(errors="replace").strip()
     numbers = [int(one) for one in version.split(".") if one.isdecimal()]
@@ -126,7 +126,7 @@ def _newer(path: str, oldest: str) -> str:
     return f"Make another: python{oldest} -m venv --clear {made}"
 
 
-async def _ask(path: str, modules: Sequence[str]) -> tuple[bytes, str]:
+async def _probe(path: str, modules: Sequence[str]) -> tuple[bytes, str]:
     """What an interpreter prints when it is looked at, and the last line of its complaints."""
     try:
         process = await asyncio.create_subprocess_exec(

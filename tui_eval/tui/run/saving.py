@@ -57,7 +57,7 @@ class Saving:
             self._screen.say("There is no run yet: there is nothing to save.")
             return
         if self._refusal and self._screen.status.is_live:
-            self._ask_to_move(Path(run.path))
+            self._request_move(Path(run.path))
             return
         source = Path(run.path)
         name = source.stem if source.suffix else source.name
@@ -75,7 +75,7 @@ class Saving:
         title = "Save the run as" if run.saved else "Keep the run for good as"
         self._screen.app.push_screen(PathPrompt(title, offered, about, "copies it there"), answered)
 
-    def _ask_to_move(self, run: Path) -> None:
+    def _request_move(self, run: Path) -> None:
         """Asks where the run is to go on, whose disk refuses."""
         from tui_eval.commands import SaveAs
         from tui_eval.tui.base.dialogs.path_prompt import PathPrompt
