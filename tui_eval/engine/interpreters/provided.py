@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ from tui_eval.engine.interpreters.needs import (
 )
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.installing import install_command_for
+from tui_eval.processes import signal_group
 from tui_eval.runs.layout import cache_root
 
 INSTALLS_WITHIN_S = 300.0
@@ -135,7 +137,7 @@ async def _install(path: str, found: Found, given: Sequence[str]) -> str | None:
         return f"{installer[0]} was given up after {INSTALLS_WITHIN_S:.0f} s"
     finally:
         if process.returncode is None:
-            process.kill()
+            signal_group(process.pid, signal.SIGKILL)  # what builds for it, too
             await process.wait()
     if process.returncode == 0:
         return None
