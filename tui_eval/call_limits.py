@@ -11,8 +11,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import types
-from collections.abc import Callable, Coroutine, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Self
 
@@ -125,15 +125,13 @@ CURRENT_CALL: ContextVar[CallLimit | None] = ContextVar("call_limit", default=No
 """The innermost call with a limit that this task is in."""
 
 
-@contextmanager
-def uncounted() -> Iterator[None]:
+def uncounted() -> AbstractContextManager[None]:
     """Around what is no time of the call that it is in."""
     limit = CURRENT_CALL.get()
-    if limit is None or not limit.is_here():
-        yield
-        return
-    with limit.held():
-        yield
+    return _NOTHING if limit is None or not limit.is_here() else limit.held()
+
+
+_NOTHING = nullcontext()
 
 
 async def limited(observer: Observer, what: str, error_class: str, call: Callable[[], Any]) -> Any:

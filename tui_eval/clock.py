@@ -22,4 +22,4 @@ _BEGAN = time.time() - steady()
 
 def now() -> float:
     """Unix seconds."""
-    return _BEGAN + steady()
+    return _BEGAN + (time.monotonic() if _CLOCK is None else time.clock_gettime(_CLOCK))

@@ -49,7 +49,8 @@ async def read_up_to(answer: aiohttp.ClientResponse, most_mb: float) -> bytes:
     if length is not None and length <= most_mb * MB and "content-encoding" not in answer.headers:
         return await answer.read()
     size, content = AnswerSize(most_mb, answer.url), bytearray()
-    async for chunk in answer.content.iter_any():
-        size.add(chunk)
-        content += chunk
+    async with answer:
+        async for chunk in answer.content.iter_any():
+            size.add(chunk)
+            content += chunk
     return bytes(content)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -191,7 +191,7 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
             return None
         return [await self.to_native_tool(tool) for tool in tools]
 
-    async def get_response(
+    def get_response(
         self,
         prompt: Messages,
         model: str,
@@ -200,7 +200,7 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
         *,
         state: Any = None,
         **kwargs: Any,
-    ) -> Response:
+    ) -> Coroutine[Any, Any, Response]:
         """One answer of a model.
 
         Args:
@@ -218,14 +218,14 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
             PromptRefusedError: The prompt is refused for what it holds.
         """
         if self._replicas is not None:
-            return await self._replicas.answer(
+            return self._replicas.answer(
                 self._replica_place,
                 state,
                 lambda one: one._call_endpoint(
                     prompt, model, sampling_args, tools, state=state, **kwargs
                 ),
             )
-        return await self._call_endpoint(prompt, model, sampling_args, tools, state=state, **kwargs)
+        return self._call_endpoint(prompt, model, sampling_args, tools, state=state, **kwargs)
 
     async def _call_endpoint(
         self,

@@ -92,8 +92,7 @@ class HttpSession(httpx2.AsyncBaseTransport):
                 proxy=proxy,
                 ssl=self._trusted(url, proxy),
             )
-            async with answer:
-                return answer, await read_up_to(answer, self._config.max_answer_mb)
+            return answer, await read_up_to(answer, self._config.max_answer_mb)
         except aiohttp.ClientError as error:
             _raise_as_httpx2(error)
 

@@ -85,7 +85,8 @@ class Ending:
         Raises:
             Exception: Whatever the condition raises.
         """
-        if self._has_limit(state, condition):
+        is_limited = getattr(state, "observer", SILENT).call_timeout is not None
+        if is_limited and self._may_wait(condition):
             what = f"Stop condition {condition.__name__!r}"
             holds = await limited(state.observer, what, "environment", lambda: condition(state))
         else:
@@ -100,10 +101,8 @@ class Ending:
         return True
 
     @staticmethod
-    def _has_limit(state: State, condition: Callable[..., Any]) -> bool:
-        """Whether a condition may take only so long; our own, which never wait, may take any."""
-        if getattr(state, "observer", SILENT).call_timeout is None:
-            return False
+    def _may_wait(condition: Callable[..., Any]) -> bool:
+        """Whether a condition has a limit, where calls have one: our own never wait."""
         code = getattr(inspect.unwrap(condition), "__code__", None)
         return code is None or not is_ours(code.co_filename)
 

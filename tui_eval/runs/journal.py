@@ -36,17 +36,17 @@ class _Waiting:
     """A record that is written next.
 
     Args:
-        written: Done once it is written, or is needed no more; None for a generated rollout.
+        written: Is called once it is written, or is needed no more; None for a generated rollout.
     """
 
     row: int
     line: bytes
-    written: asyncio.Future[None] | None
+    written: Callable[[], None] | None
 
     def is_done(self) -> None:
-        """Tells who waits for it, unless that was cancelled."""
-        if self.written is not None and not self.written.done():
-            self.written.set_result(None)
+        """Notifies who waits for it."""
+        if self.written is not None:
+            self.written()
 
 
 class Journal:
@@ -98,12 +98,19 @@ class Journal:
         Returns:
             It is done once the answer is written, however long the disk refuses.
         """
-        loop = asyncio.get_running_loop()
+        done = asyncio.get_running_loop().create_future()
+        self.keep_answer(row, line, lambda: None if done.done() else done.set_result(None))
+        return done
+
+    def keep_answer(self, row: int, line: bytes, written: Callable[[], None]) -> None:
+        """The same, where nothing is awaited.
+
+        Args:
+            written: Is called once it is written; may not raise.
+        """
         if not self._waiting:
-            loop.call_soon(self._write_waiting)
-        written = loop.create_future()
+            asyncio.get_running_loop().call_soon(self._write_waiting)
         self._waiting.append(_Waiting(row, line, written))
-        return written
 
     @property
     def waiting(self) -> list[bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from itertools import count
 from typing import Any
 
@@ -28,10 +28,15 @@ from tui_eval.worker.frames import (
     Withdraw,
 )
 from tui_eval.worker.ports import ActiveRollout
-from tui_eval.worker.vital_signs import VitalSigns
+from tui_eval.worker.vital_signs import NUMBERS, VitalSigns
 from tui_eval.worker.work import ColumnsSeen
 
+_CLASS_AT = {stage: NUMBERS[class_at(stage)] for stage in Stage}
+_CLASS_OF_CODE_AT = {**_CLASS_AT, Stage.MODEL: _CLASS_AT[Stage.SETUP]}
 BATCH_S = 0.03
+STAGES_A_SECOND = 1000
+"""So many changes of stages are sent at most, as long as none waits for longer than that."""
+STAGES_WAIT_S = 0.25
 
 
 class EnginePort:
@@ -45,6 +50,7 @@ class EnginePort:
     def request(self, row: int, what: str, amount: int = 0) -> asyncio.Future[None]:
         """Requests something: see `frames.Request`. The future is done once it is granted."""
         number, granted = self._new()
+        granted.add_done_callback(lambda done: self._withdraw(number) if done.cancelled() else None)
         self.send(Request(number, row, what, amount))
         return granted
 
@@ -57,7 +63,6 @@ class EnginePort:
     def _new(self) -> tuple[int, asyncio.Future[None]]:
         number, future = next(self._numbers), asyncio.get_running_loop().create_future()
         self._pending[number] = future
-        future.add_done_callback(lambda done: self._withdraw(number) if done.cancelled() else None)
         return number, future
 
     def _withdraw(self, number: int) -> None:
@@ -68,14 +73,16 @@ class EnginePort:
     def granted(self, number: int) -> None:
         """What was asked for is there."""
         future = self._pending.pop(number, None)
-        if future is None:  # who asked for it was cancelled meanwhile
-            return
-        if not future.done():
+        if future is not None and not future.done():  # or who asked for it was cancelled meanwhile
             future.set_result(None)
 
 
 class EngineHub:
-    """Sends stages every 30 ms, and messages of the rollouts that somebody watches."""
+    """Sends stages, and messages of the rollouts that somebody watches.
+
+    Messages go out every 30 ms, and so do stages of a few dozen rollouts; those of more less often,
+    as each costs as much as the rest of a short rollout does on its way to the screen.
+    """
 
     def __init__(self, engine: EnginePort, signs: VitalSigns) -> None:
         self.active: dict[int, ActiveRollout] = {}
@@ -84,22 +91,24 @@ class EngineHub:
         self._subscribed: frozenset[int] = frozenset()
         self._changed: dict[int, ActiveRollout] = {}
         self._own: list[MessagesAdded | ToolFinished | TextAdded] = []
+        self._stages_every_s = BATCH_S
         self._timer: asyncio.TimerHandle | None = None
+        """For stages."""
+        self._own_timer: asyncio.TimerHandle | None = None
 
     def mark_changed(self, watch: ActiveRollout) -> None:
         """A rollout's stage or counts changed."""
         self._changed[watch.row] = watch
         if self._timer is None:
-            self._schedule()
+            self._timer = asyncio.get_running_loop().call_later(self._stages_every_s, self.flush)
 
-    def before_foreign_code(self, watch: ActiveRollout) -> None:
+    def before_foreign_code(self, row: int, stage: Stage) -> None:
         """Notes whose code is called next: where the worker dies, it is suspected."""
-        self._signs.calls(watch.row, class_at(watch.stage))
+        self._signs.calls(row, _CLASS_AT[stage])
 
-    def code_runs(self, watch: ActiveRollout) -> None:
+    def code_runs(self, row: int, stage: Stage) -> None:
         """Notes the same where it is not called as a tool or a reward function is."""
-        stage = watch.stage
-        self._signs.calls(watch.row, class_at(Stage.SETUP if stage is Stage.MODEL else stage))
+        self._signs.calls(row, _CLASS_OF_CODE_AT[stage])
 
     def call_runs(self, watch: ActiveRollout, error_class: str, what: str) -> None:
         """Notes whose call runs, on the loop or in a thread."""
@@ -120,7 +129,8 @@ class EngineHub:
     def publish_to_watchers(self, event: MessagesAdded | ToolFinished | TextAdded) -> None:
         """Takes in one event for those who subscribed to its rollout."""
         self._own.append(event)
-        self._schedule()
+        if self._own_timer is None:
+            self._own_timer = asyncio.get_running_loop().call_later(BATCH_S, self._flush_own)
 
     def subscribe(self, rows: Sequence[int]) -> None:
         """From now on these rollouts are watched; what there is of them is sent at once."""
@@ -132,13 +142,11 @@ class EngineHub:
         self.flush()
 
     def finished(self, row: int) -> None:
-        """A rollout has its row."""
+        """A rollout has its row, which follows its messages."""
         self.active.pop(row, None)
         self._changed.pop(row, None)
-
-    def _schedule(self) -> None:
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(BATCH_S, self.flush)
+        if self._own:
+            self._flush_own()
 
     def flush(self) -> None:
         """Sends what waits."""
@@ -146,11 +154,24 @@ class EngineHub:
             self._timer.cancel()
             self._timer = None
         changed, self._changed = self._changed, {}
-        own, self._own = self._own, []
+        self._stages_every_s = max(BATCH_S, min(len(changed) / STAGES_A_SECOND, STAGES_WAIT_S))
         if changed:
             now = clock.now()
             staged: list[RolloutStaged] = [one.staged_event(now) for one in changed.values()]
             self._engine.send(Staged(staged))
+        self._flush_own()
+
+    def flush_stage(self, row: int) -> None:
+        """Sends where one rollout is now."""
+        watch = self._changed.pop(row, None)
+        if watch is not None:
+            self._engine.send(Staged([watch.staged_event(clock.now())]))
+
+    def _flush_own(self) -> None:
+        if self._own_timer is not None:
+            self._own_timer.cancel()
+            self._own_timer = None
+        own, self._own = self._own, []
         if own:
             self._engine.send(Messages(own))
 
@@ -224,12 +245,12 @@ class EngineLimits:
         """A rollout is generated; it stays in flight."""
         self._engine.send(Release(held._row, "generated"))
 
+    def scoring(self, held: EngineHeld, amount: int) -> AbstractAsyncContextManager[None] | None:
+        """Around the scoring of so many rollouts at once; None where nothing limits that."""
+        return self._scoring(held, amount) if self._limits_scoring else None
+
     @asynccontextmanager
-    async def scoring(self, held: EngineHeld, amount: int) -> AsyncIterator[None]:
-        """Around the scoring of so many rollouts at once, by one that is in flight."""
-        if not self._limits_scoring:
-            yield
-            return
+    async def _scoring(self, held: EngineHeld, amount: int) -> AsyncIterator[None]:
         try:
             await self._engine.request(held._row, "scoring", amount)
             yield
@@ -306,12 +327,12 @@ class EngineGuard:
 
     async def wait(self, tokens: int, owner: object, park: Callable[[], None]) -> None:
         """Waits until a call fits, and reserves what it may use."""
-        self._hub.flush()  # what was used so far counts
+        self._hub.flush_stage(self._row)  # what it used so far counts
         await self._engine.request(self._row, "budget", tokens)
 
     def give_back(self, tokens: int) -> None:
         """A call is over, and what it used is counted."""
-        self._hub.flush()
+        self._hub.flush_stage(self._row)
         self._engine.send(Release(self._row, "budget", tokens))
 
 

@@ -18,7 +18,7 @@ from tui_eval.worker.describing.settings import EnvironmentSettings
 from tui_eval.worker.replica_frames import ReplicaFailed as ReplicaFailed
 from tui_eval.worker.replica_frames import ReplicasOut as ReplicasOut
 
-PROTOCOL = 2
+PROTOCOL = 3
 
 
 class Open(msgspec.Struct, tag="open", array_like=True):

@@ -45,21 +45,22 @@ class OpenWait:
     def __exit__(self, *_: object) -> None:
         if self._token is not None:
             _INNERMOST.reset(self._token)
-            self._token = None
         if self._outer is not None:
             self._outer.inner -= 1
         self.end()
 
     def begin(self) -> None:
         """It is waited for from now on, within no other call."""
-        self.since = self._waits.moved_at = clock.now()
-        self._waits.open[self] = None
+        waits = self._waits
+        self.since = waits.moved_at = clock.now()
+        waits.open[self] = None
         self._hub.mark_changed(self._watch)
 
     def end(self) -> None:
         """It is over."""
-        self._waits.open.pop(self, None)
-        self._waits.moved_at = clock.now()
+        waits = self._waits
+        waits.open.pop(self, None)
+        waits.moved_at = clock.now()
         self._hub.mark_changed(self._watch)
 
 

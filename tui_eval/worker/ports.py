@@ -50,10 +50,10 @@ class Hub(Protocol):
     def mark_changed(self, watch: ActiveRollout) -> None:
         """A rollout's stage or counts changed."""
 
-    def before_foreign_code(self, watch: ActiveRollout) -> None:
-        """People's code is called next, and may hold the loop."""
+    def before_foreign_code(self, row: int, stage: Stage) -> None:
+        """People's code is called next at this stage of a rollout, and may hold the loop."""
 
-    def code_runs(self, watch: ActiveRollout) -> None:
+    def code_runs(self, row: int, stage: Stage) -> None:
         """Code of this rollout, its environment's for one, may run from now on."""
 
     def call_runs(self, watch: ActiveRollout, error_class: str, what: str) -> None:
@@ -104,8 +104,12 @@ class Limits(Protocol):
     def generated(self, held: Any) -> None:
         """A rollout is generated; it stays in flight."""
 
-    def scoring(self, held: Any, count: int) -> AbstractAsyncContextManager[None]:
-        """Around the scoring of so many rollouts at once, by one that is in flight."""
+    def scoring(self, held: Any, count: int) -> AbstractAsyncContextManager[None] | None:
+        """Around the scoring of so many rollouts at once, by one that is in flight.
+
+        Returns:
+            None where nothing limits that.
+        """
 
 
 class CallGuard(Protocol):

@@ -133,14 +133,16 @@ class WorkerProcess:
         self._send(frames.ReplicaFailed(place, why))
 
     def _received(self, message: frames.ToWorker) -> None:
-        if isinstance(message, frames.Open):
+        if isinstance(message, frames.Granted):  # most are
+            self._engine.granted(message.number)
+        elif isinstance(message, frames.Lead):
+            self._lead(message)
+        elif isinstance(message, frames.Open):
             self._start(self._open(message))
         elif isinstance(message, frames.Setup):
             self._start(self._set_up(message))
         elif isinstance(message, frames.Leave):
             self._leaving.set()
-        elif isinstance(message, frames.Granted):
-            self._engine.granted(message.number)
         elif isinstance(message, frames.MoveGate):
             self._gate.open() if message.is_open else self._gate.close()
         elif isinstance(message, frames.MoveLog):
@@ -156,16 +158,17 @@ class WorkerProcess:
         else:
             self._of_rollout(message)
 
+    def _lead(self, message: frames.Lead) -> None:
+        row = message.row
+        self._work.answers[row] = message.answers
+        self._rollouts.spent[row] = message.lost
+        assert self._replicas is not None, "what leads rollouts was set up"
+        held = EngineHeld(self._engine, row, True)
+        self._start(self._rollouts.run(row, self._replicas.clients[message.place], held), row)
+
     def _of_rollout(self, message: frames.ToWorker) -> None:
         rollouts = self._rollouts
-        if isinstance(message, frames.Lead):
-            self._work.answers[message.row] = message.answers
-            rollouts.spent[message.row] = message.lost
-            assert self._replicas is not None, "what leads rollouts was set up"
-            client = self._replicas.clients[message.place]
-            held = EngineHeld(self._engine, message.row, True)
-            self._start(rollouts.run(message.row, client, held), message.row)
-        elif isinstance(message, frames.Restore):
+        if isinstance(message, frames.Restore):
             rollouts.spent[message.row] = message.lost
             rollouts.restore(message.row, message.record)
         elif isinstance(message, frames.Score):
@@ -209,7 +212,8 @@ class WorkerProcess:
         failure = "" if error is None else f"{type(error).__name__}: {error}"
         if error is not None:
             log.error("the worker failed", exc_info=error)
-        self._hub.flush()
+        if row is not None:
+            self._hub.flush_stage(row)
         self._send(frames.Ended(-1 if row is None else row, failure))
 
     async def _open(self, message: frames.Open) -> None:

@@ -59,9 +59,13 @@ class RecordedCalls:
         tools: Sequence[Any],
     ) -> RecordedCall:
         """A call that is about to be made; it has its answer, where there was the same one."""
+        digests = self._digests  # of messages that stand in the request of every later turn, too
         request = {
             **self._settings.of(model, sampling_args, tools),
-            "messages": [self._digest_of(message) for message in prompt],
+            "messages": [
+                known[1] if (known := digests.get(id(message))) else self._digest_of(message)
+                for message in prompt
+            ],
         }
         call = RecordedCall(self, request)
         for place, record in enumerate(self._left):
@@ -95,17 +99,17 @@ class RecordedCalls:
         self._left.clear()
         return tokens
 
-    async def keep(self, request: Mapping[str, Any], response: Response, model_ms: float) -> None:
+    def keep(
+        self, request: Mapping[str, Any], response: Response, model_ms: float
+    ) -> Awaitable[None]:
         """Writes an answer down."""
         answer = {"request": request, "ms": model_ms, "response": encode_model(response)}
-        await self._keep({**self._record, **answer})
+        return self._keep({**self._record, **answer})
 
     def _digest_of(self, message: Any) -> str:
-        """That of a message, which stands in the request of every later turn, too."""
-        known = self._digests.get(id(message))
-        if known is None:
-            known = self._digests[id(message)] = message, _digest(encode_model(message))
-        return known[1]
+        digest = _digest(encode_model(message))
+        self._digests[id(message)] = message, digest
+        return digest
 
 
 class RecordedCall:
@@ -123,13 +127,13 @@ class RecordedCall:
         self._calls = calls
         self._request = request
 
-    async def keep(self, response: Response, model_ms: float) -> None:
+    def keep(self, response: Response, model_ms: float) -> Awaitable[None]:
         """Writes its answer down.
 
         Args:
             model_ms: How long it took, in milliseconds.
         """
-        await self._calls.keep(self._request, response, model_ms)
+        return self._calls.keep(self._request, response, model_ms)
 
 
 class RecordedResult:

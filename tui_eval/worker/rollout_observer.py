@@ -146,7 +146,7 @@ class RolloutObserver:
             if stage is Stage.TOOL:
                 self._tools_in_flight = max(self._tools_in_flight, 0) + 1
             self.deadline.code_runs()
-            self._hub.before_foreign_code(self)
+            self._hub.before_foreign_code(self.row, stage)
 
     @property
     def stage(self) -> Stage:
@@ -158,7 +158,7 @@ class RolloutObserver:
 
     def code_begins(self) -> None:
         self.deadline.code_runs()
-        self._hub.code_runs(self)
+        self._hub.code_runs(self.row, self.waits.stage)
 
     def call_runs(self, error_class: str, what: str) -> None:
         self._hub.call_runs(self, error_class, what)

@@ -40,7 +40,7 @@ from tui_eval.worker.recorded_calls import RecordedCalls, SettingsDigests
 from tui_eval.worker.retryable import is_retryable
 from tui_eval.worker.rollout_log import log_errors
 from tui_eval.worker.rollout_observer import RolloutObserver
-from tui_eval.worker.uncounted_waits import written
+from tui_eval.worker.uncounted_waits import Writes
 from tui_eval.worker.work import Work
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ class Rollouts:
         self.generated: deque[tuple[RolloutObserver, State]] = deque()
         self.spent = dict(work.lost)
         self._settings = SettingsDigests()
+        self._writes = Writes()
 
     def watch(self, row: int, held: Held) -> RolloutObserver:
         """The observer of a rollout that begins."""
@@ -100,7 +101,7 @@ class Rollouts:
 
         async def keep(record: Mapping[str, Any]) -> None:
             line = encode_whatever(record) + b"\n"
-            await written(watch, self._journal.add_answer(record["row"], line))
+            await self._writes.wait(watch, self._journal.add_answer(record["row"], line))
             watch.code_begins()
 
         watch.calls = RecordedCalls(record, keep, self._settings, earlier)
@@ -353,13 +354,20 @@ class Rollouts:
                 state.metric_error = None  # its frames hold what nobody needs any more
 
     async def _score_once(self, watch: RolloutObserver, states: list[State]) -> None:
-        work, scoring = self._work, self._limits.scoring(watch.held, len(states))
+        scoring = self._limits.scoring(watch.held, len(states))
+        if scoring is None:
+            await self._score_now(watch, states)
+            return
         async with AsyncExitStack() as slots:
             with watch.waits_for("a slot for scoring"):
                 await slots.enter_async_context(scoring)
-            if work.env.score_rollouts:
-                watch.staged(Stage.SCORING)
-            await score(work.env, states, together=work.grouped, goes_on=work.goes_on)
+            await self._score_now(watch, states)
+
+    async def _score_now(self, watch: RolloutObserver, states: list[State]) -> None:
+        work = self._work
+        if work.env.score_rollouts:
+            watch.staged(Stage.SCORING)
+        await score(work.env, states, together=work.grouped, goes_on=work.goes_on)
 
     @property
     def may_begin_no_more(self) -> bool:

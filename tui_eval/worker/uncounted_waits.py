@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tui_eval.worker.gate import Gate
@@ -37,17 +38,43 @@ class Pauses:
                 watch.state.began += self._gate.closed_s - self._closed_before
 
 
-async def written(watch: RolloutObserver, done: Awaitable[None]) -> None:
-    """Waits until an answer is on disk: one that refuses for hours takes none of its time."""
-    waits: list[ExitStack] = []
-    loop = asyncio.get_running_loop()
-    late = loop.call_later(DISK_IS_LATE_S, lambda: waits.append(_waits_for_disk(watch)))
-    try:
-        await done
-    finally:
-        late.cancel()
-        for one in waits:
-            one.close()
+@dataclass(eq=False, slots=True)
+class _Write:
+    watch: RolloutObserver
+    began: float
+    waiting: ExitStack | None = None
+
+
+class Writes:
+    """Answers that are on their way to the disk: one that refuses for hours takes nobody's time.
+
+    One timer looks at all of them, as one for each would take as long as the writing.
+    """
+
+    def __init__(self) -> None:
+        self._open: set[_Write] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def wait(self, watch: RolloutObserver, done: Awaitable[None]) -> None:
+        """Waits until an answer of a rollout is on disk."""
+        loop = asyncio.get_running_loop()
+        if self._timer is None:
+            self._timer = loop.call_later(DISK_IS_LATE_S, self._look, loop)
+        one = _Write(watch, loop.time())
+        self._open.add(one)
+        try:
+            await done
+        finally:
+            self._open.discard(one)
+            if one.waiting is not None:
+                one.waiting.close()
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        late = loop.time() - DISK_IS_LATE_S
+        for one in self._open:
+            if one.waiting is None and one.began <= late:
+                one.waiting = _waits_for_disk(one.watch)
+        self._timer = loop.call_later(DISK_IS_LATE_S, self._look, loop) if self._open else None
 
 
 def _waits_for_disk(watch: RolloutObserver) -> ExitStack:

@@ -20,10 +20,15 @@ from dataclasses import dataclass
 
 from tui_eval.error_classes import ERROR_CLASSES
 
-_CELL = struct.Struct("=dqqqBH")
-"""The loop's last turn in monotonic seconds, the row whose code was called last, whether the loop
-is in it, how many threads are in calls, the class of its error, and the length of its name."""
+_CELL = struct.Struct("=dqBHqq")
+"""The loop's last turn in monotonic seconds, the row whose code was called last, the class of its
+error, the length of its name, whether the loop is in it, and how many threads are in calls."""
+_TURN, _CALL, _IN_CALLS = struct.Struct("=d"), struct.Struct("=qBH"), struct.Struct("=qq")
+_CALL_AT = _TURN.size
+_IN_CALLS_AT = _CALL_AT + _CALL.size
 _CLASSES = tuple(ERROR_CLASSES)
+NUMBERS = {name: number for number, name in enumerate(_CLASSES)}
+"""What stands for a class of errors there."""
 _LONGEST_NAME = 200
 _WITHOUT_COMMA = re.compile(r"line (\d+) in ")
 NOBODY = -1
@@ -96,12 +101,15 @@ class VitalSigns:
 
     def beat(self) -> None:
         """The loop has come round."""
-        struct.pack_into("=d", self._memory, 0, time.monotonic())
+        _TURN.pack_into(self._memory, 0, time.monotonic())
 
-    def calls(self, row: int, error_class: str) -> None:
-        """Code of this rollout is called next, whose errors are of this class."""
+    def calls(self, row: int, number: int) -> None:
+        """Code of this rollout is called next, whose errors are of this class, see `NUMBERS`.
+
+        So it is at every turn of every rollout: it takes little time.
+        """
         if not self._is_in_call:  # which is known better
-            self._write(row, error_class, "")
+            _CALL.pack_into(self._memory, _CALL_AT, row, number, 0)
 
     def runs(self, row: int, error_class: str, what: str) -> None:
         """This thread is in a call of this rollout's code from now on."""
@@ -109,7 +117,10 @@ class VitalSigns:
             self._is_in_call = True
         else:
             self._threads.add(threading.get_ident())
-        self._write(row, error_class, what)
+        name = what.encode("utf-8", "replace")[:_LONGEST_NAME]
+        _CALL.pack_into(self._memory, _CALL_AT, row, NUMBERS[error_class], len(name))
+        self._memory[_CELL.size : _CELL.size + len(name)] = name
+        self._write_in_calls()
 
     def waits(self) -> None:
         """It is in none any more."""
@@ -117,21 +128,18 @@ class VitalSigns:
             self._is_in_call = False
         else:
             self._threads.discard(threading.get_ident())
-        struct.pack_into("=qq", self._memory, 16, self._is_in_call, len(self._threads))
+        self._write_in_calls()
 
-    def _write(self, row: int, error_class: str, what: str) -> None:
-        name = what.encode("utf-8", "replace")[:_LONGEST_NAME]
-        here, threads, kind = self._is_in_call, len(self._threads), _CLASSES.index(error_class)
-        struct.pack_into("=qqqBH", self._memory, 8, row, here, threads, kind, len(name))
-        self._memory[_CELL.size : _CELL.size + len(name)] = name
+    def _write_in_calls(self) -> None:
+        _IN_CALLS.pack_into(self._memory, _IN_CALLS_AT, self._is_in_call, len(self._threads))
 
     def still_for(self) -> float:
         """For how many seconds the loop has not come round."""
-        return time.monotonic() - float(_CELL.unpack_from(self._memory, 0)[0])
+        return time.monotonic() - float(_TURN.unpack_from(self._memory, 0)[0])
 
     def last_called(self) -> LastCall:
         """The code that was called last."""
-        _, row, here, threads, kind, length = _CELL.unpack_from(self._memory, 0)
+        _, row, kind, length, here, threads = _CELL.unpack_from(self._memory, 0)
         name = self._memory[_CELL.size : _CELL.size + length].decode("utf-8", "replace")
         return LastCall(row, _CLASSES[kind], name, bool(here) and not threads)
 

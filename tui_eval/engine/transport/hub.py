@@ -96,7 +96,7 @@ class Hub:
         self._changed[watch.row] = watch
         self._schedule()
 
-    def before_foreign_code(self, watch: ActiveRollout) -> None:
+    def before_foreign_code(self, row: int, stage: Stage) -> None:
         """Publishes at once what waits for its batch: people's code may hold the loop.
 
         Facts, if there are few of them; where it has held the loop lately, all that waits.
@@ -109,7 +109,7 @@ class Hub:
             self.flush()
             self._schedule()  # a hold is seen by the batch that is late
 
-    def code_runs(self, watch: ActiveRollout) -> None:
+    def code_runs(self, row: int, stage: Stage) -> None:
         """Code of a rollout runs from now on: nobody has to know that in its own process."""
 
     def call_runs(self, watch: ActiveRollout, error_class: str, what: str) -> None:

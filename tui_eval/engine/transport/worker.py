@@ -115,18 +115,22 @@ class Worker:
         self._link.send(message)
 
     def _take(self, message: Any) -> None:
-        if isinstance(message, frames.Hello):
-            self.has_started = True
-            self._check(message.protocol)
-            return
-        if isinstance(message, frames.Described) and not self.described.done():
-            self.described.set_result(message)
-        elif isinstance(message, frames.Ready) and not self.ready.done():
-            self.ready.set_result(message.faults)
+        if not self.ready.done():
+            self._take_early(message)
         try:
             self.received(self, message)
         except Exception as error:  # the connection would be closed, and nobody be told
             self.failed(error)
+
+    def _take_early(self, message: Any) -> None:
+        """Takes one that may say how far it is."""
+        if isinstance(message, frames.Hello):
+            self.has_started = True
+            self._check(message.protocol)
+        elif isinstance(message, frames.Described) and not self.described.done():
+            self.described.set_result(message)
+        elif isinstance(message, frames.Ready):
+            self.ready.set_result(message.faults)
 
     def _check(self, protocol: int) -> None:
         """Refuses a worker that speaks another protocol: nothing that it says is understood."""

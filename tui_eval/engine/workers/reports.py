@@ -73,6 +73,7 @@ class Reports:
         self._row_written = row_written
         self._releases: set[asyncio.Task[None]] = set()
         self._do: dict[type, Callable[[Worker, Any], None]] = {
+            frames.Hello: lambda worker, message: None,
             frames.Ready: lambda worker, message: None,
             frames.Staged: self._staged,
             frames.Messages: self._messages,
@@ -110,13 +111,8 @@ class Reports:
             self._parts.hub.publish_to_watchers(event)
 
     def _keep_answer(self, worker: Worker, message: frames.KeepAnswer) -> None:
-        written = self._parts.journal.add_answer(message.row, message.line)
-
-        def done(written: asyncio.Future[None]) -> None:
-            if not written.cancelled():
-                worker.send(frames.Granted(message.number))
-
-        written.add_done_callback(done)
+        granted = frames.Granted(message.number)
+        self._parts.journal.keep_answer(message.row, message.line, lambda: worker.send(granted))
 
     def _keep_generated(self, worker: Worker, message: frames.KeepGenerated) -> None:
         self._parts.journal.add(message.row, message.line)
