@@ -112,7 +112,8 @@ class _Run:
 
 
 def _plan() -> RunPlan:
-    return RunPlan(env_id="simulated", alias="", model="none", base_url="http://127.0.0.1:1")
+    url = "http://127.0.0.1:1"
+    return RunPlan(env_id="simulated", alias="", model="none", base_url=url, num_workers=WORKERS)
 
 
 def _parts(places: Places, schedule: Schedule, limits: Limits, warned: list[str]) -> EngineParts:
@@ -147,6 +148,7 @@ def _parts(places: Places, schedule: Schedule, limits: Limits, warned: list[str]
         start=schedule.start,
         fail=fail,
         replica_failed=lambda place, why: None,
+        waiting=lambda: len(schedule.todo),
     )
 
 
@@ -172,7 +174,7 @@ async def _simulate(rollouts: int, in_flight: int) -> _Run:
 
     parts = _parts(places, schedule, limits, warned)
     every = WorkerRollouts(parts, [], shares_scoring=False, launch=launch)
-    await every.open(WORKERS, None)
+    await every.open(None)
 
     async def begin() -> bool:
         row = schedule.todo[0]

@@ -110,6 +110,31 @@ def cpu_seconds(pid: int) -> float:
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
+def busy_seconds(pid: int) -> float:
+    """Seconds in which a process computed, or its main thread waited for a core to compute on.
+
+    Among others that are as busy a process gets less than a core, and would use all of one. That
+    is known from `/proc` alone: elsewhere only what it computed counts.
+    """
+    computed = cpu_seconds(pid)
+    fields = _text(Path(f"/proc/{pid}/schedstat")).split()
+    if len(fields) == 3:
+        return max(computed, (int(fields[0]) + int(fields[1])) / 1e9)
+    return computed or _clock_seconds(_ps(pid, "time="))
+
+
+def _clock_seconds(text: str) -> float:
+    """Seconds in a time as `ps` prints it: `0:01.50`, `01:02:03`, `1-01:02:03`."""
+    days, _, rest = text.strip().rpartition("-")
+    seconds = 0.0
+    try:
+        for part in rest.split(":"):
+            seconds = 60 * seconds + float(part)
+        return seconds + 86400 * int(days or 0)
+    except ValueError:
+        return 0.0
+
+
 def _started(pid: int) -> str:
     """When a process began; empty where that is not known, `ended` where nobody waited for it."""
     stat = _text(Path(f"/proc/{pid}/stat"))

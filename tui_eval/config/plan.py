@@ -180,6 +180,11 @@ class RunPlan(BaseModel):
         return self.endpoints or [PlannedEndpoint(url=self.base_url, key_var=self.key_var)]
 
     @property
+    def grows(self) -> bool:
+        """Whether it gets more workers as it needs them, `worker_count` of them at most."""
+        return self.num_workers < 0
+
+    @property
     def worker_count(self) -> int:
         """How many processes lead its rollouts; one where a program's own began it."""
         if self.num_workers >= 0:

@@ -309,12 +309,13 @@ class Session:
             start=self._schedule.start,
             fail=self._fail,
             replica_failed=self._health.failed,
+            waiting=lambda: len(self._schedule.todo),
         )
         if self._prepared.loaded is None or self._plan.num_workers:
             shares = self._host.shared is not None
             self._workers = WorkerRollouts(parts, self._replicas.configs, shares_scoring=shares)
             self._health.send = self._workers.pool.send_all
-            await self._workers.open(self._plan.worker_count, self._prepared.worker)
+            await self._workers.open(self._prepared.worker)
             self._workers.pool.send_all(MoveGate(self._gate.is_open))
             return self._workers
         self._health.look_after_calls_here()

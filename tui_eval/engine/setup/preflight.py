@@ -105,7 +105,7 @@ def worker_faults(plan: RunPlan, first: int | None) -> list[Fault]:
     """
     more = plan.worker_count - 1
     each, free = private_memory(first) if first is not None else None, free_memory()
-    if each is None or free is None or more * each <= free:
+    if plan.grows or each is None or free is None or more * each <= free:
         return []
     where = place_of(plan.sources, "num_workers", "-w/--num-workers")
     what = f"{more + 1:,} workers of {each / 1e6:,.0f} MB each do not fit into {free / 1e9:.1f} GB"

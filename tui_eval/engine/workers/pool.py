@@ -68,6 +68,14 @@ class Pool:
         every = [*firsts, *[None] * (count - len(firsts))]
         self.workers = list(await asyncio.gather(*map(self.start, every)))
 
+    async def add(self) -> None:
+        """Starts one more, that gets new rollouts from now on.
+
+        Raises:
+            RefusedError, WorkerEndedError: See `open`.
+        """
+        self.workers.append(await self.start())
+
     async def start(self, worker: Worker | None = None) -> Worker:
         """Starts one more.
 
@@ -141,7 +149,10 @@ class Pool:
         """Has all tear their environments down and end; who does not is ended."""
         workers = [*self.every]
         for worker in workers:
-            worker.leave()
+            if worker.ready.done():
+                worker.leave()
+            else:  # it has nothing to tear down
+                worker.kill()
         if workers:
             await asyncio.wait([one.lost for one in workers], timeout=LEAVES_WITHIN_S)
         for worker in workers:

@@ -32,6 +32,7 @@ class EngineParts:
         start: Begins a task that the run is not over without; gives its slots back at its end.
         fail: Ends the run; gets why.
         replica_failed: Takes a replica out; gets its place and why.
+        waiting: How many rollouts have not begun.
     """
 
     prepared: Prepared
@@ -46,6 +47,7 @@ class EngineParts:
     start: Callable[[Coroutine[Any, Any, None], Held], None]
     fail: Callable[[str, Exception | None], None]
     replica_failed: Callable[[int, str], None]
+    waiting: Callable[[], int]
 
 
 class Reports:

@@ -18,6 +18,7 @@ from tui_eval import clock
 from tui_eval.engine.limits.limits import Held
 from tui_eval.engine.transport.verdict import IGNORED, MEMORY, Verdict
 from tui_eval.engine.transport.worker import Worker
+from tui_eval.engine.workers.growth import Growth, carries
 from tui_eval.engine.workers.lease import Lease, LedElsewhere
 from tui_eval.engine.workers.member_groups import MemberGroups
 from tui_eval.engine.workers.memory import MemoryLimit
@@ -77,6 +78,7 @@ class WorkerRollouts:
         names = self._lease_of, self._name
         limits = self._plan.timeout, self._plan.call_timeout
         reports = parts.warn, lambda: parts.hub.publish(self._workers_seen())
+        self._growth = Growth(self.pool, parts.waiting, *reports)
         self._stalls = Stalls(self.pool, self._plan.env_id, *limits, *names, *reports)
         self._memory = MemoryLimit(self.pool, self._plan.env_id, self._plan.worker_memory)
         self.generated: deque[int] = deque()
@@ -86,8 +88,8 @@ class WorkerRollouts:
         self._cancelled: set[int] = set()
         parts.hub.on_subscribed = lambda rows: self.pool.send_all(frames.Subscribe(sorted(rows)))
 
-    async def open(self, count: int, first: Worker | None) -> None:
-        """Starts the workers.
+    async def open(self, first: Worker | None) -> None:
+        """Starts the workers; where the run grows, one, if others could take part later.
 
         Args:
             first: One that is there already, and has loaded the environment.
@@ -96,13 +98,26 @@ class WorkerRollouts:
             RefusedError: One could not load the environment.
             WorkerEndedError: One ended while it loaded it.
         """
-        await self.pool.open(count, first)
+        most = self._plan.worker_count
+        await self.pool.open(self._first_count(most, first), first)
+        if self._plan.grows:
+            self._growth.begin(most)
         self._memory.begin()
         self._stalls.begin()
         self._parts.hub.extra_events = lambda: [self._workers_seen()]
 
+    def _first_count(self, most: int, first: Worker | None) -> int:
+        """How many workers there are before any rollout begins."""
+        if not self._plan.grows:
+            return most
+        if self._parts.waiting() > self._parts.prepared.started.max_concurrent > 0:
+            return 1
+        # All begin at once: a worker that came later would get none.
+        return 1 + carries(first.pid, most - 1) if first is not None else most
+
     async def close(self) -> None:
         """Has the workers tear their environments down, and ends them."""
+        self._growth.end()
         self._stalls.end()
         self._memory.end()
         self._parts.hub.on_subscribed = lambda rows: None
