@@ -39,6 +39,7 @@ MEASUREMENTS = (
     "gate_power",
     "scheduling",
     "workers",
+    "journal",
 )
 ONLY_NAMED = ("kills", "soak")
 """What takes hours: measured where it is named, not with everything else."""

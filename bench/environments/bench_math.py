@@ -41,7 +41,10 @@ def correct(completion: list[vf.AssistantMessage]) -> float:
 
 
 def load_environment(
-    tool: str = "", scored_in_ms: float = 0, num_examples: int = 20000
+    tool: str = "",
+    scored_in_ms: float = 0,
+    num_examples: int = 20000,
+    replayable: bool = True,
 ) -> vf.Environment:
     """Single-turn questions; with a `tool`, questions that one of `TOOLS` may answer."""
 
@@ -61,6 +64,7 @@ def load_environment(
         "system_prompt": "You are a helpful assistant.",
         "rubric": vf.Rubric(funcs=[computed if scored_in_ms else correct]),
     }
-    if tool:
-        return vf.ToolEnv(tools=[TOOLS[tool]], **common)
-    return vf.SingleTurnEnv(**common)
+    env: vf.Environment
+    env = vf.ToolEnv(tools=[TOOLS[tool]], **common) if tool else vf.SingleTurnEnv(**common)
+    env.replayable = replayable
+    return env

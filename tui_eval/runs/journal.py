@@ -43,11 +43,6 @@ class _Waiting:
     line: bytes
     written: Callable[[], None] | None
 
-    def is_done(self) -> None:
-        """Notifies who waits for it."""
-        if self.written is not None:
-            self.written()
-
 
 class Journal:
     """Appends answers and generated rollouts, and forgets them once their rows are written.
@@ -142,7 +137,8 @@ class Journal:
             if one.written is None:
                 self._drop(one.row)
             self._remember(one.row, place)
-            one.is_done()
+            if one.written is not None:
+                one.written()
 
     def keep(self, records: Iterable[tuple[int, Mapping[str, Any]]]) -> None:
         """Takes records of an earlier session; nothing else is in the file then.
@@ -186,7 +182,8 @@ class Journal:
         """The rollout's row is in results.jsonl now, or another attempt begins."""
         for one in [one for one in self._waiting if one.row == row]:
             self._waiting.remove(one)
-            one.is_done()
+            if one.written is not None:
+                one.written()
         if self._drop(row):
             self._forgotten.append(msgspec.json.encode({"row": row, "forgotten": True}) + b"\n")
         dead = (self._file.size if self._file is not None else 0) - self._live_bytes
@@ -210,9 +207,11 @@ class Journal:
         """Writes lines by one `write()`; where each of them is then: offset and length."""
         if not lines:
             return []
-        lines = [self._redact.line(line) for line in lines]
-        before = b"".join(self._forgotten)
-        at = self._open().append(before + b"".join(lines)) + len(before)
+        before, whole = b"".join(self._forgotten), b"".join(lines)
+        if self._redact(whole) is not whole:
+            lines = [self._redact.line(line) for line in lines]
+            whole = b"".join(lines)
+        at = self._open().append(before + whole) + len(before)
         self._forgotten.clear()
         self._written()
         places = []

@@ -102,6 +102,7 @@ class WorkerProcess:
         loop = asyncio.get_running_loop()
         self._socket = sock.fileno()
         link = self._link = Link(decoder, self._received, self._engine_gone)
+        self._engine.send = link.send
         await loop.create_connection(lambda: link, sock=sock)
         self._send(frames.Hello(frames.PROTOCOL))
         link.flush()

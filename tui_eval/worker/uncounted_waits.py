@@ -41,7 +41,7 @@ class Pauses:
 @dataclass(eq=False, slots=True)
 class _Write:
     watch: RolloutObserver
-    began: float
+    is_seen: bool = False
     waiting: ExitStack | None = None
 
 
@@ -57,10 +57,10 @@ class Writes:
 
     async def wait(self, watch: RolloutObserver, done: Awaitable[None]) -> None:
         """Waits until an answer of a rollout is on disk."""
-        loop = asyncio.get_running_loop()
         if self._timer is None:
+            loop = asyncio.get_running_loop()
             self._timer = loop.call_later(DISK_IS_LATE_S, self._look, loop)
-        one = _Write(watch, loop.time())
+        one = _Write(watch)
         self._open.add(one)
         try:
             await done
@@ -70,10 +70,10 @@ class Writes:
                 one.waiting.close()
 
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
-        late = loop.time() - DISK_IS_LATE_S
         for one in self._open:
-            if one.waiting is None and one.began <= late:
+            if one.is_seen and one.waiting is None:
                 one.waiting = _waits_for_disk(one.watch)
+            one.is_seen = True
         self._timer = loop.call_later(DISK_IS_LATE_S, self._look, loop) if self._open else None
 
 

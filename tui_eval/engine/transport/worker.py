@@ -79,6 +79,8 @@ class Worker:
         self._is_closed = asyncio.Event()
         decoder = msgspec.msgpack.Decoder(list[frames.FromWorker])
         self._link = Link(decoder, self._take, self._closed)
+        self.send: Callable[[Any], None] = self._link.send
+        """Sends a message, with those of the same turn of the loop."""
         self._watching = loop.create_task(self._watch())
 
     @classmethod
@@ -109,10 +111,6 @@ class Worker:
     def process_has_ended(self) -> bool:
         """Whether it runs no longer."""
         return self._process.has_ended
-
-    def send(self, message: Any) -> None:
-        """Sends a message, with those of the same turn of the loop."""
-        self._link.send(message)
 
     def _take(self, message: Any) -> None:
         if not self.ready.done():
