@@ -14,15 +14,23 @@ import tui_eval as vf
 from tui_eval.errors import RefusedError
 
 SOURCE = """
+import asyncio
 import os
+import time
 
 import tui_eval as vf
 
 
-def load_environment(examples=4, seeds=None):
+def load_environment(examples=4, raises=(), waits=(), blocks=(), holds=()):
     async def led_in(completion, info):
-        if info["number"] == 1:
+        if info["number"] in raises:
             raise ValueError("not this one")
+        if info["number"] in waits:
+            await asyncio.sleep(60)
+        if info["number"] in blocks:
+            time.sleep(1.5)
+        if info["number"] in holds:
+            sum(range(10**12))
         return float(os.getpid())
 
     rows = [{"question": f"q{n}", "info": {"number": n}} for n in range(examples)]
@@ -35,7 +43,7 @@ def loaded(folder: Path, fault_server: FaultServer) -> vf.Environment:
     fault_server.script(CHAT, [GOOD])
     (folder / "environments").mkdir()
     (folder / "environments" / "led.py").write_text(textwrap.dedent(SOURCE))
-    return vf.load_environment("led", examples=6)
+    return vf.load_environment("led", examples=6, raises=[1])
 
 
 async def test_rollouts_are_led_in_workers(
@@ -66,3 +74,34 @@ async def test_what_no_worker_can_have_is_refused_at_once(
     assert "vf.load_environment" in text and "ClientConfig" in text
     with pytest.raises(RefusedError, match="workers"):
         await environment().evaluate(config(fault_server), "m", workers=-2)
+
+
+@pytest.mark.parametrize("workers", [0, 1], ids=["here", "in-a-worker"])
+async def test_a_call_that_takes_too_long_is_the_error_of_its_rollout(
+    loaded: vf.Environment, fault_server: FaultServer, workers: int
+) -> None:
+    env = vf.load_environment("led", examples=3, waits=[1], holds=[] if not workers else [2])
+    done = await env.evaluate(config(fault_server), "m", workers=workers, call_timeout=1.0)
+    errors = {row["info"]["number"]: row["error"] for row in done["outputs"] if row["error"]}
+    assert errors.keys() == ({1, 2} if workers else {1})
+    for error in errors.values():
+        assert error["class"] == "scoring"
+        assert "'led_in' took longer than 1 s" in error["error_chain_repr"]
+
+
+async def test_a_call_that_held_the_program_is_an_error_once_it_is_over(
+    loaded: vf.Environment, fault_server: FaultServer
+) -> None:
+    env = vf.load_environment("led", examples=2, blocks=[0])
+    done = await env.evaluate(config(fault_server), "m", call_timeout=0.5)
+    [error] = [row["error"] for row in done["outputs"] if row["error"]]
+    assert "'led_in' took longer than 0.5 s" in error["error_chain_repr"]
+
+
+@pytest.mark.parametrize("seconds", [0, -1.0, float("nan")])
+async def test_a_limit_of_calls_that_is_none_is_refused(
+    loaded: vf.Environment, fault_server: FaultServer, seconds: float
+) -> None:
+    with pytest.raises(RefusedError, match="call_timeout"):
+        await loaded.evaluate(config(fault_server), "m", call_timeout=seconds)
+    assert not fault_server.requests

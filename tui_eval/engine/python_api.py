@@ -143,6 +143,7 @@ def _plan(
         "save": request.save_results if run is None else not is_unsaved(run),
         "given_inputs": request.groups is not None,
         "num_workers": request.workers,
+        "call_timeout": request.call_timeout,
     }
     try:
         return RunPlan(**values)

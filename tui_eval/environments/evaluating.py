@@ -55,6 +55,7 @@ class GenerateRequest:
     hf_hub_dataset_name: str | None = None
     independent_scoring: bool = False
     max_retries: int = 0
+    call_timeout: float | None = None
     workers: int = 0
     on_start: StartCallback | None = None
     on_progress: Sequence[ProgressCallback] = ()
@@ -89,6 +90,7 @@ class Evaluating:
         on_start: StartCallback | None = None,
         on_progress: ProgressCallback | Sequence[ProgressCallback] | None = None,
         on_log: LogCallback | None = None,
+        call_timeout: float | None = None,
     ) -> GenerateOutputs:
         """Runs and scores one rollout for each input, in the caller's process and loop.
 
@@ -124,6 +126,9 @@ class Evaluating:
                 rollout with `independent_scoring`: with all outputs so far (in order of
                 completion), the new ones and the metadata. Nothing is shown without it.
             on_log: Called with sentences for people. What a callback raises is logged.
+            call_timeout: Seconds that one call of the environment's code may take, above 0; one
+                that takes longer is cancelled, and is its rollout's error. What holds the process
+                can be ended in workers alone (see `evaluate`): here it is an error once it is over.
 
         Returns:
             `outputs`: for each rollout its row as it is on disk, sorted by example. `metadata`:
@@ -150,6 +155,7 @@ class Evaluating:
             on_start=on_start,
             on_progress=_several(on_progress),
             on_log=on_log,
+            call_timeout=call_timeout,
         )
         return await _run(self, request)
 
@@ -172,6 +178,7 @@ class Evaluating:
         on_progress: ProgressCallback | Sequence[ProgressCallback] | None = None,
         on_log: LogCallback | None = None,
         workers: int = 0,
+        call_timeout: float | None = None,
         **kwargs: Any,
     ) -> GenerateOutputs:
         """Runs rollouts of the evaluation examples, as `generate` does.
@@ -209,6 +216,7 @@ class Evaluating:
             on_start=on_start,
             on_progress=_several(on_progress),
             on_log=on_log,
+            call_timeout=call_timeout,
         )
         return await _run(self, request)
 
