@@ -106,7 +106,8 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Program, Pa
         many = ("-n", "-1", "-r", "1", "-c", "20", "-s", "--no-adaptive")
         process = program.start("waiting", *to, *many)
         try:
-            run = wait_until(lambda: [*program.folder.glob("outputs/evals/*/*/lock")], "it began")
+            begun = program.folder / "outputs" / "evals"
+            run = wait_until(lambda: [*begun.glob("*/*/results.jsonl")], "it began")
             path = run[0].parent
             wait_until(lambda: set(waits(program, path)) == set(KINDS[1:]), "all of them wait")
             yield program, path, server

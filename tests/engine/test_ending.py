@@ -84,7 +84,7 @@ def test_what_people_leave_running_does_not_hold_the_end(
 ) -> None:
     environment(program, setup=LEFT.strip())
     fault_server.script(CHAT, [GOOD])
-    done = program.run(*asked(fault_server))
+    done = program.finish(program.start(*asked(fault_server)), within=20)
     assert done.code == 0, done
 
 

@@ -47,8 +47,12 @@ def main() -> None:
     threading.Thread(target=_end_after, args=[os.getppid()], daemon=True).start()
     signs = VitalSigns(args.signs_fd)
     signs.answer_where()
-    asyncio.run(WorkerProcess(signs).main(socket.socket(fileno=args.socket_fd)))
-    os._exit(0)  # tasks and threads that people's code left running are not waited for
+    asyncio.run(_work(signs, socket.socket(fileno=args.socket_fd)))
+
+
+async def _work(signs: VitalSigns, sock: socket.socket) -> None:
+    await WorkerProcess(signs).main(sock)
+    os._exit(0)  # `asyncio.run` would wait for tasks and threads that people's code left running
 
 
 if __name__ == "__main__":

@@ -82,6 +82,7 @@ class WorkerProcess:
         self._gate = Gate()
         self._tasks: set[asyncio.Task[None]] = set()
         self._leaving = asyncio.Event()
+        self._disconnected = asyncio.Event()
         self._is_orphan = False
         self._is_exhausted = False
         self._loaded: Loaded | None = None
@@ -115,8 +116,18 @@ class WorkerProcess:
         except TimeoutError:
             self._warn(f"teardown handlers were given up after {within:.0f} s")
         beating.cancel()
+        await self._cancel_what_is_left()
         self._send(frames.Left())
         link.close()
+        await self._disconnected.wait()
+
+    async def _cancel_what_is_left(self) -> None:
+        """Cancels the tasks that people's code left running; those that refuse are left behind."""
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        if left:
+            await asyncio.wait(left, timeout=CANCELS_WITHIN_S)
 
     async def _beat(self) -> None:
         while True:
@@ -126,6 +137,7 @@ class WorkerProcess:
     def _engine_gone(self) -> None:
         self._is_orphan = True
         self._leaving.set()
+        self._disconnected.set()
 
     def _warn(self, text: str) -> None:
         self._send(frames.Warned(text))
