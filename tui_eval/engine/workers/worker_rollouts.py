@@ -9,7 +9,7 @@ ends as well, its row says so.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Coroutine, Iterable, Mapping
 from functools import partial
 from typing import Any
@@ -26,6 +26,7 @@ from tui_eval.engine.workers.pool import Launch, Pool
 from tui_eval.engine.workers.reports import EngineParts, Reports
 from tui_eval.engine.workers.setup import worker_setup
 from tui_eval.engine.workers.stalls import Stalls
+from tui_eval.engine.workers.worker_deaths import MOST_CULPRITS, MOST_OF_NOBODY, WorkerDeaths
 from tui_eval.events import WorkersSeen
 from tui_eval.runs.journal_records import tokens_of_answer
 from tui_eval.runs.scan import decode_row
@@ -35,8 +36,6 @@ from tui_eval.worker import frames
 from tui_eval.worker.vital_signs import NOBODY, LastCall
 
 GIVEN_UP_WITHIN_S = 10.0
-MOST_ENDS = 3
-"""So many workers may end although none of them ran the code of a rollout."""
 
 
 class WorkerRollouts:
@@ -84,7 +83,9 @@ class WorkerRollouts:
         self.generated: deque[int] = deque()
         self.spent = dict(parts.prepared.lost)
         self._leases: dict[int, Lease] = {}
-        self._ends: Counter[int] = Counter()
+        self._deaths = WorkerDeaths()
+        self._given_up: dict[int, frames.GiveUp] = {}
+        """Rollouts that ended their workers, until they have their row."""
         self._cancelled: set[int] = set()
         parts.hub.on_subscribed = lambda rows: self.pool.send_all(frames.Subscribe(sorted(rows)))
 
@@ -222,9 +223,10 @@ class WorkerRollouts:
         worker.rows.discard(row)
         self.spent.pop(row, None)
         self._cancelled.discard(row)
+        self._given_up.pop(row, None)
         if row in self.generated:  # it was cancelled
             self.generated.remove(row)
-        self._ends.pop(NOBODY, None)
+        self._deaths.written(row)
 
     def _ended(self, worker: Worker, message: frames.Ended) -> None:
         """A worker has nothing more to do for a rollout at present."""
@@ -233,6 +235,7 @@ class WorkerRollouts:
             self._parts.fail(message.failure, None)
         if lease is None:
             return
+        self._deaths.generated(row)
         if worker not in self.pool.workers and row in worker.rows:
             worker.rows.discard(row)
             self._again(row, self._worker_for(row))  # it waits where its group does
@@ -270,14 +273,14 @@ class WorkerRollouts:
             await lease.let_go(self._parts.guard)
             if lease.row not in worker.rows and not lease.is_done.done():
                 lease.is_done.set_result(None)  # it has its row
-        self._ends[row] += 1
-        if self._ends[NOBODY] >= MOST_ENDS:
-            self._parts.fail(f"{MOST_ENDS} workers ended one after the other: {how}", None)
+        count = self._deaths.add(row)
+        if self._deaths.of_nobody >= MOST_OF_NOBODY:
+            self._parts.fail(f"{MOST_OF_NOBODY} workers ended one after the other: {how}", None)
             return
         if verdict is not None and verdict.call.row != row:
             verdict = None
         is_certain = verdict is not None and verdict.is_certain
-        is_suspect = row != NOBODY and self._ends[row] < 2 and not is_certain
+        is_suspect = row != NOBODY and count < 2 and not is_certain
         try:
             new = await self.pool.replace(worker) if worker in self.pool.workers else None
             alone = await self.pool.start() if is_suspect else None
@@ -311,6 +314,9 @@ class WorkerRollouts:
         """Has another worker go on with a rollout, from what the journal has of it."""
         records = [decode_row(line) for line in self._parts.journal.lines(row)]
         lease = self._leases[row]
+        if row in self._given_up:  # another one ended the worker that was to write its row
+            self._give(worker, row, self._given_up[row])
+            return
         if row in self._cancelled:
             lost = tuple(self.spent.get(row, (0, 0)))
             self._give(worker, row, frames.GiveUp(row, 1, "", "", "", lost))
@@ -345,6 +351,12 @@ class WorkerRollouts:
         if verdict is not None:
             why = f"{how}, twice" if verdict.cause == MEMORY else how
         cause = "" if verdict is None else verdict.cause
+        if cause in ("", MEMORY):  # a limit of time is there to end them
+            self._deaths.add_culprit(row, call.error_class)
         message = frames.GiveUp(row, attempt, call.error_class, why, cause, tuple(lost))
+        self._given_up[row] = message
         self._give(self._worker_for(row), row, message)
         await asyncio.wait([self._leases[row].is_done], timeout=GIVEN_UP_WITHIN_S)
+        if self._deaths.are_too_many and (self._parts.waiting() or self._leases.keys() - {row}):
+            what = f"{MOST_CULPRITS} rollouts in a row ended their workers, none finished between"
+            self._parts.fail(f"{what}: {how}. Mend the environment, then resume the run", None)

@@ -1,0 +1,85 @@
+"""A run whose every rollout ends its worker ends, and goes on once that is mended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from program import Program, chat_answer
+from run_here import run_here
+from servers import FaultServer, Reply
+
+from tui_eval.engine.workers.worker_deaths import MOST_CULPRITS, WorkerDeaths
+from tui_eval.worker.vital_signs import NOBODY
+
+CODE = """
+import os
+
+import tui_eval as vf
+
+
+class Ends(vf.SingleTurnEnv):
+    async def setup_state(self, state):
+        if not os.path.exists(MENDED):
+            os._exit(9)
+        return state
+
+
+def load_environment():
+    rows = [{"question": f"q{n}", "answer": ""} for n in range(10)]
+    return Ends(dataset=rows, rubric=vf.Rubric([lambda completion: 1.0]))
+"""
+
+
+def test_a_run_whose_every_rollout_ends_its_worker_ends_and_can_be_resumed(
+    program: Program, fault_server: FaultServer, tmp_path: Path
+) -> None:
+    mended = tmp_path / "mended"
+    program.environment("ends", CODE.replace("MENDED", repr(str(mended))))
+    fault_server.script("/v1/chat/completions", [Reply(body=chat_answer("42"))])
+    to = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "-1", "-r", "1", "-s", "-c", "2")
+    done = run_here(program, "ends", *to)
+    assert done.code == 1, done
+    assert f"{MOST_CULPRITS} rollouts in a row ended their workers" in done.out, done
+    assert "exit status 9" in done.out and "resume" in done.out
+    run = program.only_run()
+    assert len(run.rows) == MOST_CULPRITS
+    assert all(row["error"]["error"] == "WorkerEndedError" for row in run.rows)
+    mended.touch()
+    run_here(program, "run", "--resume", str(run.path))
+    rows = {row["example_id"]: row for row in run.rows}
+    assert len(rows) == len(run.rows) == 10
+    assert [row["reward"] for row in rows.values()] == [1.0] * 10
+
+
+def culprits(deaths: WorkerDeaths, count: int, error_class: str = "tool") -> None:
+    for row in range(count):
+        deaths.add_culprit(row, error_class)
+        deaths.written(row)
+        deaths.generated(row)
+
+
+def test_one_that_comes_to_its_end_in_between_shows_that_not_all_do() -> None:
+    deaths = WorkerDeaths()
+    culprits(deaths, MOST_CULPRITS - 1)
+    deaths.generated(100)
+    culprits(deaths, MOST_CULPRITS - 1)
+    assert not deaths.are_too_many
+    culprits(deaths, 1)
+    assert deaths.are_too_many
+
+
+def test_one_that_is_generated_says_nothing_of_those_that_end_workers_when_scored() -> None:
+    deaths = WorkerDeaths()
+    for _ in range(MOST_CULPRITS):
+        culprits(deaths, 1, "scoring")
+        deaths.generated(100)
+    assert deaths.are_too_many
+    deaths.written(100)
+    assert not deaths.are_too_many
+
+
+def test_workers_that_end_without_a_rollout_are_counted_between_rows() -> None:
+    deaths = WorkerDeaths()
+    assert [deaths.add(NOBODY), deaths.add(NOBODY)] == [1, 2]
+    deaths.written(3)
+    assert deaths.of_nobody == 0
