@@ -55,7 +55,7 @@ class RunWriter:
         self._syncer.start()
 
     def append(self, line: bytes) -> tuple[int, bytes]:
-        """Writes one line of results.jsonl, secrets redacted.
+        """Writes one line of results.jsonl, secrets redacted, or several that have none.
 
         Returns:
             Offset of the line in bytes, and the line as it is written.

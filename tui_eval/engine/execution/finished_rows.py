@@ -5,6 +5,7 @@ While results.jsonl is replaced, and while the disk refuses, what finishes waits
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Callable
 
@@ -14,6 +15,8 @@ from tui_eval.events import RolloutFinished
 from tui_eval.runs.formats.rows import read_row
 from tui_eval.runs.journal import Journal
 from tui_eval.runs.writer import RunWriter
+
+_BATCH_BYTES = 1 << 18
 
 
 class FinishedRows:
@@ -49,25 +52,57 @@ class FinishedRows:
         """
         line = self._writer.redact.line(line)
         self._waiting.append((row, number, line))
-        if not self._is_held and not self._is_refused:
-            try:
-                self._write_waiting()
-            except OSError as error:
-                self._is_refused = True
-                self._refused(error)
+        self._write_if_possible()
         return line
+
+    def write_soon(self, row: int, number: int, line: bytes) -> None:
+        """The same, by one `write()` with all that come within this turn of the loop."""
+        if not self._waiting:
+            asyncio.get_running_loop().call_soon(self._write_if_possible)
+        self._waiting.append((row, number, self._writer.redact.line(line)))
+
+    @property
+    def keeps_waiting(self) -> bool:
+        """Whether what finishes is not written now."""
+        return self._is_held or self._is_refused
+
+    def _write_if_possible(self) -> None:
+        if self.keeps_waiting:
+            return
+        try:
+            self._write_waiting()
+        except OSError as error:
+            self._is_refused = True
+            self._refused(error)
 
     def _write_waiting(self) -> None:
         while self._waiting:
-            row, number, line = self._waiting[0]
-            offset, line = self._writer.append(line)
-            self._waiting.popleft()
-            event = read_row(1, offset, memoryview(line))
-            assert isinstance(event, RolloutFinished), "a row of ours is one"
-            event.at, event.row, event.number = clock.now(), row, number
-            self._writer.remember(event)
-            self._hub.finished(event)
-            self._journal.forget(row)
+            batch = self._next_batch()
+            offset, _ = self._writer.append(b"".join([line for _, _, line in batch]))
+            for _ in batch:
+                self._waiting.popleft()
+            for row, number, line in batch:
+                self._report(row, number, offset, line)
+                offset += len(line)
+
+    def _next_batch(self) -> list[tuple[int, int, bytes]]:
+        """The first of those that wait: a disk with room for few is given few."""
+        batch: list[tuple[int, int, bytes]] = []
+        size = 0
+        for one in self._waiting:
+            size += len(one[2])
+            if batch and size > _BATCH_BYTES:
+                break
+            batch.append(one)
+        return batch
+
+    def _report(self, row: int, number: int, offset: int, line: bytes) -> None:
+        event = read_row(1, offset, memoryview(line))
+        assert isinstance(event, RolloutFinished), "a row of ours is one"
+        event.at, event.row, event.number = clock.now(), row, number
+        self._writer.remember(event)
+        self._hub.finished(event)
+        self._journal.forget(row)
 
     def hold(self) -> None:
         """From now on what finishes is kept in memory: the file is written again."""

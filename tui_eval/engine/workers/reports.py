@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from msgspec.structs import replace
 
@@ -20,6 +20,17 @@ from tui_eval.runs.journal import Journal
 from tui_eval.worker import frames
 from tui_eval.worker.ports import CallGuard, Rows
 from tui_eval.worker.work import ColumnsSeen
+
+
+class RowsOnDisk(Rows, Protocol):
+    """Where the rows of finished rollouts go, those of workers with others that come at once."""
+
+    @property
+    def keeps_waiting(self) -> bool:
+        """Whether what finishes is not written now."""
+
+    def write_soon(self, row: int, number: int, line: bytes) -> None:
+        """Writes the line of a rollout within this turn of the loop, then reports it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +49,7 @@ class EngineParts:
     prepared: Prepared
     hub: Hub
     limits: Limits
-    rows: Rows
+    rows: RowsOnDisk
     journal: Journal
     columns: ColumnsSeen
     guard: CallGuard | None
@@ -128,8 +139,8 @@ class Reports:
         watch = self._parts.hub.active.get(message.row)
         if isinstance(watch, LedElsewhere):
             watch.is_over = True
-        self._parts.rows.write(message.row, message.number, message.line)
-        if isinstance(watch, LedElsewhere) and message.row in self._parts.hub.active:
+        self._parts.rows.write_soon(message.row, message.number, message.line)
+        if isinstance(watch, LedElsewhere) and self._parts.rows.keeps_waiting:
             watch.reported = replace(watch.reported, stage=int(Stage.HELD))  # its row waits
             self._parts.hub.mark_changed(watch)
         if self._parts.prepared.grouped:
