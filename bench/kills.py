@@ -1,5 +1,8 @@
 """Runs of six turns killed at a random moment and resumed: rows, rewards, answers paid twice.
 
+Each rollout is judged by a model of another endpoint, and so are the rollouts of each example
+together.
+
 200 times each everything, the engine, a worker, and the screen; hours at that number, so that it is
 measured only where it is named.
 """
@@ -30,7 +33,7 @@ from tui_eval.runs.lock import holder
 EXAMPLES, ROLLOUTS, TURNS = 15, 4, 6
 LATENCY_S = 0.05
 MAX_CONCURRENT = 12
-LASTS_ABOUT_S = 1.8
+LASTS_ABOUT_S = 2.1
 """From the lock to the last row, uninterrupted: kills are drawn from so long."""
 ON_THE_WIRE_S = 0.1
 ENDS_WITHIN_S = 60.0
@@ -45,6 +48,7 @@ class Tally:
         kills: How many met a run that was at work.
         lost_or_doubled: Rows that lacked at the end, or stood there twice.
         paid_twice: Answers asked for again that had left 0.1 s before the kill.
+        judged_twice: Those of judges among them.
         other_rewards: Rows whose reward is not the uninterrupted run's.
         tokens_off: Tokens served and not counted, or counted and not served, but for the wire's.
     """
@@ -52,6 +56,7 @@ class Tally:
     kills: int = 0
     lost_or_doubled: int = 0
     paid_twice: int = 0
+    judged_twice: int = 0
     other_rewards: int = 0
     tokens_off: int = 0
     went_wrong: list[str] = field(default_factory=list)
@@ -65,23 +70,25 @@ class Tally:
 def measure(setting: Setting) -> Iterator[Figure]:
     """Every kind of kill."""
     random.seed(1)
-    with CountingEndpoint(LATENCY_S) as endpoint:
-        whole = Trial(setting, endpoint, "none")
+    with CountingEndpoint(LATENCY_S) as endpoint, CountingEndpoint(LATENCY_S) as judge:
+        endpoints = Endpoints(endpoint, judge)
+        whole = Trial(setting, endpoints, "none")
         whole.run()
         rewards = whole.rewards()
         for kind in KINDS:
-            tally = kill_often(setting, endpoint, kind, setting.repeats(200, 5), rewards)
+            tally = kill_often(setting, endpoints, kind, setting.repeats(200, 5), rewards)
             yield Figure(
                 f"{kind} killed: rows lost or doubled", tally.lost_or_doubled, 0, "", tally.note
             )
             yield Figure(f"{kind} killed: finished answers asked again", tally.paid_twice, 0)
+            yield Figure(f"{kind} killed: finished verdicts asked again", tally.judged_twice, 0)
             yield Figure(f"{kind} killed: rows with another reward", tally.other_rewards, 0)
             yield Figure(f"{kind} killed: tokens told that differ", tally.tokens_off, 0)
 
 
 def kill_often(
     setting: Setting,
-    endpoint: CountingEndpoint,
+    endpoints: Endpoints,
     kind: str,
     times: int,
     rewards: Counter[tuple[int, float]],
@@ -93,7 +100,7 @@ def kill_often(
     """
     tally = Tally()
     for _ in range(times):
-        _kill_once(Trial(setting, endpoint, kind), rewards, tally)
+        _kill_once(Trial(setting, endpoints, kind), rewards, tally)
     return tally
 
 
@@ -103,13 +110,24 @@ def _kill_once(trial: Trial, rewards: Counter[tuple[int, float]], tally: Tally) 
     found = trial.rewards()
     lacking = EXAMPLES * ROLLOUTS - len(trial.rows)
     others = sum((found - rewards).values())
-    paid_twice, tokens_off = trial.paid_twice(), trial.tokens_off()
-    if lacking or others or paid_twice or tokens_off:
-        tally.went_wrong.append(f"{trial.name}: {lacking} {paid_twice} {others} {tokens_off}")
+    paid_twice, judged_twice = trial.paid_twice(trial.model), trial.paid_twice(trial.judge)
+    tokens_off = trial.tokens_off()
+    wrong = (lacking, paid_twice, judged_twice, others, tokens_off)
+    if any(wrong):
+        tally.went_wrong.append(f"{trial.name}: {' '.join(map(str, wrong))}")
     tally.lost_or_doubled += abs(lacking)
     tally.paid_twice += paid_twice
+    tally.judged_twice += judged_twice
     tally.other_rewards += others
     tally.tokens_off += tokens_off
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """Who answers a run: its model, and the judge of what that says."""
+
+    model: CountingEndpoint
+    judge: CountingEndpoint
 
 
 class Trial:
@@ -119,9 +137,9 @@ class Trial:
         kind: What is killed.
     """
 
-    def __init__(self, setting: Setting, endpoint: CountingEndpoint, kind: str) -> None:
+    def __init__(self, setting: Setting, endpoints: Endpoints, kind: str) -> None:
         self._setting = setting
-        self._endpoint = endpoint
+        self.model, self.judge = endpoints.model, endpoints.judge
         self._kind = kind
         self._after_s = random.uniform(0, LASTS_ABOUT_S)
         self._outputs = setting.new_path("-outputs")
@@ -140,8 +158,10 @@ class Trial:
         Raises:
             NotMeasuredError: The run did not begin, or could not be resumed.
         """
-        self._endpoint.begin()
-        options = self._setting.raw_options(self._endpoint.url, EXAMPLES, MAX_CONCURRENT)
+        self.model.begin()
+        self.judge.begin()
+        judged = json.dumps({"judge_url": self.judge.url})
+        options = self._setting.raw_options(self.model.url, EXAMPLES, MAX_CONCURRENT, judged)
         options |= {"rollouts_per_example": str(ROLLOUTS), "output_dir": str(self._outputs)}
         command = [sys.executable, "-m", "tui_eval", "bench-six-turns", "-s", "--no-stream"]
         command += command_line(options)
@@ -225,10 +245,10 @@ class Trial:
         """How often each example has each reward."""
         return Counter((row["example_id"], row["reward"]) for row in self.rows)
 
-    def paid_twice(self) -> int:
-        """Answers beyond one a rollout and turn, but for those that were on the wire."""
-        asked = Counter(answer.request for answer in self._endpoint.answers)
-        lost = Counter(one.request for one in self._endpoint.answers if self._on_the_wire(one.at))
+    def paid_twice(self, endpoint: CountingEndpoint) -> int:
+        """Answers beyond one a rollout and request, but for those that were on the wire."""
+        asked = Counter(answer.request for answer in endpoint.answers)
+        lost = Counter(one.request for one in endpoint.answers if self._on_the_wire(one.at))
         extra = {request: n - ROLLOUTS - lost[request] for request, n in asked.items()}
         return sum(max(0, n) for n in extra.values())
 
@@ -236,10 +256,13 @@ class Trial:
         return self.killed_at > 0 and abs(at - self.killed_at) < ON_THE_WIRE_S
 
     def tokens_off(self) -> int:
-        """How far the tokens told are outside of those served with and without the wire's."""
+        """How far the tokens told are outside of those served with and without the wire's.
+
+        A judge's tokens are with its verdicts, and in no sum of the run.
+        """
         told = self.summary["tokens"]["total"]
-        served = sum(answer.tokens for answer in self._endpoint.answers)
-        wire = sum(one.tokens for one in self._endpoint.answers if self._on_the_wire(one.at))
+        served = sum(answer.tokens for answer in self.model.answers)
+        wire = sum(one.tokens for one in self.model.answers if self._on_the_wire(one.at))
         return int(max(0, told - served, served - wire - told))
 
 

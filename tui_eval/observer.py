@@ -96,6 +96,9 @@ class Observer(Protocol):
     ) -> RecordedCall | None:
         """The record of a model call that is about to be made; None where none is kept."""
 
+    def recorded_judge_call(self, request: Sequence[Any]) -> RecordedCall | None:
+        """The record of a call that is no part of the trajectory; None where none is kept."""
+
     def recorded_result(self, name: str) -> RecordedResult | None:
         """The record of the next result of a name; None where none is kept."""
 
@@ -172,6 +175,9 @@ class SilentObserver:
     def call_ignores_end(self, error_class: str, what: str) -> None: ...
 
     def recorded_call(self, *request: Any) -> RecordedCall | None:
+        return None
+
+    def recorded_judge_call(self, request: Sequence[Any]) -> RecordedCall | None:
         return None
 
     def recorded_result(self, name: str) -> RecordedResult | None:

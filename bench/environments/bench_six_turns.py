@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from typing import Any
 
@@ -35,19 +36,47 @@ async def above_the_least(states: list[vf.State]) -> list[float]:
     return [one - min(all_drawn) for one in all_drawn]
 
 
+def judges(url: str) -> list[Any]:
+    """Reward functions that ask a judge about each rollout, and about all of an example.
+
+    Args:
+        url: Of the judge's endpoint.
+    """
+    client = vf.OpenAIChatCompletionsClient(
+        vf.ClientConfig(api_base_url=url, api_key_var=""), api_key="none"
+    )
+
+    async def verdict(question: str) -> float:
+        said = await client.get_response([vf.UserMessage(content=question)], "judge", {})
+        return int(str(said.message.content), 16) % 1000 / 999
+
+    async def judged(completion: vf.Messages) -> float:
+        """What the judge says of the last answer."""
+        return await verdict(f"How good is {completion[-1]['content']}?")
+
+    async def judged_together(states: list[vf.State]) -> list[float]:
+        """What the judge says of all last answers, asked once for each rollout."""
+        last = sorted(str(state["completion"][-1]["content"]) for state in states)
+        question = f"How alike are {', '.join(last)}?"
+        return list(await asyncio.gather(*(verdict(question) for _ in states)))
+
+    return [judged, judged_together]
+
+
 def load_environment(
-    num_examples: int = 15, turns: int = TURNS, faulty: bool = False
+    num_examples: int = 15, turns: int = TURNS, faulty: bool = False, judge_url: str = ""
 ) -> vf.Environment:
     """Questions with so many turns each.
 
     Args:
         faulty: Some of the answers to the model are exceptions.
+        judge_url: Of an endpoint that judges what the model said; empty for none.
     """
     return SixTurns(
         dataset=[
             {"question": f"What is the number of item {i}?", "info": {"faulty": faulty}}
             for i in range(num_examples)
         ],
-        rubric=vf.Rubric(funcs=[drawn, above_the_least]),
+        rubric=vf.Rubric(funcs=[drawn, above_the_least, *(judges(judge_url) if judge_url else ())]),
         max_turns=turns,
     )

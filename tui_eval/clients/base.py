@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from tui_eval.clients.base_urls import shown_url
 from tui_eval.clients.credentials import credentials_of
 from tui_eval.clients.faults import advice, describe
+from tui_eval.clients.kept_answers import kept_answer
 from tui_eval.clients.refused_parameters import how_to_turn_off
 from tui_eval.clients.refused_prompts import kind_of_refusal
 from tui_eval.clients.secrets import Secrets, is_revealing
@@ -209,6 +210,7 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
             sampling_args: Sent with the request; those set to None are left out.
             tools: What the model may call.
             state: The rollout that asks; its observer is notified of waits between attempts.
+                A call without one is no part of a trajectory, and a run keeps its answer apart.
             **kwargs: Further arguments of the native call.
 
         Raises:
@@ -217,6 +219,22 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
             OverlongPromptError: The prompt does not fit into the model's context.
             PromptRefusedError: The prompt is refused for what it holds.
         """
+        if state is None:
+            request = [self.endpoint_url(), prompt, model, sampling_args, tools, kwargs]
+            return kept_answer(
+                request, lambda: self._answer(prompt, model, sampling_args, tools, None, kwargs)
+            )
+        return self._answer(prompt, model, sampling_args, tools, state, kwargs)
+
+    def _answer(
+        self,
+        prompt: Messages,
+        model: str,
+        sampling_args: SamplingArgs,
+        tools: Sequence[Tool] | None,
+        state: Any,
+        kwargs: dict[str, Any],
+    ) -> Coroutine[Any, Any, Response]:
         if self._replicas is not None:
             return self._replicas.answer(
                 self._replica_place,

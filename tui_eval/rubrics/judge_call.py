@@ -17,13 +17,15 @@ from typing import Any
 
 from tui_eval.clients.base import Client
 from tui_eval.clients.given_clients import ask_sdk, paced
+from tui_eval.clients.kept_answers import kept_answer
 from tui_eval.clients.refused_parameters import LearntParameters, Refusals
 from tui_eval.clients.wire.finish_reasons import finish_reason
+from tui_eval.clients.wire.numbers import count_of
 from tui_eval.errors import JudgeError
 from tui_eval.messages import UserMessage, text_of
 from tui_eval.plain_calls.functions import THREADS
 from tui_eval.provider_profiles import profile_of
-from tui_eval.types import SamplingArgs
+from tui_eval.types import Response, ResponseMessage, SamplingArgs, Usage
 
 SHORT_TOKENS = 16
 """A limit that asks for a verdict of a word or two: what is there when it is reached is one."""
@@ -74,21 +76,16 @@ class Judge:
                 answer = await self.client.get_response(
                     [UserMessage(content=prompt)], self.model, arguments
                 )
-                message = answer.message
-                verdict, reason = text_of(message.content), message.finish_reason
             else:
-                answer = await self._create(prompt, arguments)
-                choice = answer.choices[0]
-                reason = finish_reason(getattr(choice, "finish_reason", None))
-                refusal = getattr(choice.message, "refusal", None)
-                if isinstance(refusal, str) and refusal:
-                    reason = "refusal"
-                verdict = text_of(choice.message.content)
+                request = [self.url, prompt, self.model, arguments]
+                answer = await kept_answer(request, lambda: self._answer(prompt, arguments))
         except Exception as error:
             text = f"{self} failed: {type(error).__name__}: {error}"
             raise JudgeError(text) from error
-        self._check(verdict, reason, arguments)
-        return verdict, getattr(answer, "usage", None)
+        message = answer.message
+        verdict = text_of(message.content)
+        self._check(verdict, message.finish_reason, arguments)
+        return verdict, answer.usage
 
     def _check(self, verdict: str, reason: Any, arguments: Mapping[str, Any]) -> None:
         if reason in _NO_VERDICTS:
@@ -101,6 +98,24 @@ class Judge:
             )
         if not verdict.strip():
             raise JudgeError(f"{self} gave an empty verdict")
+
+    async def _answer(self, prompt: str, sampling_args: SamplingArgs) -> Response:
+        """What a client of an SDK brings, in our types."""
+        answer = await self._create(prompt, sampling_args)
+        choice = answer.choices[0]
+        reason = finish_reason(getattr(choice, "finish_reason", None))
+        refusal = getattr(choice.message, "refusal", None)
+        if isinstance(refusal, str) and refusal:
+            reason = "refusal"
+        used = getattr(answer, "usage", None)
+        names = ("prompt_tokens", "completion_tokens", "total_tokens")
+        usage = Usage(**{name: count_of(getattr(used, name, None)) for name in names})
+        message = ResponseMessage(
+            content=text_of(choice.message.content),
+            finish_reason=reason,
+            is_truncated=reason == "length",
+        )
+        return Response(id="", created=0, model=self.model, usage=usage, message=message)
 
     async def _create(self, prompt: str, sampling_args: SamplingArgs) -> Any:
         single, retries = paced(self.client)

@@ -57,6 +57,10 @@ _ANSWER: dict[str, type | tuple[type, ...]] = {
     "ms": (int, float),
     "response": dict,
 }
+_JUDGED: dict[str, type | tuple[type, ...]] = {
+    **{key: kind for key, kind in _ANSWER.items() if key != "request"},
+    "judge": str,
+}
 _RESULT: dict[str, type | tuple[type, ...]] = {
     "row": int,
     "number": int,
@@ -113,7 +117,8 @@ class InFlight:
     """Of rollouts that lack but their score."""
     answers: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     """Of the last attempt of each of the others, in the order in which they came; among them
-    are results that the environment had kept, which have a name."""
+    are results that the environment had kept, which have a name, and what its judges said. Of those
+    that are generated what came after that."""
     unreadable: list[tuple[int, bytes]] = field(default_factory=list)
     """Lines that are no JSON, with their numbers: at the end of the file one that was cut off."""
     version: Any = VERSION
@@ -134,10 +139,18 @@ class InFlight:
             self.answers.pop(row, None)
         if _has(record, _RECORD):
             self.generated[row] = dict(record)
-        elif _has(record, _ANSWER) or (_has(record, _RESULT) and "value" in record):
-            known = self.answers.setdefault(row, [])
-            if known and known[0]["attempt"] != record["attempt"]:
-                known.clear()
+        elif _is_answer(record):
+            self._add_answer(row, record)
+
+    def _add_answer(self, row: int, record: Mapping[str, Any]) -> None:
+        """Takes in an answer; one that came late, to an attempt that is over, is passed over."""
+        generated, known = self.generated.get(row), self.answers.get(row)
+        attempt = record["attempt"]
+        if generated is not None and attempt != generated["attempt"]:
+            return
+        if not known or attempt > known[0]["attempt"]:
+            self.answers[row] = [dict(record)]
+        elif attempt == known[0]["attempt"]:
             known.append(dict(record))
 
 
@@ -157,6 +170,11 @@ def _read(run: RunDir) -> InFlight:
                 except (ValueError, RecursionError):
                     found.unreadable.append((number, line))
     return found
+
+
+def _is_answer(record: Mapping[str, Any]) -> bool:
+    is_result = _has(record, _RESULT) and "value" in record
+    return is_result or _has(record, _ANSWER) or _has(record, _JUDGED)
 
 
 def _has(record: Mapping[str, Any], kinds: Mapping[str, type | tuple[type, ...]]) -> bool:

@@ -18,7 +18,7 @@ from tui_eval.worker.describing.settings import EnvironmentSettings
 from tui_eval.worker.replica_frames import ReplicaFailed as ReplicaFailed
 from tui_eval.worker.replica_frames import ReplicasOut as ReplicasOut
 
-PROTOCOL = 3
+PROTOCOL = 4
 
 
 class Open(msgspec.Struct, tag="open", array_like=True):
@@ -80,10 +80,12 @@ class Restore(msgspec.Struct, tag="restore", array_like=True):
 
     Args:
         record: Of the journal.
+        answers: Records of its attempt that came after that one, in their order.
     """
 
     row: int
     record: dict[str, Any]
+    answers: list[dict[str, Any]]
     lost: tuple[int, ...]
 
 

@@ -182,6 +182,7 @@ class WorkerProcess:
     def _of_rollout(self, message: frames.ToWorker) -> None:
         rollouts = self._rollouts
         if isinstance(message, frames.Restore):
+            self._work.answers[message.row] = message.answers
             rollouts.spent[message.row] = message.lost
             rollouts.restore(message.row, message.record)
         elif isinstance(message, frames.Score):

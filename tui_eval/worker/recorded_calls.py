@@ -7,16 +7,18 @@ request on that differs it asks the model itself, and what is left of the answer
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from tui_eval.runs.journal_records import restore_response, tokens_of_answer
+from tui_eval.runs.journal_records import restore_response
 from tui_eval.runs.plain_json import encode_model, encode_whatever
-from tui_eval.token_kinds import Tokens, plus
+from tui_eval.token_kinds import Tokens
 from tui_eval.types import Response
+from tui_eval.worker.judge_answers import JudgeAnswers, judge_digest, tokens_of_answers
 
 log = logging.getLogger("tui_eval.rollout")
 
@@ -43,11 +45,14 @@ class RecordedCalls:
     ) -> None:
         self._record = record
         self._keep = keep
-        self._left = [one for one in earlier if "response" in one]
+        self._left = [one for one in earlier if "request" in one]
         self._results = {one["name"]: one["value"] for one in earlier if "name" in one}
         self._names: Counter[str] = Counter()
         self._digests: dict[int, tuple[Any, str]] = {}
         self._settings = settings
+        judged = [one for one in earlier if "judge" in one]
+        self._judged = JudgeAnswers(judged) if judged else None
+        self._loop = asyncio.get_running_loop()
         self.difference = ""
         """Which part of which request was not as before; empty where none was."""
 
@@ -67,7 +72,7 @@ class RecordedCalls:
                 for message in prompt
             ],
         }
-        call = RecordedCall(self, request)
+        call = RecordedCall(self.keep, {"request": request})
         for place, record in enumerate(self._left):
             if record["request"] == request:
                 del self._left[place]
@@ -93,18 +98,61 @@ class RecordedCalls:
     def take_unused(self) -> Tokens:
         """Gives up the answers that are left, and results with them; their tokens."""
         self._results.clear()
-        tokens: Tokens = ()
-        for record in self._left:
-            tokens = plus(tokens, tokens_of_answer(record))
+        tokens = tokens_of_answers(self._left)
         self._left.clear()
         return tokens
+
+    def judge(self, request: Sequence[Any]) -> RecordedCall:
+        """A judge's call that is about to be made, in any thread; see `begin`.
+
+        Args:
+            request: All that its answer depends on.
+        """
+        digest = judge_digest(request)
+        call = RecordedCall(self._keep_from_any_thread, {"judge": digest})
+        record = None if self._judged is None else self._judged.take(digest)
+        if record is not None:
+            call.answer = restore_response(record["response"]), record["ms"]
+        return call
+
+    @staticmethod
+    def share_judges(members: Iterable[RecordedCalls]) -> None:
+        """Has rollouts that are scored together share what judges answered to any of them."""
+        shared = JudgeAnswers()
+        for one in members:
+            if one._judged is not None:
+                shared.join(one._judged.take_all())
+            one._judged = shared
+
+    def take_unused_of_judges(self) -> Tokens:
+        """Gives up what is left of the answers that judges gave to this rollout; their tokens."""
+        if self._judged is None:
+            return ()
+        return tokens_of_answers(self._judged.take_all(self._record["row"]))
 
     def keep(
         self, request: Mapping[str, Any], response: Response, model_ms: float
     ) -> Awaitable[None]:
-        """Writes an answer down."""
-        answer = {"request": request, "ms": model_ms, "response": encode_model(response)}
+        """Writes an answer down.
+
+        Args:
+            request: What its record says of the request.
+        """
+        answer = {**request, "ms": model_ms, "response": encode_model(response)}
         return self._keep({**self._record, **answer})
+
+    async def _keep_from_any_thread(
+        self, request: Mapping[str, Any], response: Response, model_ms: float
+    ) -> None:
+        """The same, also below the loop of a thread that a reward function runs in."""
+
+        async def keep() -> None:
+            await self.keep(request, response, model_ms)
+
+        if asyncio.get_running_loop() is self._loop:
+            await keep()
+        else:
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(keep(), self._loop))
 
     def _digest_of(self, message: Any) -> str:
         digest = _digest(encode_model(message))
@@ -116,15 +164,19 @@ class RecordedCall:
     """One model call.
 
     Args:
-        calls: Those of its rollout.
-        request: Digests of what is asked.
+        keep: Writes its answer down.
+        request: What its record says of what is asked.
     """
 
     answer: tuple[Response, float] | None = None
     """What was answered before, and after how many milliseconds; None where it is to be asked."""
 
-    def __init__(self, calls: RecordedCalls, request: Mapping[str, Any]) -> None:
-        self._calls = calls
+    def __init__(
+        self,
+        keep: Callable[[Mapping[str, Any], Response, float], Awaitable[None]],
+        request: Mapping[str, Any],
+    ) -> None:
+        self._keep = keep
         self._request = request
 
     def keep(self, response: Response, model_ms: float) -> Awaitable[None]:
@@ -133,7 +185,7 @@ class RecordedCall:
         Args:
             model_ms: How long it took, in milliseconds.
         """
-        return self._calls.keep(self._request, response, model_ms)
+        return self._keep(self._request, response, model_ms)
 
 
 class RecordedResult:

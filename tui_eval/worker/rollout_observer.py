@@ -185,6 +185,9 @@ class RolloutObserver:
             self.lose(lost)
         return call
 
+    def recorded_judge_call(self, request: Sequence[Any]) -> RecordedCall | None:
+        return None if self.calls is None else self.calls.judge(request)
+
     def recorded_result(self, name: str) -> RecordedResult | None:
         return None if self.calls is None else self.calls.result(name)
 

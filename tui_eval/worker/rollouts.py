@@ -26,21 +26,20 @@ from tui_eval.fold.trajectory import from_row
 from tui_eval.observer import CURRENT
 from tui_eval.open_files import REASON, is_out_of_files
 from tui_eval.runs.journal_records import encode_state, restore_state, tokens_in_journal
-from tui_eval.runs.plain_json import encode_whatever
 from tui_eval.runs.row import encode_row
 from tui_eval.runs.scan import decode_row
 from tui_eval.state import State
+from tui_eval.worker.call_recorder import CallRecorder
 from tui_eval.worker.cancelling import CANCELLED, EndedByCancelling, give_up
 from tui_eval.worker.deadline import RolloutDeadline
 from tui_eval.worker.finished_row import row_of
 from tui_eval.worker.gate import Gate
 from tui_eval.worker.groups import Groups, Member, Unscored, fault_of
 from tui_eval.worker.ports import Held, Hub, Journal, Limits, Rows
-from tui_eval.worker.recorded_calls import RecordedCalls, SettingsDigests
+from tui_eval.worker.recorded_calls import RecordedCalls
 from tui_eval.worker.retryable import is_retryable
 from tui_eval.worker.rollout_log import log_errors
 from tui_eval.worker.rollout_observer import RolloutObserver
-from tui_eval.worker.uncounted_waits import Writes
 from tui_eval.worker.work import Work
 
 if TYPE_CHECKING:
@@ -75,8 +74,7 @@ class Rollouts:
         self.groups = Groups(work.examples, work.columns)
         self.generated: deque[tuple[RolloutObserver, State]] = deque()
         self.spent = dict(work.lost)
-        self._settings = SettingsDigests()
-        self._writes = Writes()
+        self._recorder = CallRecorder(work, journal)
 
     def watch(self, row: int, held: Held) -> RolloutObserver:
         """The observer of a rollout that begins."""
@@ -88,29 +86,6 @@ class Rollouts:
         watch.lost_kinds = tuple(kinds)
         watch.guard = self._work.guard_of(row)
         return watch
-
-    def _record_calls(self, watch: RolloutObserver, values: Mapping[str, Any]) -> None:
-        """Has the answers of an attempt written down, and those of an earlier session given."""
-        if not self._work.env.replayable:
-            return
-        earlier = self._work.answers.pop(watch.row, ())
-        if earlier:
-            watch.attempt = earlier[0]["attempt"]
-        place = {"row": watch.row, "number": watch.number, "attempt": watch.attempt}
-        record = {**place, "input": {"example_id": values["example_id"]}}
-
-        async def keep(record: Mapping[str, Any]) -> None:
-            line = encode_whatever(record) + b"\n"
-            await self._writes.wait(watch, self._journal.add_answer(record["row"], line))
-            watch.code_begins()
-
-        watch.calls = RecordedCalls(record, keep, self._settings, earlier)
-
-    @staticmethod
-    def _give_up_answers(watch: RolloutObserver) -> None:
-        """Counts the answers of an earlier session that the rollout has not asked for."""
-        if watch.calls is not None:
-            watch.lose(watch.calls.take_unused())
 
     async def run(self, row: int, client: AnyClient, held: Held) -> None:
         """Takes one rollout from its input to its line on disk.
@@ -130,6 +105,7 @@ class Rollouts:
         waits = self._work.grouped or self._work.score_at_end
         if waits and state.get("error") is None:
             self._journal.add(row, encode_state(row, watch.number, watch.attempt, state))
+            self._recorder.is_generated(watch)
             watch.staged(Stage.GENERATED)
             if self._work.score_at_end:
                 self.generated.append((watch, state))
@@ -148,6 +124,8 @@ class Rollouts:
         watch.attempt = record["attempt"]
         watch.input_tokens, watch.output_tokens, *kinds = tokens_in_journal(record)
         watch.kinds = tuple(kinds)
+        watch.example_id = record["input"].get("example_id")
+        self._recorder.is_generated(watch)
         watch.messages_added([*state["prompt"], *state["completion"]])
         watch.staged(Stage.GENERATED)
         self.generated.append((watch, state))
@@ -193,6 +171,7 @@ class Rollouts:
         Where one of them is cancelled meanwhile, the others are scored again without it.
         """
         alive = [(w, s) for w, s in members if s.get("error") is None]
+        RecordedCalls.share_judges(w.calls for w, _ in alive if w is not None and w.calls)
         while fresh := [(w, s) for w, s in alive if w is not None]:
             if not watch.held.slots:  # it never began: the group's last member was cancelled
                 await self._limits.begin_scoring(watch.held)
@@ -268,7 +247,7 @@ class Rollouts:
                 if self._work.out_of_budget():
                     break
                 watch.starved += is_out_of_files(fault_of(state))
-                self._give_up_answers(watch)
+                self._recorder.give_up(watch)
                 self._journal.forget(watch.row)
                 watch.begin_attempt()
                 state = await self._attempt(watch, client)
@@ -313,7 +292,7 @@ class Rollouts:
         work = self._work
         values, args = work.examples.input(watch.row), dict(work.sampling_args)
         watch.example_id = values["example_id"]
-        self._record_calls(watch, values)
+        self._recorder.attempt_begins(watch)
         begun, state = clock.now(), None
         with RolloutDeadline(work.timeout, watch.row) as watch.deadline:
             state = await lead(work.env, values, client, work.model, args, work.goes_on)
@@ -377,7 +356,7 @@ class Rollouts:
     def write(self, watch: RolloutObserver, state: State) -> None:
         """Writes a finished rollout's line, then reports it."""
         watch.is_over = True
-        self._give_up_answers(watch)
+        self._recorder.give_up(watch)
         row = row_of(watch, state, self._work)
         if log.isEnabledFor(logging.DEBUG):
             watch.log_state(state)

@@ -44,7 +44,13 @@ def restore_in_flight(
     for place, record in _places(found.generated, prepared, positions):
         if place not in done:
             prepared.journal[place] = {**record, "row": place}
-            _count_with_its_row(prepared.lost, place, tokens_in_journal(record))
+            later = [{**one, "row": place} for one in found.answers.get(record["row"], ())]
+            if later:
+                prepared.answers[place] = later
+            with_its_row = plus(tokens_in_journal(record), _sum(_of_trajectory(later)))
+            _count_with_its_row(prepared.lost, place, with_its_row)
+    for row in found.generated:
+        found.answers.pop(row, None)
     firsts = {row: records[0] for row, records in found.answers.items()}
     for place, record in _places(firsts, prepared, positions):
         if place not in done and prepared.info.replayable:
@@ -62,9 +68,10 @@ def _put_aside_whole(journal: Path, version: object) -> Notice:
 
 
 def _restore_answers(prepared: Prepared, place: int, answers: Sequence[Record]) -> None:
-    tokens = _sum(answers)
+    tokens = _sum(_of_trajectory(answers))
     if answers[-1].get("replays", 0) >= MOST_REPLAYS:
-        prepared.lost[place] = max(tokens, prepared.lost.get(place, tokens))
+        judged = _sum([one for one in answers if "judge" in one])
+        prepared.lost[place] = plus(max(tokens, prepared.lost.get(place, tokens)), judged)
         which = f"{answers[0]['input'].get('example_id')} #{answers[0]['number']}"
         prepared.notices.append(
             warning(
@@ -109,6 +116,11 @@ def _saved(answers: Collection[Sequence[Record]]) -> Notice:
         f"{count:,} {'answer' if count == 1 else 'answers'} of {rollouts:,} "
         f"{'rollout' if rollouts == 1 else 'rollouts'} in flight are taken from the journal{saved}"
     )
+
+
+def _of_trajectory(answers: Collection[Record]) -> list[Record]:
+    """Those whose tokens the row of a rollout counts: a judge's are with its verdict."""
+    return [one for one in answers if "judge" not in one]
 
 
 def _sum(answers: Sequence[Record]) -> Tokens:

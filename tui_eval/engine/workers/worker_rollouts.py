@@ -28,7 +28,7 @@ from tui_eval.engine.workers.setup import worker_setup
 from tui_eval.engine.workers.stalls import Stalls
 from tui_eval.engine.workers.worker_deaths import MOST_CULPRITS, MOST_OF_NOBODY, WorkerDeaths
 from tui_eval.events import WorkersSeen
-from tui_eval.runs.journal_records import tokens_of_answer
+from tui_eval.runs.journal_records import InFlight, tokens_in_journal, tokens_of_answer
 from tui_eval.runs.scan import decode_row
 from tui_eval.token_kinds import Tokens, plus
 from tui_eval.types import ClientConfig
@@ -158,12 +158,15 @@ class WorkerRollouts:
     def restore(self, row: int, record: Mapping[str, Any]) -> None:
         """Puts a rollout that an earlier session generated among those that are `generated`."""
         self._lease(row, Held())
-        self._restore(row, self._worker_for(row), record)
+        answers = self._parts.prepared.answers.pop(row, [])
+        self._restore(row, self._worker_for(row), record, answers)
         self.generated.append(row)
 
-    def _restore(self, row: int, worker: Worker, record: Mapping[str, Any]) -> None:
+    def _restore(
+        self, row: int, worker: Worker, record: Mapping[str, Any], answers: list[dict[str, Any]]
+    ) -> None:
         lost = tuple(self.spent.get(row, (0, 0)))
-        self._give(worker, row, frames.Restore(row, dict(record), lost))
+        self._give(worker, row, frames.Restore(row, dict(record), answers, lost))
 
     def score_next(self, held: Held) -> Coroutine[Any, Any, None]:
         """What takes one of those that are `generated` to its row."""
@@ -312,7 +315,7 @@ class WorkerRollouts:
 
     def _again(self, row: int, worker: Worker) -> None:
         """Has another worker go on with a rollout, from what the journal has of it."""
-        records = [decode_row(line) for line in self._parts.journal.lines(row)]
+        generated, answers = self._in_flight(row)
         lease = self._leases[row]
         if row in self._given_up:  # another one ended the worker that was to write its row
             self._give(worker, row, self._given_up[row])
@@ -321,19 +324,26 @@ class WorkerRollouts:
             lost = tuple(self.spent.get(row, (0, 0)))
             self._give(worker, row, frames.GiveUp(row, 1, "", "", "", lost))
             return
-        if records and "state" in records[-1]:
+        if generated is not None:
             has_slots = not lease.is_done.done()
             if not has_slots and row not in self.generated:
                 lease = self._lease(row, Held())
                 self._parts.start(self._wait(lease), lease.held)
-            self._restore(row, worker, records[-1])
+            self._restore(row, worker, generated, answers)
             if row not in self.generated:
                 lease.is_scored = True
                 worker.send(frames.Score(row, has_slots))
             return
         lease.led_at = asyncio.get_running_loop().time()
         lost = tuple(self.spent.get(row, (0, 0)))
-        self._give(worker, row, frames.Lead(row, lease.held.place, records, lost))
+        self._give(worker, row, frames.Lead(row, lease.held.place, answers, lost))
+
+    def _in_flight(self, row: int) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
+        """What the journal has of a rollout: itself where it is generated, and answers."""
+        found = InFlight()
+        for line in self._parts.journal.lines(row):
+            found.add(decode_row(line))
+        return found.generated.get(row), found.answers.get(row, [])
 
     async def _give_up(self, call: LastCall, how: str, verdict: Verdict | None) -> None:
         """A rollout ended workers: its row says so, before others go on.
@@ -342,10 +352,13 @@ class WorkerRollouts:
             verdict: Why the engine ended the last one for it; None where it ended by itself.
         """
         row = call.row
-        records = [decode_row(line) for line in self._parts.journal.lines(row)]
+        generated, records = self._in_flight(row)
         lost: Tokens = tuple(self.spent.get(row, (0, 0)))
         for record in records:
             lost = plus(lost, tokens_of_answer(record))
+        if generated is not None:
+            lost = plus(lost, tokens_in_journal(generated))
+            records = [generated, *records]
         attempt = records[-1]["attempt"] if records else 1
         why = f"It ended its worker: {how}, twice"
         if verdict is not None:

@@ -1,0 +1,59 @@
+"""Has what each rollout is answered written down, and gives it what it was answered before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tui_eval.runs.plain_json import encode_whatever
+from tui_eval.worker.ports import Journal
+from tui_eval.worker.recorded_calls import RecordedCalls, SettingsDigests
+from tui_eval.worker.rollout_observer import RolloutObserver
+from tui_eval.worker.uncounted_waits import Writes
+from tui_eval.worker.work import Work
+
+
+class CallRecorder:
+    """Gives rollouts their `RecordedCalls`: one for an attempt, and where a generated rollout is in
+    the journal another one for its scoring.
+    """
+
+    def __init__(self, work: Work, journal: Journal) -> None:
+        self._work = work
+        self._journal = journal
+        self._settings = SettingsDigests()
+        self._writes = Writes()
+
+    def attempt_begins(self, watch: RolloutObserver) -> None:
+        """Has the answers of an attempt written down, and those of an earlier session given."""
+        if not self._work.env.replayable:
+            return
+        earlier = self._work.answers.pop(watch.row, ())
+        if earlier:
+            watch.attempt = earlier[0]["attempt"]
+        watch.calls = self._calls(watch, earlier)
+
+    def is_generated(self, watch: RolloutObserver) -> None:
+        """The same for what comes after the record of a generated rollout."""
+        self.give_up(watch)
+        watch.calls = self._calls(watch, self._work.answers.pop(watch.row, ()))
+
+    @staticmethod
+    def give_up(watch: RolloutObserver) -> None:
+        """Counts the answers of an earlier session that the rollout has not asked for."""
+        if watch.calls is not None:
+            watch.lose(watch.calls.take_unused())
+            watch.lose(watch.calls.take_unused_of_judges())
+
+    def _calls(self, watch: RolloutObserver, earlier: Sequence[Mapping[str, Any]]) -> RecordedCalls:
+        place = {"row": watch.row, "number": watch.number, "attempt": watch.attempt}
+        record = {**place, "input": {"example_id": watch.example_id}}
+
+        async def keep(record: Mapping[str, Any]) -> None:
+            if watch.is_over:  # nobody needs it any more
+                return
+            line = encode_whatever(record) + b"\n"
+            await self._writes.wait(watch, self._journal.add_answer(record["row"], line))
+            watch.code_begins()
+
+        return RecordedCalls(record, keep, self._settings, earlier)
