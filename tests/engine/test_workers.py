@@ -162,6 +162,16 @@ def test_a_rollout_that_ends_its_worker_twice_says_so_and_others_are_right(
     error = errors(run)[CULPRIT]
     assert (error["error"], error["class"]) == ("WorkerEndedError", error_class)
     assert "twice" in error["error_chain_repr"]
+    turns = {"setup": 0, "answer": 1, "reward": 3}[where]
+    [row] = [row for row in run.rows if row["error"]]
+    assert row["prompt"][-1]["content"] == f"q{CULPRIT}"
+    assert [one["content"] for one in row["completion"] if one["role"] == "assistant"] == (
+        ["42"] * turns
+    )
+    usage = row.get("token_usage") or {"input_tokens": 0, "output_tokens": 0}
+    assert (usage["input_tokens"], usage["output_tokens"]) == (10 * turns, 5 * turns)
+    assert len(row["tui_eval"]["steps"]) == turns and "lost_usage" not in row["tui_eval"]
+    assert bool(row["is_completed"]) and row["timing"]["start_time"] > 0
     assert {row["reward"] for row in run.rows if not row["error"]} == {22.0}
     calls = 3 * EXAMPLES if where == "reward" else 3 * (EXAMPLES - 1) + (where == "answer")
     assert len(fault_server.requests) == calls, "no answer is paid twice"

@@ -120,15 +120,7 @@ class MultiTurnEnv(Environment):
         self, state: State, prompt_messages: Messages, response: Response
     ) -> None:
         """Takes an answer into the trajectory."""
-        message = response.message
-        answer = AssistantMessage(
-            content=message.content,
-            reasoning_content=message.reasoning_content,
-            thinking_blocks=message.thinking_blocks,
-            tool_calls=message.tool_calls,
-        )
-        if getattr(message, "__pydantic_extra__", None):
-            keep_reasoning_origin(message, answer)
+        message, answer = response.message, answer_message(response)
         tokens = step_tokens(message.tokens, self.max_seq_len)
         is_cut = tokens is not None and bool(tokens["is_truncated"])
         step = TrajectoryStep(
@@ -258,3 +250,17 @@ class MultiTurnEnv(Environment):
         await self.add_model_response(state, prompt, response)
         for step in state["trajectory"][turns:]:
             reporter.report(step["completion"])
+
+
+def answer_message(response: Response) -> AssistantMessage:
+    """The message of an answer as it stands in a conversation."""
+    message = response.message
+    answer = AssistantMessage(
+        content=message.content,
+        reasoning_content=message.reasoning_content,
+        thinking_blocks=message.thinking_blocks,
+        tool_calls=message.tool_calls,
+    )
+    if getattr(message, "__pydantic_extra__", None):
+        keep_reasoning_origin(message, answer)
+    return answer

@@ -18,7 +18,7 @@ from tui_eval.worker.describing.settings import EnvironmentSettings
 from tui_eval.worker.replica_frames import ReplicaFailed as ReplicaFailed
 from tui_eval.worker.replica_frames import ReplicasOut as ReplicasOut
 
-PROTOCOL = 4
+PROTOCOL = 5
 
 
 class Open(msgspec.Struct, tag="open", array_like=True):
@@ -124,6 +124,8 @@ class GiveUp(msgspec.Struct, tag="give_up", array_like=True):
         error_class: What failed; empty where somebody cancelled it.
         why: The error, for people.
         cause: Which limit it went past, see `Verdict`; empty for none.
+        records: Of its last attempt, in their order, first itself if it is generated: its row has
+            what they have.
     """
 
     row: int
@@ -132,6 +134,7 @@ class GiveUp(msgspec.Struct, tag="give_up", array_like=True):
     why: str
     cause: str
     lost: tuple[int, ...]
+    records: list[dict[str, Any]]
 
 
 class ForgetMembers(msgspec.Struct, tag="forget_members", array_like=True):

@@ -209,11 +209,11 @@ class WorkerProcess:
         rollouts, row = self._rollouts, message.row
         rollouts.spent[row] = message.lost
         if not message.error_class:
-            self._start(rollouts.never_begins(row), row)
+            self._start(rollouts.never_begins(row, message.records), row)
             return
         error = _CAUSES.get(message.cause, WorkerEndedError)(message.why)
         error.error_class = message.error_class
-        self._start(rollouts.give_up(row, message.attempt, error), row)
+        self._start(rollouts.give_up(row, message.attempt, error, message.records), row)
 
     def _start(self, work: Coroutine[Any, Any, None], row: int | None = None) -> None:
         task = asyncio.create_task(work)

@@ -13,7 +13,7 @@ import logging
 import random
 import time
 from collections import deque
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,7 @@ from tui_eval.worker.deadline import RolloutDeadline
 from tui_eval.worker.finished_row import row_of
 from tui_eval.worker.gate import Gate
 from tui_eval.worker.groups import Groups, Member, Unscored, fault_of
+from tui_eval.worker.interrupted_state import interrupted_state
 from tui_eval.worker.ports import Held, Hub, Journal, Limits, Rows
 from tui_eval.worker.recorded_calls import RecordedCalls
 from tui_eval.worker.retryable import is_retryable
@@ -213,25 +214,42 @@ class Rollouts:
                 return self.finish(watch, give_up(one[1], watch))
         return None
 
-    def never_begins(self, row: int) -> Coroutine[Any, Any, None]:
-        """What is to do for a rollout that was cancelled before it began: its row says so."""
+    def never_begins(
+        self, row: int, records: Sequence[Mapping[str, Any]] = ()
+    ) -> Coroutine[Any, Any, None]:
+        """What is to do for a rollout that was cancelled before it began: its row says so.
+
+        Args:
+            records: What the journal has of it, where it had begun in a worker that ended.
+        """
         watch = self.watch(row, self._limits.nothing_held(row))
         watch.cancel()
         assert watch.cancelled is not None, "it was cancelled just now"
-        return self.finish(watch, give_up(self._broken(watch, watch.cancelled), watch))
+        state = self._interrupted(watch, watch.cancelled, records)
+        return self.finish(watch, give_up(state, watch))
 
-    def give_up(self, row: int, attempt: int, error: Error) -> Coroutine[Any, Any, None]:
+    def give_up(
+        self, row: int, attempt: int, error: Error, records: Sequence[Mapping[str, Any]] = ()
+    ) -> Coroutine[Any, Any, None]:
         """What is to do for a rollout that ended its worker: its row says so.
 
         Args:
             attempt: In which it did.
+            records: What the journal has of that.
         """
         watch = self.watch(row, self._limits.nothing_held(row))
         watch.attempt = attempt
-        state = self._broken(watch, error)
+        state = self._interrupted(watch, error, records)
         if isinstance(error, RolloutTimeoutError):
             state["stop_condition"] = TIMED_OUT
         return self.finish(watch, state)
+
+    def _interrupted(
+        self, watch: RolloutObserver, error: BaseException, records: Sequence[Mapping[str, Any]]
+    ) -> State:
+        fresh = self._work.examples.fresh_state(watch.row)
+        watch.example_id = fresh["example_id"]
+        return interrupted_state(fresh, records, error)
 
     def _broken(self, watch: RolloutObserver, error: BaseException) -> State:
         values = self._work.examples.input(watch.row)

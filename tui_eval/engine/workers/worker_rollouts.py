@@ -28,7 +28,7 @@ from tui_eval.engine.workers.setup import worker_setup
 from tui_eval.engine.workers.stalls import Stalls
 from tui_eval.engine.workers.worker_deaths import MOST_CULPRITS, MOST_OF_NOBODY, WorkerDeaths
 from tui_eval.events import WorkersSeen
-from tui_eval.runs.journal_records import InFlight, tokens_in_journal, tokens_of_answer
+from tui_eval.runs.journal_records import InFlight, tokens_of_answer
 from tui_eval.runs.scan import decode_row
 from tui_eval.token_kinds import Tokens, plus
 from tui_eval.types import ClientConfig
@@ -188,7 +188,7 @@ class WorkerRollouts:
         lease = self._lease(row, Held())
         worker = self._worker_for(row)
         lost = tuple(self.spent.get(row, (0, 0)))
-        self._give(worker, row, frames.GiveUp(row, 1, "", "", "", lost))
+        self._give(worker, row, frames.GiveUp(row, 1, "", "", "", lost, []))
         await self._wait(lease)
 
     def _lease(self, row: int, held: Held) -> Lease:
@@ -322,7 +322,7 @@ class WorkerRollouts:
             return
         if row in self._cancelled:
             lost = tuple(self.spent.get(row, (0, 0)))
-            self._give(worker, row, frames.GiveUp(row, 1, "", "", "", lost))
+            self._give(worker, row, frames.GiveUp(row, 1, "", "", "", lost, self._records(row)))
             return
         if generated is not None:
             has_slots = not lease.is_done.done()
@@ -345,6 +345,11 @@ class WorkerRollouts:
             found.add(decode_row(line))
         return found.generated.get(row), found.answers.get(row, [])
 
+    def _records(self, row: int) -> list[dict[str, Any]]:
+        """The same as a list."""
+        generated, answers = self._in_flight(row)
+        return answers if generated is None else [generated, *answers]
+
     async def _give_up(self, call: LastCall, how: str, verdict: Verdict | None) -> None:
         """A rollout ended workers: its row says so, before others go on.
 
@@ -352,13 +357,11 @@ class WorkerRollouts:
             verdict: Why the engine ended the last one for it; None where it ended by itself.
         """
         row = call.row
-        generated, records = self._in_flight(row)
+        records = self._records(row)
         lost: Tokens = tuple(self.spent.get(row, (0, 0)))
         for record in records:
-            lost = plus(lost, tokens_of_answer(record))
-        if generated is not None:
-            lost = plus(lost, tokens_in_journal(generated))
-            records = [generated, *records]
+            if "judge" in record:  # whose tokens are in no row's own
+                lost = plus(lost, tokens_of_answer(record))
         attempt = records[-1]["attempt"] if records else 1
         why = f"It ended its worker: {how}, twice"
         if verdict is not None:
@@ -366,7 +369,7 @@ class WorkerRollouts:
         cause = "" if verdict is None else verdict.cause
         if cause in ("", MEMORY):  # a limit of time is there to end them
             self._deaths.add_culprit(row, call.error_class)
-        message = frames.GiveUp(row, attempt, call.error_class, why, cause, tuple(lost))
+        message = frames.GiveUp(row, attempt, call.error_class, why, cause, tuple(lost), records)
         self._given_up[row] = message
         self._give(self._worker_for(row), row, message)
         await asyncio.wait([self._leases[row].is_done], timeout=GIVEN_UP_WITHIN_S)

@@ -1,0 +1,58 @@
+"""The state of a rollout that is led no further, from what the journal has of it.
+
+It ended its workers, or was cancelled while it had none. Its environment is not called again: what
+the model answered is there, what the environment said between the answers is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tui_eval import clock
+from tui_eval.environments.multi_turn import answer_message
+from tui_eval.environments.one_rollout import broken_state
+from tui_eval.environments.usage import record_step, usage_tracker
+from tui_eval.messages import to_messages
+from tui_eval.runs.journal_records import restore_response, restore_state
+from tui_eval.state import State
+from tui_eval.types import Response, TrajectoryStep
+
+
+def interrupted_state(
+    fresh: State, records: Sequence[Mapping[str, Any]], error: BaseException
+) -> State:
+    """The state with an error, and all that there was before it.
+
+    Args:
+        fresh: Of the same example; it becomes part of the new one.
+        records: Of the rollout's last attempt, in their order; first itself, if it is generated.
+    """
+    if records and "state" in records[0]:
+        state = restore_state(records[0], fresh)
+        state["error"] = error
+        return state
+    state = broken_state(dict.__getitem__(fresh, "input"), error, clock.now())
+    state["trajectory"] = []
+    usage_tracker(state)
+    for record in records:
+        if "request" in record:  # others are those of judges, and kept results
+            _add_answer(state, restore_response(record["response"]), record["ms"])
+    return state
+
+
+def _add_answer(state: State, response: Response, model_ms: float) -> None:
+    record_step(state, response, clock.now(), model_ms)
+    step = TrajectoryStep(
+        prompt=[*to_messages(state["prompt"]), *state["completion"]],
+        completion=[answer_message(response)],
+        response=response,
+        tokens=None,
+        reward=None,
+        advantage=None,
+        is_truncated=bool(response.message.is_truncated),
+        trajectory_id="",
+        extras={},
+    )
+    state["trajectory"].append(step)
+    state["completion"] = [*state["completion"], *step["completion"]]
