@@ -99,7 +99,7 @@ class Manual:
             self.write(f"environments/{name}/{name}.py", MY_ENV)
         self.write("configs/endpoints.toml", REGISTRY + MORE_ALIASES)
         keys = ("OPENAI_API_KEY", "PRIME_API_KEY", "ANTHROPIC_API_KEY", "MY_API_KEY")
-        program.env |= {"PYTHON": sys.executable, **{key: f"sk-of-{key}" for key in keys}}
+        program.env |= {key: f"sk-of-{key}" for key in keys}
         self.answer(GOOD)
         server.script("/ping/abc123", [Reply()])
 
@@ -141,8 +141,8 @@ class Manual:
         """Types a text into a shell."""
         return subprocess.Popen(
             ["bash", "-c", SHELL + self.here(textwrap.dedent(text))],
-            cwd=self.folder, env=self.program.env, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            cwd=self.folder, env=self.program.env | {"PYTHON": sys.executable},
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
 
     def type(self, text: str) -> Finished:
@@ -154,18 +154,24 @@ class Manual:
             process.kill()
         return Finished(process.returncode, out, err)
 
-    def runs(self, text: str) -> Finished:
-        """Types lines that each begin a run, which is worked through here and ends well."""
+    def lines(self, text: str) -> list[list[str]]:
+        """The arguments of each line of a text whose lines all begin runs."""
         text = self.here(textwrap.dedent(text)).replace("\\\n", " ")
         lines = [words for line in text.splitlines() if (words := shlex.split(line, comments=True))]
         for words in lines:
             assert words[:3] == ["prime", "eval", "run"]
-            done = run_here(self.program, *words[2:])
+        return [words[2:] for words in lines]
+
+    def runs(self, text: str) -> Finished:
+        """Types lines that each begin a run, which is worked through here and ends well."""
+        for words in self.lines(text):
+            done = run_here(self.program, *words)
             assert done.code == 0, done
         return done
 
     def works(self, text: str) -> Finished:
-        """Types a text that ends well."""
-        done = self.type(text)
-        assert done.code == 0, done
+        """The same by the program; what it printed last."""
+        for words in self.lines(text):
+            done = self.program.run(*words)
+            assert done.code == 0, done
         return done

@@ -184,10 +184,8 @@ def test_state_columns(manual: Manual) -> None:
 def test_verbose_mode(manual: Manual) -> None:
     """Of a bundled environment with tools, on the embedded endpoint."""
     line = "prime eval run my-env -m gpt-4.1-mini -n 2 -v"
-    done = manual.works(
-        "rm configs/endpoints.toml\n"
-        + line.replace("my-env", "calculator").replace("gpt-4.1-mini", "demo")
-    )
+    (manual.folder / "configs" / "endpoints.toml").unlink()
+    done = manual.works(line.replace("my-env", "calculator").replace("gpt-4.1-mini", "demo"))
     assert "Maya buys 9 bags" in done.err, "model requests"
     assert "asks demo-scripted-policy, sampling {'n': 1" in done.err
     assert "tools add, subtract" in done.err
@@ -263,7 +261,7 @@ def test_rollouts_are_published_on_the_hub(manual: Manual, hub: HubStandIn) -> N
 def test_workflows(manual: Manual) -> None:
     for number in (1, 2):
         (manual.folder / f"checkpoint_{number}.pt").touch()
-    manual.works("""
+    done = manual.type("""
         # Full evaluation with saves
         prime eval run my-env -m gpt-4.1-mini -n 100 -r 5 -s
 
@@ -275,6 +273,7 @@ def test_workflows(manual: Manual) -> None:
             prime eval run my-env -m $checkpoint -n 100 -s
         done
     """)
+    assert done.code == 0, done
     evals = manual.folder / "environments" / "my_env" / "outputs" / "evals"
     runs = manual.program.runs(evals.parent)
     assert {run.path.parent.name: len(run.rows) for run in runs} == {
