@@ -5,16 +5,26 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
-from interpreters import AIOHTTP, NEEDED, add_package, make_interpreter, make_wheels
-from program import Finished, Program, chat_answer
+from interpreters import (
+    AIOHTTP,
+    NEEDED,
+    add_package,
+    make_interpreter,
+    make_program,
+    make_wheels,
+)
+from program import Finished, Program, chat_answer, wait_until
 from run_here import run_here
 from servers import FaultServer, Reply
 
 CHAT = "/v1/chat/completions"
+DAY_S = 24 * 3600.0
 CODE = """
 import sys
 
@@ -59,9 +69,15 @@ def test_what_lacks_is_installed_once_and_stands_behind(
     has_all_but = [one for one in NEEDED if one not in ("aiohttp", "yarl", "msgspec")]
     python = make_interpreter(tmp_path / "venv", has_all_but)
     homes.env["UV_FIND_LINKS"] = str(wheels)
+    packages = homes.folder / "cache" / "packages"
+    before = {"89": 89, "91": 91, ".new-0": 0, ".new-1": 1}
+    for name, days in before.items():  # how long nobody used them
+        (packages / name / "site-packages").mkdir(parents=True)
+        os.utime(packages / name, times=(time.time() - days * DAY_S,) * 2)
     done = run(homes, fault_server, python)
     assert done.code == 0, done
-    [installed] = (homes.folder / "cache" / "packages").iterdir()
+    installed = next(one for one in packages.iterdir() if one.name not in before)
+    assert {*packages.iterdir()} == {packages / "89", packages / ".new-0", installed}
     row = homes.only_run().rows[0]["homes"]
     own = f"{python.parents[1]}/"
     assert row["prefix"] == str(python.parents[1])
@@ -71,8 +87,10 @@ def test_what_lacks_is_installed_once_and_stands_behind(
     assert (installed / "site-packages" / "idna").exists()
     del homes.env["UV_FIND_LINKS"]
     again = make_interpreter(tmp_path / "of-the-same-kind", has_all_but)
+    os.utime(installed, (0, 0))
     assert run(homes, fault_server, again).code == 0
-    assert [*(homes.folder / "cache" / "packages").iterdir()] == [installed]
+    assert {*packages.iterdir()} == {packages / "89", packages / ".new-0", installed}
+    assert time.time() - installed.stat().st_mtime < DAY_S, "it is not removed while it is used"
 
 
 def test_without_a_network_the_command_is_named_beside_all_other_faults(
@@ -133,3 +151,68 @@ def test_engines_that_install_at_the_same_time_do_not_disturb_each_other(
     started = [homes.start(*args) for _ in range(3)]
     assert [homes.finish(one).code for one in started] == [0, 0, 0]
     assert len([*(homes.folder / "cache" / "packages").iterdir()]) == 1
+
+
+BUILDS = """
+import os, subprocess, sys, time
+builder = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"])
+new = {path!r} + ".new"
+with open(new, "w") as file:
+    file.write(f"{os.getppid()} {os.getpid()} {builder.pid}")
+os.rename(new, {path!r})
+time.sleep(300)
+"""
+
+
+def begin_install(
+    homes: Program, server: FaultServer, python: Path, folder: Path
+) -> tuple[subprocess.Popen[str], list[int]]:
+    """Starts a run whose install does not end; its engine, its installer, and what that builds."""
+    pids, bin_folder = folder / "pids", folder / "bin"
+    bin_folder.mkdir()
+    make_program(bin_folder / "uv", BUILDS.replace("{path!r}", repr(str(pids))))
+    path = homes.env.get("PATH", os.environ["PATH"])
+    homes.env["PATH"] = f"{bin_folder}{os.pathsep}{path}"
+    args = ["homes", "-m", "m", "-b", f"{server.url}/v1", "-r", "1", "--python", str(python), "-d"]
+    process = homes.start(*args)
+    homes.env["PATH"] = path
+    wait_until(pids.exists, "the install has begun")
+    return process, [int(one) for one in pids.read_text().split()]
+
+
+def is_running(pid: int) -> bool:
+    stat = Path(f"/proc/{pid}/stat")
+    try:
+        return stat.read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def test_an_install_that_is_given_up_ends_what_builds_for_it(
+    homes: Program, fault_server: FaultServer, tmp_path: Path
+) -> None:
+    python = make_interpreter(tmp_path / "venv", ())
+    process, (_, installer, builder) = begin_install(homes, fault_server, python, tmp_path)
+    process.send_signal(signal.SIGINT)
+    assert homes.finish(process).code != 0
+    wait_until(lambda: not is_running(installer) and not is_running(builder), "both have ended")
+    assert not [*(homes.folder / "cache" / "packages").iterdir()]
+
+
+def test_what_an_engine_left_that_was_killed_in_an_install_is_removed_by_the_next(
+    homes: Program, fault_server: FaultServer, wheels: Path, tmp_path: Path
+) -> None:
+    python = make_interpreter(tmp_path / "venv", ())
+    process, (engine, installer, builder) = begin_install(homes, fault_server, python, tmp_path)
+    packages = homes.folder / "cache" / "packages"
+    [left] = packages.iterdir()
+    homes.env["UV_FIND_LINKS"] = str(wheels)
+    assert run(homes, fault_server, python).code == 0
+    assert left.exists(), "its engine is at it"
+    for pid in (engine, installer, builder):
+        os.kill(pid, signal.SIGKILL)
+    homes.finish(process)
+    shutil.rmtree(next(one for one in packages.iterdir() if one != left))
+    assert run(homes, fault_server, python).code == 0
+    assert not left.exists()
+    assert len([*packages.iterdir()]) == 1

@@ -8,7 +8,6 @@ import os
 import shutil
 import signal
 import sys
-import tempfile
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,6 +20,7 @@ from tui_eval.engine.interpreters.needs import (
     lacking,
     modules,
 )
+from tui_eval.engine.interpreters.package_cache import clean, mark_used, new_folder
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.installing import install_command_for
 from tui_eval.processes import signal_group
@@ -88,14 +88,14 @@ async def _provided(path: str, found: Found, lacks: Sequence[str], where: str) -
     folder = folder_for(found, lacks)
     site = str(folder / _SITE)
     if Path(site).is_dir():
+        mark_used(folder)
         return site
+    await asyncio.to_thread(clean, folder.parent)
     hint = f"With a network: {install_command_for(path, lacks)}"
     what = f"{path} lacks {', '.join(lacks)}"
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".new-") as new:
-            made = Path(new, "made")
-            file = Path(new, "held.txt")
+        with new_folder(folder.parent) as new:
+            made, file = new / "made", new / "held.txt"
             file.write_text("\n".join(held(found, lacks)))
             given = ["--quiet", "--target", str(made / _SITE), "--constraint", str(file), *lacks]
             why = await _install(path, found, given)
@@ -169,8 +169,8 @@ def own_package() -> Path:
     link = folder / package.name
     if not link.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".new-") as new:
-            made = Path(new, package.name)
+        with new_folder(folder.parent) as new:
+            made = new / package.name
             made.symlink_to(package, target_is_directory=True)
             made.replace(link)
     return folder
