@@ -90,7 +90,7 @@ def _worker_faults(env: Environment, request: GenerateRequest) -> Iterator[Fault
     """Why other processes cannot lead the rollouts."""
     where = f"workers={request.workers}"
     if request.workers < -1:
-        yield Fault(where, "it is too small: 0 is for this process, -1 for one on each core")
+        yield Fault(where, "it is too small: 0 is for this process, -1 for more as cores are full")
     if request.workers == 0:
         return
     if not env.env_id or Cleaner().clean(env.env_args) != env.env_args:

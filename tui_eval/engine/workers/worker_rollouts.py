@@ -111,10 +111,12 @@ class WorkerRollouts:
         """How many workers there are before any rollout begins."""
         if not self._plan.grows:
             return most
-        if self._parts.waiting() > self._parts.prepared.started.max_concurrent > 0:
+        waiting = self._parts.waiting()
+        if waiting > self._parts.prepared.started.max_concurrent > 0:
             return 1
         # All begin at once: a worker that came later would get none.
-        return 1 + carries(first.pid, most - 1) if first is not None else most
+        count = max(1, min(most, waiting))
+        return 1 + carries(first.pid, count - 1) if first is not None else count
 
     async def close(self) -> None:
         """Has the workers tear their environments down, and ends them."""
