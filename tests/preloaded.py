@@ -27,7 +27,9 @@ MAY_DIFFER = {
     *("XDG_RUNTIME_DIR", "NO_PROXY", "no_proxy", "HOLD_AT", "TZ", "EDITOR", "PAGER", "VISUAL"),
     *("TERM", "COLUMNS", "LINES", "COLORTERM", "COLORFGBG", "STY", "TMUX"),
     *("DISPLAY", "WAYLAND_DISPLAY", "SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY"),
+    *("OPENAI_BASE_URL", "OPENAI_API_BASE", "LOOPBACK_JUDGE"),
 }
+CERTIFICATES = {"SSL_CERT_FILE", "SSL_CERT_DIR"}
 MAY_DIFFER_PREFIXES = ("TUI_EVAL_", "PYTEST_", "PYGAME_", "HF_")
 
 
@@ -113,10 +115,15 @@ ENVIRONMENT = dict(os.environ)
 
 
 def may_be_preloaded(env: Mapping[str, str]) -> bool:
-    """Whether a program with these variables is as one whose modules were loaded with ours."""
+    """Whether a program with these variables is as one whose modules were loaded with ours.
+
+    What is to read no certificates calls nobody: those that were read are of no use to it.
+    """
     if CLONE is None:
         return False
-    return all(may_differ(name) for name, _ in ENVIRONMENT.items() ^ env.items())
+    differing = {name for name, _ in ENVIRONMENT.items() ^ env.items()}
+    unread = {name for name in CERTIFICATES if env.get(name) == os.devnull}
+    return all(may_differ(name) for name in differing - unread)
 
 
 def _preloading() -> socket.socket:

@@ -92,6 +92,12 @@ def test_what_may_be_read_while_loading_is_to_be_the_same(changed: str, preloade
     assert may_be_preloaded({**ENVIRONMENT, changed: "other"}) is preloaded
 
 
+def test_what_reads_no_certificates_is_loaded_though_others_have_some() -> None:
+    none = {"SSL_CERT_FILE": os.devnull, "SSL_CERT_DIR": os.devnull}
+    assert may_be_preloaded({**ENVIRONMENT, **none})
+    assert not may_be_preloaded({**ENVIRONMENT, **none, "PYTHONPATH": "other"})
+
+
 def test_nothing_is_left_when_the_worker_is_killed(program: Program) -> None:
     program.environment("asleep", ASLEEP)
     worker = f"""
