@@ -33,7 +33,7 @@ from tui_eval.runs.lock import holder
 EXAMPLES, ROLLOUTS, TURNS = 15, 4, 6
 LATENCY_S = 0.05
 MAX_CONCURRENT = 12
-LASTS_ABOUT_S = 2.1
+LASTS_ABOUT_S = 2.6
 """From the lock to the last row, uninterrupted: kills are drawn from so long."""
 ON_THE_WIRE_S = 0.1
 ENDS_WITHIN_S = 60.0

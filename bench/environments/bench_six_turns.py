@@ -10,6 +10,7 @@ import tui_eval as vf
 
 TURNS = 6
 FAULTS = 0.005
+ASPECTS = ("good", "short", "true", "polite")
 
 
 class SixTurns(vf.MultiTurnEnv):
@@ -51,8 +52,9 @@ def judges(url: str) -> list[Any]:
         return int(str(said.message.content), 16) % 1000 / 999
 
     async def judged(completion: vf.Messages) -> float:
-        """What the judge says of the last answer."""
-        return await verdict(f"How good is {completion[-1]['content']}?")
+        """What the judge says of the last answer, one aspect after the other."""
+        last = completion[-1]["content"]
+        return sum([await verdict(f"How {aspect} is {last}?") for aspect in ASPECTS])
 
     async def judged_together(states: list[vf.State]) -> list[float]:
         """What the judge says of all last answers, asked once for each rollout."""
