@@ -12,15 +12,20 @@ import pytest
 from tui_eval.runs.appended_file import AppendedFile, FileChangedError
 
 PROGRAM = """
-import sys
+import sys, time
 from pathlib import Path
 from tui_eval.runs.appended_file import AppendedFile
 file = AppendedFile(Path(sys.argv[1]))
 for step in sys.argv[2:]:
-    try:
-        file.sync() if step == "sync" else file.append(step.encode() + b"\\n")
-    except OSError as error:
-        print(step, error.strerror)
+    while True:
+        try:
+            file.sync() if step == "sync" else file.append(step.strip("!").encode() + b"\\n")
+            break
+        except OSError as error:
+            if not step.endswith("!"):
+                print(step, error.strerror)
+                break
+            time.sleep(0.05)
 """
 
 
@@ -32,7 +37,7 @@ def injected(path: Path, fault: str, *steps: str) -> tuple[str, str]:
     path.touch()
     done = subprocess.run(
         [
-            *("strace", "-qq", "-o", str(calls), "-P", str(path)),
+            *("strace", "-f", "-qq", "-o", str(calls), "-P", str(path)),
             *("-e", f"inject={fault}", sys.executable, "-c", PROGRAM, str(path), *steps),
         ],
         capture_output=True,
@@ -50,7 +55,7 @@ def test_what_a_disk_did_not_keep_is_written_again(tmp_path: Path) -> None:
     steps = ("one", "sync", "two", "sync", "three", "sync", "four", "sync")
     said, calls = injected(path, "fdatasync:error=EIO:when=2", *steps)
     assert said == "sync Input/output error\n"
-    again = [line for line in calls.splitlines() if line.startswith("pwrite64")]
+    again = [line for line in calls.splitlines() if "pwrite64(" in line]
     assert len(again) == 1 and '"two\\nthree\\n", 10, 4)' in again[0]
     assert path.read_bytes() == b"one\ntwo\nthree\nfour\n"
 
@@ -62,6 +67,17 @@ def test_of_a_line_that_is_refused_nothing_stays(tmp_path: Path, error: str) -> 
     said, _ = injected(path, f"write:error={error}:when=2", "one", "two", "three")
     assert said.startswith("two ")
     assert path.read_bytes() == b"one\nthree\n"
+
+
+@pytest.mark.process
+def test_a_call_that_takes_long_is_a_refusal_and_what_it_wrote_at_last_is_written_once(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "results.jsonl"
+    said, calls = injected(path, "write:delay_exit=4000000:when=2", "one", "two", "two", "two!")
+    assert said == "two the disk does not answer\n" * 2
+    assert calls.count(" write(") == 3
+    assert path.read_bytes() == b"one\ntwo\n"
 
 
 @pytest.mark.process

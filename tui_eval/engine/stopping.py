@@ -14,6 +14,8 @@ from tui_eval.errors import ctrl_c_raises_nothing
 
 LAST_WORDS_AFTER_S = 1.4
 LEAVES_WITHIN_S = 0.5
+FILES_WITHIN_S = 8.0
+"""For the files of a run; its disk may not answer at all."""
 
 
 class TimelyEnd:
@@ -61,6 +63,7 @@ class TimelyEnd:
 
     def _end(self) -> None:
         code = 130
+        self._start_timer(FILES_WITHIN_S, os._exit, code)
         try:
             code = self._emergency_close()
         finally:

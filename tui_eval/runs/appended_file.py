@@ -2,7 +2,8 @@
 
 A disk may refuse at any moment: it is full, gone, or read-only. What it took of a refused record is
 cut off again, at once or before the next one, so that the file has whole records only. A file that
-is not at its path any more would take what nobody finds: that is a refusal, too.
+is not at its path any more would take what nobody finds: that is a refusal, too. So is a call that
+the disk does not answer.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 from pathlib import Path
 
 from tui_eval.open_files import open_surely
+from tui_eval.runs.disk_thread import DiskThread
 from tui_eval.runs.file_writing import sync_to_disk
 
 _BLOCK = 1 << 20
@@ -37,6 +39,7 @@ class AppendedFile:
         self._fd = open_surely(path, FLAGS, 0o600)
         self.size = 0
         """Bytes of whole records."""
+        self._disk = DiskThread()
         self._begin()
 
     def _begin(self) -> None:
@@ -54,8 +57,16 @@ class AppendedFile:
 
         Raises:
             FileChangedError: Somebody else wrote to the file, or removed it.
-            OSError: The disk refused, or the file is not at its path any more.
+            OSError: The disk refused or does not answer, or the file is not at its path any more.
         """
+        if self._disk.take_late():  # what it has taken at last is written again
+            self._is_torn = True
+        self._disk.run(lambda: self._append(data))
+        offset = self.size
+        self.size += len(data)
+        return offset
+
+    def _append(self, data: bytes) -> None:
         self.check()
         try:
             write_all(self._fd, data)
@@ -63,9 +74,6 @@ class AppendedFile:
             self._is_torn = True
             self._cut_back()
             raise
-        offset = self.size
-        self.size += len(data)
-        return offset
 
     @property
     def is_removed(self) -> bool:
@@ -126,6 +134,8 @@ class AppendedFile:
         new = os.open(path, FLAGS, 0o600)
         os.dup2(new, self._fd, inheritable=False)
         os.close(new)
+        self._disk.end()
+        self._disk = DiskThread()
         self.path = path
         self._begin()
 
@@ -158,9 +168,13 @@ class AppendedFile:
             os.close(fd)
 
     def close(self) -> None:
-        """Closes it, once; who writes later does not write to another file."""
+        """Closes it, once; who writes later does not write to another file.
+
+        A disk that does not answer keeps the descriptor.
+        """
         fd, self._fd = self._fd, -1
-        if fd >= 0:
+        self._disk.end()
+        if fd >= 0 and not self._disk.is_held:
             os.close(fd)
 
 

@@ -8,6 +8,7 @@ thread does it once a second: what a power cut can cost is that second.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import threading
 from collections.abc import Callable
@@ -19,6 +20,7 @@ import msgspec
 from tui_eval.events import RolloutFinished
 from tui_eval.open_files import open_surely
 from tui_eval.runs.appended_file import AppendedFile
+from tui_eval.runs.disk_thread import PATIENCE_S
 from tui_eval.runs.file_writing import keep_mode, sync_to_disk, temporary_path
 from tui_eval.runs.index import encode_entry
 from tui_eval.runs.layout import RunDir
@@ -157,7 +159,9 @@ class RunWriter:
         self._closing = True
         self._wait.set()
         self._unsynced.set()
-        self._syncer.join()
+        self._syncer.join(PATIENCE_S)
+        if self._syncer.is_alive():
+            raise OSError(errno.ETIMEDOUT, "the disk does not answer")
         self.flush_index()
         self._index.close()
         try:

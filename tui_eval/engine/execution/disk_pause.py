@@ -29,6 +29,7 @@ _WORDS = {
     errno.ENOENT: ("it is gone", "Put it back there"),
     errno.ENOTDIR: ("it is gone", "Put it back there"),
     errno.ESTALE: ("it is gone", "Put it back there"),
+    errno.ETIMEDOUT: ("the disk does not answer", "See to it, or save the run elsewhere"),
 }
 """What an error says, and what mends it."""
 _OTHERWISE = "See to that disk"
