@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from program import Program, chat_answer
-from seat import Seat, seat
+from seat import seat
 from servers import FaultServer, Reply
 from steered_runs import CHAT, as_on_disk, figures
 
@@ -21,18 +21,19 @@ from tui_eval.feeds.live_feed import LiveFeed
 from tui_eval.runs.journal_records import read_journal
 from tui_eval.runs.layout import RunDir
 
+WRITTEN = "results.jsonl", "journal.jsonl"
 LONGER_THAN_A_TEST_US = 600_000_000
 
 
 @contextmanager
-def without_answer(one: Seat, *paths: Path) -> Iterator[None]:
-    """What the engine writes to these files meanwhile is answered at the end of the block."""
+def without_answer(pid: int, run: Path) -> Iterator[None]:
+    """What the engine writes to its run meanwhile is answered at the end of the block."""
     if shutil.which("strace") is None:
         pytest.skip("system calls are delayed with strace")
-    files = [word for path in paths for word in ("-P", str(path))]
+    files = [word for name in WRITTEN for word in ("-P", str(run / name))]
     fault = f"inject=write:delay_enter={LONGER_THAN_A_TEST_US}"
     tracing = subprocess.Popen(
-        ["strace", "-f", "-p", str(one.feed.engine.pid), *files, "-e", fault],
+        ["strace", "-f", "-p", str(pid), *files, "-e", fault],
         stderr=subprocess.PIPE,
         text=True,
     )
@@ -54,7 +55,7 @@ async def test_the_run_pauses_with_the_reason_and_goes_on_once_the_disk_answers(
     async with seat(LiveFeed(request_of(num_examples="8", max_concurrent="2"))) as one:
         await one.until(lambda: one.state.finished >= 1, "a row is written")
         run = program.only_run()
-        with without_answer(one, run.path / "results.jsonl", run.path / "journal.jsonl"):
+        with without_answer(one.feed.engine.pid, run.path):
             await one.until(lambda: one.state.refusal, "the disk does not answer")
             assert one.state.refusal.why == "the disk does not answer"
             await one.until(lambda: not one.state.gate_open, "the gate is closed")
