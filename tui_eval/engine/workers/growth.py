@@ -2,7 +2,8 @@
 
 One worker leads hundreds of rollouts that wait for a model, and every other one loads the
 environment and has its memory again. So another one is started only once one has used a core
-wholly for a second, and while rollouts wait to begin: those that have begun stay where they are.
+wholly for most of a second, and while rollouts wait to begin: those that have begun stay where they
+are.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from tui_eval.engine.workers.pool import Pool
 from tui_eval.errors import RefusedError, WorkerEndedError
 from tui_eval.processes import busy_seconds, free_memory, private_memory
 
-LOOKS_EVERY_S = 0.25
+LOOKS_EVERY_S = 0.15
 ASKS_EVERY_S = 1.0
 """Where a process is started for it."""
-WINDOW_S = 1.0
+WINDOW_S = 0.75
 FULL = 0.9
 """Of a window, that a worker computed for or waited for a core in. No loop that also waits for
 answers comes to much more."""
