@@ -64,6 +64,19 @@ def test_a_worker_that_keeps_a_core_full_gets_another_beside_it(
     assert len(pids) >= min(cores(), 2)
 
 
+def test_so_it_is_where_a_process_is_asked_for_by_ps(
+    led: Program, fault_server: FaultServer, tmp_path: Path
+) -> None:
+    led.happens_at_start((Path(__file__).parents[1] / "like_a_mac.py").read_text())
+    (tmp_path / "seen").mkdir()
+    args = {"what": "computes", "examples": 300, "folder": str(tmp_path / "seen")}
+    to = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "-1", "-r", "1", "-s", "-w", "auto")
+    done = led.run("led", *to, "-a", json.dumps(args), "-c", "2", "-d")
+    assert done.code == 0, done
+    pids = {row["reward"] for row in led.only_run().rows}
+    assert len(pids) >= min(os.cpu_count() or 1, 2)
+
+
 def test_one_that_waits_stays_alone(
     led: Program, fault_server: FaultServer, tmp_path: Path
 ) -> None:
