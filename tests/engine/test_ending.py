@@ -15,8 +15,6 @@ from servers import FaultServer, Reply
 
 from tui_eval.runs.outcome import lost_engine_outcome, lost_engine_text
 
-pytestmark = pytest.mark.plain
-
 CHAT = "/v1/chat/completions"
 GOOD = Reply(body=chat_answer("yes"))
 
@@ -79,6 +77,7 @@ LEFT = """
 """
 
 
+@pytest.mark.plain
 def test_what_people_leave_running_does_not_hold_the_end(
     program: Program, fault_server: FaultServer
 ) -> None:
@@ -123,6 +122,7 @@ def test_an_engine_that_nobody_listens_to_ends_in_time(
     assert not (run.path / "lock").exists()
 
 
+@pytest.mark.plain
 def test_code_that_ends_the_process_does_not_end_the_run_well(
     program: Program, fault_server: FaultServer
 ) -> None:
@@ -148,6 +148,7 @@ def test_a_signal_that_ended_the_engine_is_named(code: int, words: str) -> None:
     assert lost_engine_text(code) == words
 
 
+@pytest.mark.plain
 def test_an_environment_that_ends_the_process_on_import_is_told(
     program: Program, fault_server: FaultServer
 ) -> None:

@@ -12,8 +12,6 @@ from suites import CHAT, NUMBERED, Suites, marked
 
 from tui_eval.runs.lock import holder
 
-pytestmark = pytest.mark.plain
-
 
 def test_a_stop_is_over_in_time_and_what_has_not_begun_leaves_nothing(suite: Suites) -> None:
     suite.server.script(CHAT, [Reply(body=chat_answer("yes"))] * 6 + [Reply(hang=True)])
