@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import textwrap
 from pathlib import Path
@@ -11,6 +12,7 @@ from api_runs import CHAT, GOOD, config, environment
 from servers import FaultServer
 
 import tui_eval as vf
+from tui_eval.engine.workers.lease import Lease
 from tui_eval.errors import RefusedError
 
 SOURCE = """
@@ -105,3 +107,33 @@ async def test_a_limit_of_calls_that_is_none_is_refused(
     with pytest.raises(RefusedError, match="call_timeout"):
         await loaded.evaluate(config(fault_server), "m", call_timeout=seconds)
     assert not fault_server.requests
+
+
+GROUPED = """
+import tui_eval as vf
+
+async def first(states):
+    return [float(state["number"] == 0) if "number" in state else 1.0 for state in states]
+
+def load_environment():
+    rows = [{"question": f"q{n}"} for n in range(12)]
+    return vf.SingleTurnEnv(dataset=rows, rubric=vf.Rubric(funcs=[first]))
+"""
+
+
+async def test_of_a_rollout_that_has_its_row_no_lease_is_kept(
+    folder: Path, fault_server: FaultServer
+) -> None:
+    fault_server.script(CHAT, [GOOD])
+    (folder / "environments").mkdir()
+    (folder / "environments" / "grouped.py").write_text(GROUPED)
+    kept: list[int] = []
+
+    def count(every: list[object], new: list[object], metadata: object) -> None:
+        kept.append(sum(isinstance(one, Lease) for one in gc.get_objects()))
+
+    env = vf.load_environment("grouped")
+    options = {"rollouts_per_example": 2, "max_concurrent": 2, "workers": 1, "on_progress": count}
+    done = await env.evaluate(config(fault_server), "m", **options)
+    assert len(done["outputs"]) == 24
+    assert max(kept) <= 6, kept

@@ -226,6 +226,9 @@ class WorkerRollouts:
 
     def _row_written(self, worker: Worker, row: int) -> None:
         worker.rows.discard(row)
+        lease = self._leases.get(row)
+        if lease is not None and lease.is_done.done():  # it was scored with its group, by another
+            del self._leases[row]
         self.spent.pop(row, None)
         self._cancelled.discard(row)
         self._given_up.pop(row, None)
