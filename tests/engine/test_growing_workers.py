@@ -89,6 +89,13 @@ def test_where_all_rollouts_begin_at_once_all_workers_do(
     assert len(workers_of(led, fault_server, tmp_path, "", 4)) == min(cores(), 4)
 
 
+def test_hundreds_at_once_have_two_from_the_beginning(
+    led: Program, fault_server: FaultServer, tmp_path: Path
+) -> None:
+    pids = workers_of(led, fault_server, tmp_path, "", 520, "-c", "512")
+    assert len(pids) == min(cores(), 2)
+
+
 def cores() -> int:
     allowed = getattr(os, "sched_getaffinity", None)
     return len(allowed(0)) if allowed is not None else os.cpu_count() or 1

@@ -35,6 +35,8 @@ from tui_eval.types import ClientConfig
 from tui_eval.worker import frames
 from tui_eval.worker.vital_signs import NOBODY, LastCall
 
+FILL_A_CORE = 256
+"""So many rollouts in flight do, where a model answers fast."""
 GIVEN_UP_WITHIN_S = 10.0
 
 
@@ -111,10 +113,10 @@ class WorkerRollouts:
         """How many workers there are before any rollout begins."""
         if not self._plan.grows:
             return most
-        waiting = self._parts.waiting()
-        if waiting > self._parts.prepared.started.max_concurrent > 0:
-            return 1
-        # All begin at once: a worker that came later would get none.
+        waiting, at_once = self._parts.waiting(), self._parts.prepared.started.max_concurrent
+        if waiting > at_once > 0:
+            waiting = at_once // FILL_A_CORE
+        # Where all begin at once a worker that came later would get none.
         count = max(1, min(most, waiting))
         return 1 + carries(first.pid, count - 1) if first is not None else count
 
