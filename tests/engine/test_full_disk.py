@@ -17,7 +17,7 @@ from servers import FaultServer, Reply
 from steered_runs import CHAT, GOOD, as_on_disk, figures
 
 from tui_eval.commands import SaveAs, Unpause
-from tui_eval.events import CommandAnswered, GateMoved, RunMoved
+from tui_eval.events import CommandAnswered, GateMoved, RunMoved, Stage
 from tui_eval.feeds.live_feed import LiveFeed
 from tui_eval.runs.journal_records import read_journal
 from tui_eval.runs.layout import RunDir
@@ -83,6 +83,23 @@ async def test_a_full_disk_pauses_the_run_and_it_goes_on_once_there_is_room(
     assert (run.path / "results.jsonl").read_bytes().startswith(written)
     assert read_journal(RunDir(run.path)).answers == {}
     assert figures(one.state) == figures(as_on_disk(run))
+
+
+async def test_a_rollout_whose_row_waits_for_the_disk_is_held(
+    program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
+) -> None:
+    fault_server.script(CHAT, [GOOD, SOON])
+    async with seat(LiveFeed(request_of(num_examples="8", max_concurrent="1"))) as one:
+        await one.until(lambda: one.state.finished >= 4, "rows are written")
+        results = program.only_run().path / "results.jsonl"
+        limit_files(one, results.stat().st_size + 50)  # which the journal does not reach
+        await one.until(lambda: one.state.refusal and one.state.refusal.rows, "a row waits")
+        row = one.state.finished
+        await one.until(lambda: one.state.stage[row] == Stage.HELD, "its rollout is held")
+        limit_files(one, NO_LIMIT)
+        await one.until(lambda: one.state.end, "the run ends")
+    assert one.state.end.exit_code == 0
+    assert sorted(program.only_run().places()) == [(i, 0) for i in range(8)]
 
 
 def test_a_run_stopped_on_a_full_disk_leaves_what_waits_elsewhere_and_a_resume_takes_it_in(

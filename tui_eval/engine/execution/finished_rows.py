@@ -61,19 +61,16 @@ class FinishedRows:
             asyncio.get_running_loop().call_soon(self._write_if_possible)
         self._waiting.append((row, number, self._writer.redact.line(line)))
 
-    @property
-    def keeps_waiting(self) -> bool:
-        """Whether what finishes is not written now."""
-        return self._is_held or self._is_refused
-
     def _write_if_possible(self) -> None:
-        if self.keeps_waiting:
-            return
         try:
-            self._write_waiting()
+            if not self._is_held and not self._is_refused:
+                self._write_waiting()
         except OSError as error:
             self._is_refused = True
             self._refused(error)
+        for row, _, _ in self._waiting:
+            if (watch := self._hub.active.get(row)) is not None:
+                self._hub.mark_changed(watch)
 
     def _write_waiting(self) -> None:
         while self._waiting:

@@ -25,10 +25,6 @@ from tui_eval.worker.work import ColumnsSeen
 class RowsOnDisk(Rows, Protocol):
     """Where the rows of finished rollouts go, those of workers with others that come at once."""
 
-    @property
-    def keeps_waiting(self) -> bool:
-        """Whether what finishes is not written now."""
-
     def write_soon(self, row: int, number: int, line: bytes) -> None:
         """Writes the line of a rollout within this turn of the loop, then reports it."""
 
@@ -139,10 +135,8 @@ class Reports:
         watch = self._parts.hub.active.get(message.row)
         if isinstance(watch, LedElsewhere):
             watch.is_over = True
+            watch.reported = replace(watch.reported, stage=int(Stage.HELD))  # where its row waits
         self._parts.rows.write_soon(message.row, message.number, message.line)
-        if isinstance(watch, LedElsewhere) and self._parts.rows.keeps_waiting:
-            watch.reported = replace(watch.reported, stage=int(Stage.HELD))  # its row waits
-            self._parts.hub.mark_changed(watch)
         if self._parts.prepared.grouped:
             self.groups.written(message.row, message.line)
         self._row_written(worker, message.row)
