@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from compare_staging import Comparing, comparing, runs_screen
 from compared_runs import QUESTIONS, Stuck, strangers, two_runs, write_run
+from seeing import seen
 
 from tui_eval.tui.compare.screen import CompareRuns
 
@@ -109,3 +110,17 @@ async def test_nothing_harmful_of_a_run_reaches_the_terminal(tmp_path: Path) -> 
             await stage.press(*keys)
             shown = stage.app.export_screenshot(simplify=True)
             assert not {"\x1b", "\x9b", "\u202e", "\x07", "\x08"} & set(shown)
+
+
+async def test_a_terminal_that_is_resized_behind_the_help_is_as_one_that_was_so_from_the_start(
+    tmp_path: Path,
+) -> None:
+    paths = two_runs(tmp_path)
+    async with comparing(runs_screen(paths), (120, 40)) as stage:
+        fresh = seen(stage.app)
+        assert "q quit" in fresh and "passes from 0.5" in fresh
+    async with comparing(runs_screen(paths), (200, 60)) as stage:
+        await stage.press("question_mark")
+        await stage.pilot.resize_terminal(120, 40)
+        await stage.press("escape")
+        await stage.until(lambda: seen(stage.app) == fresh)

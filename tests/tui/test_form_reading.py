@@ -187,6 +187,8 @@ async def test_panes_without_room_are_named() -> None:
         assert not _is_seen(stage.screen.about)
     async with staged(ready(), (200, 60)) as stage:
         assert titled(stage) == " Settings "
+        await stage.pilot.resize_terminal(120, 40)
+        await stage.until(lambda: titled(stage) == " Settings  Environment ")
 
 
 async def test_a_number_goes_to_its_pane_from_where_nothing_is_typed() -> None:

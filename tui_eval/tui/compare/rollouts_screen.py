@@ -173,7 +173,7 @@ class TrajectoriesScreen(DrawnScreen[int]):
             "export": "export" if self.two is not None else "",
             "read_elsewhere(False)": "pager" if self.two is not None else "",
             "back": "",
-            "leave": "back" if len(self.app.screen_stack) > 1 else "quit",
+            "leave": "quit" if self.app.screen_stack[0] is self else "back",
         }
         self.keys.scopes = (*self.scopes, "view", "beside")
         self.keys.tick(self.now())

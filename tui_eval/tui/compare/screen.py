@@ -224,7 +224,7 @@ class CompareRuns(DrawnScreen[None]):
             "export": "export" if self.found is not None else "",
             "read_elsewhere(False)": "pager" if self.found is not None else "",
             "back": "" if self.reading.over else "cancel",
-            "leave": "back" if len(self.app.screen_stack) > 1 else "quit",
+            "leave": "quit" if self.app.screen_stack[0] is self else "back",
         }
         self.keys.scopes = (*self.scopes, "view", "pairs" if self.focused is self.examples else "")
         self.keys.tick(self.now())
@@ -235,6 +235,10 @@ class CompareRuns(DrawnScreen[None]):
 
     def on_resize(self) -> None:
         """Lays out what depends on the width."""
+        self.call_after_refresh(self._laid_out)
+
+    def on_screen_resume(self) -> None:
+        """Does so where the width may be another than when it was covered."""
         self.call_after_refresh(self._laid_out)
 
     def _laid_out(self) -> None:

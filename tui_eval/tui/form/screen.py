@@ -168,6 +168,10 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
             self.keys.scopes = ("form", "fields" if self.focused is self.fields else "view")
             self._update_keys()
 
+    def on_resize(self) -> None:
+        """Names the panes that this width has no room for."""
+        self.call_after_refresh(self.on_descendant_focus)
+
     def follow(self) -> None:
         """Looks at what is typed, soon."""
         self.work("look", self._look_soon)
