@@ -40,10 +40,10 @@ def _share(setting: Setting, tool_turns: int) -> Figure:
         return 1000 * (many.engine_cpu - few.engine_cpu) / (ROLLOUTS - 1)
 
     pairs = [(cpu(True), cpu(False)) for _ in range(setting.repeats(5))]
-    with_journal, without = (median(side) for side in zip(*pairs, strict=True))
+    shares = [100 * (1 - without / with_journal) for with_journal, without in pairs]
     kind = f"{tool_turns} tool turns" if tool_turns else "single turn"
-    note = f"ms: {number(with_journal)} and {number(without)}"
-    return Figure(f"CPU of the journal, {kind}", 100 * (1 - without / with_journal), 10, " %", note)
+    note = f"ms: {', '.join(f'{number(one)} and {number(other)}' for one, other in pairs)}"
+    return Figure(f"CPU of the journal, {kind}", median(shares), 10, " %", note)
 
 
 def _held_loop(setting: Setting) -> Figure:
