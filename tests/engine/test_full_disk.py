@@ -85,17 +85,21 @@ async def test_a_full_disk_pauses_the_run_and_it_goes_on_once_there_is_room(
     assert figures(one.state) == figures(as_on_disk(run))
 
 
-async def test_a_rollout_whose_row_waits_for_the_disk_is_held(
+async def test_rollouts_whose_rows_wait_for_the_disk_are_held(
     program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
 ) -> None:
     fault_server.script(CHAT, [GOOD, SOON])
-    async with seat(LiveFeed(request_of(num_examples="8", max_concurrent="1"))) as one:
+    async with seat(LiveFeed(request_of(num_examples="8", max_concurrent="2"))) as one:
         await one.until(lambda: one.state.finished >= 4, "rows are written")
         results = program.only_run().path / "results.jsonl"
         limit_files(one, results.stat().st_size + 50)  # which the journal does not reach
         await one.until(lambda: one.state.refusal and one.state.refusal.rows, "a row waits")
-        row = one.state.finished
-        await one.until(lambda: one.state.stage[row] == Stage.HELD, "its rollout is held")
+        first = one.state.finished
+        await one.until(lambda: one.state.refusal.rows == 2, "so does the other one in flight")
+        await one.until(
+            lambda: [one.state.stage[row] for row in (first, first + 1)] == [Stage.HELD] * 2,
+            "their rollouts are held",
+        )
         limit_files(one, NO_LIMIT)
         await one.until(lambda: one.state.end, "the run ends")
     assert one.state.end.exit_code == 0

@@ -50,8 +50,7 @@ class FinishedRows:
         Returns:
             The line as it is written, now or later: without secrets.
         """
-        line = self._writer.redact.line(line)
-        self._waiting.append((row, number, line))
+        line = self._add(row, number, line)
         self._write_if_possible()
         return line
 
@@ -59,18 +58,30 @@ class FinishedRows:
         """The same, by one `write()` with all that come within this turn of the loop."""
         if not self._waiting:
             asyncio.get_running_loop().call_soon(self._write_if_possible)
-        self._waiting.append((row, number, self._writer.redact.line(line)))
+        self._add(row, number, line)
+
+    def _add(self, row: int, number: int, line: bytes) -> bytes:
+        line = self._writer.redact.line(line)
+        self._waiting.append((row, number, line))
+        if self._is_held or self._is_refused:
+            self._mark_held(row)
+        return line
+
+    def _mark_held(self, row: int) -> None:
+        """Has the rollout published as one whose row waits."""
+        if (watch := self._hub.active.get(row)) is not None:
+            self._hub.mark_changed(watch)
 
     def _write_if_possible(self) -> None:
+        if self._is_held or self._is_refused:
+            return
         try:
-            if not self._is_held and not self._is_refused:
-                self._write_waiting()
+            self._write_waiting()
         except OSError as error:
             self._is_refused = True
             self._refused(error)
-        for row, _, _ in self._waiting:
-            if (watch := self._hub.active.get(row)) is not None:
-                self._hub.mark_changed(watch)
+            for row, _, _ in self._waiting:
+                self._mark_held(row)
 
     def _write_waiting(self) -> None:
         while self._waiting:
