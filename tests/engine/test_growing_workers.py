@@ -64,7 +64,7 @@ def test_a_worker_that_keeps_a_core_full_gets_another_beside_it(
     assert len(pids) >= min(cores(), 2)
 
 
-def test_so_it_is_where_a_process_is_asked_for_by_ps(
+def test_a_full_core_is_noticed_with_ps_where_there_is_no_proc(
     led: Program, fault_server: FaultServer, tmp_path: Path
 ) -> None:
     led.happens_at_start((Path(__file__).parents[1] / "like_a_mac.py").read_text())

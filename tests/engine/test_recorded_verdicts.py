@@ -1,4 +1,4 @@
-"""What judges said of rollouts that were cut short while they were scored: asked for once."""
+"""Rollouts that were cut short while they were scored: each verdict is requested once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def of(name):
     config = vf.ClientConfig(api_base_url=f"{URL}/{name}/v1", api_key_var="")
     return vf.OpenAIChatCompletionsClient(config, api_key="none")
 
-async def ask(name, question):
+async def verdict_of(name, question):
     answer = await of(name).get_response([vf.UserMessage(content=question)], "j", {})
     return float(answer.message.content)
 
@@ -47,13 +47,13 @@ async def by_rubric(prompt, completion, answer, state, judge):
     return float(await judge(prompt, completion, answer, state))
 
 async def by_clients(completion):
-    slow = () if GROUPED else (ask("slow", completion[-1].content),)
-    return sum(await asyncio.gather(*slow, ask("quick", completion[-1].content)))
+    slow = () if GROUPED else (verdict_of("slow", completion[-1].content),)
+    return sum(await asyncio.gather(*slow, verdict_of("quick", completion[-1].content)))
 
 async def of_all(completions):
     question = " ".join(sorted(one[-1].content for one in completions))
-    best = await ask("group", question)
-    return [best + await ask("slow", question) for _ in completions[:1]] * len(completions)
+    best = await verdict_of("group", question)
+    return [best + await verdict_of("slow", question) for _ in completions[:1]] * len(completions)
 
 def load_environment():
     rubric = vf.JudgeRubric(
@@ -76,9 +76,15 @@ def script_all(server: FaultServer, slow: Reply) -> None:
     server.script(path_of("slow"), [slow])
 
 
-def asked(server: FaultServer) -> Counter[str]:
-    """How often the model and each judge was asked."""
+def requests_by_server(server: FaultServer) -> Counter[str]:
+    """How many requests the model and each judge had."""
     return Counter(one.path.split("/")[1] for one in server.requests)
+
+
+def engine_of(run: Run) -> int:
+    held = holder(run.path / "lock")
+    assert held is not None
+    return held.pid
 
 
 def children(pid: int) -> list[int]:
@@ -99,19 +105,21 @@ def judged_program(program: Program, server: FaultServer, *, grouped: bool) -> l
     return ["judged", *options, "--no-stream"]
 
 
-def test_a_rollout_killed_while_it_is_scored_asks_no_judge_again(
+def test_a_rollout_killed_while_scored_resumes_from_recorded_verdicts(
     program: Program, fault_server: FaultServer
 ) -> None:
     process = program.start(*judged_program(program, fault_server, grouped=False))
     run = wait_until(lambda: next(iter(program.runs()), None), "a run")
-    wait_until(lambda: asked(fault_server)["slow"], "the slow judge is asked", 20)
+    wait_until(
+        lambda: requests_by_server(fault_server)["slow"], "the slow judge has its request", 20
+    )
     wait_until(lambda: records(run) == 4, "the others have said theirs", 20)
-    os.kill(holder(run.path / "lock").pid, signal.SIGKILL)  # type: ignore[union-attr]
+    os.kill(engine_of(run), signal.SIGKILL)
     program.finish(process)
     script_all(fault_server, Reply(body=chat_answer("1000")))
     done = run_here(program, "run", "--resume", str(run.path), "-d")
     assert done.code == 0, done
-    assert asked(fault_server) == {"v1": 1, "rubric": 1, "quick": 1, "slow": 2}
+    assert requests_by_server(fault_server) == {"v1": 1, "rubric": 1, "quick": 1, "slow": 2}
     (row,) = run.rows
     assert row["reward"] == 1011.0
     assert (program.folder / "looks").read_text() == "x"
@@ -121,28 +129,36 @@ def test_a_rollout_killed_while_it_is_scored_asks_no_judge_again(
 
 
 @pytest.mark.parametrize("killed", ["engine", "worker"])
-def test_a_group_killed_while_it_is_scored_asks_no_judge_again(
+def test_a_group_killed_while_scored_resumes_from_recorded_verdicts(
     program: Program, fault_server: FaultServer, killed: str
 ) -> None:
     process = program.start(*judged_program(program, fault_server, grouped=True))
     run = wait_until(lambda: next(iter(program.runs()), None), "a run")
-    wait_until(lambda: asked(fault_server)["slow"], "the slow judge is asked", 20)
+    wait_until(
+        lambda: requests_by_server(fault_server)["slow"], "the slow judge has its request", 20
+    )
     wait_until(lambda: records(run) == KEPT_OF_BOTH, "the others have said theirs", 20)
-    engine = holder(run.path / "lock").pid  # type: ignore[union-attr]
+    engine = engine_of(run)
     script_all(fault_server, Reply(body=chat_answer("1000")))
     os.kill(engine if killed == "engine" else children(engine)[0], signal.SIGKILL)
     done = program.finish(process)
     if killed == "engine":
         done = run_here(program, "run", "--resume", str(run.path), "-d")
     assert done.code == 0, done
-    assert asked(fault_server) == {"v1": 2, "rubric": 2, "quick": 2, "group": 1, "slow": 2}
+    assert requests_by_server(fault_server) == {
+        "v1": 2,
+        "rubric": 2,
+        "quick": 2,
+        "group": 1,
+        "slow": 2,
+    }
     assert [row["reward"] for row in run.rows] == [1111.0, 1111.0]
     assert (program.folder / "looks").read_text() == "xx"
     assert not any("lost_usage" in row["tui_eval"] for row in run.rows)
     assert not (run.path / "journal.jsonl").exists()
 
 
-async def test_a_judge_that_is_asked_something_else_is_asked_and_what_it_said_is_lost(
+async def test_another_judge_prompt_is_sent_and_the_recorded_verdict_is_lost_usage(
     folder: Path, fault_server: FaultServer
 ) -> None:
     script_all(fault_server, HANG)
@@ -173,7 +189,7 @@ async def test_a_judge_that_is_asked_something_else_is_asked_and_what_it_said_is
 
     task = asyncio.create_task(evaluate())
     async with asyncio.timeout(20):
-        while not asked(fault_server)["slow"]:
+        while not requests_by_server(fault_server)["slow"]:
             await asyncio.sleep(0.01)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -181,7 +197,7 @@ async def test_a_judge_that_is_asked_something_else_is_asked_and_what_it_said_is
     rubric.judge_prompt = "Is {response} like {answer}?"
     script_all(fault_server, Reply(body=chat_answer("1000")))
     await evaluate()
-    assert asked(fault_server) == {"v1": 1, "rubric": 2, "quick": 1, "slow": 2}
+    assert requests_by_server(fault_server) == {"v1": 1, "rubric": 2, "quick": 1, "slow": 2}
     (row,) = Run(folder / "run").rows
     assert row["reward"] == 1011.0
     lost = row["tui_eval"]["lost_usage"]

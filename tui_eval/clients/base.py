@@ -219,31 +219,19 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
             OverlongPromptError: The prompt does not fit into the model's context.
             PromptRefusedError: The prompt is refused for what it holds.
         """
-        if state is None:
-            request = [self.endpoint_url(), prompt, model, sampling_args, tools, kwargs]
-            return kept_answer(
-                request, lambda: self._answer(prompt, model, sampling_args, tools, None, kwargs)
-            )
-        return self._answer(prompt, model, sampling_args, tools, state, kwargs)
 
-    def _answer(
-        self,
-        prompt: Messages,
-        model: str,
-        sampling_args: SamplingArgs,
-        tools: Sequence[Tool] | None,
-        state: Any,
-        kwargs: dict[str, Any],
-    ) -> Coroutine[Any, Any, Response]:
-        if self._replicas is not None:
-            return self._replicas.answer(
-                self._replica_place,
-                state,
-                lambda one: one._call_endpoint(
-                    prompt, model, sampling_args, tools, state=state, **kwargs
-                ),
-            )
-        return self._call_endpoint(prompt, model, sampling_args, tools, state=state, **kwargs)
+        def call(one: Client[Any, Any, Any, Any]) -> Coroutine[Any, Any, Response]:
+            return one._call_endpoint(prompt, model, sampling_args, tools, state=state, **kwargs)
+
+        def answer() -> Coroutine[Any, Any, Response]:
+            if self._replicas is None:
+                return call(self)
+            return self._replicas.answer(self._replica_place, state, call)
+
+        if state is not None:
+            return answer()
+        request = [self.endpoint_url(), prompt, model, sampling_args, tools, kwargs]
+        return kept_answer(request, answer)
 
     async def _call_endpoint(
         self,

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tui_eval.call_limits import CURRENT_CALL, uncounted
+from tui_eval.call_limits import uncounted
 from tui_eval.clients.base import name_of_call
 from tui_eval.clock import now
 from tui_eval.environments import teardowns
@@ -266,8 +266,6 @@ class Environment(HasExamples, Ending, Evaluating, DirectRollouts, ABC):
             TypeError: `tool_defs` holds something other than `Tool` objects.
             Error: As the client raises it.
         """
-        if CURRENT_CALL.get() is None:
-            return await self._response(state, prompt, client, model, tool_defs, sampling_args)
         with uncounted():
             return await self._response(state, prompt, client, model, tool_defs, sampling_args)
 

@@ -35,8 +35,9 @@ _CLASS_AT = {stage: NUMBERS[class_at(stage)] for stage in Stage}
 _CLASS_OF_CODE_AT = {**_CLASS_AT, Stage.MODEL: _CLASS_AT[Stage.SETUP]}
 BATCH_S = 0.03
 STAGES_A_SECOND = 1000
-"""So many changes of stages are sent at most, as long as none waits for longer than that."""
+"""At most so many changes of stages are sent."""
 STAGES_WAIT_S = 0.25
+"""None waits for longer, however many there are."""
 
 
 class EnginePort:
@@ -80,8 +81,8 @@ class EnginePort:
 class EngineHub:
     """Sends stages, and messages of the rollouts that somebody watches.
 
-    Messages go out every 30 ms, and so do stages of a few dozen rollouts; those of more less often,
-    as each costs as much as the rest of a short rollout does on its way to the screen.
+    Messages go out every 30 ms, and so do the stages of up to 30 rollouts. Those of more go out
+    less often: engine and screen take in each of them.
     """
 
     def __init__(self, engine: EnginePort, signs: VitalSigns) -> None:

@@ -92,7 +92,7 @@ class WorkerRollouts:
         parts.hub.on_subscribed = lambda rows: self.pool.send_all(frames.Subscribe(sorted(rows)))
 
     async def open(self, first: Worker | None) -> None:
-        """Starts the workers; where the run grows, one, if others could take part later.
+        """Starts the workers; of a run that grows those that it begins with.
 
         Args:
             first: One that is there already, and has loaded the environment.
