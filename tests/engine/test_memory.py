@@ -1,17 +1,29 @@
-"""What a finished rollout leaves behind in memory: nothing."""
+"""What a finished rollout leaves behind in memory: numbers."""
 
 from __future__ import annotations
 
 import gc
+import tracemalloc
 import weakref
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 from program import chat_answer
+from run_events import finished, started
 from servers import FaultServer, Reply
 
 import tui_eval as vf
+from tui_eval.engine.transport.hub import Hub
+from tui_eval.events import HEAD, RolloutFinished
+from tui_eval.stats.quantiles import EXACT_UP_TO
+
+WARM = EXACT_UP_TO + 2
+"""From here on no times are kept one by one."""
+ROWS = WARM + 6_000
+MOST_BYTES_A_ROW = 150
+"""An hour's rows are little beside the process itself then."""
 
 
 @pytest.fixture
@@ -54,3 +66,33 @@ async def test_a_finished_rollout_is_freed_without_a_garbage_collection(func: An
         await env.evaluate(config, "m", rollouts_per_example=2)
     assert len(env.states) == 8
     assert [state() for state in env.states] == [None] * 8
+
+
+def reported(row: int) -> RolloutFinished:
+    """A row's event as it is decoded: nothing in it is shared with another one."""
+    texts = {"question": f"{row} {'q' * HEAD}"[:HEAD], "answer": f"{row} {'a' * HEAD}"[:HEAD]}
+    event = finished(row, (row % 7) / 7, total_ms=row / 3, model_ms=[row / 9], **texts)
+    return msgspec.msgpack.decode(msgspec.msgpack.encode(event), type=RolloutFinished)
+
+
+async def test_an_engine_keeps_numbers_of_a_finished_rollout_and_no_texts() -> None:
+    hub = Hub()
+    hub.publish(started(ROWS // 2))
+    hub.flush()
+    tracemalloc.start()
+    try:
+        for row in range(ROWS):
+            if row == WARM:
+                hub.flush()
+                gc.collect()
+                before, _ = tracemalloc.get_traced_memory()
+            hub.publish(reported(row))
+            if row % 100 == 99:
+                hub.flush()
+        hub.flush()
+        gc.collect()
+        now, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert hub.state.finished == ROWS
+    assert (now - before) / (ROWS - WARM) < MOST_BYTES_A_ROW

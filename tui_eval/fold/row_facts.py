@@ -96,9 +96,14 @@ def _reach(column: array[Any], row: int, missing: float) -> None:
 
 
 class RowFacts:
-    """Columns indexed by row; each is as long as the rows need that have something in it."""
+    """Columns indexed by row; each is as long as the rows need that have something in it.
 
-    def __init__(self) -> None:
+    Args:
+        keeps_heads: Questions and answers are kept: only who lists or searches rows reads them.
+    """
+
+    def __init__(self, keeps_heads: bool = True) -> None:
+        self._keeps_heads = keeps_heads
         self.stop = Codes()
         self.error = Codes()
         self.error_class = Codes()
@@ -146,8 +151,9 @@ class RowFacts:
             self.code[row] = event.code
         if event.number != row % per_example:
             self.numbers[row] = event.number
-        self.questions.put(row // per_example, event.question)
-        self.answers.put(row, event.answer)
+        if self._keeps_heads:
+            self.questions.put(row // per_example, event.question)
+            self.answers.put(row, event.answer)
         if event.error is None:
             self._add_scores(event)
 

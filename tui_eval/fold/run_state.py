@@ -51,10 +51,15 @@ class RunState(RolloutColumns, EndpointLimits):
     read, in bytes of bytes, and `unreadable` has the first lines of it that were no rows, of
     `unreadable_lines`, `doubtful` rows with a fault; `unfinished` is the number of its last line
     where that is not whole. `anytime` is for `anytime_means` alone.
+
+    Args:
+        keeps_heads: How questions and answers begin is kept: most of what a finished rollout takes
+            in memory, which only who lists or searches them needs.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps_heads: bool = True) -> None:
         super().__init__()
+        self._keeps_heads = keeps_heads
         self.refused: list[tuple[str, str, str]] = []
         self.notices: list[tuple[str, str]] = []
         self.read = (0, 0)
@@ -77,7 +82,7 @@ class RunState(RolloutColumns, EndpointLimits):
         self.last_cause = ""
         self.errors: dict[int, str] = {}
         self.outcomes = Outcomes()
-        self.facts = RowFacts()
+        self.facts = RowFacts(self._keeps_heads)
         self.generation_ms = RunningMean()
         self.scoring_ms = RunningMean()
         self.rollout_s = RunningQuantiles()

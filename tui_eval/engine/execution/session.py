@@ -157,6 +157,7 @@ class Session:
         self._hub.flush()
         for event in self._prepared.done:
             self._hub.state.apply(event)
+        self._prepared.done.clear()  # the sums have them: they may be most of a run's memory
         self._metadata.write()
         writing = asyncio.create_task(self._metadata.write_often())
         self._job = asyncio.create_task(self._work_through())

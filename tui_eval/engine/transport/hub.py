@@ -62,7 +62,7 @@ class Hub:
         before_publishing: Callable[[], None] = lambda: None,
         on_event: Callable[[Event], None] | None = None,
     ) -> None:
-        self.state = RunState()
+        self.state = RunState(keeps_heads=False)
         self.on_event = on_event
         self.before_publishing = before_publishing
         self.on_subscribed: Callable[[Iterable[int]], None] = lambda rows: None
