@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from pathlib import Path
 from typing import Any, ClassVar
@@ -213,7 +214,8 @@ class Turns(vf.MultiTurnEnv):
     async def env_response(self, messages, state):
         return [{"role": "user", "content": str(len(state["trajectory"]))}]
 
-def load_environment(kills: int):
+def load_environment(kills: int, replayable: bool = True):
+    Turns.replayable = replayable
     marks = pathlib.Path("marks")
 
     def reward(completion):
@@ -229,10 +231,12 @@ def load_environment(kills: int):
 """
 
 
-def killed_while_it_is_scored(program: Program, server: FaultServer, kills: int) -> Run:
+def killed_while_it_is_scored(
+    program: Program, server: FaultServer, kills: int, **env_args: Any
+) -> Run:
     program.environment("killed", KILLED)
     server.script(CHAT, answers("1", "2", "3", "4", "5", "6"))
-    more = ("-n", "1", "-r", "1", "-s", "-a", f'{{"kills": {kills}}}')
+    more = ("-n", "1", "-r", "1", "-s", "-a", json.dumps({"kills": kills, **env_args}))
     assert program.run("killed", "-m", "m", "-b", f"{server.url}/v1", *more).code == 1
     return program.only_run()
 
@@ -246,6 +250,33 @@ def test_a_rollout_that_is_killed_while_it_is_scored_is_scored_without_a_model_c
     assert len(fault_server.requests) == 3
     assert "3 answers of 1 rollout in flight are taken from the journal: 45 tokens" in resumed.err
     assert [(row["reward"], used(row)) for row in run.rows] == [(3.0, (30, 0))]
+
+
+def test_who_is_not_replayable_is_scored_from_its_record(
+    program: Program, fault_server: FaultServer
+) -> None:
+    run = killed_while_it_is_scored(program, fault_server, 1, replayable=False)
+    resumed = program.run("run", "--resume", str(run.path))
+    assert resumed.code == 0, resumed
+    assert len(fault_server.requests) == 3
+    assert [(row["reward"], used(row)) for row in run.rows] == [(3.0, (30, 0))]
+    assert said(run.rows[0]) == ["1", "1", "2", "2", "3"]
+    assert run.rows[0]["stop_condition"] == "max_turns_reached"
+
+
+WORKER_KILLED = KILLED.replace("os.kill(os.getppid(), signal.SIGKILL)  # the engine", "")
+
+
+def test_another_worker_scores_who_is_not_replayable(
+    program: Program, fault_server: FaultServer
+) -> None:
+    program.environment("killed", WORKER_KILLED)
+    fault_server.script(CHAT, answers("1", "2", "3", "4", "5", "6"))
+    more = ("-n", "1", "-r", "1", "-s", "-a", '{"kills": 1, "replayable": false}')
+    done = program.run("killed", "-m", "m", "-b", f"{fault_server.url}/v1", *more)
+    assert done.code == 0, done
+    assert len(fault_server.requests) == 3
+    assert [(row["reward"], used(row)) for row in program.only_run().rows] == [(3.0, (30, 0))]
 
 
 def test_answers_after_which_the_engine_always_dies_are_given_up(

@@ -33,6 +33,26 @@ class CallRecorder:
             watch.attempt = earlier[0]["attempt"]
         watch.calls = self._calls(watch, earlier)
 
+    @property
+    def keeps_no_answers(self) -> bool:
+        """Whether what is to be scored has no answer in the journal."""
+        return not self._work.env.replayable and self._work.env.score_rollouts
+
+    async def keep_generated(self, watch: RolloutObserver, line: bytes) -> None:
+        """Has the record of a generated rollout written down.
+
+        It is waited for only where no answers are: otherwise they lead to the same.
+
+        Args:
+            line: See `encode_state`.
+        """
+        if self._work.env.replayable:
+            self._journal.add(watch.row, line)
+        else:
+            await self._writes.wait(watch, self._journal.add_answer(watch.row, line))
+            watch.code_begins()
+        self.is_generated(watch)
+
     def is_generated(self, watch: RolloutObserver) -> None:
         """The same for what comes after the record of a generated rollout."""
         self.give_up(watch)

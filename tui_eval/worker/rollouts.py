@@ -104,9 +104,10 @@ class Rollouts:
             raise state["error"]
         self._limits.generated(held)
         waits = self._work.grouped or self._work.score_at_end
+        if (waits or self._recorder.keeps_no_answers) and state.get("error") is None:
+            line = encode_state(row, watch.number, watch.attempt, state)
+            await self._recorder.keep_generated(watch, line)
         if waits and state.get("error") is None:
-            self._journal.add(row, encode_state(row, watch.number, watch.attempt, state))
-            self._recorder.is_generated(watch)
             watch.staged(Stage.GENERATED)
             if self._work.score_at_end:
                 self.generated.append((watch, state))
