@@ -72,7 +72,7 @@ async def roll_out(endpoint: Endpoint, held: Held, turns: int) -> None:
                     await asyncio.sleep(wait)
                 asked_at = loop.time()
             await endpoint.answer()
-            concurrency.answered(asked_at)
+            concurrency.answered(asked_at, loop.time())
     finally:
         held.release()
 

@@ -219,6 +219,8 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
             OverlongPromptError: The prompt does not fit into the model's context.
             PromptRefusedError: The prompt is refused for what it holds.
         """
+        if state is not None and self._replicas is None:  # nearly always
+            return self._call_endpoint(prompt, model, sampling_args, tools, state=state, **kwargs)
 
         def call(one: Client[Any, Any, Any, Any]) -> Coroutine[Any, Any, Response]:
             return one._call_endpoint(prompt, model, sampling_args, tools, state=state, **kwargs)

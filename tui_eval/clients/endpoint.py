@@ -84,8 +84,9 @@ class Endpoint:
         if options is not PLAIN:
             url, headers = self._with(options)
         try:
-            async with asyncio.timeout(options.timeout or self._timeout):
-                answer, content = await self._session.post(url, headers, payload, self._proxy)
+            answer, content = await self._session.post(
+                url, headers, payload, self._proxy, options.timeout or None
+            )
         except (httpx2.HTTPError, TimeoutError) as error:
             request = httpx2.Request("POST", str(url), headers=headers, content=payload)
             failure = connection_error(self._sdk(), request, error)

@@ -55,7 +55,8 @@ class HttpSession(httpx2.AsyncBaseTransport):
 
     def __init__(self, config: ClientConfig) -> None:
         self._config = config
-        self._timeout = aiohttp.ClientTimeout(sock_connect=config.connect_timeout)
+        self._timeout = self._timeout_of(config.timeout)
+        self._endless = self._timeout_of(None)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._session: aiohttp.ClientSession
         self._keeper: AsyncGenerator[aiohttp.ClientSession, None]
@@ -72,13 +73,25 @@ class HttpSession(httpx2.AsyncBaseTransport):
         """MB that one answer may have."""
         return self._config.max_answer_mb
 
+    def _timeout_of(self, seconds: float | None) -> aiohttp.ClientTimeout:
+        return aiohttp.ClientTimeout(total=seconds, sock_connect=self._config.connect_timeout)
+
     async def post(
-        self, url: URL, headers: CIMultiDict[str], payload: bytes, proxy: URL | None
+        self,
+        url: URL,
+        headers: CIMultiDict[str],
+        payload: bytes,
+        proxy: URL | None,
+        seconds: float | None = None,
     ) -> tuple[aiohttp.ClientResponse, bytes]:
-        """The answer to one request and its content, decompressed; takes as long as it takes.
+        """The answer to one request and its content, decompressed.
+
+        Args:
+            seconds: From waiting for a connection to the last byte; by default the client's.
 
         Raises:
             httpx2.TransportError: No connection, or no whole answer.
+            TimeoutError: It takes longer.
             InvalidModelResponseError: An answer that is too long.
         """
         try:
@@ -88,7 +101,7 @@ class HttpSession(httpx2.AsyncBaseTransport):
                 data=payload,
                 headers=headers,
                 allow_redirects=False,
-                timeout=self._timeout,
+                timeout=self._timeout if seconds is None else self._timeout_of(seconds),
                 proxy=proxy,
                 ssl=self._trusted(url, proxy),
             )
@@ -100,7 +113,7 @@ class HttpSession(httpx2.AsyncBaseTransport):
     async def stream(
         self, url: URL, headers: CIMultiDict[str], payload: bytes, proxy: URL | None
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """The answer to one request, its content yet to be read inside.
+        """The answer to one request, its content yet to be read inside: as long as it takes.
 
         Raises:
             httpx2.TransportError: No connection, or it broke, also while the content was read.
@@ -112,7 +125,7 @@ class HttpSession(httpx2.AsyncBaseTransport):
                 data=payload,
                 headers=headers,
                 allow_redirects=False,
-                timeout=self._timeout,
+                timeout=self._endless,
                 proxy=proxy,
                 ssl=self._trusted(url, proxy),
             ) as answer:

@@ -33,6 +33,10 @@ class Ending:
         """Takes note of the methods that are marked."""
         self.plain_functions = PlainFunctions(self.thread_safe)
         self._stop_conditions = [self._as_async(one) for one in marked_methods(self, "stop")]
+        self._own_conditions: frozenset[Callable[..., Any]] = frozenset()
+        if type(self)._render_stop is Ending._render_stop:
+            own = (one for one in self._stop_conditions if not self._may_wait(one))
+            self._own_conditions = frozenset(own)
         self._cleanup_handlers = [self._as_async(one) for one in marked_methods(self, "cleanup")]
         self._teardown_handlers = marked_methods(self, "teardown")
 
@@ -57,7 +61,11 @@ class Ending:
         """
         for condition in self._stop_conditions:
             try:
-                if not await self._render_stop(state, condition):
+                if condition in self._own_conditions:  # at every turn: it takes little time
+                    if not await condition(state):
+                        continue
+                    self._note_held(state, condition)
+                elif not await self._render_stop(state, condition):
                     continue
             except BaseException as error:
                 if must_propagate(error):
@@ -93,12 +101,14 @@ class Ending:
             holds = condition(state)
             if isinstance(holds, CoroutineType) or inspect.isawaitable(holds):
                 holds = await holds
-        if not holds:
-            return False
+        if holds:
+            self._note_held(state, condition)
+        return bool(holds)
+
+    def _note_held(self, state: State, condition: Callable[..., Any]) -> None:
         self._note_stop(state, condition.__name__)
         if state.get("error") is not None and state.observer.row is None:  # a run logs it itself
             self.logger.error(f"A rollout ended with an error: {ErrorChain(state['error'])!r}")
-        return True
 
     @staticmethod
     def _may_wait(condition: Callable[..., Any]) -> bool:

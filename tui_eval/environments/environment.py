@@ -6,8 +6,8 @@ import asyncio
 import difflib
 import json
 import logging
+import secrets
 import time
-import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -222,7 +222,7 @@ class Environment(HasExamples, Ending, Evaluating, DirectRollouts, ABC):
             completion=None,
             usage_tracker=usage,
             usage=usage.usage,
-            trajectory_id=uuid.uuid4().hex,
+            trajectory_id=secrets.token_hex(16),
             reward=None,
             advantage=None,
             metrics=None,

@@ -7,6 +7,7 @@ this rollout only.
 
 from __future__ import annotations
 
+import functools
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, final
@@ -32,6 +33,12 @@ from tui_eval.types import Response, RolloutInput, SamplingArgs, TrajectoryStep
 
 if TYPE_CHECKING:
     from tui_eval.clients import AnyClient
+
+
+_OF_OURS = frozenset(
+    f"tui_eval.environments.{name}" for name in ("multi_turn", "single_turn", "tool_env")
+)
+"""Modules whose steps of the loop wait for nothing but tools, which say so themselves."""
 
 
 class MessageReporter:
@@ -86,6 +93,10 @@ class MultiTurnEnv(Environment):
         super().__init__(**kwargs)
         self.max_turns = max_turns
         self.add_rubric(MultiTurnMonitorRubric())
+        steps = "setup_state", "get_prompt_messages", "env_response"
+        self._has_own_steps = any(
+            getattr(type(self), name).__module__ not in _OF_OURS for name in steps
+        )
 
     @abstractmethod
     async def env_response(self, messages: Messages, state: State, **kwargs: Any) -> Any:
@@ -209,9 +220,12 @@ class MultiTurnEnv(Environment):
         state.observer.staged(Stage.SETUP)
         prompt = state["prompt"]
         try:
-            prepared = await limited(
-                state.observer, "setup_state", "environment", lambda: self.setup_state(state)
-            )
+            if self._is_limited(state):
+                prepared = await limited(
+                    state.observer, "setup_state", "environment", lambda: self.setup_state(state)
+                )
+            else:
+                prepared = await self.setup_state(state)
             if prepared is not None and prepared is not state:
                 for key, value in prepared.items():
                     state[key] = value
@@ -234,11 +248,16 @@ class MultiTurnEnv(Environment):
                 record_error(state, error)
                 reporter.report_new(state.unanswered)
 
+    def _is_limited(self, state: State) -> bool:
+        return self._has_own_steps or state.observer.call_timeout is not None
+
     async def _take_turn(self, state: State, reporter: MessageReporter) -> None:
         state.unanswered = []
-        said = await limited(
-            state.observer, "env_response", "environment", lambda: self.get_prompt_messages(state)
-        )
+        if self._is_limited(state):
+            get = functools.partial(self.get_prompt_messages, state)
+            said = await limited(state.observer, "env_response", "environment", get)
+        else:
+            said = await self.get_prompt_messages(state)
         prompt = to_messages(said)
         if state.get("final_env_response") is not None:
             reporter.report_new(to_messages(state["final_env_response"]))

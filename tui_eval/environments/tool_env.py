@@ -241,16 +241,15 @@ class ToolEnv(MultiTurnEnv):
     async def _result(self, call: ToolCall, arguments: dict[str, Any], state: State) -> ToolMessage:
         """The message of a call; it is not made again where its tool is declared so."""
 
-        async def make() -> ToolMessage:
+        if not recording.is_recorded(self.tool_map.get(call.name)):
             return as_tool_message(await self.call_tool(call.name, arguments, call.id), call.id)
 
-        async def make_plain() -> dict[str, Any]:
-            return (await make()).model_dump()
+        async def make() -> dict[str, Any]:
+            made = await self.call_tool(call.name, arguments, call.id)
+            return as_tool_message(made, call.id).model_dump()
 
-        if not recording.is_recorded(self.tool_map.get(call.name)):
-            return await make()
         name = f"tool {call.name} {call.id}"
-        return as_tool_message(await recording.record(state, name, make_plain), call.id)
+        return as_tool_message(await recording.record(state, name, make), call.id)
 
     def _note_failure(
         self, use: Use, record: ToolRecord, failure: BaseException

@@ -19,6 +19,8 @@ from tui_eval.loop_pulse import LoopPulse, pulse_of
 class RolloutDeadline(Deadline):
     """That of one rollout; `expired` says also that somebody cut it short.
 
+    `is_counted` says whether its time is; `code_runs` is to be called then.
+
     Args:
         seconds: What it may take; None for any time.
         row: Its place.
@@ -29,6 +31,7 @@ class RolloutDeadline(Deadline):
     def __init__(self, seconds: float | None, row: int = -1) -> None:
         super().__init__(seconds)
         self._row = row
+        self.is_counted = False
         self._cut: Error | None = None
         self._pulse: LoopPulse | None = None
 
@@ -36,6 +39,7 @@ class RolloutDeadline(Deadline):
         if self.seconds is not None:
             self._pulse = pulse_of(asyncio.get_running_loop())
             self._pulse.begin()
+            self.is_counted = True
         return super().__enter__()
 
     def __exit__(self, *raised: Any) -> bool:
@@ -44,6 +48,7 @@ class RolloutDeadline(Deadline):
             self._pulse.end()
             self._pulse.forget(self._row)
             self._pulse = None
+            self.is_counted = False
         return is_over
 
     def code_runs(self) -> None:

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from itertools import count
+from time import monotonic
 from typing import Any
 
 from tui_eval import clock
 from tui_eval.clients.wire.longest_answer import UNRESERVED, longest_answer
-from tui_eval.error_classes import class_at
-from tui_eval.events import MessagesAdded, RolloutStaged, Stage, TextAdded, ToolFinished
+from tui_eval.events import MessagesAdded, RolloutStaged, TextAdded, ToolFinished
 from tui_eval.runs.redaction import Redactor
 from tui_eval.worker.frames import (
     Answered,
@@ -21,6 +21,7 @@ from tui_eval.worker.frames import (
     KeepAnswer,
     KeepGenerated,
     Messages,
+    Refused,
     Release,
     Request,
     Row,
@@ -28,11 +29,9 @@ from tui_eval.worker.frames import (
     Withdraw,
 )
 from tui_eval.worker.ports import ActiveRollout
-from tui_eval.worker.vital_signs import NUMBERS, VitalSigns
+from tui_eval.worker.vital_signs import VitalSigns
 from tui_eval.worker.work import ColumnsSeen
 
-_CLASS_AT = {stage: NUMBERS[class_at(stage)] for stage in Stage}
-_CLASS_OF_CODE_AT = {**_CLASS_AT, Stage.MODEL: _CLASS_AT[Stage.SETUP]}
 BATCH_S = 0.03
 STAGES_A_SECOND = 1000
 """At most so many changes of stages are sent."""
@@ -47,6 +46,8 @@ class EnginePort:
         self.send = send
         self._numbers = count(1)
         self._pending: dict[int, asyncio.Future[None]] = {}
+        self.answered: list[tuple[int, float, float]] = []
+        """What endpoints answered, see `frames.Answered`: sent with the next stages."""
 
     def request(self, row: int, what: str, amount: int = 0) -> asyncio.Future[None]:
         """Requests something: see `frames.Request`. The future is done once it is granted."""
@@ -60,6 +61,12 @@ class EnginePort:
         number, written = self._new()
         self.send(KeepAnswer(number, row, line))
         return written
+
+    def send_answered(self) -> None:
+        """Sends what endpoints answered."""
+        answered, self.answered = self.answered, []
+        if answered:
+            self.send(Answered(answered))
 
     def _new(self) -> tuple[int, asyncio.Future[None]]:
         number, future = next(self._numbers), asyncio.get_running_loop().create_future()
@@ -83,12 +90,15 @@ class EngineHub:
 
     Messages go out every 30 ms, and so do the stages of up to 30 rollouts. Those of more go out
     less often: engine and screen take in each of them.
+
+    Whose code is called next is noted where the engine finds it once the worker has died.
     """
 
     def __init__(self, engine: EnginePort, signs: VitalSigns) -> None:
         self.active: dict[int, ActiveRollout] = {}
         self._engine = engine
         self._signs = signs
+        self.before_foreign_code = self.code_runs = signs.code_runs
         self._subscribed: frozenset[int] = frozenset()
         self._changed: dict[int, ActiveRollout] = {}
         self._own: list[MessagesAdded | ToolFinished | TextAdded] = []
@@ -102,14 +112,6 @@ class EngineHub:
         self._changed[watch.row] = watch
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self._stages_every_s, self.flush)
-
-    def before_foreign_code(self, row: int, stage: Stage) -> None:
-        """Notes whose code is called next: where the worker dies, it is suspected."""
-        self._signs.calls(row, _CLASS_AT[stage])
-
-    def code_runs(self, row: int, stage: Stage) -> None:
-        """Notes the same where it is not called as a tool or a reward function is."""
-        self._signs.calls(row, _CLASS_OF_CODE_AT[stage])
 
     def call_runs(self, watch: ActiveRollout, error_class: str, what: str) -> None:
         """Notes whose call runs, on the loop or in a thread."""
@@ -157,6 +159,7 @@ class EngineHub:
         changed, self._changed = self._changed, {}
         self._stages_every_s = max(BATCH_S, min(len(changed) / STAGES_A_SECOND, STAGES_WAIT_S))
         if changed:
+            self._engine.send_answered()
             now = clock.now()
             staged: list[RolloutStaged] = [one.staged_event(now) for one in changed.values()]
             self._engine.send(Staged(staged))
@@ -182,21 +185,25 @@ class EngineHeld:
 
     Args:
         slots: Whether it has any.
+        place: Of the endpoint that serves it; None while it is not generated.
     """
 
-    def __init__(self, engine: EnginePort, row: int, slots: bool) -> None:
+    def __init__(self, engine: EnginePort, row: int, slots: bool, place: int | None = None) -> None:
         self.slots = slots
+        self.place = place
         self._engine = engine
         self._row = row
         self._is_lent = False
 
     def answered(self, requested_at: float) -> None:
         """The endpoint answered a request."""
-        self._engine.send(Answered(self._row, requested_at, -1.0, False))
+        if self.place is not None:
+            self._engine.answered.append((self.place, requested_at, monotonic()))
 
     def refuse(self, requested_at: float, seconds: float, *, is_paced: bool = False) -> None:
         """The endpoint refused a request."""
-        self._engine.send(Answered(self._row, requested_at, seconds, is_paced))
+        self._engine.send_answered()
+        self._engine.send(Refused(self._row, requested_at, seconds, is_paced))
 
     @asynccontextmanager
     async def lent(self) -> AsyncIterator[None]:
@@ -244,6 +251,7 @@ class EngineLimits:
 
     def generated(self, held: EngineHeld) -> None:
         """A rollout is generated; it stays in flight."""
+        held.place = None
         self._engine.send(Release(held._row, "generated"))
 
     def scoring(self, held: EngineHeld, amount: int) -> AbstractAsyncContextManager[None] | None:

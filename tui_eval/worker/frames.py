@@ -18,7 +18,7 @@ from tui_eval.worker.describing.settings import EnvironmentSettings
 from tui_eval.worker.replica_frames import ReplicaFailed as ReplicaFailed
 from tui_eval.worker.replica_frames import ReplicasOut as ReplicasOut
 
-PROTOCOL = 5
+PROTOCOL = 6
 
 
 class Open(msgspec.Struct, tag="open", array_like=True):
@@ -303,11 +303,22 @@ class Release(msgspec.Struct, tag="release", array_like=True):
 
 
 class Answered(msgspec.Struct, tag="answered", array_like=True):
-    """An endpoint answered a rollout's request, or refused it.
+    """Endpoints answered requests.
+
+    Args:
+        requests: The place of each one's endpoint, when it was sent, and when it was answered, in
+            seconds of the machine's monotonic clock.
+    """
+
+    requests: list[tuple[int, float, float]]
+
+
+class Refused(msgspec.Struct, tag="refused", array_like=True):
+    """An endpoint refused a rollout's request; what was answered before has been sent before.
 
     Args:
         requested_at: When it was sent, in seconds of the machine's monotonic clock.
-        waits: How many seconds it waits until it is sent again; negative where it was answered.
+        waits: How many seconds it waits until it is sent again.
         is_paced: The endpoint named that time.
     """
 
@@ -380,6 +391,7 @@ FromWorker: TypeAlias = (
     | Withdraw
     | Release
     | Answered
+    | Refused
     | IgnoresEnd
     | ReplicaFailed
     | Ended

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextvars import ContextVar, Token
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from tui_eval import clock
@@ -40,28 +41,21 @@ class OpenWait:
             self._outer = outer
             outer.inner += 1
         self._token = _INNERMOST.set(self)
-        self.begin()
+        waits = self._waits
+        self.since = waits.moved_at = monotonic()
+        waits.open[self] = None
+        self._hub.mark_changed(self._watch)
 
     def __exit__(self, *_: object) -> None:
         if self._token is not None:
             _INNERMOST.reset(self._token)
         if self._outer is not None:
             self._outer.inner -= 1
-        self.end()
-
-    def begin(self) -> None:
-        """It is waited for from now on, within no other call."""
-        waits = self._waits
-        self.since = waits.moved_at = clock.now()
-        waits.open[self] = None
-        self._hub.mark_changed(self._watch)
-
-    def end(self) -> None:
-        """It is over."""
         waits = self._waits
         waits.open.pop(self, None)
-        waits.moved_at = clock.now()
-        self._hub.mark_changed(self._watch)
+        waits.moved_at = monotonic()
+        if waits.open:  # else another stage or another call follows, which says so
+            self._hub.mark_changed(self._watch)
 
 
 _INNERMOST: ContextVar[OpenWait | None] = ContextVar("wait", default=None)
@@ -72,7 +66,8 @@ class OpenWaits:
     """The stage of one rollout, and its calls in flight.
 
     A call within another one is what both wait for; of several side by side it is the oldest.
-    `open` has them in the order in which they began; one of them began or ended last at `moved_at`.
+    `open` has them in the order in which they began; one of them began or ended last at `moved_at`,
+    in seconds of `time.monotonic`.
     """
 
     __slots__ = ("_staged_at", "moved_at", "open", "stage")
@@ -86,13 +81,19 @@ class OpenWaits:
         """It has gone on to this stage."""
         if stage is not self.stage:
             self.stage = stage
-            self._staged_at = clock.now()
+            self._staged_at = monotonic()
 
     def longest(self) -> tuple[str, float]:
-        """The call that holds the rollout up, empty where its stage says all; and since when."""
+        """The call that holds the rollout up, empty where its stage says all.
+
+        And since when, in unix seconds.
+        """
+        what, since = "", max(self.moved_at, self._staged_at)
         if self.stage in (Stage.SLEEPING, Stage.HELD):
-            return "", self._staged_at
-        for wait in self.open:
-            if not wait.inner:
-                return wait.what, max(wait.since, self._staged_at)
-        return "", max(self.moved_at, self._staged_at)
+            since = self._staged_at
+        else:
+            for wait in self.open:
+                if not wait.inner:
+                    what, since = wait.what, max(wait.since, self._staged_at)
+                    break
+        return what, clock.now() - (monotonic() - since)

@@ -176,7 +176,7 @@ class WorkerProcess:
         self._work.answers[row] = message.answers
         self._rollouts.spent[row] = message.lost
         assert self._replicas is not None, "what leads rollouts was set up"
-        held = EngineHeld(self._engine, row, True)
+        held = EngineHeld(self._engine, row, True, message.place)
         self._start(self._rollouts.run(row, self._replicas.clients[message.place], held), row)
 
     def _of_rollout(self, message: frames.ToWorker) -> None:

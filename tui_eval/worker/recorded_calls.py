@@ -12,6 +12,7 @@ import hashlib
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from tui_eval.runs.journal_records import restore_response
@@ -97,6 +98,8 @@ class RecordedCalls:
 
     def take_unused(self) -> Tokens:
         """Gives up the answers that are left, and results with them; their tokens."""
+        if not self._left and not self._results:  # as in most rollouts, at each of their calls
+            return ()
         self._results.clear()
         tokens = tokens_of_answers(self._left)
         self._left.clear()
@@ -138,8 +141,8 @@ class RecordedCalls:
         Args:
             request: What its record says of the request.
         """
-        answer = {**request, "ms": model_ms, "response": encode_model(response)}
-        return self._keep({**self._record, **answer})
+        encoded = encode_model(response)
+        return self._keep({**self._record, **request, "ms": model_ms, "response": encoded})
 
     async def _keep_from_any_thread(
         self, request: Mapping[str, Any], response: Response, model_ms: float
@@ -164,7 +167,7 @@ class RecordedCall:
     """One model call.
 
     Args:
-        keep: Writes its answer down.
+        keep: Writes an answer down.
         request: What its record says of what is asked.
     """
 
@@ -176,16 +179,8 @@ class RecordedCall:
         keep: Callable[[Mapping[str, Any], Response, float], Awaitable[None]],
         request: Mapping[str, Any],
     ) -> None:
-        self._keep = keep
-        self._request = request
-
-    def keep(self, response: Response, model_ms: float) -> Awaitable[None]:
-        """Writes its answer down.
-
-        Args:
-            model_ms: How long it took, in milliseconds.
-        """
-        return self._keep(self._request, response, model_ms)
+        self.keep: Callable[[Response, float], Awaitable[None]] = partial(keep, request)
+        """Writes its answer down; gets that and how many milliseconds it took."""
 
 
 class RecordedResult:

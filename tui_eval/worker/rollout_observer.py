@@ -145,7 +145,8 @@ class RolloutObserver:
         if stage in FOREIGN_CODE:
             if stage is Stage.TOOL:
                 self._tools_in_flight = max(self._tools_in_flight, 0) + 1
-            self.deadline.code_runs()
+            if self.deadline.is_counted:
+                self.deadline.code_runs()
             self._hub.before_foreign_code(self.row, stage)
 
     @property
@@ -157,7 +158,8 @@ class RolloutObserver:
         return OpenWait(what, self.waits, self._hub, self)
 
     def code_begins(self) -> None:
-        self.deadline.code_runs()
+        if self.deadline.is_counted:
+            self.deadline.code_runs()
         self._hub.code_runs(self.row, self.waits.stage)
 
     def call_runs(self, error_class: str, what: str) -> None:
@@ -230,7 +232,8 @@ class RolloutObserver:
             with self.deadline.held(), self.pauses.left_out(self):
                 await self._gate.wait()
         self.deadline.check()
-        self.staged(Stage.MODEL)
+        if self.waits.stage is not Stage.MODEL:
+            self.staged(Stage.MODEL)
         self._requested_at = asyncio.get_running_loop().time()
 
     def model_answered(self, input_tokens: int, output_tokens: int, kinds: Kinds = ()) -> None:
@@ -240,7 +243,8 @@ class RolloutObserver:
         self.turns += 1
         self._use(input_tokens, output_tokens, kinds)
         self._hub.mark_changed(self)
-        self.code_begins()
+        if self.calls is None:  # else once it is kept
+            self.code_begins()
         if log.isEnabledFor(logging.DEBUG):
             log.debug("%s: answered, %d + %d tokens", self, input_tokens, output_tokens)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Iterator
 from contextlib import ExitStack, contextmanager
+from contextvars import Context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -81,7 +82,7 @@ def _waits_for_disk(watch: RolloutObserver) -> ExitStack:
     waiting = ExitStack()
     waiting.enter_context(watch.deadline.held())
     waiting.enter_context(watch.pauses.left_out(watch))
-    wait = watch.waits_for("the journal")
-    wait.begin()  # in no context of the rollout's task
-    waiting.callback(wait.end)
+    wait, context = watch.waits_for("the journal"), Context()  # within no other call
+    context.run(wait.__enter__)
+    waiting.callback(context.run, wait.__exit__)
     return waiting

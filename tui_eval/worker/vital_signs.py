@@ -18,7 +18,8 @@ import threading
 import time
 from dataclasses import dataclass
 
-from tui_eval.error_classes import ERROR_CLASSES
+from tui_eval.error_classes import ERROR_CLASSES, class_at
+from tui_eval.events import Stage
 
 _CELL = struct.Struct("=dqBHqq")
 """The loop's last turn in monotonic seconds, the row whose code was called last, the class of its
@@ -27,8 +28,10 @@ _TURN, _CALL, _IN_CALLS = struct.Struct("=d"), struct.Struct("=qBH"), struct.Str
 _CALL_AT = _TURN.size
 _IN_CALLS_AT = _CALL_AT + _CALL.size
 _CLASSES = tuple(ERROR_CLASSES)
-NUMBERS = {name: number for number, name in enumerate(_CLASSES)}
+_NUMBERS = {name: number for number, name in enumerate(_CLASSES)}
 """What stands for a class of errors there."""
+_NUMBER_AT = {stage: _NUMBERS[class_at(stage)] for stage in Stage}
+_NUMBER_AT[Stage.MODEL] = _NUMBER_AT[Stage.SETUP]  # a model's call is no code of people
 _LONGEST_NAME = 200
 _WITHOUT_COMMA = re.compile(r"line (\d+) in ")
 NOBODY = -1
@@ -103,13 +106,13 @@ class VitalSigns:
         """The loop has come round."""
         _TURN.pack_into(self._memory, 0, time.monotonic())
 
-    def calls(self, row: int, number: int) -> None:
-        """Code of this rollout is called next, whose errors are of this class, see `NUMBERS`.
+    def code_runs(self, row: int, stage: Stage) -> None:
+        """Code of a rollout is called next, which is at this stage.
 
         So it is at every turn of every rollout: it takes little time.
         """
         if not self._is_in_call:  # which is known better
-            _CALL.pack_into(self._memory, _CALL_AT, row, number, 0)
+            _CALL.pack_into(self._memory, _CALL_AT, row, _NUMBER_AT[stage], 0)
 
     def runs(self, row: int, error_class: str, what: str) -> None:
         """This thread is in a call of this rollout's code from now on."""
@@ -118,7 +121,7 @@ class VitalSigns:
         else:
             self._threads.add(threading.get_ident())
         name = what.encode("utf-8", "replace")[:_LONGEST_NAME]
-        _CALL.pack_into(self._memory, _CALL_AT, row, NUMBERS[error_class], len(name))
+        _CALL.pack_into(self._memory, _CALL_AT, row, _NUMBERS[error_class], len(name))
         self._memory[_CELL.size : _CELL.size + len(name)] = name
         self._write_in_calls()
 

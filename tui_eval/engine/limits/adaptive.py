@@ -74,9 +74,9 @@ class Concurrency:
         if self.refused:
             self._publish()
 
-    def answered(self, requested_at: float) -> None:
-        """A request was answered that was sent then, in seconds of the loop's clock."""
-        took = asyncio.get_running_loop().time() - requested_at
+    def answered(self, requested_at: float, answered_at: float) -> None:
+        """A request was answered; both times are in seconds of the loop's clock."""
+        took = answered_at - requested_at
         self._latency += (took - self._latency) * (SMOOTHING if self._latency else 1.0)
         if self.refused and self._adapts and requested_at >= self._since:
             self._was_full = self._was_full or self.slots.used >= self.slots.limit

@@ -71,7 +71,7 @@ class Held:
     def answered(self, requested_at: float) -> None:
         """The endpoint answered a request; see `Concurrency.answered`."""
         if self.concurrency is not None:
-            self.concurrency.answered(requested_at)
+            self.concurrency.answered(requested_at, asyncio.get_running_loop().time())
 
     def refuse(self, requested_at: float, seconds: float, *, is_paced: bool = False) -> None:
         """The endpoint refused a request; see `Concurrency.refuse`."""
@@ -288,6 +288,10 @@ class Limits:
             held.release()
             raise
         return held
+
+    def answered(self, place: int, requested_at: float, answered_at: float) -> None:
+        """An endpoint answered a request; see `Concurrency.answered`."""
+        self._endpoints[place].answered(requested_at, answered_at)
 
     def move(self, each: int) -> None:
         """From now on so many rollouts at most where no phase has a limit of its own.

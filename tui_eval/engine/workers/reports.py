@@ -94,6 +94,7 @@ class Reports:
             frames.Withdraw: self._withdrawn,
             frames.Release: self._released,
             frames.Answered: self._answered,
+            frames.Refused: self._refused,
             frames.IgnoresEnd: ignores_end,
             frames.Ended: ended,
             frames.GroupMoved: lambda worker, one: self.groups.moved(one.example, one.waits),
@@ -196,11 +197,11 @@ class Reports:
         task.add_done_callback(self._releases.discard)
 
     def _answered(self, worker: Worker, message: frames.Answered) -> None:
+        for place, requested_at, answered_at in message.requests:
+            self._parts.limits.answered(place, requested_at, answered_at)
+
+    def _refused(self, worker: Worker, message: frames.Refused) -> None:
         lease = self._lease_of(message.row)
-        if lease is None:
-            return
-        if message.waits < 0:
-            lease.held.answered(message.requested_at)
-        else:
+        if lease is not None:
             is_paced = message.is_paced
             lease.held.refuse(message.requested_at, message.waits, is_paced=is_paced)
