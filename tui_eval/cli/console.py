@@ -10,6 +10,7 @@ from typing import Any
 
 from tui_eval import clock
 from tui_eval.cli.console_lines import ErrorLines, ProgressLines
+from tui_eval.cli.held_engine import report_held
 from tui_eval.cli.log_tail import RunLogs
 from tui_eval.cli.pushing import code_with_pushes, push_requested
 from tui_eval.cli.report import (
@@ -26,6 +27,11 @@ from tui_eval.cli.report import (
 from tui_eval.cli.signals import ending_signals, interrupt_on_signals
 from tui_eval.cli.suite_console import SuiteConsole
 from tui_eval.cli.summary_lines import result_lines
+from tui_eval.engine.transport.launcher import (
+    STOPS_WITHIN_S,
+    STOPS_WITHOUT_DISK_S,
+    EngineProcess,
+)
 from tui_eval.errors import Fault
 from tui_eval.events import Event, Noticed, RolloutFinished, RunFinished, RunStarted
 from tui_eval.feeds.live_feed import LiveFeed
@@ -59,7 +65,7 @@ def run_in_console(
     asyncio.run(console.main())
     interrupt_on_signals()
     code = console.sum_up(abbreviated=bool(raw.get("abbreviated_summary")), more=more)
-    if console.state.run is not None:
+    if console.state.run is not None and console.held is None:
         at_end(RunDir(Path(console.state.run.path)))
     return code
 
@@ -111,7 +117,7 @@ class Console:
             await self._close()
             return
         state = self.state
-        while state.end is None and not state.refused:
+        while state.end is None and not state.refused and self.held is None:
             await asyncio.sleep(TICK_S)
             for event in self._feed.drain():
                 finished = state.finished
@@ -126,12 +132,25 @@ class Console:
             self._print_progress()
         await self._close()
 
+    @property
+    def held(self) -> EngineProcess | None:
+        """The engine where its disk holds it, so that it does not end."""
+        engine = self._feed.engine
+        return engine if engine is not None and engine.is_held else None
+
     async def _close(self) -> None:
         await self._feed.close()
         if (engine := self._feed.engine) is not None:
+            if self.state.refusal is not None:
+                engine.stop()  # it has said its end, and its last call to the disk may never return
             await asyncio.to_thread(engine.wait)
             engine.clean_up()
-        self._logs.show_rest()
+        if self.held is None:
+            self._logs.show_rest()
+
+    @property
+    def _stops_within_s(self) -> float:
+        return STOPS_WITHIN_S if self.state.refusal is None else STOPS_WITHOUT_DISK_S
 
     def _signalled(self) -> None:
         self._signals += 1
@@ -142,7 +161,7 @@ class Console:
             engine.kill()
         else:
             warn("Stopping; finished rollouts are kept.")
-            engine.stop()
+            engine.stop(self._stops_within_s)
             asyncio.get_running_loop().run_in_executor(None, engine.wait)
 
     def _publish(self, event: Event) -> None:
@@ -178,6 +197,8 @@ class Console:
             more: What the JSON object of a run has beside its summary.
         """
         state = self.state
+        if self.held is not None:
+            return report_held(self.held, state, as_json=self._as_json)
         if self.suite.state.started is not None:
             return self.suite.sum_up(abbreviated=abbreviated)
         if state.refused:

@@ -134,6 +134,8 @@ class LocalHomeBackend:
             engine.stop()
             engine.wait()
             engine.clean_up()
+            if engine.is_held:
+                return f"The engine, process {engine.pid}, does not end: it waits for the disk"
             started.close_runs()
         return self.save(save) if save else ""
 

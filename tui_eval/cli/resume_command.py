@@ -53,7 +53,7 @@ def newest_here(is_sought: Callable[[str], bool]) -> tuple[Incomplete | None, st
         folder = requested.get("folder")
         if not one.at_work and (not one.unsaved or folder == str(Path.cwd())):
             return one, ""
-        how = f"is resumed with {_resuming(one.env_id, one.run)}"
+        how = f"is resumed with {resuming(one.env_id, one.run)}"
         if one.at_work:
             how = f"is at work: tui-eval open {shlex.quote(str(one.run.path))}"
         which = f"One that was begun in {folder}" if folder else "Another one"
@@ -61,7 +61,8 @@ def newest_here(is_sought: Callable[[str], bool]) -> tuple[Incomplete | None, st
     return None, another
 
 
-def _resuming(env_id: str, run: RunDir) -> str:
+def resuming(env_id: str, run: RunDir) -> str:
+    """The command that resumes a run."""
     command = "agent" if is_of_agent(env_id) else "run"
     return f"tui-eval {command} --resume {shlex.quote(str(run.path.absolute()))}"
 
@@ -81,7 +82,7 @@ def resume_lines(run: RunDir, status: str) -> Iterator[str]:
     if plan.given_inputs:
         yield f"Go on: give this directory to generate() as results_path: {run.path.absolute()}"
         return
-    yield f"Go on: {_resuming(plan.env_id, run)}"
+    yield f"Go on: {resuming(plan.env_id, run)}"
     if again := _secrets_of(plan):
         yield f"Add what is secret and not kept: {' '.join(again)}"
     if status == OUT_OF_BUDGET:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_eval import clock
+from tui_eval.cli.held_engine import report_held
 from tui_eval.cli.signals import interrupt_on_signals
 
 if TYPE_CHECKING:
@@ -44,11 +45,13 @@ def leave_app(
     action, save = (leave.action, leave.save) if leave is not None else ("stop", False)
     engine = feed.inner.engine if feed.inner is not None else None
     if is_refusal_shown and app.state.refused:
-        return 2 if feed.inner is None or engine is None else _end(feed.inner, engine)
+        return 2 if feed.inner is None or engine is None else _end(feed.inner, engine, app.state)
     if app.suite is not None and not app.state.refused:
         if action == "detach" and engine is not None:
             return detach_suite(app.suite, engine.pid)
-        code = _end(feed.inner, engine) if feed.inner and engine else None
+        code = _end(feed.inner, engine, app.state) if feed.inner and engine else None
+        if engine is not None and engine.is_held:
+            return report_held(engine, app.state)
         return leave_suite(app.suite, code, save, abbreviated=abbreviated)
     return _leave_run(feed.inner, app.state, action, save, abbreviated, at_end)
 
@@ -89,7 +92,9 @@ def _leave_run(
         at_end(run)
         return 0
     if feed is not None and engine is not None:
-        _end(feed, engine)
+        _end(feed, engine, state)
+        if engine.is_held:
+            return report_held(engine, state)
         if state.run is None and feed.runs:  # the screen had not folded what was received
             return max(map(report_run, feed.runs))
     if state.refused:
@@ -157,14 +162,15 @@ def leave_suite(
     return SuiteConsole(suite).sum_up(abbreviated=abbreviated, pushes=pushes)
 
 
-def _end(feed: LiveFeed, engine: EngineProcess) -> int:
+def _end(feed: LiveFeed, engine: EngineProcess, state: RunState) -> int:
     """Ends the engine and returns its exit code; called again meanwhile it ends it at once."""
     try:
         from tui_eval.cli.report import warn
+        from tui_eval.engine.transport.launcher import STOPS_WITHIN_S, STOPS_WITHOUT_DISK_S
 
         if engine.exit_code() is None:
             warn("Stopping; finished rollouts are kept.")
-        engine.stop()
+        engine.stop(STOPS_WITHIN_S if state.refusal is None else STOPS_WITHOUT_DISK_S)
         code = engine.wait()
         engine.clean_up()
         feed.close_runs()

@@ -111,9 +111,11 @@ class LiveFeed:
         while self._frames and len(self._events) < most:
             for event in decode_events(self._frames.popleft()):
                 self._take(event)
-        if not self.live and not self._frames and not self._ended and self._reading is not None:
+        is_held = self.engine is not None and self.engine.is_held
+        is_over = is_held or (not self.live and self._reading is not None)
+        if is_over and not self._frames and not self._ended:
             self._ended = True
-            self._events.extend(self._unexpected_end())
+            self._events.extend([] if is_held else self._unexpected_end())
         return [self._events.popleft() for _ in range(min(most, len(self._events)))]
 
     def _take(self, event: Event) -> None:
@@ -207,5 +209,5 @@ class LiveFeed:
         while self._frames:
             for event in decode_events(self._frames.popleft()):
                 self._take(event)
-        for run in self.runs:
+        for run in self.runs if self.engine is None or not self.engine.is_held else ():
             close_if_dead(run)

@@ -24,6 +24,11 @@ from typing import Any
 from tui_eval.engine.transport.sockets import bind_socket, socket_folder
 
 STOPS_WITHIN_S = 2.0
+STOPS_WITHOUT_DISK_S = 10.0
+"""Where its disk does not answer: what waits for that is put elsewhere first."""
+DIES_WITHIN_S = 5.0
+"""Once it is killed. What takes longer is held by the kernel, in a call to its disk."""
+LOOKS_EVERY_S = 0.5
 
 
 class EngineProcess:
@@ -35,7 +40,10 @@ class EngineProcess:
         self.socket_path = socket_path
         self._log = log
         self._kill_at: float | None = None
+        self._given_up_at: float | None = None
         self._stopping = False
+        self.is_held = False
+        """Whether it was killed and does not end: one of its calls to a disk never returns."""
 
     @classmethod
     def start(cls, request: Mapping[str, Any]) -> EngineProcess:
@@ -83,33 +91,45 @@ class EngineProcess:
         """The exit code once the engine has ended; negative where a signal ended it."""
         return self._process.poll()
 
-    def stop(self) -> None:
-        """Asks for a clean end; the first call starts the two seconds that it may take."""
+    def stop(self, within_s: float = STOPS_WITHIN_S) -> None:
+        """Asks for a clean end, which may take so many seconds; none are added by a later call."""
         self._stopping = True
         if self.exit_code() is None:
-            if self._kill_at is None:
-                self._kill_at = time.monotonic() + STOPS_WITHIN_S
+            kill_at = time.monotonic() + within_s
+            self._kill_at = kill_at if self._kill_at is None else min(self._kill_at, kill_at)
             with contextlib.suppress(ProcessLookupError):
                 self._process.send_signal(signal.SIGTERM)
 
     def wait(self) -> int:
         """Waits for the end, at most as long as `stop` allows; returns the exit code.
 
-        After a stop nothing that the engine started goes on, but for what left its session.
+        After a stop nothing that the engine started goes on, but for what left its session. Where
+        the engine `is_held`, that is the code of a killed one.
         """
-        while True:
-            left = None if self._kill_at is None else self._kill_at - time.monotonic()
+        while not self.is_held:
             try:
-                code = self._process.wait(None if left is None else max(left, 0.0))
+                code = self._process.wait(self._patience())
                 if self._stopping:
                     self._end_session()
                 return code
             except subprocess.TimeoutExpired:
+                now = time.monotonic()
+            if self._given_up_at is not None:
+                self.is_held = now >= self._given_up_at
+            elif self._kill_at is not None and now >= self._kill_at:
                 self.kill()
+        return -signal.SIGKILL
+
+    def _patience(self) -> float:
+        """Seconds until the next look: `stop` may be called meanwhile."""
+        until = self._kill_at if self._given_up_at is None else self._given_up_at
+        left = LOOKS_EVERY_S if until is None else until - time.monotonic()
+        return min(max(left, 0.0), LOOKS_EVERY_S)
 
     def kill(self) -> None:
         """Ends the engine at once, and whatever it left running in its session."""
-        self._kill_at = None
+        if self._given_up_at is None:
+            self._given_up_at = time.monotonic() + DIES_WITHIN_S
         self._end_session()
 
     def _end_session(self) -> None:
