@@ -209,8 +209,8 @@ def test_what_an_engine_left_that_was_killed_in_an_install_is_removed_by_the_nex
     homes.env["UV_FIND_LINKS"] = str(wheels)
     assert run(homes, fault_server, python).code == 0
     assert left.exists(), "its engine is at it"
-    for pid in (engine, installer, builder):
-        os.kill(pid, signal.SIGKILL)
+    os.kill(engine, signal.SIGKILL)
+    wait_until(lambda: not is_running(installer) and not is_running(builder), "both end with it")
     homes.finish(process)
     shutil.rmtree(next(one for one in packages.iterdir() if one != left))
     assert run(homes, fault_server, python).code == 0

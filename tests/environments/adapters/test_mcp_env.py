@@ -23,7 +23,7 @@ import tui_eval as vf
 from tui_eval.environments.adapters.mcp_connection import Connections, _Held
 from tui_eval.environments.adapters.mcp_env import MCPServerConfig, MCPServerError
 from tui_eval.environments.adapters.mcp_sdk import content_of
-from tui_eval.environments.adapters.process_guard import ProcessGuard
+from tui_eval.process_guard import ProcessGuard
 
 SERVER = str(Path(__file__).parent / "mcp_test_server.py")
 # The SDK that is tested may stand on the path instead of among the installed packages.

@@ -23,6 +23,7 @@ from tui_eval.engine.interpreters.needs import (
 from tui_eval.engine.interpreters.package_cache import clean, mark_used, new_folder
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.installing import install_command_for
+from tui_eval.process_guard import ProcessGuard
 from tui_eval.processes import signal_group
 from tui_eval.runs.layout import cache_root
 
@@ -130,7 +131,9 @@ async def _install(path: str, found: Found, given: Sequence[str]) -> str | None:
         )
     except OSError as error:
         return f"{installer[0]} cannot be started: {error.strerror or error}"
+    guard = ProcessGuard()
     try:
+        guard.watch(process.pid)
         async with asyncio.timeout(INSTALLS_WITHIN_S):
             _, err = await process.communicate()
     except TimeoutError:
@@ -139,6 +142,8 @@ async def _install(path: str, found: Found, given: Sequence[str]) -> str | None:
         if process.returncode is None:
             signal_group(process.pid, signal.SIGKILL)  # what builds for it, too
             await process.wait()
+        guard.watch(-process.pid)  # its number may be another process's from now on
+        await asyncio.to_thread(guard.close)
     if process.returncode == 0:
         return None
     text = " ".join(err.decode(errors="replace").split())

@@ -16,8 +16,8 @@ from tui_eval.environments.adapters import mcp_sdk
 from tui_eval.environments.adapters.mcp_process import PrintedLines
 from tui_eval.environments.adapters.mcp_requests import NO_SUCH_METHOD, Requests
 from tui_eval.environments.adapters.mcp_sdk import MCPServerConfig, MCPToolError
-from tui_eval.environments.adapters.process_guard import ProcessGuard
 from tui_eval.errors import InfraError
+from tui_eval.process_guard import ProcessGuard
 from tui_eval.types import Tool
 
 Result = TypeVar("Result")

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from tui_eval.environments.adapters import mcp_messages
-from tui_eval.environments.adapters.process_guard import ProcessGuard, terminate_group
+from tui_eval.process_guard import ProcessGuard, terminate_group
 
 logger = logging.getLogger(__name__)
 

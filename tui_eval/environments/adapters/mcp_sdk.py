@@ -18,9 +18,9 @@ from tui_eval.environments.adapters.mcp_messages import MendedMessages, NotedMes
 from tui_eval.environments.adapters.mcp_process import PrintedLines, started_server
 from tui_eval.environments.adapters.mcp_requests import Requests
 from tui_eval.environments.adapters.mcp_sse import sse_streams
-from tui_eval.environments.adapters.process_guard import ProcessGuard
 from tui_eval.errors import ToolError
 from tui_eval.installing import extra_command
+from tui_eval.process_guard import ProcessGuard
 from tui_eval.types import Tool
 
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any
 
 from tui_eval.environments.adapters.openenv_project import OpenEnvProject
-from tui_eval.environments.adapters.process_guard import ENDS_WITHIN_S, ProcessGuard
 from tui_eval.errors import SandboxError
+from tui_eval.process_guard import ENDS_WITHIN_S, ProcessGuard
 from tui_eval.processes import signal_group
 
 if TYPE_CHECKING:

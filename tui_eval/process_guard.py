@@ -1,4 +1,4 @@
-"""What ends child processes that an adapter started, however this process ends."""
+"""What ends child processes that this process started, however it ends itself."""
 
 from __future__ import annotations
 
