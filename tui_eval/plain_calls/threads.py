@@ -112,8 +112,8 @@ class Threads:
             TooManyLeftBehindError: Too many functions that were given up are still running.
             RuntimeError: The system gives no more threads.
         """
-        crew = self._crew(asyncio.get_running_loop())
-        job = crew.take(call, limit_s, is_quick)
+        loop = asyncio.get_running_loop()
+        job = self._crew(loop).take(loop.create_future(), call, limit_s, is_quick)
         try:
             return await job.future
         except asyncio.CancelledError:
@@ -158,7 +158,13 @@ class _Crew:
     def is_free(self) -> bool:
         return not self._running and not self._quick and not self._waiting
 
-    def take(self, call: Callable[[], Any], limit_s: float, is_quick: bool) -> _Call:
+    def take(
+        self,
+        future: asyncio.Future[Outcome],
+        call: Callable[[], Any],
+        limit_s: float,
+        is_quick: bool,
+    ) -> _Call:
         if self._left_behind:
             self._left_behind = [thread for thread in self._left_behind if thread.is_alive()]
             if len(self._left_behind) >= MOST_LEFT_BEHIND:
@@ -166,7 +172,6 @@ class _Crew:
                 raise TooManyLeftBehindError(
                     f"Not called: {left} functions that ran out of time still run"
                 )
-        future = asyncio.get_running_loop().create_future()
         job = _Call(self, call, limit_s, is_quick, future)
         if is_quick:
             self._quick += 1

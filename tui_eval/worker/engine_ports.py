@@ -45,6 +45,7 @@ class EnginePort:
     def __init__(self, send: Callable[[Any], None]) -> None:
         self.send = send
         self._numbers = count(1)
+        self._loop = asyncio.get_running_loop()
         self._pending: dict[int, asyncio.Future[None]] = {}
         self.answered: list[tuple[int, float, float]] = []
         """What endpoints answered, see `frames.Answered`: sent with the next stages."""
@@ -69,7 +70,7 @@ class EnginePort:
             self.send(Answered(answered))
 
     def _new(self) -> tuple[int, asyncio.Future[None]]:
-        number, future = next(self._numbers), asyncio.get_running_loop().create_future()
+        number, future = next(self._numbers), self._loop.create_future()
         self._pending[number] = future
         return number, future
 

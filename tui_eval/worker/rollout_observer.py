@@ -7,7 +7,6 @@ where a run is paused, a budget is used up or a request sleeps.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -234,7 +233,7 @@ class RolloutObserver:
         self.deadline.check()
         if self.waits.stage is not Stage.MODEL:
             self.staged(Stage.MODEL)
-        self._requested_at = asyncio.get_running_loop().time()
+        self._requested_at = time.monotonic()  # the loop's own
 
     def model_answered(self, input_tokens: int, output_tokens: int, kinds: Kinds = ()) -> None:
         if self._requested_at:
