@@ -11,12 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from program import Program, Run, chat_answer
 from seat import Seat, seat
 from servers import FaultServer, Reply
-from steered_runs import CHAT, GOOD, as_on_disk, figures
+from steered_runs import CHAT, GOOD, HANG, as_on_disk, figures
 
-from tui_eval.commands import SaveAs, Unpause
+from tui_eval.commands import Cancel, Rerun, SaveAs, Unpause
 from tui_eval.events import CommandAnswered, GateMoved, RunMoved, Stage
 from tui_eval.feeds.live_feed import LiveFeed
 from tui_eval.runs.journal_records import read_journal
@@ -48,6 +49,7 @@ PRINTING = """
             rubric=vf.Rubric(funcs=[lambda completion: 1.0]),
         )
 """
+BAD = Reply(400, {"error": {"message": "bad"}})
 SOON = Reply(body=chat_answer("yes"), delay=0.3)
 
 
@@ -104,6 +106,41 @@ async def test_rollouts_whose_rows_wait_for_the_disk_are_held(
         await one.until(lambda: one.state.end, "the run ends")
     assert one.state.end.exit_code == 0
     assert sorted(program.only_run().places()) == [(i, 0) for i in range(8)]
+
+
+@pytest.mark.parametrize("has_room_aside", [False, True])
+async def test_errored_rows_run_again_once_there_is_room_to_move_them(
+    program: Program,
+    fault_server: FaultServer,
+    request_of: Callable[..., dict[str, Any]],
+    has_room_aside: bool,
+) -> None:
+    fault_server.script(CHAT, [BAD, *[GOOD] * 6, HANG])
+    async with seat(LiveFeed(request_of(num_examples="8", max_concurrent="1"))) as one:
+        await one.until(lambda: one.state.finished == 7, "seven have rows")
+        await one.until(lambda: one.state.by_stage[Stage.MODEL] == 1, "the last one hangs")
+        run = program.only_run()
+        before = (run.path / "results.jsonl").read_bytes()
+        errored, rest = before.split(b"\n", 1)
+        assert len(rest) > len(errored) + 100
+        limit_files(one, len(errored) + 10 if has_room_aside else 100)
+        fault_server.script(CHAT, [GOOD])
+        one.feed.send(Rerun())
+        await one.until(lambda: one.of(CommandAnswered), "it is answered")
+        [answer] = one.of(CommandAnswered)
+        assert not answer.done and "File too large" in answer.text
+        assert one.state.end is None and one.state.taken_back == 0
+        assert (run.path / "results.jsonl").read_bytes() == before
+        assert not [*run.path.glob("results*.new")]
+        limit_files(one, NO_LIMIT)
+        await one.until(lambda: one.state.taken_back == 1, "it is moved")
+        one.feed.send(Cancel(7))
+        await one.until(lambda: one.state.end, "the run ends")
+    assert one.state.end.exit_code == 3
+    assert sorted(run.places()) == [(i, 0) for i in range(8)]
+    assert [row["example_id"] for row in run.rows if row["error"] is not None] == [7]
+    assert len((run.path / "superseded.jsonl").read_text().splitlines()) == 1
+    assert figures(one.state) == figures(as_on_disk(run))
 
 
 def test_a_run_stopped_on_a_full_disk_leaves_what_waits_elsewhere_and_a_resume_takes_it_in(

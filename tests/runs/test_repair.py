@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -155,7 +156,7 @@ def test_a_death_between_the_two_files_loses_nothing(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(repairing, "write_index", die)
+        patch.setattr(repairing, "new_index", lambda *_: SimpleNamespace(replace=die))
         with pytest.raises(KeyboardInterrupt):
             repaired(run)
     check_places(run, repaired(run))

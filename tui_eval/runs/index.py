@@ -98,8 +98,21 @@ class IndexReader:
 
 def write_index(path: Path, events: list[RolloutFinished]) -> None:
     """Replaces the whole index atomically."""
+    new_index(path, events).replace(path)
+
+
+def new_index(path: Path, events: list[RolloutFinished]) -> Path:
+    """A whole index beside the one that it is to replace.
+
+    Raises:
+        OSError: The disk refused; there is no such file then.
+    """
     temporary = path.with_suffix(f".index.{os.getpid()}.new")
-    temporary.touch(mode=0o600)
-    temporary.write_bytes(b"".join(encode_entry(event) for event in events))
-    keep_mode(temporary, path)
-    temporary.replace(path)
+    try:
+        temporary.touch(mode=0o600)
+        temporary.write_bytes(b"".join(encode_entry(event) for event in events))
+        keep_mode(temporary, path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+    return temporary

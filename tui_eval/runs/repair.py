@@ -7,6 +7,7 @@ thing. Rows that run again are kept in superseded.jsonl: what they cost was spen
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,7 @@ from typing import Any, BinaryIO
 
 from tui_eval.events import RolloutFinished
 from tui_eval.runs.file_writing import keep_mode, sync_to_disk
-from tui_eval.runs.index import write_index
+from tui_eval.runs.index import new_index
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.row_events import event_of
 from tui_eval.runs.row_places import RowPlaces
@@ -49,8 +50,9 @@ def repair(
 ) -> Repaired:
     """Leaves one row for each (example, rollout) and moves the others to superseded.jsonl.
 
-    results.jsonl is replaced atomically, and only where something has to go. Of several rows of
-    one rollout the first without error stays. What is no row at all (a torn last line, garbage)
+    results.jsonl is replaced atomically, only where something has to go, and once the disk has
+    taken the new file and its index: where it refuses, all is as it was. Of several rows of one
+    rollout the first without error stays. What is no row at all (a torn last line, garbage)
     is moved as well: nothing received is thrown away. After a crash in the middle of it the lines
     that were to go are still there, or they are gone; superseded.jsonl may have them either way.
 
@@ -72,10 +74,17 @@ def repair(
                 out.append(line)
                 del kept[row]
     stay = sorted(kept.values(), key=lambda pair: pair[0].offset)
-    if out or not ends:
-        _move(run, stay, out)
+    new = _without(run, stay, out) if out or not ends else None
     found.kept = [event for _, event in stay]
-    write_index(run.index, found.kept)
+    try:
+        index = new_index(run.index, found.kept)
+    except OSError:
+        if new is not None:
+            new.unlink(missing_ok=True)
+        raise
+    if new is not None:
+        new.replace(run.results)
+    index.replace(run.index)
     return found
 
 
@@ -111,22 +120,26 @@ def _one_row_each(
     return kept, out, ends
 
 
-def _move(run: RunDir, stay: list[tuple[Line, RolloutFinished]], out: list[Line]) -> None:
-    """Moves lines out and closes the gaps; the events say the new places then."""
+def _without(run: RunDir, stay: list[tuple[Line, RolloutFinished]], out: list[Line]) -> Path:
+    """Puts lines aside, and makes a file of the others; the events say their places there."""
     new = run.results.with_suffix(".jsonl.new")
-    with open(run.results, "rb") as source:
-        if out:
-            size = sum(line.length + 1 for line in out)
-            put_aside(run.superseded, (_text(source, line) for line in out), size)
-        new.touch(mode=0o600)
-        with open(new, "wb") as target:
-            for line, event in stay:
-                event.offset = target.tell()
-                event.length = target.write(_text(source, line))
-            target.flush()
-            sync_to_disk(target.fileno())
-    keep_mode(new, run.results)
-    new.replace(run.results)
+    try:
+        with open(run.results, "rb") as source:
+            if out:
+                size = sum(line.length + 1 for line in out)
+                put_aside(run.superseded, (_text(source, line) for line in out), size)
+            new.touch(mode=0o600)
+            with open(new, "wb") as target:
+                for line, event in stay:
+                    event.offset = target.tell()
+                    event.length = target.write(_text(source, line))
+                target.flush()
+                sync_to_disk(target.fileno())
+        keep_mode(new, run.results)
+    except OSError:
+        new.unlink(missing_ok=True)
+        raise
+    return new
 
 
 def keep_damaged(run: RunDir) -> list[str]:
@@ -164,17 +177,22 @@ def put_aside(path: Path, texts: Iterable[bytes], size: int) -> None:
         size: Bytes of all lines, at least.
 
     Raises:
-        OSError: The disk refused.
+        OSError: The disk refused; nothing is appended then.
     """
     path.touch(mode=0o600)
-    with open(path, "a+b") as aside:
-        end = aside.seek(0, os.SEEK_END)
-        aside.seek(max(end - size, 0))
-        known, last = set(), b"\n"
-        for last in aside:
-            known.add(sha256(last).digest())
-        if not last.endswith(b"\n"):
-            aside.write(b"\n")
-        aside.writelines(text for text in texts if sha256(text).digest() not in known)
-        aside.flush()
-        sync_to_disk(aside.fileno())
+    end = path.stat().st_size
+    try:
+        with open(path, "a+b") as aside:
+            aside.seek(max(end - size, 0))
+            known, last = set(), b"\n"
+            for last in aside:
+                known.add(sha256(last).digest())
+            if not last.endswith(b"\n"):
+                aside.write(b"\n")
+            aside.writelines(text for text in texts if sha256(text).digest() not in known)
+            aside.flush()
+            sync_to_disk(aside.fileno())
+    except OSError:
+        with contextlib.suppress(OSError):  # a line that was cut off is no row, and stays one line
+            os.truncate(path, end)
+        raise

@@ -126,14 +126,9 @@ class FinishedRows:
         self._is_held, self._is_refused = False, self._is_refused or bool(self._waiting)
 
     def release(self) -> None:
-        """Writes what finished meanwhile, and from now on at once again.
-
-        Raises:
-            OSError: The disk refuses; what it did not take waits until `retry`.
-        """
+        """Writes what finished meanwhile, and from now on at once again."""
         self._is_held = False
-        if not self._is_refused:
-            self._write_waiting()
+        self._write_if_possible()
 
     def retry(self) -> None:
         """Writes what the disk refused.

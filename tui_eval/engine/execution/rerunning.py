@@ -11,6 +11,9 @@ whole, and the index after it:
 3. The writer continues with the new files, listeners receive `RowsTakenBack` and read the index
    again, what was held back is written, and the rollouts begin before all others.
 
+Where the disk refuses the copy, nothing is moved: what was held back is written, and it is tried
+again until there is room. The rollouts stay out of their groups meanwhile.
+
 A crash between any two steps leaves a run that can be read and resumed: the lines are still there
 or gone, each once, and an index that does not fit is made again. What was held back then is lost as
 if it had not finished.
@@ -19,7 +22,7 @@ if it had not finished.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tui_eval import clock
@@ -36,12 +39,17 @@ from tui_eval.runs.scan import decode_row
 from tui_eval.runs.writer import RunWriter
 
 LOOKS_EVERY_S = 0.05
+RETRIES_EVERY_S = 1.0
 
 
 class Rerunning:
     """Takes errored rows back and puts their rollouts first; one request after the other.
 
-    `asked` are the rows of requests that are not done yet.
+    `requested` are the rows of requests that are not done yet.
+
+    Args:
+        refused: Is called where the disk refuses to move rows, once for each request; it is tried
+            again until it does not.
     """
 
     def __init__(
@@ -52,6 +60,7 @@ class Rerunning:
         rollouts: RolloutWork,
         rows: FinishedRows,
         writer: RunWriter,
+        refused: Callable[[OSError, int], None],
     ) -> None:
         self.requested: set[int] = set()
         self._prepared = prepared
@@ -60,37 +69,51 @@ class Rerunning:
         self._rollouts = rollouts
         self._rows = rows
         self._writer = writer
+        self._refused = refused
         self._turn = asyncio.Lock()
 
     async def take_back(self, rows: set[int]) -> None:
-        """Lets errored rollouts run again.
-
-        Raises:
-            OSError: The files could not be read or replaced.
-        """
+        """Lets errored rollouts run again, once the disk has room for their rows elsewhere."""
         async with self._turn:
             await self._groups_at_rest(rows)
-            self._hub.flush()
-            self._rows.hold()
-            for row in rows:
-                self._rollouts.groups.forget(row)
-            moving = asyncio.create_task(asyncio.to_thread(self._move, rows, self._complete(rows)))
-            stopped = None
-            try:
-                await asyncio.shield(moving)
-            except asyncio.CancelledError as error:
-                stopped = error
-                await asyncio.wait([moving])  # nobody may write before the thread has done so
-            repaired, members = moving.result()
-            self._writer.reopen()
-            self._publish(repaired)
-            for row, values in members.items():
-                self._rollouts.groups.add_saved(row, values)
-            self._rows.release()
+            complete, is_refused = self._complete(rows), False
+            while (error := await self._take_back(rows, complete)) is not None:
+                if not is_refused:
+                    self._refused(error, len(rows))
+                is_refused = True
+                await asyncio.sleep(RETRIES_EVERY_S)
             self.requested -= rows
-            if stopped is not None:
-                raise stopped
             self._schedule.put_first(sorted(rows))
+
+    async def _take_back(self, rows: set[int], complete: set[int]) -> OSError | None:
+        """Takes errored rows back, or nothing where the disk refuses; why, then.
+
+        Args:
+            complete: See `_complete`.
+        """
+        self._hub.flush()
+        self._rows.hold()
+        for row in rows:
+            self._rollouts.groups.forget(row)
+        moving = asyncio.create_task(asyncio.to_thread(self._move, rows, complete))
+        try:
+            await asyncio.shield(moving)
+        except OSError as error:
+            return error
+        finally:
+            if not moving.done():
+                await asyncio.wait([moving])  # nobody may write before the thread has done so
+            if moving.exception() is None:
+                self._moved(*moving.result())
+            self._rows.release()
+        return None
+
+    def _moved(self, repaired: Repaired, members: Mapping[int, dict[str, Any]]) -> None:
+        """The files are others now."""
+        self._writer.reopen()
+        self._publish(repaired)
+        for row, values in members.items():
+            self._rollouts.groups.add_saved(row, values)
 
     async def _groups_at_rest(self, rows: set[int]) -> None:
         """Waits while a group that one of these is of is being scored without it."""

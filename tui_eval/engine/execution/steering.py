@@ -22,6 +22,7 @@ from tui_eval.engine.transport.hub import Hub
 from tui_eval.errors import RefusedError
 from tui_eval.events import CommandAnswered, LimitMoved, Stage
 from tui_eval.runs.writer import write_atomically
+from tui_eval.text.figures import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,8 @@ class Steering:
         self._hub = parts.hub
         self._limit = parts.prepared.started.max_concurrent
         work = parts.prepared, parts.hub, parts.schedule, parts.rollouts
-        self._rerunning = Rerunning(*work, parts.files.rows, parts.files.writer)
+        files = parts.files.rows, parts.files.writer
+        self._rerunning = Rerunning(*work, *files, self._cannot_move)
 
     def handle(self, command: Command) -> None:
         """Does what a listener asks for; what takes longer goes on in a task of the run."""
@@ -110,6 +112,11 @@ class Steering:
         await self._rerunning.take_back(rows)
         many = "One errored rollout runs" if len(rows) == 1 else f"{len(rows):,} errored ones run"
         self._answer(f"{many} again; what they were is in superseded.jsonl.")
+
+    def _cannot_move(self, error: OSError, count: int) -> None:
+        what = f"{plural(count, 'errored rollout')} cannot run again yet"
+        why = self._parts.files.cannot_write(error)
+        self._answer(f"{what}: {why}. It is tried again until there is room.", False)
 
     def _move_limit(self, limit: int) -> None:
         before, self._limit = self._limit, limit
