@@ -8,15 +8,16 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from program import Program, Run, chat_answer, wait_until
+from program import Program, chat_answer, wait_until
 from seat import seat
 from servers import FaultServer, Reply
 from steered_runs import CHAT, as_on_disk, figures
+from terminal import Terminal
 from unending import unending
 
 from tui_eval.feeds.live_feed import LiveFeed
@@ -35,6 +36,7 @@ def load_environment():
     )
 """
 LONGER_THAN_A_TEST_US = 600_000_000
+LEFT_WITHIN_S = 25.0
 
 
 @contextmanager
@@ -90,39 +92,65 @@ async def test_the_run_pauses_with_the_reason_and_goes_on_once_the_disk_answers(
     assert figures(one.state) == figures(as_on_disk(run))
 
 
-def begun(program: Program, server: FaultServer) -> tuple[subprocess.Popen[str], Run, int]:
-    """A headless run of which a row is written, and its engine."""
+def words(program: Program, server: FaultServer) -> list[str]:
+    """A command that runs eight rollouts, two at a time."""
     program.environment("one_turn", ONE_TURN)
     server.script(CHAT, [Reply(body=chat_answer("yes"), delay=0.3)])
-    words = "one_turn", "-m", "m", "-b", f"{server.url}/v1", "-n", "8", "-r", "1", "-c", "2"
-    process = program.start(*words, "-s", "-d")
-    run = wait_until(lambda: next(iter(program.runs()), None), "the run begins")
-    wait_until(lambda: (run.path / "results.jsonl").exists() and run.rows, "a row is written")
+    options = {"-m": "m", "-b": f"{server.url}/v1", "-n": "8", "-r": "1", "-c": "2"}
+    return ["one_turn", *(word for option in options.items() for word in option), "-s"]
+
+
+@contextmanager
+def held_by_disk(program: Program, read: Callable[[], None] = lambda: None) -> Iterator[int]:
+    """The engine of the run that was started, which neither writes nor ends, once it says so."""
+    run = wait_until(lambda: read() or next(iter(program.runs()), None), "the run begins")
+    is_written = (run.path / "results.jsonl").is_file
+    wait_until(lambda: read() or (is_written() and run.rows), "a row is written")
     held = holder(run.path / "lock")
     assert held is not None
-    return process, run, held.pid
+    others = [int(one) for one in os.listdir(f"/proc/{held.pid}/task") if int(one) != held.pid]
+    with unending(held.pid), without_answer(held.pid, run.path, *others):
+        wait_until(lambda: read() or refuses(program), "the disk does not answer")
+        yield held.pid
+        assert os.path.exists(f"/proc/{held.pid}")
 
 
 def refuses(program: Program) -> Any:
     return json.loads(program.run("status", "--json").out)["disk_refuses"]
 
 
+def goes_on(program: Program, server: FaultServer) -> None:
+    run = program.only_run()
+    server.script(CHAT, [Reply(body=chat_answer("yes"))])
+    assert program.run("run", "--resume", str(run.path)).code == 0
+    assert sorted(run.places()) == [(i, 0) for i in range(8)]
+    assert len(server.requests) == 8
+
+
 @pytest.mark.process
 def test_a_stop_leaves_an_engine_that_the_disk_holds(
     program: Program, fault_server: FaultServer
 ) -> None:
-    process, run, pid = begun(program, fault_server)
-    others = [int(one) for one in os.listdir(f"/proc/{pid}/task") if int(one) != pid]
-    with unending(pid), without_answer(pid, run.path, *others):
-        wait_until(lambda: refuses(program), "the disk does not answer", 20)
+    process = program.start(*words(program, fault_server), "-d")
+    with held_by_disk(program) as pid:
         process.send_signal(signal.SIGINT)
-        done = program.finish(process, 20)
-        assert os.path.exists(f"/proc/{pid}")
+        done = program.finish(process, LEFT_WITHIN_S)
     assert done.code == 1, done
     assert f"The engine, process {pid}, does not end: it waits for the disk" in done.err
     assert "a resume takes them in" in done.err
-    assert f"Go on then: tui-eval run --resume {run.path}" in done.err
-    fault_server.script(CHAT, [Reply(body=chat_answer("yes"))])
-    assert program.run("run", "--resume", str(run.path)).code == 0
-    assert sorted(run.places()) == [(i, 0) for i in range(8)]
-    assert len(fault_server.requests) == 8
+    assert f"Go on then: tui-eval run --resume {program.only_run().path}" in done.err
+    goes_on(program, fault_server)
+
+
+@pytest.mark.process
+def test_so_does_the_screen(program: Program, fault_server: FaultServer) -> None:
+    terminal = Terminal(program.folder, program.env, *words(program, fault_server))
+    with closing(terminal):
+        with held_by_disk(program, terminal.read) as pid:
+            terminal.type_until("\x03", "stay")
+            terminal.type("\x03")
+            assert terminal.finish(LEFT_WITHIN_S) == 1
+            assert terminal.is_whole()
+        printed = " ".join(terminal.text.split())
+    assert f"The engine, process {pid}, does not end: it waits for the disk" in printed
+    goes_on(program, fault_server)

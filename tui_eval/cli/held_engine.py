@@ -45,7 +45,8 @@ def _what_is_lost(state: RunState) -> str:
     if refusal is None:
         return ""
     what = f"{plural(refusal.rows, 'row')} and {plural(refusal.records, 'answer')}"
-    return f"{refusal.path} cannot be written, {refusal.why}; {what} in memory may be lost"
+    why = f"{refusal.path} cannot be written, {refusal.why}"
+    return f"{why}; {what} in memory may be lost, a resume takes in what was put elsewhere"
 
 
 def _command(state: RunState) -> str:

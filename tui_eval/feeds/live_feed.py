@@ -41,6 +41,7 @@ from tui_eval.runs.run_info import read_metadata
 
 HANGS_UP_WITHIN_S = 1.0
 """So long an engine may take to read that a listener leaves."""
+LOOKS_EVERY_S = 0.02
 IDLE_TURNS = 5
 """So many turns of the loop without a further batch: nothing more has come."""
 
@@ -103,7 +104,7 @@ class LiveFeed:
             if self._leaves:
                 return  # the engine goes on
             if self.engine is not None:
-                self._exit_code = await asyncio.to_thread(self.engine.wait)
+                self._exit_code = await _exit_code_of(self.engine)
             self.live = False
 
     def drain(self, most: int = 5000) -> list[Event]:
@@ -211,3 +212,14 @@ class LiveFeed:
                 self._take(event)
         for run in self.runs if self.engine is None or not self.engine.is_held else ():
             close_if_dead(run)
+
+
+async def _exit_code_of(engine: EngineProcess) -> int | None:
+    """Waits for the end of an engine; in no thread, which nobody could leave where it never comes.
+
+    Returns:
+        Its exit code; None where it is held.
+    """
+    while (code := engine.exit_code()) is None and not engine.is_held:
+        await asyncio.sleep(LOOKS_EVERY_S)
+    return code
