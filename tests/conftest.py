@@ -6,7 +6,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import preloaded
@@ -42,6 +42,8 @@ STARTS = {"subprocess.Popen", "os.posix_spawn", "os.fork", "os.forkpty", "os.sys
 """What Python reports before a process is started."""
 
 
+SLOW = Path(__file__).parent / "slow"
+
 running = {"plain": False}
 """Whether the test that runs now is marked so."""
 
@@ -56,6 +58,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--pure",
         action="store_true",
         help="leave out tests marked `process`; a process or a screen in the others is an error",
+    )
+    parser.addoption(
+        "--slow", action="store_true", help="run the tests marked `slow`, and no others"
     )
 
 
@@ -75,10 +80,28 @@ def _refuse_processes(event: str, arguments: tuple[object, ...]) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if SLOW in item.path.parents:
+            item.add_marker(pytest.mark.slow)
     if config.getoption("--pure"):
-        left_out = [item for item in items if item.get_closest_marker("process")]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if not item.get_closest_marker("process")]
+        _leave_out(config, items, lambda item: bool(item.get_closest_marker("process")))
+    if config.getoption("--slow"):
+        _leave_out(config, items, lambda item: not item.get_closest_marker("slow"))
+    elif not any(_names_slow(Path(one.split("::")[0]).resolve()) for one in config.args):
+        _leave_out(config, items, lambda item: bool(item.get_closest_marker("slow")))
+
+
+def _names_slow(path: Path) -> bool:
+    """Whether who names this for a run wants slow tests of it: a file, or the folder of them."""
+    return path.is_file() or SLOW in (path, *path.parents)
+
+
+def _leave_out(
+    config: pytest.Config, items: list[pytest.Item], leaves: Callable[[pytest.Item], bool]
+) -> None:
+    left_out = [item for item in items if leaves(item)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if not leaves(item)]
 
 
 @pytest.hookimpl(wrapper=True)

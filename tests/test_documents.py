@@ -30,6 +30,7 @@ def blocks(text: str) -> list[tuple[str, str, str]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("document", WITH_COMMANDS, ids=lambda path: path.name)
 def test_every_command_works_in_the_order_of_the_document(
     document: Path, program: Program, fault_server: FaultServer
@@ -65,6 +66,7 @@ def test_every_command_works_in_the_order_of_the_document(
     assert commands
 
 
+@pytest.mark.slow
 def test_every_program_in_the_page_on_python_runs(program: Program) -> None:
     text = (ROOT / "docs" / "python.md").read_text()
     programs = [content for _, language, content in blocks(text) if language == "python"]

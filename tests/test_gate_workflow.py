@@ -7,7 +7,10 @@ import shlex
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import pytest
 from program import Finished, Program
+
+pytestmark = pytest.mark.slow
 
 WORKFLOW = Path(__file__).parents[1] / "docs" / "gate-workflow.yml"
 

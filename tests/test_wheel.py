@@ -7,7 +7,10 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pytest
 from program import Program
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parent.parent
 

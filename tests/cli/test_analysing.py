@@ -95,6 +95,7 @@ def test_a_folder_that_holds_one_run_names_it(program: Program) -> None:
         assert done.code == 2 and "holds 2 runs. Name one: results/evals/e--m/one, " in done.err
 
 
+@pytest.mark.slow
 def test_an_expression_that_explodes_ends_the_command_and_not_the_patience(
     program: Program,
 ) -> None:

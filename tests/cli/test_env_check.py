@@ -234,6 +234,7 @@ OF_ITS_OWN = """
 """
 
 
+@pytest.mark.slow
 def test_an_environment_is_looked_at_in_its_own_interpreter(program: Program) -> None:
     program.environment("own", OF_ITS_OWN)
     program.env["TUI_EVAL_CACHE_DIR"] = str(program.folder / "cache")

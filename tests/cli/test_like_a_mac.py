@@ -57,6 +57,7 @@ def lifecycle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lifecycle]:
     told.program.end_all()
 
 
+@pytest.mark.slow
 def test_an_engine_that_is_killed_leaves_its_rows(lifecycle: Lifecycle) -> None:
     assert lifecycle.killed.code == 1, lifecycle.killed
     assert lifecycle.rows_of_killed == 2
@@ -70,6 +71,7 @@ def test_the_run_is_resumed_to_its_end(lifecycle: Lifecycle) -> None:
     assert "Traceback" not in lifecycle.run.log + lifecycle.resumed.err
 
 
+@pytest.mark.slow
 def test_the_memory_of_an_engine_is_known(lifecycle: Lifecycle) -> None:
     asked = "from tui_eval.engine.process import taken_with; print(taken_with([])[1])"
     command = [sys.executable, "-c", asked]
@@ -77,6 +79,7 @@ def test_the_memory_of_an_engine_is_known(lifecycle: Lifecycle) -> None:
     assert 5 < float(done.stdout) < 4000, done
 
 
+@pytest.mark.slow
 def test_the_screen_runs_and_is_left(lifecycle: Lifecycle) -> None:
     with closing(Terminal(lifecycle.program.folder, lifecycle.program.env, *SHORT)) as terminal:
         terminal.wait_for("2/2")
@@ -86,6 +89,7 @@ def test_the_screen_runs_and_is_left(lifecycle: Lifecycle) -> None:
     assert b"Traceback" not in terminal.raw
 
 
+@pytest.mark.slow
 def test_the_screen_stays_until_its_terminal_is_lost(lifecycle: Lifecycle) -> None:
     with closing(Terminal(lifecycle.program.folder, lifecycle.program.env, *SHORT)) as terminal:
         terminal.wait_for("2/2")
@@ -96,6 +100,7 @@ def test_the_screen_stays_until_its_terminal_is_lost(lifecycle: Lifecycle) -> No
         assert terminal.process.wait(PATIENCE_S) == 0
 
 
+@pytest.mark.slow
 def test_the_program_of_a_browsers_tab_ends_with_the_server(
     lifecycle: Lifecycle, fault_server: FaultServer
 ) -> None:

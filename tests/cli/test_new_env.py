@@ -19,6 +19,7 @@ from tui_eval.errors import RefusedError
 FILES = ["README.md", "pyproject.toml", "questions.jsonl"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_it_writes_runs_at_once_and_passes_its_tests(program: Program, kind: str) -> None:
     done = program.run("new-env", "my-first", "--kind", kind)

@@ -41,6 +41,7 @@ def in_shell(program: Program, line: str) -> Finished:
     return Finished(done.returncode, done.stdout, done.stderr)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("streams", "encoding"),
     [
@@ -110,6 +111,7 @@ def reports_loss(done: Finished, why: str) -> bool:
     return done.code == 1 and done.err.endswith(last) and "Traceback" not in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", PRINTING)
 def test_every_command_reports_lost_output(program: Program, command: str) -> None:
     words = command.replace("RUN", saved(program.folder, "kept"))

@@ -43,6 +43,7 @@ def test_a_run_pushes_its_rollouts_once_it_is_finished(program: Program, hub: Hu
     assert json.loads(pushed[0]["tui_eval"])["rollout"] == rows[0]["tui_eval"]["rollout"]
 
 
+@pytest.mark.slow
 def test_the_evaluations_of_a_file_push_to_datasets_of_their_own(
     program: Program, hub: HubStandIn
 ) -> None:
@@ -72,6 +73,7 @@ env_id = "reverse-text"
 NAME = "reverse-text_demo-scripted-policy_n2_r1"
 
 
+@pytest.mark.slow
 def test_a_file_with_one_evaluation_pushes_it_under_a_name_of_its_own_and_json_has_it(
     program: Program, hub: HubStandIn
 ) -> None:
@@ -83,6 +85,7 @@ def test_a_file_with_one_evaluation_pushes_it_under_a_name_of_its_own_and_json_h
     assert [one["name"] for one in hub.created] == [NAME]
 
 
+@pytest.mark.slow
 def test_what_a_file_asks_for_is_pushed_from_the_screen_too(
     program: Program, hub: HubStandIn
 ) -> None:
@@ -95,6 +98,7 @@ def test_what_a_file_asks_for_is_pushed_from_the_screen_too(
     terminal.close()
 
 
+@pytest.mark.slow
 def test_a_run_that_goes_on_is_pushed_as_it_was_asked_for(
     program: Program, hub: HubStandIn
 ) -> None:
@@ -107,6 +111,7 @@ def test_a_run_that_goes_on_is_pushed_as_it_was_asked_for(
     assert "Pushed 4 rollouts to the dataset reverse-text_" in done.err
 
 
+@pytest.mark.slow
 def test_a_push_that_fails_leaves_the_files_and_says_how_to_try_again(
     program: Program, hub: HubStandIn
 ) -> None:
@@ -130,6 +135,7 @@ def test_a_push_that_fails_leaves_the_files_and_says_how_to_try_again(
     assert created.get("visibility") == "private" or created.get("private") is True
 
 
+@pytest.mark.slow
 def test_pushes_that_fail_are_the_exit_code_of_a_file_of_evaluations(
     program: Program, hub: HubStandIn
 ) -> None:
@@ -143,6 +149,7 @@ def test_pushes_that_fail_are_the_exit_code_of_a_file_of_evaluations(
     assert [one["exit_code"] for one in told["evaluations"]] == [8, 8]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("token", "whoami", "said"),
     [
@@ -182,6 +189,7 @@ def test_what_cannot_be_pushed_is_refused(program: Program, hub: HubStandIn) -> 
     assert hub.asked == []
 
 
+@pytest.mark.slow
 def test_a_program_pushes_what_the_command_pushes(program: Program, hub: HubStandIn) -> None:
     done = _python(program, 'hf_hub_dataset_name="my-org/mine"')
     assert done.returncode == 0, done.stderr
@@ -193,6 +201,7 @@ def test_a_program_pushes_what_the_command_pushes(program: Program, hub: HubStan
     assert json.loads(pushed[0]["tui_eval"])["rollout"] == rows[0]["tui_eval"]["rollout"]
 
 
+@pytest.mark.slow
 def test_a_program_whose_push_fails_has_its_outputs_and_a_line_in_the_log(
     program: Program, hub: HubStandIn
 ) -> None:

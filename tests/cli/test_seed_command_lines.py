@@ -230,6 +230,7 @@ def test_automatic_retries(manual: Manual) -> None:
     assert "Rollouts: 300 used, 0 errored, 0 missing of 300" in done.out
 
 
+@pytest.mark.slow
 def test_heartbeats(manual: Manual) -> None:
     manual.runs(r"""
         prime eval run my-env -m gpt-4.1-mini -n 1000 \
@@ -258,6 +259,7 @@ def test_rollouts_are_published_on_the_hub(manual: Manual, hub: HubStandIn) -> N
     assert any(name.endswith(".parquet") for name in hub.files)
 
 
+@pytest.mark.slow
 def test_workflows(manual: Manual) -> None:
     for number in (1, 2):
         (manual.folder / f"checkpoint_{number}.pt").touch()

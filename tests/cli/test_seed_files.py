@@ -141,6 +141,7 @@ def test_settings_of_each_environment(manual: Manual) -> None:
     assert asked == hard | {f"easy 42 15 gpt-4.1-mini {n}": 3 for n in range(30)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "text", "examples"),
     [("multi-model.toml", MULTI_MODEL, 100), ("compare.toml", COMPARE, 50)],

@@ -128,6 +128,7 @@ async def test_closing_the_tab_stops_the_run_which_can_go_on(tmp_path: Path) -> 
         held.goes_on()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "phase"),
     [
@@ -148,6 +149,7 @@ async def test_with_the_server_everything_ends(
             held.check_what_is_left(1)
 
 
+@pytest.mark.slow
 async def test_a_detached_run_goes_on_without_its_tab(tmp_path: Path) -> None:
     with held_run(tmp_path, "model call") as held:
         served = Served(held.program, *held.args)
@@ -163,6 +165,7 @@ async def test_a_detached_run_goes_on_without_its_tab(tmp_path: Path) -> None:
         assert len(held.programs()) == 2  # engine and worker
 
 
+@pytest.mark.slow
 async def test_a_second_tab_joins_the_run_of_the_first_and_lets_it_go_on(tmp_path: Path) -> None:
     with held_run(tmp_path, "model call") as held:
         served = Served(held.program, *held.args)
@@ -190,6 +193,7 @@ async def test_what_ends_without_a_screen_says_why_in_the_tab(program: Program) 
         assert "error" in tab.text
 
 
+@pytest.mark.slow
 async def test_in_a_browser_there_is_neither_a_shell_nor_a_terminal_with_colours(
     program: Program,
 ) -> None:
@@ -268,6 +272,7 @@ def mute_screens(program: Program) -> Iterator[Path]:
     yield started
 
 
+@pytest.mark.slow
 async def test_a_tab_that_is_closed_while_it_waits_for_another_starts_nothing(
     program: Program,
 ) -> None:
@@ -286,6 +291,7 @@ async def test_a_tab_that_is_closed_while_it_waits_for_another_starts_nothing(
         wait_until(lambda: len(processes_of(program)) == 1, "the last screen is gone")
 
 
+@pytest.mark.slow
 async def test_a_tab_that_waits_for_another_starts_nothing_once_the_server_ends(
     program: Program,
 ) -> None:

@@ -16,6 +16,8 @@ from PIL import Image
 from program import PATIENCE_S, Program, wait_until
 from served import Served, processes_of
 
+pytestmark = pytest.mark.slow
+
 BACKGROUND = (0x15, 0x17, 0x1B)
 WITHOUT_TOKEN = "document.body.innerText"
 HAS_FOCUS = "!!document.querySelector('.xterm-helper-textarea:focus')"

@@ -15,6 +15,8 @@ from held_runs import HeldRun
 from program import PATIENCE_S, Finished, wait_until
 from servers import FaultServer
 
+pytestmark = pytest.mark.slow
+
 # Waits where the name of a module is imported, in whichever process does so first.
 HOLD_IMPORT = """
 import os, pathlib, sys, time

@@ -358,6 +358,7 @@ def test_the_short_way_sends_the_headers_of_openais_sdk(
     assert {**ours, "user-agent": ""} == {**theirs, "user-agent": ""}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("client_type", "absent"),
     [

@@ -9,6 +9,7 @@ import pytest
 from recorded_names import ACCEPTED, KNOWN, RECORDED, gaps, open_gaps, parsed, place_of
 
 
+@pytest.mark.slow
 def test_every_gap_is_known_and_every_known_gap_is_one() -> None:
     known, now = set(KNOWN.read_text().splitlines()), set(open_gaps())
     opened, closed = sorted(now - known), sorted(known - now)

@@ -13,6 +13,8 @@ from verifiers_differences import KNOWN
 from verifiers_facts import Difference, Facts, differences
 from verifiers_runs import with_tui_eval
 
+pytestmark = pytest.mark.slow
+
 RECORDED: dict[str, Facts] = json.loads(FACTS.read_text())
 
 

@@ -93,6 +93,7 @@ def test_names_that_packages_get_hide_no_module_of_ours() -> None:
         assert modules & given == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line",
     [
@@ -130,6 +131,7 @@ def test_ways_to_import(line: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "first", ["import tui_eval.clients", "", "vf.Client, vf.Parser, vf.Rubric"]
 )

@@ -15,6 +15,8 @@ from verifiers_cases import ENVIRONMENTS
 
 from tui_eval.parsers.xml_parser import XMLParser
 
+pytestmark = pytest.mark.slow
+
 Rows = list[dict[str, Any]]
 # Examples, rollouts of each, and what load_environment gets.
 EVALUATIONS: list[tuple[str, int, int, dict[str, Any]]] = [

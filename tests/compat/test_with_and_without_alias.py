@@ -11,6 +11,7 @@ from servers import FaultServer, Reply
 from verifiers_cases import ENVIRONMENTS
 
 
+@pytest.mark.slow
 def test_no_alias_leaves_the_name_to_the_installed_package(program: Program) -> None:
     package = program.folder / "site" / "verifiers"
     package.mkdir(parents=True)
@@ -51,6 +52,7 @@ def test_no_alias_leaves_the_name_to_the_installed_package(program: Program) -> 
     assert "leave out --no-alias" in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("installed", [False, True])
 def test_in_python_an_environment_loads_as_it_is_or_with_the_alias(
     program: Program, fault_server: FaultServer, installed: bool

@@ -112,6 +112,7 @@ async def test_played_by_the_policy_rewards_are_believable(name: str, run_endpoi
     assert sum(len(set(group)) > 1 for group in groups) > len(groups) / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 async def test_a_higher_temperature_makes_more_mistakes(name: str, run_endpoint: Any) -> None:
     env = module(name).load_environment()

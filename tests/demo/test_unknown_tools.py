@@ -30,6 +30,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     return {run.metadata["env_args"]["kind"]: run for run in program.runs()}
 
 
+@pytest.mark.slow
 def test_at_least_four_of_five_calls_are_valid(runs: dict[str, Run]) -> None:
     assert len(runs) == len(KINDS) == 10
     valid, every = 0, 0

@@ -246,6 +246,7 @@ def test_a_call_has_all_of_its_time_though_calls_in_it_and_before_it_take_theirs
     assert done.code == 0, "env_response takes 0.4 s, and the tool in it as much"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [(), ("-w", "1")], ids=["here", "in-a-worker"])
 def test_time_in_which_another_call_holds_the_process_does_not_count(
     looks: Program, fault_server: FaultServer, workers: tuple[str, ...]
@@ -258,6 +259,7 @@ def test_time_in_which_another_call_holds_the_process_does_not_count(
     assert [row["answer"] for row in rows if row["error"]] == ["setup"], "it came back, too late"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["setup", "stop", "answer", "tool", "cleanup", "reward"])
 def test_a_call_that_holds_its_worker_is_ended_with_it_at_once(
     looks: Program, fault_server: FaultServer, place: str
@@ -312,6 +314,7 @@ def test_a_rubric_that_scores_in_a_way_of_its_own_has_the_limit_as_a_whole(
     assert rows["none"]["reward"] == 1.0
 
 
+@pytest.mark.slow
 def test_a_group_function_that_holds_its_worker_is_the_error_of_its_group_alone(
     looks: Program, fault_server: FaultServer
 ) -> None:
@@ -325,6 +328,7 @@ def test_a_group_function_that_holds_its_worker_is_the_error_of_its_group_alone(
     assert [row["reward"] for row in rows if row["answer"] == "none"] == [1.0] * 4
 
 
+@pytest.mark.slow
 def test_a_plain_function_in_c_that_holds_every_thread_is_ended_with_its_worker(
     looks: Program, fault_server: FaultServer
 ) -> None:

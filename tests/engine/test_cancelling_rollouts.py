@@ -141,6 +141,7 @@ async def test_a_rollout_that_is_being_scored_can_be_cancelled(
     assert errors_of(program.only_run()) == {(0, 0): "CancelledByUserError", (1, 0): None}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_workers", [None, "1"], ids=["here", "in-a-worker"])
 @pytest.mark.parametrize("slow", ["request", "rollout"])
 async def test_a_rollout_that_sleeps_between_two_tries_can_be_cancelled(

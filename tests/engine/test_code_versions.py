@@ -135,6 +135,7 @@ def test_code_that_is_the_same_says_nothing(program: Program, fault_server: Faul
     assert all("code" not in row["tui_eval"] for row in only(program).rows)
 
 
+@pytest.mark.slow
 def test_what_is_installed_is_kept_and_what_differs_is_named(
     program: Program, fault_server: FaultServer
 ) -> None:
@@ -175,6 +176,7 @@ def test_code_that_differs_between_two_runs_is_named(
     assert "  code.words.py: A: hash " in done.out, done
 
 
+@pytest.mark.slow
 def test_evaluations_of_a_file_know_their_code(program: Program, fault_server: FaultServer) -> None:
     write(program)
     fault_server.script(CHAT, [GOOD])
@@ -194,6 +196,7 @@ def test_evaluations_of_a_file_know_their_code(program: Program, fault_server: F
         assert [row["tui_eval"].get("code") for row in run.rows] == [None, 2]
 
 
+@pytest.mark.slow
 def test_an_agent_and_its_eval_functions_are_code(program: Program, tmp_path: Path) -> None:
     shutil.copytree(PROJECTS / "calculator", program.folder, dirs_exist_ok=True)
     words = "agent -m server:agent_loop -d test_data.jsonl --eval-fn rewards:compute_reward"

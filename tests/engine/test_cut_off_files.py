@@ -21,6 +21,8 @@ from tui_eval.runs.journal_records import read_journal
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.opening import saved_events
 
+pytestmark = pytest.mark.slow
+
 FILES = (
     *("results.jsonl", "results.index", "journal.jsonl", "metadata.json", "run.toml"),
     *("versions.json", "engine.log"),

@@ -319,6 +319,7 @@ async def ended(pid: int) -> None:
             await asyncio.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_one_with_an_interpreter_of_its_own_is_described_there(program: Program) -> None:
     program.environment("own", "import only_there\n" + textwrap.dedent(TYPED).lstrip())
     program.env["TUI_EVAL_CACHE_DIR"] = str(program.folder / "cache")

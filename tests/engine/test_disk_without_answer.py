@@ -67,6 +67,7 @@ def without_answer(pid: int, run: Path, *threads: int) -> Iterator[None]:
         tracing.communicate()
 
 
+@pytest.mark.slow
 @pytest.mark.process
 async def test_the_run_pauses_with_the_reason_and_goes_on_once_the_disk_answers(
     program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]

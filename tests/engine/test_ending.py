@@ -173,6 +173,7 @@ def test_an_end_that_the_engine_did_not_report_is_a_failure_whatever_its_exit_co
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["removed", "truncated", "run-removed"])
 def test_results_that_somebody_takes_away_end_the_run(
     program: Program, fault_server: FaultServer, how: str

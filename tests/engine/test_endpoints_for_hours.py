@@ -80,6 +80,7 @@ SAID = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 async def test_each_fault_is_the_error_of_its_rollout_and_the_others_are_right(
@@ -100,6 +101,7 @@ async def test_each_fault_is_the_error_of_its_rollout_and_the_others_are_right(
     assert rows[0]["reward"] == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 async def test_an_answer_of_50_mb_is_kept_whole(folder: Path, protocol: str) -> None:
     env = vf.SingleTurnEnv(
@@ -172,6 +174,7 @@ def load_environment(url):
 """
 
 
+@pytest.mark.slow
 def test_a_judge_with_a_client_of_its_own_is_ended_by_the_limit_of_one_call(
     program: Program,
 ) -> None:

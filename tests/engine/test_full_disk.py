@@ -87,6 +87,7 @@ async def test_a_full_disk_pauses_the_run_and_it_goes_on_once_there_is_room(
     assert figures(one.state) == figures(as_on_disk(run))
 
 
+@pytest.mark.slow
 async def test_rollouts_whose_rows_wait_for_the_disk_are_held(
     program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
 ) -> None:
@@ -143,6 +144,7 @@ async def test_errored_rows_run_again_once_there_is_room_to_move_them(
     assert figures(one.state) == figures(as_on_disk(run))
 
 
+@pytest.mark.slow
 def test_a_run_stopped_on_a_full_disk_leaves_what_waits_elsewhere_and_a_resume_takes_it_in(
     program: Program, fault_server: FaultServer
 ) -> None:
@@ -189,6 +191,7 @@ def test_a_run_stopped_on_a_full_disk_leaves_what_waits_elsewhere_and_a_resume_t
     assert not [*(program.folder / "state").glob("unwritten/*")]
 
 
+@pytest.mark.slow
 async def test_a_run_whose_directory_is_moved_away_waits_until_it_is_back(
     request_of: Callable[..., dict[str, Any]], program: Program, fault_server: FaultServer
 ) -> None:
@@ -213,6 +216,7 @@ async def test_a_run_whose_directory_is_moved_away_waits_until_it_is_back(
     assert len(fault_server.requests) == 4
 
 
+@pytest.mark.slow
 async def test_a_run_whose_disk_refuses_goes_on_elsewhere(
     request_of: Callable[..., dict[str, Any]], program: Program, fault_server: FaultServer
 ) -> None:
@@ -252,6 +256,7 @@ async def test_a_run_whose_disk_refuses_goes_on_elsewhere(
     assert holder(before.path / "lock") is None and not (new / "lock").exists()
 
 
+@pytest.mark.slow
 async def test_a_run_whose_files_are_removed_is_kept_whole_elsewhere(
     request_of: Callable[..., dict[str, Any]], program: Program, fault_server: FaultServer
 ) -> None:
@@ -273,6 +278,7 @@ async def test_a_run_whose_files_are_removed_is_kept_whole_elsewhere(
     assert asked < len(fault_server.requests) <= 8 + 1  # one answer was on the wire
 
 
+@pytest.mark.slow
 def test_of_several_evaluations_the_one_that_waits_for_its_disk_is_named(
     program: Program, fault_server: FaultServer
 ) -> None:

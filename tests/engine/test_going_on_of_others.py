@@ -183,6 +183,7 @@ def test_the_line_that_began_it_finds_it(program: Program, fault_server: FaultSe
     assert len(fault_server.requests) == 6
 
 
+@pytest.mark.slow
 def test_a_file_of_evaluations_names_one(program: Program, others: Run) -> None:
     (program.folder / "two.toml").write_text(
         f'model = "m"\napi_base_url = "{others.metadata["base_url"]}"\n'

@@ -64,6 +64,7 @@ def test_a_worker_that_keeps_a_core_full_gets_another_beside_it(
     assert len(pids) >= min(cores(), 2)
 
 
+@pytest.mark.slow
 def test_a_full_core_is_noticed_with_ps_where_there_is_no_proc(
     led: Program, fault_server: FaultServer, tmp_path: Path
 ) -> None:
@@ -89,6 +90,7 @@ def test_where_all_rollouts_begin_at_once_all_workers_do(
     assert len(workers_of(led, fault_server, tmp_path, "", 4)) == min(cores(), 4)
 
 
+@pytest.mark.slow
 def test_hundreds_at_once_have_two_from_the_beginning(
     led: Program, fault_server: FaultServer, tmp_path: Path
 ) -> None:

@@ -85,6 +85,7 @@ def test_an_environment_runs_in_the_interpreter_that_is_named_with_what_is_there
     assert (elsewhere.folder / "died").exists()  # so it ran in a worker that was replaced
 
 
+@pytest.mark.slow
 def test_a_dry_run_looks_at_the_environment_in_its_interpreter(
     elsewhere: Program, fault_server: FaultServer, other: Path
 ) -> None:
@@ -101,6 +102,7 @@ def test_a_dry_run_looks_at_the_environment_in_its_interpreter(
     assert elsewhere.runs() == []
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_in_its_interpreter_or_in_another_that_is_named(
     elsewhere: Program, fault_server: FaultServer, other: Path, tmp_path: Path
 ) -> None:
@@ -117,6 +119,7 @@ def test_a_run_goes_on_in_its_interpreter_or_in_another_that_is_named(
     assert gone.code == 2 and f"--python: there is no interpreter {tmp_path / 'gone'}" in gone.err
 
 
+@pytest.mark.slow
 def test_what_is_no_interpreter_is_refused_with_everything_else(
     elsewhere: Program, fault_server: FaultServer, tmp_path: Path
 ) -> None:
@@ -139,6 +142,7 @@ def test_what_is_no_interpreter_is_refused_with_everything_else(
         assert "'nowhere' is no URL" in done.err
 
 
+@pytest.mark.slow
 def test_an_interpreter_that_goes_away_ends_the_run_resumably(
     elsewhere: Program, fault_server: FaultServer, tmp_path: Path
 ) -> None:
@@ -155,6 +159,7 @@ def test_an_interpreter_that_goes_away_ends_the_run_resumably(
     assert len(elsewhere.only_run().rows) == 2
 
 
+@pytest.mark.slow
 def test_an_environment_may_be_installed_there_alone(
     elsewhere: Program, fault_server: FaultServer, tmp_path: Path
 ) -> None:
@@ -172,6 +177,7 @@ def test_an_environment_may_be_installed_there_alone(
     assert "far-env has what it needs: it loads" in checked.out
 
 
+@pytest.mark.slow
 def test_evaluations_of_a_file_have_interpreters_of_their_own(
     elsewhere: Program, fault_server: FaultServer, other: Path, tmp_path: Path
 ) -> None:
@@ -190,6 +196,7 @@ def test_evaluations_of_a_file_have_interpreters_of_their_own(
     assert sorted(values, key=str) == [{"second"}, {"there"}]
 
 
+@pytest.mark.slow
 def test_an_interpreter_in_which_no_worker_starts_is_refused_with_what_helps(
     elsewhere: Program, fault_server: FaultServer, tmp_path: Path
 ) -> None:
@@ -216,6 +223,7 @@ def where_it_ran(program: Program) -> tuple[str, str]:
     return prefix, value
 
 
+@pytest.mark.slow
 def test_a_venv_beside_the_environment_is_its_interpreter(
     elsewhere: Program, fault_server: FaultServer
 ) -> None:
@@ -240,6 +248,7 @@ def test_a_venv_beside_the_environment_is_its_interpreter(
     assert f"or say --python {sys.executable} for that of tui-eval" in gone.err
 
 
+@pytest.mark.slow
 def test_the_project_of_an_environment_names_its_interpreter(
     elsewhere: Program, fault_server: FaultServer, other: Path
 ) -> None:

@@ -105,6 +105,7 @@ def test_without_a_network_the_command_is_named_beside_all_other_faults(
     assert not [*(homes.folder / "cache" / "packages").iterdir()]
 
 
+@pytest.mark.slow
 def test_where_there_is_no_uv_pip_installs(
     homes: Program, fault_server: FaultServer, wheels: Path, tmp_path: Path
 ) -> None:
@@ -142,6 +143,7 @@ def test_a_package_of_a_version_that_no_worker_runs_with_is_refused(
     ]
 
 
+@pytest.mark.slow
 def test_engines_that_install_at_the_same_time_do_not_disturb_each_other(
     homes: Program, fault_server: FaultServer, wheels: Path, tmp_path: Path
 ) -> None:
@@ -188,6 +190,7 @@ def is_running(pid: int) -> bool:
         return False
 
 
+@pytest.mark.slow
 def test_an_install_that_is_given_up_ends_what_builds_for_it(
     homes: Program, fault_server: FaultServer, tmp_path: Path
 ) -> None:
@@ -199,6 +202,7 @@ def test_an_install_that_is_given_up_ends_what_builds_for_it(
     assert not [*(homes.folder / "cache" / "packages").iterdir()]
 
 
+@pytest.mark.slow
 def test_what_an_engine_left_that_was_killed_in_an_install_is_removed_by_the_next(
     homes: Program, fault_server: FaultServer, wheels: Path, tmp_path: Path
 ) -> None:

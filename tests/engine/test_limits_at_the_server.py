@@ -74,6 +74,7 @@ def test_so_many_are_scored_at_a_time(program: Program, fault_server: FaultServe
     assert judge.most_at_once == LIMIT
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_refuses_requests_is_asked_fewer_at_a_time(program: Program) -> None:
     told = []
     for args in ([], ["--no-adaptive"]):

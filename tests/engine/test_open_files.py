@@ -89,6 +89,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> tuple[Program, Finished
     return program, *run_limited(program, *args, limit=limited(LIMIT))
 
 
+@pytest.mark.slow
 def test_fewer_are_in_flight_and_none_errs(outcome: tuple[Program, Finished, dict]) -> None:
     program, done, summary = outcome
     assert done.code == 0, done
@@ -98,6 +99,7 @@ def test_fewer_are_in_flight_and_none_errs(outcome: tuple[Program, Finished, dic
     assert not re.search("Too many open files|Traceback", run.log + done.err), done
 
 
+@pytest.mark.slow
 def test_it_is_said_before_the_run(outcome: tuple[Program, Finished, dict]) -> None:
     program, done, _ = outcome
     said = done.err.index("-c 512: at most 192 rollouts are in flight")
@@ -124,6 +126,7 @@ env_id = "calculator"
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("several", [False, True])
 async def test_a_limit_that_is_raised_later_is_lowered_as_well(
     program: Program, fault_server: FaultServer, several: bool
@@ -150,6 +153,7 @@ async def test_a_limit_that_is_raised_later_is_lowered_as_well(
     await asyncio.to_thread(program.finish, process)
 
 
+@pytest.mark.slow
 def test_environments_tools_and_rewards_that_find_no_file_are_tried_again(
     program: Program,
 ) -> None:
@@ -196,6 +200,7 @@ env_id = "word-guess"
 """
 
 
+@pytest.mark.slow
 def test_evaluations_of_a_file_have_fewer_in_flight_together(program: Program) -> None:
     program.before = limited(LIMIT)
     for examples, said in ((10, False), (100, True)):
@@ -220,6 +225,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 def test_a_program_of_ones_own_has_fewer_in_flight_too(
     program: Program, fault_server: FaultServer
 ) -> None:

@@ -107,6 +107,7 @@ def test_teardown_runs_once_and_when_the_program_ends(
     assert err == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "way",
     [

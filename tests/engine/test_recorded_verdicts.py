@@ -128,6 +128,7 @@ def test_a_rollout_killed_while_scored_resumes_from_recorded_verdicts(
     assert "45 tokens are not paid for again" in done.out + done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("killed", ["engine", "worker"])
 def test_a_group_killed_while_scored_resumes_from_recorded_verdicts(
     program: Program, fault_server: FaultServer, killed: str

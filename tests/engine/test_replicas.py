@@ -99,6 +99,7 @@ def all_wait(program: Program) -> None:
     wait_until(lambda: len([*program.folder.glob("at-*")]) == 4, "all have two answers")
 
 
+@pytest.mark.slow
 def test_calls_of_a_replica_that_died_go_to_the_other(
     program: Program, replicas: list[Replica]
 ) -> None:
@@ -117,6 +118,7 @@ def test_calls_of_a_replica_that_died_go_to_the_other(
     assert "its calls go to 1 other" in found.err
 
 
+@pytest.mark.slow
 def test_a_replica_that_is_out_is_said_with_its_time_and_gets_calls_again(
     program: Program, replicas: list[Replica]
 ) -> None:
@@ -138,6 +140,7 @@ def test_a_replica_that_is_out_is_said_with_its_time_and_gets_calls_again(
     assert f"Replica {second.url} answers again after" in program.only_run().log + found.err
 
 
+@pytest.mark.slow
 def test_without_a_replica_left_requests_wait_for_the_first_that_comes_back(
     program: Program, replicas: list[Replica]
 ) -> None:
@@ -164,6 +167,7 @@ def test_without_a_replica_left_requests_wait_for_the_first_that_comes_back(
     assert "no other one is left" in found.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["DNS", "TLS", "no TLS"])
 def test_a_replica_that_cannot_be_reached_costs_no_rollout(
     program: Program, replicas: list[Replica], fault: str

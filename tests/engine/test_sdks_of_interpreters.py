@@ -13,6 +13,8 @@ from run_here import run_here
 from servers import FaultServer, Reply
 from streamed_answers import SSE, events_of, sent
 
+pytestmark = pytest.mark.slow
+
 CODE = """
 import sys
 

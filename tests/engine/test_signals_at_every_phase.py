@@ -58,6 +58,7 @@ def interrupted(
             held.goes_on(run_here)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("phase", PHASES)
 def test_a_signal_ends_the_run_in_time_and_leaves_nothing_behind(
     tmp_path: Path, phase: str
@@ -65,6 +66,7 @@ def test_a_signal_ends_the_run_in_time_and_leaves_nothing_behind(
     interrupted(tmp_path, phase, [SIGNALS[PHASES.index(phase) % len(SIGNALS)]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("phase", ["import", "model call", *BLOCKING])
 def test_a_second_signal_ends_the_run_at_once_and_leaves_nothing_behind(
     tmp_path: Path, phase: str

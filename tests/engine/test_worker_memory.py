@@ -74,6 +74,7 @@ def test_an_allocation_that_python_refuses_is_the_error_of_its_rollout_alone(
     assert "MemoryError" in error["error_chain_repr"]
 
 
+@pytest.mark.slow
 def test_an_environment_that_takes_more_at_its_load_is_refused(
     grows: Program, fault_server: FaultServer
 ) -> None:

@@ -249,6 +249,7 @@ def test_its_worker_alone_loads_an_environment_and_once(
     assert log.count("loaded ") == log.count("loaded False") == 1
 
 
+@pytest.mark.slow
 def test_nothing_is_left_where_the_engine_is_killed_while_a_worker_is_held(
     talk: Program, fault_server: FaultServer
 ) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from program import Program
 from taken_away import HELD
 from terminal import Terminal
+
+pytestmark = pytest.mark.slow
 
 JUMPS = """
 import os, time

@@ -11,6 +11,8 @@ import pytest
 from program import Program, chat_answer
 from servers import FaultServer, Reply
 
+pytestmark = pytest.mark.slow
+
 CHAT = "/v1/chat/completions"
 LONG = """
 import tui_eval as vf

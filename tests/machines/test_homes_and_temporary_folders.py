@@ -15,6 +15,8 @@ from program import Program, wait_until
 from taken_away import HELD, NO_GROUP_SIGNALS, as_nobody, is_root, with_read_only_tmp
 from terminal import Terminal
 
+pytestmark = pytest.mark.slow
+
 RUN = ("word-guess", "-m", "demo", "-n", "1", "-r", "1")
 
 

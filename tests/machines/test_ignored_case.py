@@ -9,6 +9,8 @@ import pytest
 from program import Program, Run, chat_answer
 from servers import FaultServer, Reply
 
+pytestmark = pytest.mark.slow
+
 MODELS = ("Org/Model", "org/model", "org/model")
 ENVIRONMENT = """
     import tui_eval as vf

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from program import Program
 
+pytestmark = pytest.mark.slow
+
 NO_FLUSH = """
 import errno, os
 def refuse(fd):

@@ -27,6 +27,7 @@ def locked(program: Program) -> tuple[Path, dict[str, object]]:
     return lock, json.loads(lock.read_text())
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_with_a_lock_file_and_another_one_is_refused(program: Program) -> None:
     program.environment("held", HELD)
     program.happens_at_start(NO_FLOCK)
@@ -56,6 +57,7 @@ def test_a_run_goes_on_with_a_lock_file_and_another_one_is_refused(program: Prog
     assert not lock.exists()
 
 
+@pytest.mark.slow
 def test_the_lock_of_a_killed_engine_is_taken_over_where_nobody_removed_it(
     program: Program, tmp_path: Path
 ) -> None:
@@ -74,6 +76,7 @@ def test_the_lock_of_a_killed_engine_is_taken_over_where_nobody_removed_it(
     assert [path.name for path in lock.parent.glob("lock*")] == []
 
 
+@pytest.mark.slow
 def test_the_lock_of_another_machine_says_what_to_remove(program: Program) -> None:
     program.environment("held", HELD)
     (program.folder / "go").touch()
@@ -95,6 +98,7 @@ def test_the_lock_of_another_machine_says_what_to_remove(program: Program) -> No
     assert program.run("held", "--resume", str(run.path)).code == 0
 
 
+@pytest.mark.slow
 def test_a_run_is_held_where_only_writable_files_can_be_locked(program: Program) -> None:
     program.environment("held", HELD)
     program.happens_at_start(FLOCK_ON_WRITABLE_ONLY)
@@ -136,6 +140,7 @@ def test_a_file_holds_as_long_as_its_process_is_there(
         RunLock(path, "").release()
 
 
+@pytest.mark.slow
 def test_a_run_on_another_machine_is_followed_on_disk(program: Program) -> None:
     program.environment("held", HELD)
     program.happens_at_start(NO_FLOCK)
@@ -157,6 +162,7 @@ def test_a_run_on_another_machine_is_followed_on_disk(program: Program) -> None:
         terminal.close()
 
 
+@pytest.mark.slow
 def test_where_processes_are_looked_up_by_ps_everybody_sees_the_same(program: Program) -> None:
     like_a_mac = Path(__file__).parents[1] / "like_a_mac.py"
     program.happens_at_start(like_a_mac.read_text() + NO_FLOCK)
@@ -196,6 +202,7 @@ for line in sys.stdin:
 """Takes the lock of each folder that it is given, once that has a file `go`."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("links", ["links", "no links"])
 def test_of_many_that_take_over_a_lock_at_once_one_has_it(tmp_path: Path, links: str) -> None:
     path = tmp_path / "lock"
@@ -223,6 +230,7 @@ def test_of_many_that_take_over_a_lock_at_once_one_has_it(tmp_path: Path, links:
             taker.communicate()
 
 
+@pytest.mark.slow
 def test_a_run_is_written_where_modes_cannot_be_changed(program: Program) -> None:
     refusing = """
 import errno, os
@@ -235,6 +243,7 @@ os.fchmod = fchmod
     assert done.code == 0, done
 
 
+@pytest.mark.slow
 def test_where_a_lock_is_local_to_a_machine_another_one_does_not_write_the_run(
     program: Program,
 ) -> None:

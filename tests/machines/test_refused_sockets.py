@@ -71,6 +71,7 @@ def test_an_engine_answers_who_knows_its_token(held: HeldRun) -> None:
     assert said_to(held.port, held.token).startswith(held.answer.encode())
 
 
+@pytest.mark.slow
 def test_the_screen_joins_it_and_sees_it_end(program: Program) -> None:
     held = HeldRun(program)
     terminal = Terminal(held.program.folder, held.program.env, "open", str(held.run.path))
@@ -91,6 +92,7 @@ def test_the_screen_joins_it_and_sees_it_end(program: Program) -> None:
     assert not held.address.exists()
 
 
+@pytest.mark.slow
 def test_a_port_that_another_program_took_is_not_taken_for_an_engine(program: Program) -> None:
     program.happens_at_start(NO_UNIX_SOCKETS)
     with socket.create_server(("127.0.0.1", 0)) as other:
@@ -131,6 +133,7 @@ def test_a_port_that_another_program_took_is_not_taken_for_an_engine(program: Pr
             terminal.close()
 
 
+@pytest.mark.slow
 def test_evaluations_of_a_file_are_reached_each_on_a_port(program: Program) -> None:
     program.happens_at_start(NO_UNIX_SOCKETS)
     one = '[[eval]]\nenv_id = "word-guess"\nnum_examples = 1\nrollouts_per_example = 1\n'

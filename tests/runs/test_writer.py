@@ -120,6 +120,7 @@ writer.close()
     assert all(json.loads(line) and line.endswith(b"\n") for line in lines)
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_a_killed_writer_loses_no_line_that_it_told_of(tmp_path: Path) -> None:
     seed = random.Random(7)

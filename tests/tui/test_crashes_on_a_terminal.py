@@ -16,6 +16,8 @@ from program import Program, wait_until
 from servers import FaultServer
 from terminal import Terminal
 
+pytestmark = pytest.mark.slow
+
 
 @contextmanager
 def on_screen(program: Program, answers: bool = False) -> Iterator[Terminal]:

@@ -146,6 +146,7 @@ class Walker:
         return not there or bool(before != self.screen._compositor.render_strips())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WALKS)
 async def test_every_key_that_is_told_does_something_and_escape_leads_back(name: str) -> None:
     walk = WALKS[name]
@@ -171,6 +172,7 @@ async def test_every_key_that_is_told_does_something_and_escape_leads_back(name:
         assert len(tried) >= 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("name", WALKS)
 async def test_every_pane_is_reached_and_its_help_tells_its_keys_first(

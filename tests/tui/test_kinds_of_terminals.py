@@ -38,6 +38,7 @@ def run_of(saved: Program) -> list[str]:
     return ["open", str(saved.only_run().path)]
 
 
+@pytest.mark.slow
 def test_a_key_does_the_same_by_whatever_protocol_it_comes(
     opened: Callable[..., Terminal], saved: Program
 ) -> None:
@@ -57,6 +58,7 @@ def test_a_key_does_the_same_by_whatever_protocol_it_comes(
         terminal.wait_for(lambda: "/ one" not in terminal.text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("term", "delete"), [("st-256color", "\x1b[P"), ("xterm-256color", "\x1b[3~")]
 )
@@ -69,6 +71,7 @@ def test_delete_deletes(
     terminal.wait_for("/ axc")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "env"), [(["--no-mouse"], {}), ([], {"TUI_EVAL_NO_MOUSE": "1"})], ids=["flag", "env"]
 )
@@ -120,6 +123,7 @@ def test_in_tmux_on_a_terminal_of_eight_colours_nothing_is_black_on_black(
         terminal.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("utf8", ["0", "1"])
 def test_a_locale_that_is_not_there_does_no_harm(
     opened: Callable[..., Terminal], saved: Program, utf8: str

@@ -74,6 +74,7 @@ def left(folder: Path, phase: str, leave: Callable[[Terminal], None]) -> None:
             held.goes_on()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("phase", PHASES)
 def test_whatever_the_run_is_at_it_is_left_in_time(tmp_path: Path, phase: str) -> None:
     number = (signal.SIGTERM, signal.SIGINT)[PHASES.index(phase) % 2]
@@ -103,6 +104,7 @@ if "tui_eval" in sys.orig_argv:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suite", [False, True], ids=["one run", "a suite"])
 @pytest.mark.parametrize("behind", ["", BEHIND], ids=["in time", "behind"])
 def test_what_the_engine_had_no_time_to_write_is_written_for_it(
@@ -124,6 +126,7 @@ def test_what_the_engine_had_no_time_to_write_is_written_for_it(
             held.check_what_is_left(1)
 
 
+@pytest.mark.slow
 def test_asked_again_it_does_not_wait_for_the_engine(tmp_path: Path) -> None:
     with held_on_screen(tmp_path, "scoring that blocks everything") as (held, terminal):
         terminal.wait_for(held.is_held)
@@ -134,6 +137,7 @@ def test_asked_again_it_does_not_wait_for_the_engine(tmp_path: Path) -> None:
         held.check_what_is_left(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_after_the_end_of_the_run_a_signal_only_closes_the_screen(
     tmp_path: Path, number: int
@@ -146,6 +150,7 @@ def test_after_the_end_of_the_run_a_signal_only_closes_the_screen(
         held.check_what_is_left(EXAMPLES)
 
 
+@pytest.mark.slow
 def test_a_window_that_is_closed_stops_the_run(tmp_path: Path) -> None:
     with held_on_screen(tmp_path, "model call") as (held, terminal):
         terminal.wait_for(held.is_held)
@@ -155,6 +160,7 @@ def test_a_window_that_is_closed_stops_the_run(tmp_path: Path) -> None:
         held.check_what_is_left(1)
 
 
+@pytest.mark.slow
 def test_a_terminal_that_goes_without_a_signal_takes_the_screen_but_not_the_run(
     program: Program,
 ) -> None:
@@ -167,6 +173,7 @@ def test_a_terminal_that_goes_without_a_signal_takes_the_screen_but_not_the_run(
         wait_until(lambda: run.metadata.get("status") == "finished", "the run has ended")
 
 
+@pytest.mark.slow
 def test_at_whatever_moment_of_the_start_a_signal_comes_the_terminal_is_whole(
     tmp_path: Path,
 ) -> None:
@@ -206,6 +213,7 @@ setattr(Driver, name, happens)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("moment", "what"),
     [
@@ -261,6 +269,7 @@ def test_a_signal_whose_interrupt_is_dropped_ends_the_program_all_the_same(
         assert b"\x1b[?1049h" not in terminal.raw
 
 
+@pytest.mark.slow
 def test_a_job_that_was_stopped_from_outside_draws_anew_and_leaves_the_terminal_whole(
     program: Program,
 ) -> None:

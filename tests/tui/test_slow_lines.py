@@ -11,6 +11,8 @@ from program import Program
 
 from bench.slow_terminal import SlowTerminal
 
+pytestmark = pytest.mark.slow
+
 DEMO = ("demo", "-n", "400", "-r", "16", "-c", "32")
 PATIENCE_S = 30.0
 MARGIN_S = 4.0

@@ -91,6 +91,7 @@ def test_a_suite_runs_to_its_end_and_is_looked_at_again(
     assert "Open it on a terminal" in told.err
 
 
+@pytest.mark.slow
 def test_stopping_a_suite_is_resumable(on_terminal: Callable[..., Terminal]) -> None:
     terminal = on_terminal(answers=threading.Event())
     terminal.wait_for("▶ 2 running")
@@ -106,6 +107,7 @@ def test_stopping_a_suite_is_resumable(on_terminal: Callable[..., Terminal]) -> 
     assert again.finish() == 0
 
 
+@pytest.mark.slow
 def test_a_detached_suite_goes_on_to_its_end(
     program: Program, on_terminal: Callable[..., Terminal]
 ) -> None:
@@ -124,6 +126,7 @@ def test_a_detached_suite_goes_on_to_its_end(
     wait_until(released, "the end of the engine")
 
 
+@pytest.mark.slow
 def test_a_detached_suite_is_joined_as_a_whole(
     program: Program, on_terminal: Callable[..., Terminal]
 ) -> None:
@@ -158,6 +161,7 @@ def leave(terminal: Terminal, how: str) -> None:
     assert terminal.finish() == (0 if how == "d" or "open" in terminal.process.args else 130)
 
 
+@pytest.mark.slow
 def test_what_errored_in_a_suite_runs_again_from_its_screen(
     program: Program, fault_server: FaultServer, on_terminal: Callable[..., Terminal]
 ) -> None:
@@ -200,6 +204,7 @@ def run_again(terminal: Terminal) -> None:
     terminal.type("g")
 
 
+@pytest.mark.slow
 def test_where_it_cannot_go_on_the_suite_is_shown_again_and_reported(
     program: Program, fault_server: FaultServer, on_terminal: Callable[..., Terminal]
 ) -> None:

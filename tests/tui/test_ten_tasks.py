@@ -214,6 +214,7 @@ def test_the_page_has_these_ten() -> None:
     assert len(TASKS) == 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("task", TASKS)
 async def test_the_keys_of_the_page_do_the_task(

@@ -57,6 +57,7 @@ def engine_pid(program: Program) -> int:
     return held.pid
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)], ids=str)
 def test_the_demo_runs_and_leaving_prints_the_summary(
     program: Program, on_terminal: Callable[..., Terminal], size: tuple[int, int]

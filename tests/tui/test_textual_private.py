@@ -241,6 +241,7 @@ def test_nothing_is_missed_in_the_version_that_was_seen(program: Program) -> Non
     assert log_on_a_terminal(program, []) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "names", [*GROUPS, IN_TERMINALS], ids=lambda names: f"{len(names)}{names[0]}"
 )

@@ -8,6 +8,7 @@ import textwrap
 import tomllib
 from typing import Any
 
+import pytest
 from kept_run import CHAT, ENV, GOOD, evaluate, write
 from program import TWO_TURNS, Program, Run, wait_until
 from run_here import run_here
@@ -21,6 +22,7 @@ def plan_of(run: Run) -> dict[str, Any]:
     return tomllib.loads((run.path / "run.toml").read_text())
 
 
+@pytest.mark.slow
 def test_every_difference_is_listed_refused_and_accepted_only_if_asked(
     program: Program, fault_server: FaultServer, begun: Run
 ) -> None:

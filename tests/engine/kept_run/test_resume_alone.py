@@ -66,6 +66,7 @@ def test_resume_alone_takes_the_run_of_the_same_settings_not_a_newer_one(
     assert Run(begun.path).places() == [(n, 0) for n in range(4)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", ["-1", "50"])
 def test_resume_alone_knows_how_many_examples_a_run_of_all_has(
     program: Program, fault_server: FaultServer, first: str

@@ -207,6 +207,7 @@ async def test_a_server_that_was_killed_between_calls_is_started_again(environme
     assert int(await content(env, "pid")) != before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("http_server", ["streamable-http", "sse"], indirect=True)
 async def test_a_server_at_a_url_is_used_and_found_again(environment, http_server: HttpServer):
     transport = "sse" if http_server.url.endswith("sse") else "streamable_http"

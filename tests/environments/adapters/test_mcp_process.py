@@ -83,6 +83,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server", [PLAIN, WRAPPED], ids=["itself", "in a shell"])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_server_in_the_middle_of_a_call_does_not_outlive_its_program(
