@@ -18,7 +18,10 @@ import tui_eval as vf
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.events import HEAD, RolloutFinished
 from tui_eval.stats.quantiles import EXACT_UP_TO
+from tui_eval.worker.rollout_observer import RolloutObserver
 
+ROLLOUTS = 300
+"""A loop keeps a hundred timers that were cancelled, and what was at work when they were made."""
 WARM = EXACT_UP_TO + 2
 """From here on no times are kept one by one."""
 ROWS = WARM + 6_000
@@ -32,6 +35,8 @@ def no_collections() -> Iterator[None]:
     gc.collect()
     gc.disable()
     yield
+    gc.set_debug(0)
+    gc.garbage.clear()
     gc.enable()
 
 
@@ -58,14 +63,17 @@ def each(completions: list[Any]) -> list[float]:
 @pytest.mark.parametrize("func", [one, each])
 @pytest.mark.usefixtures("folder", "no_collections")
 async def test_a_finished_rollout_is_freed_without_a_garbage_collection(func: Any) -> None:
-    examples = [{"question": f"q{n}"} for n in range(4)]
+    examples = [{"question": f"q{n}"} for n in range(ROLLOUTS // 2)]
     env = Remembering(dataset=examples, rubric=vf.Rubric([func]))
     with FaultServer() as server:
-        server.script("/v1/chat/completions", [Reply(body=chat_answer("yes"))] * 8)
+        server.script("/v1/chat/completions", [Reply(body=chat_answer("yes"))] * ROLLOUTS)
         config = vf.ClientConfig(api_base_url=f"{server.url}/v1", api_key_var="")
-        await env.evaluate(config, "m", rollouts_per_example=2)
-    assert len(env.states) == 8
-    assert [state() for state in env.states] == [None] * 8
+        await env.evaluate(config, "m", rollouts_per_example=2, max_concurrent=2)
+    assert len(env.states) == ROLLOUTS
+    assert [state() for state in env.states] == [None] * ROLLOUTS
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    gc.collect()
+    assert not [found for found in gc.garbage if isinstance(found, RolloutObserver)]
 
 
 def reported(row: int) -> RolloutFinished:

@@ -49,6 +49,7 @@ class OpenWait:
     def __exit__(self, *_: object) -> None:
         if self._token is not None:
             _INNERMOST.reset(self._token)
+            self._token = None  # it leads to all that the task knows
         if self._outer is not None:
             self._outer.inner -= 1
         waits = self._waits

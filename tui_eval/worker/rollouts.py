@@ -376,6 +376,7 @@ class Rollouts:
         """Writes a finished rollout's line, then reports it."""
         watch.is_over = True
         self._recorder.give_up(watch)
+        watch.calls = None  # it leads back here: a garbage collection would have to free both
         row = row_of(watch, state, self._work)
         if log.isEnabledFor(logging.DEBUG):
             watch.log_state(state)
