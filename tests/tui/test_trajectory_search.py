@@ -187,11 +187,19 @@ async def test_an_expression_that_takes_forever_is_given_up_and_the_screen_lives
     row = saved_row(0, completion=[{"role": "assistant", "content": "a" * 60 + "!"}])
     feed = ScriptedFeed(all_events(), {**saved_rows(), 0: row}, live=False)
     async with staged_app(feed) as stage:
+        search, turns = stage.live.trajectory.search, 0
+
+        async def count_turns() -> None:
+            nonlocal turns
+            while True:
+                await asyncio.sleep(0.005)
+                turns += search.is_busy
+
+        counting = asyncio.create_task(count_turns())
         await stage.press("2", "g", "slash", *"/(a+)+$/", "enter")
-        turns = 0
-        while stage.live.trajectory.search.is_busy:
+        while search.is_busy:
             await asyncio.sleep(0.005)
-            turns += 1
+        counting.cancel()
         await stage.pilot.pause()
         assert "takes too long" in foot(stage)
         assert turns > 5, "the screen's loop goes on meanwhile"
