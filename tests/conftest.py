@@ -84,7 +84,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if SLOW in item.path.parents:
             item.add_marker(pytest.mark.slow)
     if config.getoption("--pure"):
-        _leave_out(config, items, lambda item: bool(item.get_closest_marker("process")))
+        marks = "process", "slow"
+        _leave_out(config, items, lambda item: any(map(item.get_closest_marker, marks)))
     if config.getoption("--slow"):
         _leave_out(config, items, lambda item: not item.get_closest_marker("slow"))
     elif not any(_names_slow(Path(one.split("::")[0]).resolve()) for one in config.args):

@@ -21,8 +21,6 @@ from tui_eval.runs.journal_records import read_journal
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.opening import saved_events
 
-pytestmark = pytest.mark.slow
-
 FILES = (
     *("results.jsonl", "results.index", "journal.jsonl", "metadata.json", "run.toml"),
     *("versions.json", "engine.log"),
@@ -81,6 +79,7 @@ def refused_or_same(path: Path, whole: bytes) -> None:
     assert plan == expected
 
 
+@pytest.mark.slow
 def test_a_copy_with_every_file_cut_off_resumes_and_what_is_cut_is_reported_and_kept(
     interrupted: Run, program: Program, fault_server: FaultServer
 ) -> None:
@@ -113,6 +112,7 @@ def test_a_copy_with_every_file_cut_off_resumes_and_what_is_cut_is_reported_and_
     assert json.loads((copy / "metadata.json").read_bytes())["num_examples"] == 2
 
 
+@pytest.mark.slow
 def test_of_a_journal_of_another_version_nothing_is_taken_and_it_is_kept(
     program: Program, interrupted: Run, fault_server: FaultServer
 ) -> None:

@@ -7,12 +7,9 @@ import os
 import signal
 from pathlib import Path
 
-import pytest
 from program import Program, wait_until
 from servers import FaultServer
 from talk_runs import CHAT, GOOD
-
-pytestmark = pytest.mark.slow
 
 KEY = "planted-Zq3vX8nR2tYw"
 PRINTS = """
