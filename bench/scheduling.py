@@ -24,7 +24,7 @@ from tui_eval.engine.limits.limits import Limits, Phases
 from tui_eval.engine.transport.worker import Worker
 from tui_eval.engine.workers.reports import EngineParts
 from tui_eval.engine.workers.worker_rollouts import WorkerRollouts
-from tui_eval.worker import frames
+from tui_eval.worker import to_engine, to_worker
 from tui_eval.worker.examples import Places
 from tui_eval.worker.vital_signs import NOBODY, LastCall
 
@@ -58,22 +58,22 @@ class _SimulatedWorker:
     def send(self, message: Any) -> None:
         """Takes what the engine sends."""
         match message:
-            case frames.Setup():
+            case to_worker.Setup():
                 self.ready.set_result([])
-            case frames.Lead(row=row):
+            case to_worker.Lead(row=row):
                 factor = STRAGGLES if self._draw.random() < STRAGGLERS else 1
                 takes_s = self._draw.expovariate(1 / TAKES_S) * factor
                 fails = self._draw.random() < FAILURES
                 self._loop.call_later(takes_s, self._fail if fails else self._finish, row)
-            case frames.GiveUp(row=row):
+            case to_worker.GiveUp(row=row):
                 self._loop.call_soon(self._finish, row)
-            case frames.Leave():
+            case to_worker.Leave():
                 self._end()
 
     def _finish(self, row: int) -> None:
         if not self.lost.done():
-            self.received(self, frames.Row(row, 0, b""))
-            self.received(self, frames.Ended(row, ""))
+            self.received(self, to_engine.Row(row, 0, b""))
+            self.received(self, to_engine.Ended(row, ""))
 
     def _fail(self, row: int) -> None:
         if not self.lost.done():

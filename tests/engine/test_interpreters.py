@@ -13,7 +13,7 @@ from run_here import run_here
 from servers import FaultServer, Reply
 
 import tui_eval
-from tui_eval.worker.frames import PROTOCOL
+from tui_eval.worker.to_engine import PROTOCOL
 
 CHAT = "/v1/chat/completions"
 

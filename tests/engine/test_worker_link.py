@@ -10,15 +10,15 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tui_eval.worker import frames
+from tui_eval.worker import to_engine
 from tui_eval.worker.link import Link
 
 TEXTS = st.text(max_size=40)
 MESSAGES = st.one_of(
-    st.builds(frames.Warned, TEXTS),
-    st.builds(frames.Request, st.integers(0, 9), st.integers(0, 9), TEXTS, st.integers(0, 9)),
-    st.builds(frames.Row, st.integers(0, 9), st.integers(0, 9), st.binary(max_size=300)),
-    st.builds(frames.Ended, st.integers(-1, 9), TEXTS),
+    st.builds(to_engine.Warned, TEXTS),
+    st.builds(to_engine.Request, st.integers(0, 9), st.integers(0, 9), TEXTS, st.integers(0, 9)),
+    st.builds(to_engine.Row, st.integers(0, 9), st.integers(0, 9), st.binary(max_size=300)),
+    st.builds(to_engine.Ended, st.integers(-1, 9), TEXTS),
 )
 
 
@@ -36,8 +36,8 @@ class Sink(asyncio.WriteTransport):
         return False
 
 
-def link(taken: list[Any]) -> Link[frames.FromWorker]:
-    decoder = msgspec.msgpack.Decoder(list[frames.FromWorker])
+def link(taken: list[Any]) -> Link[to_engine.ToEngine]:
+    decoder = msgspec.msgpack.Decoder(list[to_engine.ToEngine])
     return Link(decoder, taken.append, lambda: None)
 
 
@@ -67,13 +67,13 @@ def test_messages_arrive_whole_and_in_order_whatever_pieces_they_come_in(
 async def test_the_loss_of_one_end_is_reported_to_the_other() -> None:
     one, other = socket.socketpair()
     gone = asyncio.Event()
-    decoder = msgspec.msgpack.Decoder(list[frames.FromWorker])
+    decoder = msgspec.msgpack.Decoder(list[to_engine.ToEngine])
     taken: list[Any] = []
     ends = [Link(decoder, taken.append, gone.set), Link(decoder, taken.append, lambda: None)]
     loop = asyncio.get_running_loop()
     await loop.create_connection(lambda: ends[0], sock=one)
     await loop.create_connection(lambda: ends[1], sock=other)
-    ends[1].send(frames.Left())
+    ends[1].send(to_engine.Left())
     ends[1].close()
     await asyncio.wait_for(gone.wait(), 10)
-    assert taken == [frames.Left()]
+    assert taken == [to_engine.Left()]

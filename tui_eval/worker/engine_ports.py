@@ -13,7 +13,8 @@ from tui_eval import clock
 from tui_eval.clients.wire.longest_answer import UNRESERVED, longest_answer
 from tui_eval.events import MessagesAdded, RolloutStaged, TextAdded, ToolFinished
 from tui_eval.runs.redaction import Redactor
-from tui_eval.worker.frames import (
+from tui_eval.worker.ports import ActiveRollout
+from tui_eval.worker.to_engine import (
     Answered,
     ColumnsFound,
     Forget,
@@ -28,7 +29,6 @@ from tui_eval.worker.frames import (
     Staged,
     Withdraw,
 )
-from tui_eval.worker.ports import ActiveRollout
 from tui_eval.worker.vital_signs import VitalSigns
 from tui_eval.worker.work import ColumnsSeen
 

@@ -33,7 +33,7 @@ from tui_eval.errors import (
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.redaction import Redactor
 from tui_eval.types import ClientConfig
-from tui_eval.worker import frames
+from tui_eval.worker import to_engine, to_worker
 from tui_eval.worker.collector import spare_collector
 from tui_eval.worker.describing.settings import settings_of
 from tui_eval.worker.digests import digest_now
@@ -90,7 +90,7 @@ class WorkerProcess:
         self._replicas: Replicas | None = None
         self._replica_set: ReplicaSet | None = None
         self._out: list[int] = []
-        self._link: Link[frames.ToWorker] | None = None
+        self._link: Link[to_worker.ToWorker] | None = None
         self._socket = -1
 
     def _send(self, message: Any) -> None:
@@ -99,13 +99,13 @@ class WorkerProcess:
 
     async def main(self, sock: socket.socket) -> None:
         """Works until the engine says so, or is gone."""
-        decoder = msgspec.msgpack.Decoder(list[frames.ToWorker])
+        decoder = msgspec.msgpack.Decoder(list[to_worker.ToWorker])
         loop = asyncio.get_running_loop()
         self._socket = sock.fileno()
         link = self._link = Link(decoder, self._received, self._engine_gone)
         self._engine.send = link.send
         await loop.create_connection(lambda: link, sock=sock)
-        self._send(frames.Hello(frames.PROTOCOL))
+        self._send(to_engine.Hello(to_engine.PROTOCOL))
         link.flush()
         beating = loop.create_task(self._beat())
         await self._leaving.wait()
@@ -117,7 +117,7 @@ class WorkerProcess:
             self._warn(f"teardown handlers were given up after {within:.0f} s")
         beating.cancel()
         await self._cancel_what_is_left()
-        self._send(frames.Left())
+        self._send(to_engine.Left())
         link.close()
         await self._disconnected.wait()
 
@@ -140,38 +140,38 @@ class WorkerProcess:
         self._disconnected.set()
 
     def _warn(self, text: str) -> None:
-        self._send(frames.Warned(text))
+        self._send(to_engine.Warned(text))
 
     def _replica_failed(self, place: int, why: str) -> None:
-        self._send(frames.ReplicaFailed(place, why))
+        self._send(to_engine.ReplicaFailed(place, why))
 
-    def _received(self, message: frames.ToWorker) -> None:
-        if isinstance(message, frames.Granted):  # most are
+    def _received(self, message: to_worker.ToWorker) -> None:
+        if isinstance(message, to_worker.Granted):  # most are
             self._engine.granted(message.number)
-        elif isinstance(message, frames.Lead):
+        elif isinstance(message, to_worker.Lead):
             self._lead(message)
-        elif isinstance(message, frames.Open):
+        elif isinstance(message, to_worker.Open):
             self._start(self._open(message))
-        elif isinstance(message, frames.Setup):
+        elif isinstance(message, to_worker.Setup):
             self._start(self._set_up(message))
-        elif isinstance(message, frames.Leave):
+        elif isinstance(message, to_worker.Leave):
             self._leaving.set()
-        elif isinstance(message, frames.MoveGate):
+        elif isinstance(message, to_worker.MoveGate):
             self._gate.open() if message.is_open else self._gate.close()
-        elif isinstance(message, frames.MoveLog):
+        elif isinstance(message, to_worker.MoveLog):
             print_to_log(Path(message.log), self._redact)
-        elif isinstance(message, frames.Exhausted):
+        elif isinstance(message, to_worker.Exhausted):
             self._is_exhausted = True
-        elif isinstance(message, frames.ReplicasOut):
+        elif isinstance(message, to_worker.ReplicasOut):
             self._out = message.places
             if self._replica_set is not None:
                 self._replica_set.move(message.places)
-        elif isinstance(message, frames.Subscribe):
+        elif isinstance(message, to_worker.Subscribe):
             self._hub.subscribe(message.rows)
         else:
             self._of_rollout(message)
 
-    def _lead(self, message: frames.Lead) -> None:
+    def _lead(self, message: to_worker.Lead) -> None:
         row = message.row
         self._work.answers[row] = message.answers
         self._rollouts.spent[row] = message.lost
@@ -179,22 +179,22 @@ class WorkerProcess:
         held = EngineHeld(self._engine, row, True, message.place)
         self._start(self._rollouts.run(row, self._replicas.clients[message.place], held), row)
 
-    def _of_rollout(self, message: frames.ToWorker) -> None:
+    def _of_rollout(self, message: to_worker.ToWorker) -> None:
         rollouts = self._rollouts
-        if isinstance(message, frames.Restore):
+        if isinstance(message, to_worker.Restore):
             self._work.answers[message.row] = message.answers
             rollouts.spent[message.row] = message.lost
             rollouts.restore(message.row, message.record)
-        elif isinstance(message, frames.Score):
+        elif isinstance(message, to_worker.Score):
             held = EngineHeld(self._engine, message.row, message.has_slots)
             self._start(rollouts.score_next(held, message.row), message.row)
-        elif isinstance(message, frames.AddSaved):
+        elif isinstance(message, to_worker.AddSaved):
             rollouts.groups.add_saved(message.row, message.values)
-        elif isinstance(message, frames.Cancel):
+        elif isinstance(message, to_worker.Cancel):
             self._cancel(message.row)
-        elif isinstance(message, frames.GiveUp):
+        elif isinstance(message, to_worker.GiveUp):
             self._give_up(message)
-        elif isinstance(message, frames.ForgetMembers):
+        elif isinstance(message, to_worker.ForgetMembers):
             for row in message.rows:
                 rollouts.groups.forget(row)
 
@@ -205,7 +205,7 @@ class WorkerProcess:
             if rest is not None:
                 self._start(rest, row)
 
-    def _give_up(self, message: frames.GiveUp) -> None:
+    def _give_up(self, message: to_worker.GiveUp) -> None:
         rollouts, row = self._rollouts, message.row
         rollouts.spent[row] = message.lost
         if not message.error_class:
@@ -228,9 +228,9 @@ class WorkerProcess:
             log.error("the worker failed", exc_info=error)
         if row is not None:
             self._hub.flush_stage(row)
-        self._send(frames.Ended(-1 if row is None else row, failure))
+        self._send(to_engine.Ended(-1 if row is None else row, failure))
 
-    async def _open(self, message: frames.Open) -> None:
+    async def _open(self, message: to_worker.Open) -> None:
         """Loads the environment, and says what it is."""
         settings = message.settings
         os.chdir(message.folder)
@@ -250,9 +250,9 @@ class WorkerProcess:
             info = replace(info, sampling_args=Cleaner().clean(info.sampling_args))
             ids = self._loaded.table["example_id"]
         self._signs.beat()
-        self._send(frames.Described(info, faults, ids))
+        self._send(to_engine.Described(info, faults, ids))
 
-    async def _set_up(self, setup: frames.Setup) -> None:
+    async def _set_up(self, setup: to_worker.Setup) -> None:
         redact = self._redact = Redactor(setup.secrets)
         plan = RunPlan.model_validate_json(setup.plan)
         is_open = self._loaded is not None
@@ -270,7 +270,7 @@ class WorkerProcess:
             spare_collector()
         self._signs.beat()
         places = [(fault.where, fault.what, fault.hint) for fault in faults]
-        self._send(frames.Ready(places))
+        self._send(to_engine.Ready(places))
 
     def _load(self, plan: RunPlan) -> list[Fault]:
         """Loads the environment; what is wrong with it."""
@@ -283,7 +283,9 @@ class WorkerProcess:
             return [Fault(f"environment {plan.env_id}", what, hint)]
         return []
 
-    def _begin(self, setup: frames.Setup, plan: RunPlan, redact: Redactor, loaded: Loaded) -> None:
+    def _begin(
+        self, setup: to_worker.Setup, plan: RunPlan, redact: Redactor, loaded: Loaded
+    ) -> None:
         """Makes ready for rollouts."""
         env = loaded.env
         columns = ColumnsSeen(plan.state_columns)
@@ -313,7 +315,7 @@ class WorkerProcess:
         limits = EngineLimits(self._engine, setup.limits_scoring)
         journal = EngineJournal(self._engine)
         self._rollouts = Rollouts(self._work, self._hub, self._gate, limits, rows, journal)
-        self._rollouts.groups.moved = lambda *moved: self._send(frames.GroupMoved(*moved))
+        self._rollouts.groups.moved = lambda *moved: self._send(to_engine.GroupMoved(*moved))
 
     async def _leave(self) -> None:
         """Ends the rollouts, with their cleanup, and tears the environment down."""

@@ -14,8 +14,8 @@ from tui_eval.engine.setup.offered_models import why_out
 from tui_eval.events import Noticed, ReplicaMoved
 from tui_eval.text.figures import plural
 from tui_eval.types import ClientConfig
-from tui_eval.worker.replica_frames import ReplicasOut
 from tui_eval.worker.replicas import Replicas
+from tui_eval.worker.to_worker import ReplicasOut
 
 FIRST_PROBE_S = 1.0
 LONGEST_PROBE_S = 60.0

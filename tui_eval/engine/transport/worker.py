@@ -21,7 +21,7 @@ from tui_eval.errors import Fault, WorkerEndedError
 from tui_eval.events import WorkerSeen
 from tui_eval.fold.error_place import place_of
 from tui_eval.processes import private_memory
-from tui_eval.worker import frames
+from tui_eval.worker import to_engine, to_worker
 from tui_eval.worker.describing.settings import EnvironmentSettings
 from tui_eval.worker.link import Link
 from tui_eval.worker.vital_signs import NOBODY, LastCall, VitalSigns
@@ -50,7 +50,7 @@ class Worker:
         loop = asyncio.get_running_loop()
         self.received: Received = lambda worker, message: None
         """Gets each of its messages."""
-        self.described: asyncio.Future[frames.Described | None] = loop.create_future()
+        self.described: asyncio.Future[to_engine.Described | None] = loop.create_future()
         self.rows: set[int] = set()
         self.ready: asyncio.Future[list[tuple[str, str, str]]] = loop.create_future()
         self.lost: asyncio.Future[str] = loop.create_future()
@@ -77,7 +77,7 @@ class Worker:
         self._signs = process.signs
         self._last_called = LastCall(NOBODY, "environment", "", False)
         self._is_closed = asyncio.Event()
-        decoder = msgspec.msgpack.Decoder(list[frames.FromWorker])
+        decoder = msgspec.msgpack.Decoder(list[to_engine.ToEngine])
         self._link = Link(decoder, self._take, self._closed)
         self.send: Callable[[Any], None] = self._link.send
         """Sends a message, with those of the same turn of the loop."""
@@ -122,21 +122,21 @@ class Worker:
 
     def _take_early(self, message: Any) -> None:
         """Takes one that may say how far it is."""
-        if isinstance(message, frames.Hello):
+        if isinstance(message, to_engine.Hello):
             self.has_started = True
             self._check(message.protocol)
-        elif isinstance(message, frames.Described) and not self.described.done():
+        elif isinstance(message, to_engine.Described) and not self.described.done():
             self.described.set_result(message)
-        elif isinstance(message, frames.Ready):
+        elif isinstance(message, to_engine.Ready):
             self.ready.set_result(message.faults)
 
     def _check(self, protocol: int) -> None:
         """Refuses a worker that speaks another protocol: nothing that it says is understood."""
-        if protocol == frames.PROTOCOL:
+        if protocol == to_engine.PROTOCOL:
             return
-        what = f"it speaks protocol {protocol}, and this engine {frames.PROTOCOL}"
+        what = f"it speaks protocol {protocol}, and this engine {to_engine.PROTOCOL}"
         hint = "Install the same version of tui-eval where the worker runs"
-        self.described.set_result(frames.Described(None, [Fault("worker", what, hint)], []))
+        self.described.set_result(to_engine.Described(None, [Fault("worker", what, hint)], []))
         self.ready.set_result([("worker", what, hint)])
         self._link.close()
         self.kill()
@@ -180,7 +180,7 @@ class Worker:
             for name, value in os.environ.items()
             if self._process.variables.get(name) != value
         }
-        self.send(frames.Open(settings, str(Path.cwd()), now))
+        self.send(to_worker.Open(settings, str(Path.cwd()), now))
 
     def kill(self, verdict: Verdict | None = None) -> None:
         """Ends the process at once.
@@ -202,7 +202,7 @@ class Worker:
     def leave(self) -> None:
         """Has it tear its environment down and end."""
         self.is_leaving = True
-        self.send(frames.Leave())
+        self.send(to_worker.Leave())
 
     def still_for(self) -> float:
         """For how many seconds it has not moved; 0 before it is ready and after its end."""

@@ -9,7 +9,7 @@ from typing import Any
 from tui_eval.engine.transport.worker import Worker
 from tui_eval.engine.workers.pool import Pool
 from tui_eval.runs.scan import decode_row
-from tui_eval.worker import frames
+from tui_eval.worker import to_worker
 from tui_eval.worker.examples import Places
 
 
@@ -39,7 +39,7 @@ class MemberGroups:
     def _settle(self, example: int, worker: Worker) -> None:
         self._homes[example] = worker
         for row in self._on_disk[example]:
-            worker.send(frames.AddSaved(row, self._values(example, row)))
+            worker.send(to_worker.AddSaved(row, self._values(example, row)))
 
     def _values(self, example: int, row: int) -> dict[str, Any]:
         found = self._on_disk[example][row]
@@ -65,14 +65,14 @@ class MemberGroups:
         example = self._examples.example(row)
         self._on_disk[example][row] = values
         if example in self._homes:
-            self._homes[example].send(frames.AddSaved(row, self._values(example, row)))
+            self._homes[example].send(to_worker.AddSaved(row, self._values(example, row)))
 
     def forget(self, row: int) -> None:
         """A member that is to run again: its group waits for it."""
         example = self._examples.example(row)
         self._on_disk[example].pop(row, None)
         if example in self._homes:
-            self._homes[example].send(frames.ForgetMembers([row]))
+            self._homes[example].send(to_worker.ForgetMembers([row]))
 
     def move(self, old: Worker, new: Worker) -> None:
         """A worker was replaced."""

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from tui_eval.engine.transport.worker import Received, Worker, ended_at_load
 from tui_eval.errors import Fault, RefusedError, WorkerEndedError
-from tui_eval.worker import frames
+from tui_eval.worker import to_worker
 
 Launch: TypeAlias = Callable[[], Awaitable[Worker]]
 """Starts a worker: a process here."""
@@ -34,7 +34,7 @@ class Pool:
 
     def __init__(
         self,
-        setup: frames.Setup,
+        setup: to_worker.Setup,
         env_id: str,
         received: Received,
         ended: Callable[[Worker, str], None],

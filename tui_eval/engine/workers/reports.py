@@ -17,7 +17,7 @@ from tui_eval.engine.workers.lease import Lease, LedElsewhere
 from tui_eval.engine.workers.member_groups import MemberGroups
 from tui_eval.events import Stage
 from tui_eval.runs.journal import Journal
-from tui_eval.worker import frames
+from tui_eval.worker import to_engine, to_worker
 from tui_eval.worker.ports import CallGuard, Rows
 from tui_eval.worker.work import ColumnsSeen
 
@@ -74,41 +74,41 @@ class Reports:
         parts: EngineParts,
         lease_of: Callable[[int], Lease | None],
         row_written: Callable[[Worker, int], None],
-        ended: Callable[[Worker, frames.Ended], None],
-        ignores_end: Callable[[Worker, frames.IgnoresEnd], None],
+        ended: Callable[[Worker, to_engine.Ended], None],
+        ignores_end: Callable[[Worker, to_engine.IgnoresEnd], None],
     ) -> None:
         self._parts = parts
         self._lease_of = lease_of
         self._row_written = row_written
         self._releases: set[asyncio.Task[None]] = set()
         self._do: dict[type, Callable[[Worker, Any], None]] = {
-            frames.Hello: lambda worker, message: None,
-            frames.Ready: lambda worker, message: None,
-            frames.Staged: self._staged,
-            frames.Messages: self._messages,
-            frames.KeepAnswer: self._keep_answer,
-            frames.KeepGenerated: self._keep_generated,
-            frames.Forget: self._forget,
-            frames.Row: self._row,
-            frames.Request: self._requested,
-            frames.Withdraw: self._withdrawn,
-            frames.Release: self._released,
-            frames.Answered: self._answered,
-            frames.Refused: self._refused,
-            frames.IgnoresEnd: ignores_end,
-            frames.Ended: ended,
-            frames.GroupMoved: lambda worker, one: self.groups.moved(one.example, one.waits),
-            frames.ColumnsFound: lambda worker, one: parts.columns.join(one.unseen, one.keys),
-            frames.Warned: lambda worker, one: parts.warn(one.text),
-            frames.ReplicaFailed: lambda worker, one: parts.replica_failed(one.place, one.why),
-            frames.Left: lambda worker, message: None,
+            to_engine.Hello: lambda worker, message: None,
+            to_engine.Ready: lambda worker, message: None,
+            to_engine.Staged: self._staged,
+            to_engine.Messages: self._messages,
+            to_engine.KeepAnswer: self._keep_answer,
+            to_engine.KeepGenerated: self._keep_generated,
+            to_engine.Forget: self._forget,
+            to_engine.Row: self._row,
+            to_engine.Request: self._requested,
+            to_engine.Withdraw: self._withdrawn,
+            to_engine.Release: self._released,
+            to_engine.Answered: self._answered,
+            to_engine.Refused: self._refused,
+            to_engine.IgnoresEnd: ignores_end,
+            to_engine.Ended: ended,
+            to_engine.GroupMoved: lambda worker, one: self.groups.moved(one.example, one.waits),
+            to_engine.ColumnsFound: lambda worker, one: parts.columns.join(one.unseen, one.keys),
+            to_engine.Warned: lambda worker, one: parts.warn(one.text),
+            to_engine.ReplicaFailed: lambda worker, one: parts.replica_failed(one.place, one.why),
+            to_engine.Left: lambda worker, message: None,
         }
 
     def take(self, worker: Worker, message: Any) -> None:
         """Takes one message of a worker."""
         self._do[type(message)](worker, message)
 
-    def _staged(self, worker: Worker, message: frames.Staged) -> None:
+    def _staged(self, worker: Worker, message: to_engine.Staged) -> None:
         hub = self._parts.hub
         for event in message.events:
             watch = hub.active.get(event.row)
@@ -116,21 +116,21 @@ class Reports:
                 watch.reported, watch.worker = event, worker.pid
                 hub.mark_changed(watch)
 
-    def _messages(self, worker: Worker, message: frames.Messages) -> None:
+    def _messages(self, worker: Worker, message: to_engine.Messages) -> None:
         for event in message.events:
             self._parts.hub.publish_to_watchers(event)
 
-    def _keep_answer(self, worker: Worker, message: frames.KeepAnswer) -> None:
-        granted = frames.Granted(message.number)
+    def _keep_answer(self, worker: Worker, message: to_engine.KeepAnswer) -> None:
+        granted = to_worker.Granted(message.number)
         self._parts.journal.keep_answer(message.row, message.line, lambda: worker.send(granted))
 
-    def _keep_generated(self, worker: Worker, message: frames.KeepGenerated) -> None:
+    def _keep_generated(self, worker: Worker, message: to_engine.KeepGenerated) -> None:
         self._parts.journal.add(message.row, message.line)
 
-    def _forget(self, worker: Worker, message: frames.Forget) -> None:
+    def _forget(self, worker: Worker, message: to_engine.Forget) -> None:
         self._parts.journal.forget(message.row)
 
-    def _row(self, worker: Worker, message: frames.Row) -> None:
+    def _row(self, worker: Worker, message: to_engine.Row) -> None:
         if message.row not in worker.rows:
             return  # another one has it now
         watch = self._parts.hub.active.get(message.row)
@@ -142,13 +142,13 @@ class Reports:
             self.groups.written(message.row, message.line)
         self._row_written(worker, message.row)
 
-    def _requested(self, worker: Worker, message: frames.Request) -> None:
+    def _requested(self, worker: Worker, message: to_engine.Request) -> None:
         lease = self._lease_of(message.row)
         if lease is not None:
             task = asyncio.create_task(self._grant(worker, lease, message))
             lease.requests[message.number] = task
 
-    async def _grant(self, worker: Worker, lease: Lease, message: frames.Request) -> None:
+    async def _grant(self, worker: Worker, lease: Lease, message: to_engine.Request) -> None:
         limits, guard = self._parts.limits, self._parts.guard
         if message.what == "slots":
             await lease.come_back()
@@ -159,16 +159,16 @@ class Reports:
         elif message.what == "budget" and guard is not None:
             await lease.reserve(guard, message.count)
         lease.requests.pop(message.number, None)
-        worker.send(frames.Granted(message.number))
+        worker.send(to_worker.Granted(message.number))
 
-    def _withdrawn(self, worker: Worker, message: frames.Withdraw) -> None:
+    def _withdrawn(self, worker: Worker, message: to_engine.Withdraw) -> None:
         for row in worker.rows:
             lease = self._lease_of(row)
             if lease is not None and (task := lease.requests.pop(message.number, None)) is not None:
                 task.cancel()
                 return
 
-    def _released(self, worker: Worker, message: frames.Release) -> None:
+    def _released(self, worker: Worker, message: to_engine.Release) -> None:
         lease = self._lease_of(message.row)
         if lease is None:
             return
@@ -196,11 +196,11 @@ class Reports:
         self._releases.add(task)
         task.add_done_callback(self._releases.discard)
 
-    def _answered(self, worker: Worker, message: frames.Answered) -> None:
+    def _answered(self, worker: Worker, message: to_engine.Answered) -> None:
         for place, requested_at, answered_at in message.requests:
             self._parts.limits.answered(place, requested_at, answered_at)
 
-    def _refused(self, worker: Worker, message: frames.Refused) -> None:
+    def _refused(self, worker: Worker, message: to_engine.Refused) -> None:
         lease = self._lease_of(message.row)
         if lease is not None:
             is_paced = message.is_paced

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from tui_eval.engine.setup.prepare import key_of
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.types import ClientConfig
-from tui_eval.worker import frames
+from tui_eval.worker import to_worker
 
 
 def worker_setup(
     prepared: Prepared, clients: Iterable[ClientConfig], *, has_budget: bool, shares_scoring: bool
-) -> frames.Setup:
+) -> to_worker.Setup:
     """The first message to a worker.
 
     Args:
@@ -22,7 +22,7 @@ def worker_setup(
     """
     plan = prepared.plan
     own = plan.max_concurrent_generation > 0 or plan.max_concurrent_scoring > 0
-    return frames.Setup(
+    return to_worker.Setup(
         plan=plan.model_dump_json().encode(),
         clients=[config.model_dump_json().encode() for config in clients],
         secrets=key_of(plan),

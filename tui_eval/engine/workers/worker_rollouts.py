@@ -32,7 +32,7 @@ from tui_eval.runs.journal_records import InFlight, tokens_of_answer
 from tui_eval.runs.scan import decode_row
 from tui_eval.token_kinds import Tokens, plus
 from tui_eval.types import ClientConfig
-from tui_eval.worker import frames
+from tui_eval.worker import to_engine, to_worker
 from tui_eval.worker.vital_signs import NOBODY, LastCall
 
 FILL_A_CORE = 256
@@ -86,10 +86,10 @@ class WorkerRollouts:
         self.spent = dict(parts.prepared.lost)
         self._leases: dict[int, Lease] = {}
         self._deaths = WorkerDeaths()
-        self._given_up: dict[int, frames.GiveUp] = {}
+        self._given_up: dict[int, to_worker.GiveUp] = {}
         """Rollouts that ended their workers, until they have their row."""
         self._cancelled: set[int] = set()
-        parts.hub.on_subscribed = lambda rows: self.pool.send_all(frames.Subscribe(sorted(rows)))
+        parts.hub.on_subscribed = lambda rows: self.pool.send_all(to_worker.Subscribe(sorted(rows)))
 
     async def open(self, first: Worker | None) -> None:
         """Starts the workers; of a run that grows those that it begins with.
@@ -150,7 +150,7 @@ class WorkerRollouts:
         lease = self._lease(row, held)
         answers = self._parts.prepared.answers.pop(row, [])
         lost = tuple(self.spent.get(row, (0, 0)))
-        self._give(self._worker_for(row), row, frames.Lead(row, held.place, answers, lost))
+        self._give(self._worker_for(row), row, to_worker.Lead(row, held.place, answers, lost))
         await self._wait(lease)
 
     async def _wait(self, lease: Lease) -> None:
@@ -170,7 +170,7 @@ class WorkerRollouts:
         self, row: int, worker: Worker, record: Mapping[str, Any], answers: list[dict[str, Any]]
     ) -> None:
         lost = tuple(self.spent.get(row, (0, 0)))
-        self._give(worker, row, frames.Restore(row, dict(record), answers, lost))
+        self._give(worker, row, to_worker.Restore(row, dict(record), answers, lost))
 
     def score_next(self, held: Held) -> Coroutine[Any, Any, None]:
         """What takes one of those that are `generated` to its row."""
@@ -178,21 +178,21 @@ class WorkerRollouts:
         lease = self._lease(row, held)
         lease.is_scored = True
         if (worker := self._worker_of(row)) is not None:
-            worker.send(frames.Score(row, True))
+            worker.send(to_worker.Score(row, True))
         return self._wait(lease)
 
     def cancel(self, watch: Any) -> None:
         """Ends a rollout that has begun: its worker does the rest."""
         self._cancelled.add(watch.row)
         if (worker := self._worker_of(watch.row)) is not None:
-            worker.send(frames.Cancel(watch.row))
+            worker.send(to_worker.Cancel(watch.row))
 
     async def never_begins(self, row: int) -> None:
         """Gives a row to a rollout that was cancelled before it began."""
         lease = self._lease(row, Held())
         worker = self._worker_for(row)
         lost = tuple(self.spent.get(row, (0, 0)))
-        self._give(worker, row, frames.GiveUp(row, 1, "", "", "", lost, []))
+        self._give(worker, row, to_worker.GiveUp(row, 1, "", "", "", lost, []))
         await self._wait(lease)
 
     def _lease(self, row: int, held: Held) -> Lease:
@@ -238,7 +238,7 @@ class WorkerRollouts:
             self.generated.remove(row)
         self._deaths.written(row)
 
-    def _ended(self, worker: Worker, message: frames.Ended) -> None:
+    def _ended(self, worker: Worker, message: to_engine.Ended) -> None:
         """A worker has nothing more to do for a rollout at present."""
         row, lease = message.row, self._leases.get(message.row)
         if message.failure:
@@ -261,7 +261,7 @@ class WorkerRollouts:
         if worker not in self.pool.workers and not worker.rows:
             worker.leave()
 
-    def _ignores_end(self, worker: Worker, message: frames.IgnoresEnd) -> None:
+    def _ignores_end(self, worker: Worker, message: to_engine.IgnoresEnd) -> None:
         if message.row in worker.rows:
             call = LastCall(message.row, message.error_class, message.what, True)
             limit = f"{self._plan.call_timeout:g} s"
@@ -329,7 +329,7 @@ class WorkerRollouts:
             return
         if row in self._cancelled:
             lost = tuple(self.spent.get(row, (0, 0)))
-            self._give(worker, row, frames.GiveUp(row, 1, "", "", "", lost, self._records(row)))
+            self._give(worker, row, to_worker.GiveUp(row, 1, "", "", "", lost, self._records(row)))
             return
         if generated is not None:
             has_slots = not lease.is_done.done()
@@ -339,11 +339,11 @@ class WorkerRollouts:
             self._restore(row, worker, generated, answers)
             if row not in self.generated:
                 lease.is_scored = True
-                worker.send(frames.Score(row, has_slots))
+                worker.send(to_worker.Score(row, has_slots))
             return
         lease.led_at = asyncio.get_running_loop().time()
         lost = tuple(self.spent.get(row, (0, 0)))
-        self._give(worker, row, frames.Lead(row, lease.held.place, answers, lost))
+        self._give(worker, row, to_worker.Lead(row, lease.held.place, answers, lost))
 
     def _in_flight(self, row: int) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
         """What the journal has of a rollout: itself where it is generated, and answers."""
@@ -376,7 +376,7 @@ class WorkerRollouts:
         cause = "" if verdict is None else verdict.cause
         if cause in ("", MEMORY):  # a limit of time is there to end them
             self._deaths.add_culprit(row, call.error_class)
-        message = frames.GiveUp(row, attempt, call.error_class, why, cause, tuple(lost), records)
+        message = to_worker.GiveUp(row, attempt, call.error_class, why, cause, tuple(lost), records)
         self._given_up[row] = message
         self._give(self._worker_for(row), row, message)
         await asyncio.wait([self._leases[row].is_done], timeout=GIVEN_UP_WITHIN_S)

@@ -1,8 +1,7 @@
-"""What an engine and its workers say to each other.
+"""What a worker says to its engine.
 
-Both ends send lists of messages, each list with its length before it. Rows and journal records go
-as the bytes that are written, encoded once. `PROTOCOL` is told first by the worker, in a list of
-its own: an engine refuses one that speaks another.
+Rows and journal records go as the bytes that are written, encoded once. `PROTOCOL` goes first, in a
+list of its own: an engine refuses one that speaks another.
 """
 
 from __future__ import annotations
@@ -14,185 +13,9 @@ import msgspec
 from tui_eval.errors import Fault
 from tui_eval.events import MessagesAdded, RolloutStaged, TextAdded, ToolFinished
 from tui_eval.worker.describing.info import EnvironmentInfo
-from tui_eval.worker.describing.settings import EnvironmentSettings
-from tui_eval.worker.replica_frames import ReplicaFailed as ReplicaFailed
-from tui_eval.worker.replica_frames import ReplicasOut as ReplicasOut
 
 PROTOCOL = 6
-
-
-class Open(msgspec.Struct, tag="open", array_like=True):
-    """An environment is to be loaded and described: see `Described`.
-
-    Args:
-        folder: Where the worker is to be then.
-        variables: Those of the process that are others than when the worker was started.
-    """
-
-    settings: EnvironmentSettings
-    folder: str
-    variables: dict[str, str]
-
-
-class Setup(msgspec.Struct, tag="setup", array_like=True):
-    """What all rollouts of a run have in common: sent before the first of them.
-
-    A worker that has opened the environment leads them with that; another one loads it now.
-
-    Args:
-        plan: The run's, as JSON.
-        clients: The settings of its clients, one for each endpoint, as JSON.
-        secrets: What is never to be written.
-        log: Path of engine.log.
-        grouped: Rollouts of an example are scored together.
-        limits_scoring: The engine is to be asked before rollouts are scored.
-        has_budget: The engine is to be asked before each model call.
-        code: The number of the version of the environment's code.
-    """
-
-    plan: bytes
-    clients: list[bytes]
-    secrets: list[str]
-    log: str
-    grouped: bool
-    limits_scoring: bool
-    has_budget: bool
-    code: int
-
-
-class Lead(msgspec.Struct, tag="lead", array_like=True):
-    """A rollout is to be led from its input to its row.
-
-    Args:
-        place: Of the endpoint that serves it.
-        answers: Records of its attempt before an interruption, in their order.
-        lost: Tokens of its earlier attempts.
-    """
-
-    row: int
-    place: int
-    answers: list[dict[str, Any]]
-    lost: tuple[int, ...]
-
-
-class Restore(msgspec.Struct, tag="restore", array_like=True):
-    """A rollout that is generated, and lacks but its score.
-
-    Args:
-        record: Of the journal.
-        answers: Records of its attempt that came after that one, in their order.
-    """
-
-    row: int
-    record: dict[str, Any]
-    answers: list[dict[str, Any]]
-    lost: tuple[int, ...]
-
-
-class Score(msgspec.Struct, tag="score", array_like=True):
-    """A generated rollout is to be scored, or to wait for its group.
-
-    Args:
-        has_slots: The engine holds slots for it.
-    """
-
-    row: int
-    has_slots: bool
-
-
-class AddSaved(msgspec.Struct, tag="saved", array_like=True):
-    """A rollout whose row is on disk, to compare others of its group with.
-
-    Args:
-        values: Its row.
-    """
-
-    row: int
-    values: dict[str, Any]
-
-
-class Cancel(msgspec.Struct, tag="cancel", array_like=True):
-    """Somebody ended a rollout."""
-
-    row: int
-
-
-class GiveUp(msgspec.Struct, tag="give_up", array_like=True):
-    """A rollout has an errored row now, and nothing more is done for it.
-
-    Args:
-        error_class: What failed; empty where somebody cancelled it.
-        why: The error, for people.
-        cause: Which limit it went past, see `Verdict`; empty for none.
-        records: Of its last attempt, in their order, first itself if it is generated: its row has
-            what they have.
-    """
-
-    row: int
-    attempt: int
-    error_class: str
-    why: str
-    cause: str
-    lost: tuple[int, ...]
-    records: list[dict[str, Any]]
-
-
-class ForgetMembers(msgspec.Struct, tag="forget_members", array_like=True):
-    """These rollouts are to run again: their groups wait for them."""
-
-    rows: list[int]
-
-
-class MoveGate(msgspec.Struct, tag="gate", array_like=True):
-    """The gate before every model call opens or closes."""
-
-    is_open: bool
-
-
-class Subscribe(msgspec.Struct, tag="subscribe", array_like=True):
-    """The rollouts whose messages are wanted from now on, with what there is of them so far."""
-
-    rows: list[int]
-
-
-class Granted(msgspec.Struct, tag="granted", array_like=True):
-    """What was requested is there: see `Request`, `KeepAnswer`."""
-
-    number: int
-
-
-class Exhausted(msgspec.Struct, tag="exhausted", array_like=True):
-    """Nothing new may begin: what errored is not tried again."""
-
-
-class Leave(msgspec.Struct, tag="leave", array_like=True):
-    """The run is over: the environment is torn down, and the worker ends."""
-
-
-class MoveLog(msgspec.Struct, tag="log", array_like=True):
-    """The run is in another directory, and engine.log with it."""
-
-    log: str
-
-
-ToWorker: TypeAlias = (
-    Open
-    | Setup
-    | Lead
-    | Restore
-    | Score
-    | AddSaved
-    | Cancel
-    | GiveUp
-    | ForgetMembers
-    | MoveGate
-    | MoveLog
-    | Subscribe
-    | Granted
-    | Exhausted
-    | ReplicasOut
-    | Leave
-)
+"""The number of what both say: another where a message of `to_worker` or of this module is."""
 
 
 class Hello(msgspec.Struct, tag="hello", array_like=True):
@@ -342,6 +165,18 @@ class IgnoresEnd(msgspec.Struct, tag="ignores_end", array_like=True):
     what: str
 
 
+class ReplicaFailed(msgspec.Struct, tag="replica_failed", array_like=True):
+    """A replica is to be taken out.
+
+    Args:
+        place: In the order of the endpoints.
+        why: What requests met there, for people.
+    """
+
+    place: int
+    why: str
+
+
 class Ended(msgspec.Struct, tag="ended", array_like=True):
     """Nothing more is done for a rollout at present: it has its row, or waits for others.
 
@@ -377,7 +212,7 @@ class Left(msgspec.Struct, tag="left", array_like=True):
     """The environment is torn down; nothing follows."""
 
 
-FromWorker: TypeAlias = (
+ToEngine: TypeAlias = (
     Hello
     | Described
     | Ready
