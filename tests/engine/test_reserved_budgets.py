@@ -163,3 +163,48 @@ def test_evaluations_of_a_file_reserve_from_one_budget(
     again = talk.run("run", "two.toml", "--resume", "--json")
     assert again.code == 0, again
     assert len(fault_server.requests) == 6
+
+
+PARALLEL = """
+import asyncio
+import tui_eval as vf
+
+class Parallel(vf.SingleTurnEnv):
+    async def rollout(self, input, client, model, sampling_args=None):
+        state = await self.init_state(input, client, model, sampling_args)
+        answered = []
+
+        async def call(longest):
+            args = {"max_tokens": longest}
+            await self.get_model_response(state, state["prompt"], sampling_args=args)
+            answered.append(longest)
+
+        short = asyncio.create_task(call(10))
+        await asyncio.sleep(0.1)
+        long = asyncio.create_task(call(60))
+        await short
+        await asyncio.gather(long, call(50))
+        state["answered"] = answered
+        return state
+
+def load_environment():
+    rubric = vf.Rubric(funcs=[lambda completion: 1.0])
+    return Parallel(dataset=[{"question": "q"}], rubric=rubric)
+"""
+
+
+@pytest.mark.parametrize(
+    "first",
+    [Reply(body=GOOD.body, delay=0.4), Reply(503, delay=0.4, headers={"Retry-After": "0.2"})],
+)
+def test_parallel_calls_of_a_rollout_each_give_back_their_own(
+    program: Program, fault_server: FaultServer, first: Reply
+) -> None:
+    program.environment("parallel", PARALLEL)
+    (program.folder / "r.toml").write_text(PRICES.replace("URL", fault_server.url))
+    fault_server.script(CHAT, [first, Reply(body=GOOD.body, delay=2.5), GOOD])
+    asked = ("parallel", *ASKED[1:], "-C", "answered", "--max-total-tokens", "80")
+    done = run_here(program, *asked)
+    assert done.code == 0, done
+    # While the answer of 60 may come, one of 50 does not fit beside it; one of 10 does.
+    assert program.only_run().rows[0]["answered"] == [10, 60, 50]

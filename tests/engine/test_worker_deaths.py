@@ -78,6 +78,13 @@ def test_one_that_is_generated_says_nothing_of_those_that_end_workers_when_score
     assert not deaths.are_too_many
 
 
+def test_one_that_is_run_again_after_its_row_is_counted_anew() -> None:
+    deaths = WorkerDeaths()
+    assert [deaths.add(3), deaths.add(3)] == [1, 2]
+    deaths.written(3)
+    assert deaths.add(3) == 1, "and its row said `twice` of those before"
+
+
 def test_workers_that_end_without_a_rollout_are_counted_between_rows() -> None:
     deaths = WorkerDeaths()
     assert [deaths.add(NOBODY), deaths.add(NOBODY)] == [1, 2]

@@ -10,7 +10,6 @@ from time import monotonic
 from typing import Any
 
 from tui_eval import clock
-from tui_eval.clients.wire.longest_answer import UNRESERVED, longest_answer
 from tui_eval.events import MessagesAdded, RolloutStaged, TextAdded, ToolFinished
 from tui_eval.runs.redaction import Redactor
 from tui_eval.worker.ports import ActiveRollout
@@ -344,24 +343,3 @@ class EngineGuard:
         """A call is over, and what it used is counted."""
         self._hub.flush_stage(self._row)
         self._engine.send(Release(self._row, "budget", tokens))
-
-
-class LongestAnswers:
-    """Tokens to reserve for calls; says once where there is nothing to.
-
-    Args:
-        default: Tokens of the longest answer of a call that does not say it; 0 for any.
-    """
-
-    def __init__(self, default: int, warn: Callable[[str], None]) -> None:
-        self._default = default
-        self._warn = warn
-        self._has_warned = False
-
-    def __call__(self, sampling_args: Mapping[str, Any]) -> int:
-        """Tokens to reserve for a call."""
-        tokens = longest_answer(sampling_args, self._default)
-        if not tokens and not self._has_warned:
-            self._has_warned = True
-            self._warn(UNRESERVED)
-        return tokens

@@ -115,8 +115,9 @@ class Limits(Protocol):
 class CallGuard(Protocol):
     """Lets model calls through as they fit into a budget."""
 
-    def longest(self, sampling_args: Mapping[str, Any]) -> int:
-        """Tokens to reserve for a call."""
+    @property
+    def longest(self) -> Callable[[Mapping[str, Any]], int]:
+        """Reports the tokens to reserve for a call of these sampling arguments."""
 
     def takes(self, tokens: int) -> bool:
         """Whether a call fits at once; what it may use is reserved then."""

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from tui_eval.clients.replica_set import ReplicaSet
-from tui_eval.clients.wire.longest_answer import longest_by_default
+from tui_eval.clients.wire.longest_answer import LongestAnswers, longest_by_default
 from tui_eval.config.plan import RunPlan
 from tui_eval.environments.author_errors import describe
 from tui_eval.errors import (
@@ -45,7 +45,6 @@ from tui_eval.worker.engine_ports import (
     EngineLimits,
     EnginePort,
     EngineRows,
-    LongestAnswers,
 )
 from tui_eval.worker.examples import Examples
 from tui_eval.worker.gate import Gate

@@ -25,6 +25,7 @@ from tui_eval.worker.gate import Gate
 from tui_eval.worker.open_waits import OpenWait, OpenWaits
 from tui_eval.worker.ports import CallGuard, Held, Hub
 from tui_eval.worker.recorded_calls import RecordedCall, RecordedCalls, RecordedResult
+from tui_eval.worker.reservation import RESERVED, Reservation
 from tui_eval.worker.rollout_log import StateLog, message_text, request_text
 from tui_eval.worker.running_answer import RunningAnswer, with_plain_result
 from tui_eval.worker.uncounted_waits import Pauses
@@ -80,8 +81,6 @@ class RolloutObserver:
         self.cut: Callable[[], None] | None = None
         self.guard: CallGuard | None = None
         self.calls: RecordedCalls | None = None
-        self._reserved: list[int] = []
-        self._longest = 0
         self._requested_at = 0.0
         self.pauses = Pauses(gate)
         self.begin_attempt()
@@ -195,35 +194,31 @@ class RolloutObserver:
     async def model_call(
         self, model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]
     ) -> Callable[[], None] | None:
-        ended = None
+        reserved = None
         if self.guard is not None:
-            self._longest = self.guard.longest(sampling_args)
-            await self._take(self.guard, self._longest)
-            ended = self._give_back
+            reserved = Reservation(self.guard, self.guard.longest(sampling_args))
+            RESERVED.set(reserved)
+            await self._reserve(reserved)
         try:
             await self._pass_gate()
         except BaseException:
-            self._give_back()
+            if reserved is not None:
+                reserved.give_back()
             raise
         if log.isEnabledFor(logging.DEBUG):
             log.debug("%s: asks %s", self, request_text(model, sampling_args, tools))
-        return ended
+        return None if reserved is None else reserved.give_back
 
-    async def _take(self, guard: CallGuard, tokens: int) -> None:
+    async def _reserve(self, call: Reservation) -> None:
         """Waits until a call fits into the budget; that is no part of the rollout's time."""
-        if not guard.takes(tokens):
+        if not call.guard.takes(call.tokens):
             self.staged(Stage.HELD)
             began = time.perf_counter()
             with self.deadline.held():
-                await guard.wait(tokens, self, lambda: self.held.release())
+                await call.guard.wait(call.tokens, self, lambda: self.held.release())
             if self.state is not None:
                 self.state.began += time.perf_counter() - began
-        self._reserved.append(tokens)
-
-    def _give_back(self) -> None:
-        """A call is over, or sleeps; a rollout may have several of them in flight."""
-        if self.guard is not None and self._reserved:
-            self.guard.give_back(self._reserved.pop())
+        call.is_taken = True
 
     async def _pass_gate(self) -> None:
         if not self._gate.is_open:
@@ -346,8 +341,11 @@ class RolloutObserver:
     @asynccontextmanager
     async def _sleeping(self) -> AsyncIterator[None]:
         before = self.stage
-        guard = self.guard if self._reserved else None
-        self._give_back()
+        call = RESERVED.get()
+        if call is not None and not call.is_taken:
+            call = None
+        if call is not None:
+            call.give_back()
         self.staged(Stage.SLEEPING)
         with self.deadline.held(), ExitStack() as waiting:
             async with self.held.lent():
@@ -356,8 +354,8 @@ class RolloutObserver:
                 waiting.enter_context(self.pauses.left_out(self))
         self.woke()
         self.staged(before)
-        if guard is not None:
-            await self._take(guard, self._longest)
+        if call is not None:
+            await self._reserve(call)
         await self._pass_gate()
 
     def events_so_far(self) -> list[Event]:

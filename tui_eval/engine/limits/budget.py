@@ -11,15 +11,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tui_eval.clients.wire.longest_answer import (
-    UNRESERVED,
-    longest_answer,
-    longest_by_default,
-)
+from tui_eval.clients.wire.longest_answer import LongestAnswers, longest_by_default
 from tui_eval.config.plan import RunPlan
 from tui_eval.stats.cost import PER, Amount, over_budget
 
@@ -112,11 +108,9 @@ class CallGuard:
     ) -> None:
         self._budgets = budgets
         self._price = output_price or 0.0
-        self._default = default
+        self.longest = LongestAnswers(default, warn)
         self._exhausted = exhausted
         self._moved = moved
-        self._warn = warn
-        self._has_warned = False
         self._is_over = False
         self._waiting: deque[_Call] = deque()
         for one in budgets:
@@ -126,14 +120,6 @@ class CallGuard:
     def parked(self) -> int:
         """Rollouts that wait for good."""
         return len({call.owner for call in self._waiting}) if self._is_over else 0
-
-    def longest(self, sampling_args: Mapping[str, Any]) -> int:
-        """Tokens to reserve for a call; says once where there is nothing to."""
-        tokens = longest_answer(sampling_args, self._default)
-        if not tokens and not self._has_warned:
-            self._has_warned = True
-            self._warn(UNRESERVED)
-        return tokens
 
     def takes(self, tokens: int) -> bool:
         """Whether a call fits at once; what it may use is reserved then."""

@@ -25,9 +25,10 @@ class WorkerDeaths:
     def __init__(self) -> None:
         self._of: Counter[int] = Counter()
         self._culprits: set[int] = set()
-        self._in_a_row: Counter[bool] = Counter()
-        """Culprits since the last rollout that was generated, and since the last that had its row,
-        for those that were scored."""
+        self._generating = 0
+        """Culprits since the last rollout that was generated."""
+        self._scored = 0
+        """Those that were being scored, since the last rollout that had its row."""
 
     def add(self, row: int) -> int:
         """A worker died in the code of this rollout; which one of its own that was."""
@@ -46,22 +47,26 @@ class WorkerDeaths:
             error_class: Of what it had begun.
         """
         self._culprits.add(row)
-        self._in_a_row[error_class in _SCORED] += 1
+        if error_class in _SCORED:
+            self._scored += 1
+        else:
+            self._generating += 1
 
     @property
     def are_too_many(self) -> bool:
         """Whether so many rollouts in a row did so that the next ones will, too."""
-        return max(self._in_a_row.values(), default=0) >= MOST_CULPRITS
+        return max(self._generating, self._scored) >= MOST_CULPRITS
 
     def generated(self, row: int) -> None:
         """Its worker has nothing more to do for a rollout at present."""
         if row in self._culprits:
             self._culprits.discard(row)
         else:
-            self._in_a_row[False] = 0
+            self._generating = 0
 
     def written(self, row: int) -> None:
         """A rollout has its row."""
         self._of.pop(NOBODY, None)
+        self._of.pop(row, None)
         if row not in self._culprits:
-            self._in_a_row.clear()
+            self._generating = self._scored = 0
