@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
+import os
+import signal
 import sys
 from pathlib import Path
 
@@ -13,6 +17,8 @@ from run_here import run_here
 from servers import FaultServer, Reply
 
 import tui_eval
+from tui_eval.engine.interpreters import interpreter
+from tui_eval.errors import RefusedError
 from tui_eval.worker.to_engine import PROTOCOL
 
 CHAT = "/v1/chat/completions"
@@ -292,3 +298,29 @@ def test_a_worker_of_another_protocol_is_refused_by_number(
     done = run_here(elsewhere, *request(fault_server, "--python", str(python)))
     assert done.code == 2
     assert f"it speaks protocol 99, and this engine {PROTOCOL}" in done.err
+
+
+@pytest.mark.parametrize("answers", [True, False], ids=["answers", "silent"])
+def test_what_a_wrapper_of_an_interpreter_leaves_running_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answers: bool
+) -> None:
+    monkeypatch.setattr(interpreter, "ANSWERS_WITHIN_S", 60.0 if answers else 1.0)
+    left = tmp_path / "left"
+    then = f'exec {sys.executable} "$@"' if answers else "sleep 7000; :"
+    wrapper = tmp_path / "python"
+    wrapper.write_text(f"#!/bin/sh\nsleep 7000 &\necho $! > {left}\n{then}\n")
+    wrapper.chmod(0o755)
+    try:
+        asyncio.run(asyncio.wait_for(_looked_at(str(wrapper), answers), 50))
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(left.read_text()), signal.SIGKILL)
+
+
+async def _looked_at(wrapper: str, answers: bool) -> None:
+    if answers:
+        found = await interpreter.look_at(wrapper, [], "--python")
+        assert found.version == ".".join(map(str, sys.version_info[:3]))
+        return
+    with pytest.raises(RefusedError, match="does not answer within 1 s"):
+        await interpreter.look_at(wrapper, [], "--python")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import signal
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from tui_eval.errors import Fault, RefusedError
-from tui_eval.processes import is_own_interpreter
+from tui_eval.processes import is_own_interpreter, signal_group
 from tui_eval.worker import bootstrap, probe
 
 OLDEST = (3, 11)
@@ -128,23 +130,28 @@ def _newer(path: str, oldest: str) -> str:
 
 async def _probe(path: str, modules: Sequence[str]) -> tuple[bytes, str]:
     """What an interpreter prints when it is looked at, and the last line of its complaints."""
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *(path, "-c", _PROBE, probe.__file__, *modules),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-    except OSError as error:
-        return b"", str(error.strerror or error)
-    try:
-        async with asyncio.timeout(ANSWERS_WITHIN_S):
-            out, err = await process.communicate()
-    except TimeoutError:
-        return b"", f"it does not answer within {ANSWERS_WITHIN_S:.0f} s"
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    lines = err.decode(errors="replace").strip().splitlines()
-    return out, lines[-1][:300] if lines else ""
+    # Not pipes: what a wrapper leaves running would hold their other ends.
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *(path, "-c", _PROBE, probe.__file__, *modules),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
+        except OSError as error:
+            return b"", str(error.strerror or error)
+        try:
+            async with asyncio.timeout(ANSWERS_WITHIN_S):
+                await process.wait()
+        except TimeoutError:
+            return b"", f"it does not answer within {ANSWERS_WITHIN_S:.0f} s"
+        finally:
+            if process.returncode is None:
+                signal_group(process.pid, signal.SIGKILL)
+                await process.wait()
+        out.seek(0)
+        err.seek(0)
+        lines = err.read().decode(errors="replace").strip().splitlines()
+        return out.read(), lines[-1][:300] if lines else ""
