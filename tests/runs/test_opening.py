@@ -216,6 +216,20 @@ def test_a_row_with_a_field_of_any_type_can_be_opened(tmp_path: Path, key: str) 
     assert opened(run).finished == state.finished
 
 
+@pytest.mark.parametrize("key", ["models", "attempt", "code", "row", "rollout"])
+def test_a_row_with_any_numbers_of_ours_can_be_opened_and_opened_again(
+    tmp_path: Path, key: str
+) -> None:
+    lines = []
+    for n, junk in enumerate(JUNK):
+        one = row(0, n)
+        one["tui_eval"][key] = {"m": junk} if key == "models" else junk
+        lines.append((json.dumps(one) + "\n").encode())
+    run = write_run(tmp_path, lines, examples=20, per_example=20)
+    finished = opened(run).finished
+    assert finished and opened(run).finished == finished
+
+
 @pytest.mark.parametrize("old", OLD_RUNS, ids=lambda path: path.name)
 def test_runs_of_other_programs_are_shown_whole_and_left_alone(old: Path) -> None:
     before = sorted(old.iterdir())

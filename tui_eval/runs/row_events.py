@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from tui_eval.error_classes import reported_class
 from tui_eval.events import HEAD, RolloutFinished
@@ -53,7 +53,7 @@ def event_of(line: Line, row: int, number: int) -> RolloutFinished:
         row=row,
         example_id=_plain_id(example_id_of(saved)),
         number=number,
-        attempt=attempt if isinstance(attempt, int) and 0 < attempt < 1 << 16 else 1,
+        attempt=attempt if _is_within(attempt, 1 << 16) else 1,
         offset=line.offset,
         length=line.length,
         reward=None if error is not None else score_of(saved.get("reward")),
@@ -80,7 +80,7 @@ def event_of(line: Line, row: int, number: int) -> RolloutFinished:
         models=_models(ours.get("models")),
         kinds=from_names(ours.get("token_kinds")),
         lost_kinds=from_names(lost.get("token_kinds")),
-        code=code if isinstance(code := ours.get("code"), int) and 0 < code < 1 << 16 else 1,
+        code=code if _is_within(code := ours.get("code"), 1 << 16) else 1,
     )
 
 
@@ -154,11 +154,16 @@ def _count(records: Any, completion: Any, role: str) -> int:
     return sum(isinstance(m, Mapping) and m.get("role") == role for m in messages)
 
 
+def _is_within(value: Any, end: int) -> TypeGuard[int]:
+    """Whether it is a whole number from 1 on and below `end`."""
+    return type(value) is int and 0 < value < end
+
+
 def _models(reported: Any) -> dict[str, int]:
     return {
         _whole(name): calls
         for name, calls in mapping(reported).items()
-        if isinstance(name, str) and isinstance(calls, int) and calls > 0
+        if isinstance(name, str) and _is_within(calls, 2**53)
     }
 
 

@@ -60,6 +60,7 @@ class _Timing(msgspec.Struct, gc=False):
 _Count: TypeAlias = Annotated[float, msgspec.Meta(ge=0, lt=2**53)]
 
 
+_Calls: TypeAlias = Annotated[int, msgspec.Meta(gt=0, lt=2**53)]
 _Kinds: TypeAlias = dict[str, Annotated[int, msgspec.Meta(ge=0, lt=2**53)]]
 
 
@@ -89,7 +90,7 @@ class _Ours(msgspec.Struct, gc=False):
     tool_calls: list[_Record] | None = None
     lost_usage: _Tokens | None = None
     finish_reason: str | None = None
-    models: dict[str, int] | None = None
+    models: dict[str, _Calls] | None = None
     token_kinds: _Kinds | None = None
     code: Annotated[int, msgspec.Meta(gt=0, lt=1 << 16)] = 1
 
@@ -177,7 +178,7 @@ def row_event(line: Line) -> RolloutFinished:
 
 
 def _reported(value: Any) -> int:
-    if not isinstance(value, int):
+    if type(value) is not int:
         return UNTOLD
     return value if 0 <= value < 1 << 31 else IMPOSSIBLE
 
