@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tui_eval.worker import to_engine
+from tui_eval.event_frames import read_extension
+from tui_eval.worker import to_engine, to_worker
 from tui_eval.worker.link import Link
 
 TEXTS = st.text(max_size=40)
+VALUES = st.recursive(
+    st.none() | st.integers() | st.integers(-(2**90), 2**90) | TEXTS | st.floats(allow_nan=False),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=8,
+)
 MESSAGES = st.one_of(
+    st.builds(to_engine.Described, st.none(), st.just([]), st.lists(VALUES, max_size=3)),
     st.builds(to_engine.Warned, TEXTS),
     st.builds(to_engine.Request, st.integers(0, 9), st.integers(0, 9), TEXTS, st.integers(0, 9)),
     st.builds(to_engine.Row, st.integers(0, 9), st.integers(0, 9), st.binary(max_size=300)),
     st.builds(to_engine.Ended, st.integers(-1, 9), TEXTS),
 )
+HALF = "half a character: \ud800"
 
 
 class Sink(asyncio.WriteTransport):
@@ -36,9 +46,18 @@ class Sink(asyncio.WriteTransport):
         return False
 
 
-def link(taken: list[Any]) -> Link[to_engine.ToEngine]:
-    decoder = msgspec.msgpack.Decoder(list[to_engine.ToEngine])
-    return Link(decoder, taken.append, lambda: None)
+def link(
+    taken: Callable[[Any], None], failed: Callable[[Exception], None] = pytest.fail
+) -> Link[to_engine.ToEngine]:
+    decoder = msgspec.msgpack.Decoder(list[to_engine.ToEngine], ext_hook=read_extension)
+    return Link(decoder, taken, lambda: None, failed)
+
+
+def nested(depth: int) -> list[Any]:
+    found: list[Any] = []
+    for _ in range(depth):
+        found = [found]
+    return found
 
 
 @settings(max_examples=60, deadline=None)
@@ -48,7 +67,7 @@ def test_messages_arrive_whole_and_in_order_whatever_pieces_they_come_in(
 ) -> None:
     async def go() -> None:
         sink, taken = Sink(), list[Any]()
-        sender, receiver = link([]), link(taken)
+        sender, receiver = link(pytest.fail), link(taken.append)
         sender.connection_made(sink)
         for batch in batches:
             for message in batch:
@@ -64,12 +83,47 @@ def test_messages_arrive_whole_and_in_order_whatever_pieces_they_come_in(
     asyncio.run(go())
 
 
+async def test_what_cannot_be_sent_is_reported_and_what_is_sent_with_it_arrives() -> None:
+    sink, taken, failures = Sink(), list[Any](), list[Exception]()
+    sender = link(pytest.fail, lambda error: (failures.append(error), sender.send(why))[0])
+    why = to_engine.Ended(-1, "it was too deep")
+    sender.connection_made(sink)
+    row = to_engine.Row(1, 2, b"{}\n")
+    for message in (row, to_engine.Described(None, [], nested(100_000)), to_engine.Warned(HALF)):
+        sender.send(message)
+    sender.flush()
+    sender.flush()
+    link(taken.append).data_received(sink.data)
+    assert taken == [row, to_engine.Warned("half a character: \\ud800"), why]
+    assert [type(one) for one in failures] == [RecursionError]
+
+
+async def test_what_cannot_be_read_or_taken_is_reported_and_what_follows_is_taken() -> None:
+    sink, taken, failures = Sink(), list[Any](), list[Exception]()
+
+    def take(message: Any) -> None:
+        if message == to_engine.Warned("no"):
+            raise KeyError("no")
+        taken.append(message)
+
+    sender = link(pytest.fail)
+    sender.connection_made(sink)
+    for batch in ([to_worker.Leave()], [to_engine.Warned("no"), to_engine.Left()]):
+        for message in batch:
+            sender.send(message)
+        sender.flush()
+    link(take, failures.append).data_received(sink.data)
+    assert taken == [to_engine.Left()]
+    assert [type(one) for one in failures] == [msgspec.ValidationError, KeyError]
+
+
 async def test_the_loss_of_one_end_is_reported_to_the_other() -> None:
     one, other = socket.socketpair()
     gone = asyncio.Event()
     decoder = msgspec.msgpack.Decoder(list[to_engine.ToEngine])
     taken: list[Any] = []
-    ends = [Link(decoder, taken.append, gone.set), Link(decoder, taken.append, lambda: None)]
+    lost = gone.set, lambda: None
+    ends = [Link(decoder, taken.append, one, pytest.fail) for one in lost]
     loop = asyncio.get_running_loop()
     await loop.create_connection(lambda: ends[0], sock=one)
     await loop.create_connection(lambda: ends[1], sock=other)

@@ -16,11 +16,18 @@ def describe(error: BaseException, folder: Path | None = None) -> str:
     """
     if isinstance(error, SyntaxError) and error.filename:
         return f"{type(error).__name__}: {error.msg} ({error.filename}:{error.lineno})"
-    text = f"{type(error).__name__}: {error}".rstrip(": ")
+    text = f"{type(error).__name__}: {_message(error)}".rstrip(": ")
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if _is_authors(frame.filename, folder):
             return f"{text} ({frame.filename}:{frame.lineno})"
     return text
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as other:  # its class is people's code
+        return f"its message raised {type(other).__name__}"
 
 
 def _is_authors(filename: str, folder: Path | None) -> bool:

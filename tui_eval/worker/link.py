@@ -24,6 +24,7 @@ class Link(asyncio.Protocol, Generic[Message]):
         decoder: Of a list of messages of the other end.
         received: Gets each of them.
         lost: Called once the other end is gone.
+        failed: Called where messages could not be sent, read or taken; those beside them are.
     """
 
     def __init__(
@@ -31,10 +32,12 @@ class Link(asyncio.Protocol, Generic[Message]):
         decoder: msgspec.msgpack.Decoder[list[Message]],
         received: Callable[[Message], None],
         lost: Callable[[], None],
+        failed: Callable[[Exception], None],
     ) -> None:
         self._decode = decoder.decode
         self._received = received
         self._lost = lost
+        self._failed = failed
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.WriteTransport | None = None
         self._arrived = bytearray()
@@ -55,8 +58,19 @@ class Link(asyncio.Protocol, Generic[Message]):
             del self._arrived[:end]
             if self._transport is not None and self._transport.is_closing():
                 return
-            for message in self._decode(payload):
+            self._take(payload)
+
+    def _take(self, payload: bytes) -> None:
+        try:
+            messages = self._decode(payload)
+        except (msgspec.DecodeError, ValueError, RecursionError) as error:
+            self._failed(error)
+            return
+        for message in messages:
+            try:
                 self._received(message)
+            except Exception as error:  # the connection would be closed, and nobody know why
+                self._failed(error)
 
     def connection_lost(self, error: Exception | None) -> None:
         self.is_lost = True
@@ -71,10 +85,23 @@ class Link(asyncio.Protocol, Generic[Message]):
     def flush(self) -> None:
         """Sends what waits now."""
         waiting, self._waiting = self._waiting, []
-        if waiting and self._transport is not None and not self._transport.is_closing():
-            payload = encode_events(waiting)
-            self._transport.write(len(payload).to_bytes(HEADER_BYTES, "big"))
-            self._transport.write(payload)
+        if waiting:
+            self._write(waiting)
+
+    def _write(self, messages: list[Any]) -> None:
+        if self._transport is None or self._transport.is_closing():
+            return
+        try:
+            payload = encode_events(messages)
+        except Exception as error:
+            if len(messages) == 1:
+                self._failed(error)
+            else:
+                for message in messages:
+                    self._write([message])
+            return
+        self._transport.write(len(payload).to_bytes(HEADER_BYTES, "big"))
+        self._transport.write(payload)
 
     def close(self) -> None:
         """Ends the connection once everything is sent."""

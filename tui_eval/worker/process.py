@@ -30,6 +30,7 @@ from tui_eval.errors import (
     WorkerEndedError,
     is_cancellation,
 )
+from tui_eval.event_frames import read_extension
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.redaction import Redactor
 from tui_eval.types import ClientConfig
@@ -98,10 +99,10 @@ class WorkerProcess:
 
     async def main(self, sock: socket.socket) -> None:
         """Works until the engine says so, or is gone."""
-        decoder = msgspec.msgpack.Decoder(list[to_worker.ToWorker])
+        decoder = msgspec.msgpack.Decoder(list[to_worker.ToWorker], ext_hook=read_extension)
         loop = asyncio.get_running_loop()
         self._socket = sock.fileno()
-        link = self._link = Link(decoder, self._received, self._engine_gone)
+        link = self._link = Link(decoder, self._received, self._engine_gone, self._failed)
         self._engine.send = link.send
         await loop.create_connection(lambda: link, sock=sock)
         self._send(to_engine.Hello(to_engine.PROTOCOL))
@@ -222,12 +223,17 @@ class WorkerProcess:
     def _ended(self, task: asyncio.Task[None], row: int | None) -> None:
         self._tasks.discard(task)
         error = None if task.cancelled() else task.exception()
-        failure = "" if error is None else f"{type(error).__name__}: {error}"
-        if error is not None:
-            log.error("the worker failed", exc_info=error)
         if row is not None:
             self._hub.flush_stage(row)
-        self._send(to_engine.Ended(-1 if row is None else row, failure))
+        if error is not None:
+            self._failed(error, row)
+        elif row is not None:
+            self._send(to_engine.Ended(row, ""))
+
+    def _failed(self, error: BaseException, row: int | None = None) -> None:
+        """Says why the run cannot go on."""
+        log.error("the worker failed", exc_info=error)
+        self._send(to_engine.Ended(-1 if row is None else row, describe(error)))
 
     async def _open(self, message: to_worker.Open) -> None:
         """Loads the environment, and says what it is."""

@@ -18,6 +18,7 @@ from tui_eval.engine.interpreters.interpreter import Interpreter
 from tui_eval.engine.transport.verdict import Verdict
 from tui_eval.engine.transport.worker_process import WorkerProcess, start_process
 from tui_eval.errors import Fault, WorkerEndedError
+from tui_eval.event_frames import read_extension
 from tui_eval.events import WorkerSeen
 from tui_eval.fold.error_place import place_of
 from tui_eval.processes import private_memory
@@ -77,8 +78,8 @@ class Worker:
         self._signs = process.signs
         self._last_called = LastCall(NOBODY, "environment", "", False)
         self._is_closed = asyncio.Event()
-        decoder = msgspec.msgpack.Decoder(list[to_engine.ToEngine])
-        self._link = Link(decoder, self._take, self._closed)
+        decoder = msgspec.msgpack.Decoder(list[to_engine.ToEngine], ext_hook=read_extension)
+        self._link = Link(decoder, self._take, self._closed, self._link_failed)
         self.send: Callable[[Any], None] = self._link.send
         """Sends a message, with those of the same turn of the loop."""
         self._watching = loop.create_task(self._watch())
@@ -115,10 +116,7 @@ class Worker:
     def _take(self, message: Any) -> None:
         if not self.ready.done():
             self._take_early(message)
-        try:
-            self.received(self, message)
-        except Exception as error:  # the connection would be closed, and nobody be told
-            self.failed(error)
+        self.received(self, message)
 
     def _take_early(self, message: Any) -> None:
         """Takes one that may say how far it is."""
@@ -129,6 +127,19 @@ class Worker:
             self.described.set_result(message)
         elif isinstance(message, to_engine.Ready):
             self.ready.set_result(message.faults)
+        elif isinstance(message, to_engine.Ended) and message.failure:
+            self._refuse(message.failure)
+
+    def _link_failed(self, error: Exception) -> None:
+        self._refuse(f"{type(error).__name__}: {error}")
+        self.failed(error)
+
+    def _refuse(self, what: str, hint: str = "") -> None:
+        """Nobody waits any longer for what an environment is, or that rollouts can be led."""
+        if not self.described.done():
+            self.described.set_result(to_engine.Described(None, [Fault("worker", what, hint)], []))
+        if not self.ready.done():
+            self.ready.set_result([("worker", what, hint)])
 
     def _check(self, protocol: int) -> None:
         """Refuses a worker that speaks another protocol: nothing that it says is understood."""
@@ -136,8 +147,7 @@ class Worker:
             return
         what = f"it speaks protocol {protocol}, and this engine {to_engine.PROTOCOL}"
         hint = "Install the same version of tui-eval where the worker runs"
-        self.described.set_result(to_engine.Described(None, [Fault("worker", what, hint)], []))
-        self.ready.set_result([("worker", what, hint)])
+        self._refuse(what, hint)
         self._link.close()
         self.kill()
 
