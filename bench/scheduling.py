@@ -22,7 +22,7 @@ from tui_eval.config.plan import RunPlan
 from tui_eval.engine.execution.schedule import Schedule
 from tui_eval.engine.limits.limits import Limits, Phases
 from tui_eval.engine.transport.worker import Worker
-from tui_eval.engine.workers.reports import EngineParts
+from tui_eval.engine.workers.engine_parts import EngineParts
 from tui_eval.engine.workers.worker_rollouts import WorkerRollouts
 from tui_eval.worker import to_engine, to_worker
 from tui_eval.worker.examples import Places
@@ -60,7 +60,7 @@ class _SimulatedWorker:
         match message:
             case to_worker.Setup():
                 self.ready.set_result([])
-            case to_worker.Lead(row=row):
+            case to_worker.Run(row=row):
                 factor = STRAGGLES if self._draw.random() < STRAGGLERS else 1
                 takes_s = self._draw.expovariate(1 / TAKES_S) * factor
                 fails = self._draw.random() < FAILURES

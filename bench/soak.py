@@ -194,7 +194,7 @@ class Soak:
 
 
 def _workers(engine: int) -> list[int]:
-    """The processes of an engine that lead rollouts."""
+    """The processes of an engine that run rollouts."""
     with suppress(FileNotFoundError, ProcessLookupError):
         found = Path(f"/proc/{engine}/task/{engine}/children").read_text().split()
         return [int(pid) for pid in found if b"tui_eval.worker" in _command(pid)]

@@ -21,7 +21,7 @@ from tui_eval.runs.layout import RunDir
 
 QUIT = b"\x11"
 ENDS_WITHIN_S = 300.0
-LOOKS_EVERY_S = 0.25
+POLL_INTERVAL_S = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class _Memory:
 
     def look(self, at_once: bool = False) -> None:
         now = time.monotonic()
-        if not at_once and now - self._looked_at < LOOKS_EVERY_S:
+        if not at_once and now - self._looked_at < POLL_INTERVAL_S:
             return
         self._looked_at = now
         resident, shared = self._statm.read_text().split()[1:3]

@@ -78,7 +78,7 @@ def _plain_tool(setting: Setting) -> Figure:
 
 
 def _replay(setting: Setting) -> Figure:
-    """A rollout that its engine left after twenty turns: from its lead to the next request."""
+    """A rollout that its engine left after twenty turns: from its start to the next request."""
     took = []
     with CountingEndpoint(0.0) as endpoint:
         for _ in range(setting.repeats(5, 2)):

@@ -256,7 +256,7 @@ def held_worker_events() -> list[ev.Event]:
     ]
     return [
         *running_events(),
-        ev.Noticed(0, NOW - 60, "warning", ended + "4 rollouts are led again"),
+        ev.Noticed(0, NOW - 60, "warning", ended + "4 rollouts are run again"),
         ev.Noticed(0, NOW - 11, "warning", still),
         staged(SELECTED, ev.Stage.TOOL, at=NOW - 42, waits_for="Tool 'add'", since=NOW - 42,
                worker=4712, turns=2, tool_calls=5),

@@ -50,7 +50,7 @@ class WorkerSeen(msgspec.Struct, array_like=True):
 
     Args:
         state: `starting`, `at work` or `leaving`.
-        rollouts: How many it leads, or has waiting for their group.
+        rollouts: How many it runs, or has waiting for their group.
         memory_mb: Its private memory.
         still_since: Unix seconds since when its loop has not come round; 0 where it moves.
         held_at: Where people's code holds it, where that is known.

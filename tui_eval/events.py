@@ -119,7 +119,7 @@ class RolloutStaged(msgspec.Struct, tag="stage", array_like=True, gc=False):
         kinds, lost_kinds: What of them was of which kind; see `token_kinds`.
         waits_for: The call that it waits for; empty where its stage says all.
         since: Unix seconds since when it does.
-        worker: The process that leads it; 0 where that is the engine's own.
+        worker: The process that runs it; 0 where that is the engine's own.
     """
 
     seq: int

@@ -17,7 +17,7 @@ from servers import FaultServer, Reply
 from terminal import PATIENCE_S, Terminal
 
 from tui_eval.runs.lock import holder
-from tui_eval.tui.base.terminal.driver import GONE_AFTER_S, LOOKS_EVERY_S
+from tui_eval.tui.base.terminal.driver import GONE_AFTER_S, POLL_INTERVAL_S
 
 CHAT = "/v1/chat/completions"
 GOOD = Reply(body=chat_answer("yes"))
@@ -93,7 +93,7 @@ def test_the_screen_runs_and_is_left(lifecycle: Lifecycle) -> None:
 def test_the_screen_stays_until_its_terminal_is_lost(lifecycle: Lifecycle) -> None:
     with closing(Terminal(lifecycle.program.folder, lifecycle.program.env, *SHORT)) as terminal:
         terminal.wait_for("2/2")
-        until = time.monotonic() + LOOKS_EVERY_S + GONE_AFTER_S + 0.5
+        until = time.monotonic() + POLL_INTERVAL_S + GONE_AFTER_S + 0.5
         terminal.wait_for(lambda: time.monotonic() > until)
         assert terminal.process.poll() is None
         terminal.cut()

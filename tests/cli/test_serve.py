@@ -18,7 +18,7 @@ from served import Served, Tab, processes_of
 from servers import FaultServer
 
 from tui_eval.cli.main import cli
-from tui_eval.cli.web_server import LOOKS_EVERY_S
+from tui_eval.cli.web_server import POLL_INTERVAL_S
 
 
 async def status(session: aiohttp.ClientSession, url: str, **headers: str) -> tuple[int, str]:
@@ -285,7 +285,7 @@ async def test_a_tab_that_is_closed_while_it_waits_for_another_starts_nothing(
         wait_until(lambda: len(processes_of(program)) == 1, "the screen is gone")
         async with served.tab() as last:
             await last.wait_for(lambda: started.stat().st_size > 1)
-            later = time.monotonic() + 4 * LOOKS_EVERY_S
+            later = time.monotonic() + 4 * POLL_INTERVAL_S
             await last.wait_for(lambda: time.monotonic() > later)
             assert started.read_text() == "xx"
         wait_until(lambda: len(processes_of(program)) == 1, "the last screen is gone")

@@ -1,4 +1,4 @@
-"""Rollouts that were cut short: led to where they were with the answers that were paid for."""
+"""Rollouts that were cut short: run to where they were with the answers that were paid for."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from tui_eval.feeds import saved_feed
 
 @pytest.fixture
 def listen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], Listener]]:
-    monkeypatch.setattr(saved_feed, "LOOKS_EVERY_S", 0.01)
+    monkeypatch.setattr(saved_feed, "POLL_INTERVAL_S", 0.01)
     listeners: list[Listener] = []
 
     def start(path: Path) -> Listener:

@@ -24,7 +24,7 @@ from tui_eval.tui.run.reader import Reader
 
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(saved_feed, "LOOKS_EVERY_S", 0.01)
+    monkeypatch.setattr(saved_feed, "POLL_INTERVAL_S", 0.01)
     monkeypatch.setattr(file_stamps, "SETTLED_S", 0.0)
 
 

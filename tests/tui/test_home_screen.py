@@ -88,7 +88,7 @@ async def test_the_list_is_sorted_by_what_is_asked_for_and_the_selection_stays()
 async def test_a_new_run_and_a_finished_one_change_the_list_and_not_the_selection(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(polling, "LOOKS_EVERY_S", 0.05)
+    monkeypatch.setattr(polling, "POLL_INTERVAL_S", 0.05)
     async with at_home() as stage:
         await stage.select("9e8d7c6b")
         done = replace(running_run(), pid=0, socket="", done=48)
@@ -104,7 +104,7 @@ async def test_a_new_run_and_a_finished_one_change_the_list_and_not_the_selectio
 
 
 async def test_endpoints_that_change_are_shown_and_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polling, "LOOKS_EVERY_S", 0.05)
+    monkeypatch.setattr(polling, "POLL_INTERVAL_S", 0.05)
     async with at_home() as stage:
         new = EndpointInfo("brand-new", "m", "http://127.0.0.1:7/v1")
         stage.backend.served = EndpointInfos([new], [])
@@ -116,7 +116,7 @@ async def test_endpoints_that_change_are_shown_and_asked(monkeypatch: pytest.Mon
 async def test_a_line_that_comes_above_does_not_move_what_is_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(polling, "LOOKS_EVERY_S", 0.05)
+    monkeypatch.setattr(polling, "POLL_INTERVAL_S", 0.05)
     backend = FormBackend([found_run(f"{place:08}", date=NOW - place) for place in range(100)])
     async with at_home(backend, (80, 24)) as stage:
         await stage.select("00000060")

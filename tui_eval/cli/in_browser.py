@@ -12,7 +12,7 @@ import time
 from tui_eval.processes import signal_group
 
 LEAVES_WITHIN_S = 5.0
-LOOKS_EVERY_S = 0.1
+POLL_INTERVAL_S = 0.1
 
 
 def main() -> None:
@@ -28,7 +28,7 @@ def _end_with_stdin(fd: int) -> None:
     poll = select.poll()
     poll.register(fd, select.POLLHUP)  # of the end only; what comes in is the driver's
     while not poll.poll():
-        time.sleep(LOOKS_EVERY_S)  # a Mac's poll comes back while there is something to read
+        time.sleep(POLL_INTERVAL_S)  # a Mac's poll comes back while there is something to read
     os.kill(os.getpid(), signal.SIGTERM)
     threading.Event().wait(LEAVES_WITHIN_S)
     signal_group(os.getpid(), signal.SIGKILL)

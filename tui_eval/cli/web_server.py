@@ -29,7 +29,7 @@ MOST_CELLS = 1000
 START_RUNS = ("run", "demo", "agent")
 """Commands whose screen begins a run: leaving the page asks first."""
 
-JOINS_WITHIN_S, LOOKS_EVERY_S = 10.0, 0.25
+JOINS_WITHIN_S, POLL_INTERVAL_S = 10.0, 0.25
 """How long a new tab waits until the one before knows its run."""
 
 FONT_SIZES = range(6, 49)
@@ -178,7 +178,7 @@ class WebServer(Server):
 async def _wait_a_look(tab: web.WebSocketResponse, early: list[str]) -> None:
     """Lets a moment pass, or less where the tab is closed meanwhile."""
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(LOOKS_EVERY_S):
+        async with asyncio.timeout(POLL_INTERVAL_S):
             while not tab.closed:
                 message = await tab.receive()
                 if message.type is WSMsgType.TEXT:

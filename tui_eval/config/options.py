@@ -141,7 +141,7 @@ OPTIONS: tuple[Option, ...] = (
            "are generated at a time; as many as -c if left out.", None, "N", 1, **_LIMITS),
     Option("max_concurrent_scoring", ("--max-concurrent-scoring",), "int", "Rollouts that are "
            "scored at a time; as many as -c if left out.", None, "N", 1, **_LIMITS),
-    Option("num_workers", ("-w", "--num-workers"), "int", "Lead the rollouts in so many processes; "
+    Option("num_workers", ("-w", "--num-workers"), "int", "Run the rollouts in so many processes; "
            "`auto` for another one whenever a core is full.", 1, "N|auto", 1, **_LIMITS),
     Option("worker_memory", ("--worker-memory",), "text", "What one of them may take, as in 2GB; "
            "one that takes more is replaced.", None, "SIZE", **_LIMITS),

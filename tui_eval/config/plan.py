@@ -104,7 +104,7 @@ class RunPlan(BaseModel):
     max_concurrent_scoring: int = Field(default=0, ge=0)
     """Rollouts that are scored at a time; 0 for no limit of its own."""
     num_workers: int = Field(default=1, ge=-1)
-    """Processes that lead the rollouts: -1 for more as cores are full, 0 for that of a program."""
+    """Processes that run the rollouts: -1 for more as cores are full, 0 for that of a program."""
     worker_memory: str | None = None
     """What one of them may take, as `sizes.parse_size` reads it; None for any amount."""
     adaptive: bool = True
@@ -186,7 +186,7 @@ class RunPlan(BaseModel):
 
     @property
     def worker_count(self) -> int:
-        """How many processes lead its rollouts; one where a program's own began it."""
+        """How many processes run its rollouts; one where a program's own began it."""
         if self.num_workers >= 0:
             return max(self.num_workers, 1)
         allowed = getattr(os, "sched_getaffinity", None)  # not on macOS

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tui_eval.engine.transport.worker_process import WorkerProcess, start_process
+from tui_eval.engine.transport.started_worker import StartedWorker, start_worker
 
 if TYPE_CHECKING:
     from tui_eval.config.plan import Request
@@ -60,7 +60,7 @@ def _print_environments(folder: Path) -> int:
     )
 
 
-def _first_worker(requested: bytes) -> WorkerProcess | None:
+def _first_worker(requested: bytes) -> StartedWorker | None:
     """The process of a worker, which loads what it needs while this one does.
 
     None where the request names another interpreter, or it cannot be started: that is reported
@@ -69,11 +69,11 @@ def _first_worker(requested: bytes) -> WorkerProcess | None:
     with contextlib.suppress(OSError, ValueError, AttributeError):
         raw = json.loads(requested or b"{}").get("raw") or {}
         if not raw.get("python"):
-            return start_process()
+            return start_worker()
     return None
 
 
-def _work(request: Request, args: argparse.Namespace, first: WorkerProcess | None) -> int:
+def _work(request: Request, args: argparse.Namespace, first: StartedWorker | None) -> int:
     import asyncio
     import socket
     import uuid

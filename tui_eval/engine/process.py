@@ -33,8 +33,8 @@ from tui_eval.engine.suite.suite_preflight import (
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.transport.server import listen
 from tui_eval.engine.transport.sockets import loopback_notices, loopback_of
+from tui_eval.engine.transport.started_worker import StartedWorker
 from tui_eval.engine.transport.worker import Worker
-from tui_eval.engine.transport.worker_process import WorkerProcess
 from tui_eval.errors import Notice, RefusedError, WorkerEndedError
 from tui_eval.events import EngineSampled, Refused
 from tui_eval.processes import cpu_seconds, private_memory
@@ -61,7 +61,7 @@ class Engine:
         sock: socket.socket,
         socket_path: str,
         launched: bool,
-        first: WorkerProcess | None,
+        first: StartedWorker | None,
     ) -> None:
         self._first = first
         self._request = request

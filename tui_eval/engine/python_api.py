@@ -87,7 +87,7 @@ def prepare_call(env: Environment, request: GenerateRequest, base_url: str) -> P
 
 
 def _worker_faults(env: Environment, request: GenerateRequest) -> Iterator[Fault]:
-    """Why other processes cannot lead the rollouts."""
+    """Why other processes cannot run the rollouts."""
     where = f"workers={request.workers}"
     if request.workers < -1:
         yield Fault(where, "it is too small: 0 is for this process, -1 for more as cores are full")

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast, overload
 
 from tui_eval.environments.client_cache import ClientCache
-from tui_eval.environments.one_rollout import lead, score
+from tui_eval.environments.one_rollout import generate, score
 from tui_eval.environments.outputs import state_to_output, states_to_outputs
 from tui_eval.environments.rollout_retries import maybe_retry
 from tui_eval.errors import Fault, RefusedError
@@ -158,7 +158,7 @@ class DirectRollouts:
     async def _one(
         self, values: RolloutInput, client: Any, model: str, sampling_args: SamplingArgs | None
     ) -> State:
-        state = await self._lead(values, client, model, sampling_args)
+        state = await self._generate(values, client, model, sampling_args)
         if state.get("error") is None:
             await score(cast("Environment", self), [state], together=False)
         return state
@@ -170,16 +170,16 @@ class DirectRollouts:
         model: str,
         sampling_args: SamplingArgs | None,
     ) -> list[State]:
-        runs = (self._lead(values, client, model, sampling_args) for values in inputs)
+        runs = (self._generate(values, client, model, sampling_args) for values in inputs)
         states = await asyncio.gather(*runs)
         await score(cast("Environment", self), states, together=True)
         return states
 
-    async def _lead(
+    async def _generate(
         self, values: RolloutInput, client: Any, model: str, sampling_args: SamplingArgs | None
     ) -> State:
         merged = {**self.sampling_args, **(sampling_args or {})}
-        return await lead(cast("Environment", self), values, client, model, merged)
+        return await generate(cast("Environment", self), values, client, model, merged)
 
     async def start_server(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Refused: environments run in the process that runs their rollouts.

@@ -1,4 +1,4 @@
-"""Several environments as one: their examples one after the other, each led by its own."""
+"""Several environments as one: their examples one after the other, each run by its own."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class EnvGroup(Environment):
         model: str,
         sampling_args: SamplingArgs | None = None,
     ) -> State:
-        """Has the member that the input's task names lead a model through the example.
+        """Has the member that the input's task names run a model through the example.
 
         Raises:
             ValueError: The group has no such task.

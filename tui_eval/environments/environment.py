@@ -47,14 +47,14 @@ logger = logging.getLogger(__name__)
 
 
 class Environment(HasExamples, Ending, Evaluating, DirectRollouts, ABC):
-    """Examples, and how a model is led through one of them and scored.
+    """Examples, and how a model is run through one of them and scored.
 
     Plain functions of authors (tools, `update_tool_args`, stop conditions, cleanup handlers) run in
     threads, where they see the caller's context variables, so that none of them holds up other
     rollouts; async ones, setup and teardown on the event loop.
 
     `dataset` and `eval_dataset` are the rows ready to run, or None; `logger` is the author's to
-    use. `replayable` is False where a rollout that was cut short has to begin anew; others are led
+    use. `replayable` is False where a rollout that was cut short has to begin anew; others are run
     with the answers of the journal to where they were. Teardown handlers run when the interpreter
     exits, at the latest: those of an environment that has run no rollout only if something still
     holds it.
@@ -181,7 +181,7 @@ class Environment(HasExamples, Ending, Evaluating, DirectRollouts, ABC):
         model: str,
         sampling_args: SamplingArgs | None = None,
     ) -> State:
-        """Leads a model through one example; the state is complete but for its scores."""
+        """Runs a model through one example; the state is complete but for its scores."""
 
     async def init_state(
         self,

@@ -38,7 +38,7 @@ class GenerateRequest:
 
     Args:
         groups: The inputs that were given; None for the environment's evaluation examples.
-        workers: Processes that lead the rollouts; 0 for the program's own.
+        workers: Processes that run the rollouts; 0 for the program's own.
     """
 
     client: Any
@@ -186,7 +186,7 @@ class Evaluating:
         Args:
             num_examples: The first so many; 0 or less for all.
             rollouts_per_example: Rollouts of each, at least 1; they are one group.
-            workers: Processes that lead the rollouts, -1 for another one whenever a core is full,
+            workers: Processes that run the rollouts, -1 for another one whenever a core is full,
                 up to one on each; 0 for the caller's own. Each loads the environment anew, so that
                 it has to come from `load_environment`, and the client has to be a `ClientConfig`.
             client, model, sampling_args, max_concurrent, results_path, state_columns: See

@@ -194,7 +194,7 @@ class MultiTurnEnv(Environment):
         model: str,
         sampling_args: SamplingArgs | None = None,
     ) -> State:
-        """Leads a model through one example.
+        """Runs a model through one example.
 
         Whatever people's code raises is recorded as the state's error; cleanup handlers always
         run, on cancellation too, which then goes on.

@@ -22,7 +22,7 @@ GoesOn: TypeAlias = Callable[[BaseException], bool]
 """Whether an exception that comes out of people's code goes on instead of being recorded."""
 
 
-async def lead(
+async def generate(
     env: Environment,
     values: RolloutInput,
     client: AnyClient,
@@ -30,7 +30,7 @@ async def lead(
     sampling_args: SamplingArgs,
     goes_on: GoesOn = must_propagate,
 ) -> State:
-    """Leads a model through one example; the state has an error where the environment raised."""
+    """Runs a model through one example; the state has an error where the environment raised."""
     begun = clock.now()
     try:
         given: Any = await env.rollout(values, client, model, sampling_args)

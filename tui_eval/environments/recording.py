@@ -1,6 +1,6 @@
 """What happens once in a rollout, however often the run is interrupted: results that are kept.
 
-A rollout that was cut short is led with the answers of the journal to where it was, by a fresh
+A rollout that was cut short is run with the answers of the journal to where it was, by a fresh
 environment. What that environment draws by lot, reads from a clock or does to the world would
 happen again, and come out otherwise. Results that are kept here come out as they did.
 """

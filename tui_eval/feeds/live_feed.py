@@ -41,7 +41,7 @@ from tui_eval.runs.run_info import read_metadata
 
 HANGS_UP_WITHIN_S = 1.0
 """So long an engine may take to read that a listener leaves."""
-LOOKS_EVERY_S = 0.02
+POLL_INTERVAL_S = 0.02
 IDLE_TURNS = 5
 """So many turns of the loop without a further batch: nothing more has come."""
 
@@ -221,5 +221,5 @@ async def _exit_code_of(engine: EngineProcess) -> int | None:
         Its exit code; None where it is held.
     """
     while (code := engine.exit_code()) is None and not engine.is_held:
-        await asyncio.sleep(LOOKS_EVERY_S)
+        await asyncio.sleep(POLL_INTERVAL_S)
     return code

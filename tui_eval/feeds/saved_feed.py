@@ -21,7 +21,7 @@ MOST_WAITING = 5000
 """Events that are read ahead of the listener."""
 WHOLE_WITHIN_S = 0.05
 """A run that is read so soon is shown at once with its end, not for a moment as one without."""
-LOOKS_EVERY_S = 0.5
+POLL_INTERVAL_S = 0.5
 """How often the file is looked at for what another program adds."""
 RESTS_EVERY_S = 0.01
 """How often whoever waits for the interpreter goes first: a rest takes as long as reading a row."""
@@ -68,7 +68,7 @@ class SavedFeed:
         soon.start()
         try:
             goes = self._publish(replay.begin())
-            while goes and not self._stop.wait(LOOKS_EVERY_S):
+            while goes and not self._stop.wait(POLL_INTERVAL_S):
                 goes = self._publish(replay.more())
         except OSError as error:
             text = f"the file cannot be read: {error.strerror or error}"

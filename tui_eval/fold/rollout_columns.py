@@ -17,7 +17,7 @@ class Wait(NamedTuple):
     Args:
         call: The call; empty where the stage says all.
         since: Unix seconds since when.
-        worker: The process that leads it; 0 where that is the engine's own.
+        worker: The process that runs it; 0 where that is the engine's own.
     """
 
     call: str

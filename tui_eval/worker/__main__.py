@@ -22,14 +22,14 @@ from tui_eval.worker.logging.inherited_context import inherit_context
 from tui_eval.worker.process import LEAVES_WITHIN_S, WorkerProcess
 from tui_eval.worker.vital_signs import VitalSigns
 
-LOOKS_EVERY_S = 0.5
+POLL_INTERVAL_S = 0.5
 
 
 def _end_after(parent: int) -> None:
     """Ends this process once its engine is gone, also while people's code holds the loop."""
     while os.getppid() == parent:
-        time.sleep(LOOKS_EVERY_S)
-    time.sleep(LEAVES_WITHIN_S + LOOKS_EVERY_S)
+        time.sleep(POLL_INTERVAL_S)
+    time.sleep(LEAVES_WITHIN_S + POLL_INTERVAL_S)
     os._exit(1)
 
 

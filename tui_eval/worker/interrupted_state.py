@@ -1,4 +1,4 @@
-"""The state of a rollout that is led no further, from what the journal has of it.
+"""The state of a rollout that is run no further, from what the journal has of it.
 
 It ended its workers, or was cancelled while it had none. Its environment is not called again: what
 the model answered is there, what the environment said between the answers is not.

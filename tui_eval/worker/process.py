@@ -1,4 +1,4 @@
-"""A worker: leads rollouts for the engine that started it, and ends with it.
+"""A worker: runs rollouts for the engine that started it, and ends with it.
 
 What people's code does to this process (blocks it, ends it, uses up its memory) is seen by the
 engine from outside, which then starts another one.
@@ -23,11 +23,7 @@ from tui_eval.clients.wire.longest_answer import LongestAnswers, longest_by_defa
 from tui_eval.config.plan import RunPlan
 from tui_eval.environments.author_errors import describe
 from tui_eval.errors import (
-    CallTimeoutError,
-    Error,
     Fault,
-    RolloutTimeoutError,
-    WorkerEndedError,
     is_cancellation,
 )
 from tui_eval.event_frames import read_extension
@@ -38,6 +34,7 @@ from tui_eval.worker import to_engine, to_worker
 from tui_eval.worker.collector import spare_collector
 from tui_eval.worker.describing.settings import settings_of
 from tui_eval.worker.digests import digest_now
+from tui_eval.worker.end_causes import ERRORS
 from tui_eval.worker.engine_ports import (
     EngineGuard,
     EngineHeld,
@@ -60,11 +57,6 @@ from tui_eval.worker.work import ColumnsSeen, Work
 
 log = logging.getLogger("tui_eval.worker")
 
-_CAUSES: dict[str, type[Error]] = {
-    "timeout": RolloutTimeoutError,
-    "call_timeout": CallTimeoutError,
-    "ignored": CallTimeoutError,
-}
 BEATS_EVERY_S = 0.1
 CANCELS_WITHIN_S = 1.0
 TEARDOWN_WITHIN_S = 30.0
@@ -148,8 +140,8 @@ class WorkerProcess:
     def _received(self, message: to_worker.ToWorker) -> None:
         if isinstance(message, to_worker.Granted):  # most are
             self._engine.granted(message.number)
-        elif isinstance(message, to_worker.Lead):
-            self._lead(message)
+        elif isinstance(message, to_worker.Run):
+            self._run_rollout(message)
         elif isinstance(message, to_worker.Open):
             self._start(self._open(message))
         elif isinstance(message, to_worker.Setup):
@@ -171,11 +163,11 @@ class WorkerProcess:
         else:
             self._of_rollout(message)
 
-    def _lead(self, message: to_worker.Lead) -> None:
+    def _run_rollout(self, message: to_worker.Run) -> None:
         row = message.row
         self._work.answers[row] = message.answers
-        self._rollouts.spent[row] = message.lost
-        assert self._replicas is not None, "what leads rollouts was set up"
+        self._rollouts.lost_tokens[row] = message.lost
+        assert self._replicas is not None, "what runs rollouts was set up"
         held = EngineHeld(self._engine, row, True, message.place)
         self._start(self._rollouts.run(row, self._replicas.clients[message.place], held), row)
 
@@ -183,7 +175,7 @@ class WorkerProcess:
         rollouts = self._rollouts
         if isinstance(message, to_worker.Restore):
             self._work.answers[message.row] = message.answers
-            rollouts.spent[message.row] = message.lost
+            rollouts.lost_tokens[message.row] = message.lost
             rollouts.restore(message.row, message.record)
         elif isinstance(message, to_worker.Score):
             held = EngineHeld(self._engine, message.row, message.has_slots)
@@ -207,11 +199,11 @@ class WorkerProcess:
 
     def _give_up(self, message: to_worker.GiveUp) -> None:
         rollouts, row = self._rollouts, message.row
-        rollouts.spent[row] = message.lost
+        rollouts.lost_tokens[row] = message.lost
         if not message.error_class:
             self._start(rollouts.never_begins(row, message.records), row)
             return
-        error = _CAUSES.get(message.cause, WorkerEndedError)(message.why)
+        error = ERRORS[message.cause](message.why)
         error.error_class = message.error_class
         self._start(rollouts.give_up(row, message.attempt, error, message.records), row)
 

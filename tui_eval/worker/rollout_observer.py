@@ -1,8 +1,8 @@
-"""What the engine knows of one rollout in flight: its observer.
+"""What is known of one rollout in flight: its observer.
 
-Environments and clients report to the `observer` floor and know no engine. The engine's answer to
-that is this class: it turns reports into stages and messages for the hub, and holds the rollout
-where a run is paused, a budget is used up or a request sleeps.
+Environments and clients report to the `observer` floor and know no engine. This class takes their
+reports: it turns them into stages and messages for the hub, and holds the rollout where a run is
+paused, a budget is used up or a request sleeps.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
 from tui_eval import clock
-from tui_eval.environments.one_rollout import broken_state, lead, score
+from tui_eval.environments.one_rollout import broken_state, generate, score
 from tui_eval.error_classes import class_at
 from tui_eval.errors import Error, ErrorChain, RolloutTimeoutError
 from tui_eval.events import Stage
@@ -59,7 +59,7 @@ MOST_SHORT_STARVES = 10
 class Rollouts:
     """Runs rollouts one by one; whatever happens to one stays with it.
 
-    `generated` are those that wait until all are generated. `spent` are the tokens of
+    `generated` are those that wait until all are generated. `lost_tokens` are the tokens of
     rows that were taken back and of attempts of earlier sessions, by row.
     """
 
@@ -74,7 +74,7 @@ class Rollouts:
         self._journal = journal
         self.groups = Groups(work.examples, work.columns)
         self.generated: deque[tuple[RolloutObserver, State]] = deque()
-        self.spent = dict(work.lost)
+        self.lost_tokens = dict(work.lost)
         self._recorder = CallRecorder(work, journal)
 
     def watch(self, row: int, held: Held) -> RolloutObserver:
@@ -83,7 +83,7 @@ class Rollouts:
         watch = RolloutObserver(row, number, self._hub, self._gate, held)
         watch.call_timeout = self._work.call_timeout
         self._hub.active[row] = watch
-        watch.lost_input, watch.lost_output, *kinds = self.spent.get(row, (0, 0))
+        watch.lost_input, watch.lost_output, *kinds = self.lost_tokens.get(row, (0, 0))
         watch.lost_kinds = tuple(kinds)
         watch.guard = self._work.guard_of(row)
         return watch
@@ -314,7 +314,7 @@ class Rollouts:
         self._recorder.attempt_begins(watch)
         begun, state = clock.now(), None
         with RolloutDeadline(work.timeout, watch.row) as watch.deadline:
-            state = await lead(work.env, values, client, work.model, args, work.goes_on)
+            state = await generate(work.env, values, client, work.model, args, work.goes_on)
         state, watch.state = state or watch.state, None  # they would hold each other alive
         if not watch.deadline.expired:
             assert state is not None, "only an expired deadline ends the block early"
@@ -386,4 +386,4 @@ class Rollouts:
         line = self._rows.write(watch.row, watch.number, encode_row(row))
         if state.get("error") is not None and watch.cancelled is None:
             log_errors(watch, from_row(watch.row, decode_row(line)))
-        self.spent.pop(watch.row, None)
+        self.lost_tokens.pop(watch.row, None)

@@ -14,7 +14,7 @@ from tui_eval.errors import Fault
 from tui_eval.events import MessagesAdded, RolloutStaged, TextAdded, ToolFinished
 from tui_eval.worker.describing.info import EnvironmentInfo
 
-PROTOCOL = 6
+PROTOCOL = 7
 """The number of what both say: another where a message of `to_worker` or of this module is."""
 
 
@@ -39,7 +39,7 @@ class Described(msgspec.Struct, tag="described", array_like=True):
 
 
 class Ready(msgspec.Struct, tag="ready", array_like=True):
-    """The worker can lead rollouts, or could not load the environment.
+    """The worker can run rollouts, or could not load the environment.
 
     Args:
         faults: Why it could not: where, what and what to do, each.

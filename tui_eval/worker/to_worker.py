@@ -29,7 +29,7 @@ class Open(msgspec.Struct, tag="open", array_like=True):
 class Setup(msgspec.Struct, tag="setup", array_like=True):
     """What all rollouts of a run have in common: sent before the first of them.
 
-    A worker that has opened the environment leads them with that; another one loads it now.
+    A worker that has opened the environment runs them with that; another one loads it now.
 
     Args:
         plan: The run's, as JSON.
@@ -52,8 +52,8 @@ class Setup(msgspec.Struct, tag="setup", array_like=True):
     code: int
 
 
-class Lead(msgspec.Struct, tag="lead", array_like=True):
-    """A rollout is to be led from its input to its row.
+class Run(msgspec.Struct, tag="run", array_like=True):
+    """A rollout is to be run from its input to its row.
 
     Args:
         place: Of the endpoint that serves it.
@@ -115,7 +115,7 @@ class GiveUp(msgspec.Struct, tag="give_up", array_like=True):
     Args:
         error_class: What failed; empty where somebody cancelled it.
         why: The error, for people.
-        cause: Which limit it went past, see `Verdict`; empty for none.
+        cause: One of `end_causes`.
         records: Of its last attempt, in their order, first itself if it is generated: its row has
             what they have.
     """
@@ -180,7 +180,7 @@ class MoveLog(msgspec.Struct, tag="log", array_like=True):
 ToWorker: TypeAlias = (
     Open
     | Setup
-    | Lead
+    | Run
     | Restore
     | Score
     | AddSaved

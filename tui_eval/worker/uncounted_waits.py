@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tui_eval.worker.rollout_observer import RolloutObserver
 
 DISK_IS_LATE_S = 0.5
-"""A write that takes less is nothing to report, and takes nobody's time."""
+"""A write that takes less is not reported, and counts as time of its rollout."""
 
 
 class Pauses:
@@ -47,7 +47,7 @@ class _Write:
 
 
 class Writes:
-    """Answers that are on their way to the disk: one that refuses for hours takes nobody's time.
+    """Answers that are being written: waiting for a slow disk is no part of a rollout's time.
 
     One timer looks at all of them, as one for each would take as long as the writing.
     """

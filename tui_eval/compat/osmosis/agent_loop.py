@@ -159,7 +159,7 @@ class RolloutContext:
 
 
 class RolloutAgentLoop(ABC):
-    """An agent: its tools, and how it leads a model through one row.
+    """An agent: its tools, and how it runs a model through one row.
 
     One object serves all rollouts, many at the same time. A subclass has a class attribute
     `name`.
@@ -183,4 +183,4 @@ class RolloutAgentLoop(ABC):
 
     @abstractmethod
     async def run(self, ctx: RolloutContext) -> RolloutResult:
-        """Leads the model through one rollout; returns `ctx.complete(...)` or `ctx.error(...)`."""
+        """Runs the model through one rollout; returns `ctx.complete(...)` or `ctx.error(...)`."""

@@ -1,4 +1,4 @@
-"""The environment in which an agent loop leads the model and eval functions score it."""
+"""The environment in which an agent loop runs the model and eval functions score it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class AgentError(Error):
 
 
 class AgentLoopEnv(Environment):
-    """Leads the model through a row by an agent loop; one object serves all rollouts.
+    """Runs the model through a row by an agent loop; one object serves all rollouts.
 
     Args:
         agent_loop: The agent.

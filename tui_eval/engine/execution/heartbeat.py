@@ -23,7 +23,7 @@ class Heartbeat:
     """Beats at every finished group, or at every rollout where rollouts are scored one by one.
 
     A beat while one is in flight is dropped. Any answer will do; what goes wrong is logged and
-    never stops the run. With `tells_status` there is one more beat at the start and one at the end,
+    never stops the run. With `sends_status` there is one more beat at the start and one at the end,
     with `status=started`, `finished`, `interrupted` or `failed` in the query; these are not
     dropped. Use it as an asynchronous context manager.
 

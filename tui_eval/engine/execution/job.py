@@ -47,7 +47,7 @@ class RunJob(Session):
         return self._hub.state.finished
 
     def worker_pids(self) -> list[int]:
-        """Processes that lead its rollouts."""
+        """Processes that run its rollouts."""
         return [one.pid for one in self._workers.pool.every] if self._workers is not None else []
 
     def hubs(self) -> list[Hub]:

@@ -38,7 +38,7 @@ from tui_eval.runs.repair import Repaired
 from tui_eval.runs.scan import decode_row
 from tui_eval.runs.writer import RunWriter
 
-LOOKS_EVERY_S = 0.05
+POLL_INTERVAL_S = 0.05
 RETRIES_EVERY_S = 1.0
 
 
@@ -118,7 +118,7 @@ class Rerunning:
     async def _groups_at_rest(self, rows: set[int]) -> None:
         """Waits while a group that one of these is of is being scored without it."""
         while any(self._is_scored(example) for example in self._examples_of(rows)):
-            await asyncio.sleep(LOOKS_EVERY_S)
+            await asyncio.sleep(POLL_INTERVAL_S)
             self._hub.flush()
 
     def _examples_of(self, rows: set[int]) -> set[int]:
@@ -155,6 +155,6 @@ class Rerunning:
         for event in repaired.kept:
             self._hub.state.apply(event)
         for event in repaired.rerun:
-            self._rollouts.spent[event.row] = tokens_of_row(event)
+            self._rollouts.lost_tokens[event.row] = tokens_of_row(event)
         self._hub.publish(RowsTakenBack(0, clock.now(), repaired.rerun))
         self._hub.flush()

@@ -1,4 +1,4 @@
-"""The rollouts of a run, wherever they are led: in the engine's own process, or in workers."""
+"""The rollouts of a run, wherever they are run: in the engine's own process, or in workers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sized
 from typing import Any, Protocol
 
 from tui_eval.engine.limits.limits import Held
-from tui_eval.engine.workers.reports import EngineParts
+from tui_eval.engine.workers.engine_parts import EngineParts
 from tui_eval.errors import is_cancellation, must_propagate
 from tui_eval.state import State
 from tui_eval.token_kinds import Tokens
@@ -40,7 +40,7 @@ class RolloutWork(Protocol):
         """Those that wait until all are generated."""
 
     @property
-    def spent(self) -> dict[int, Tokens]:
+    def lost_tokens(self) -> dict[int, Tokens]:
         """Tokens of earlier attempts, by row."""
 
     @property

@@ -28,7 +28,7 @@ from tui_eval.engine.limits.limits import Limits, Phases
 from tui_eval.engine.limits.open_file_room import within_open_files
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
-from tui_eval.engine.workers.reports import EngineParts
+from tui_eval.engine.workers.engine_parts import EngineParts
 from tui_eval.engine.workers.worker_rollouts import WorkerRollouts
 from tui_eval.events import (
     CommandAnswered,

@@ -18,7 +18,7 @@ from tui_eval.runs.repair import put_aside
 from tui_eval.token_kinds import Tokens, minus, plus
 
 MOST_REPLAYS = 2
-"""So often a rollout is led to the same place: what it meets there may be what ends the engine."""
+"""So often a rollout is run to the same place: what it meets there may be what ends the engine."""
 
 Record = dict[str, Any]
 

@@ -55,7 +55,7 @@ class Opened:
         return [Notice(text)]
 
     def close(self) -> None:
-        """Ends the process that has it: nothing is led there."""
+        """Ends the process that has it: nothing is run there."""
         if self.worker is not None:
             self.worker.kill()
 
@@ -75,7 +75,7 @@ class Opened:
         return Places(len(self.ids), lambda: self.ids, per_example)
 
     def here(self, places: Places) -> LoadedHere | None:
-        """What rollouts in this process are led with; None where another one leads them."""
+        """What rollouts in this process are run with; None where another one runs them."""
         if self.loaded is None:
             return None
         assert isinstance(places, Examples)

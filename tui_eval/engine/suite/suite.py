@@ -131,7 +131,7 @@ class Suite:
         return sum(one.last.finished for one in self._evaluations)
 
     def worker_pids(self) -> list[int]:
-        """Processes that lead the rollouts of its evaluations."""
+        """Processes that run the rollouts of its evaluations."""
         return [pid for one in self._working.values() for pid in one.worker_pids()]
 
     def hubs(self) -> list[Hub]:

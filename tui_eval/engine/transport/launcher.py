@@ -1,9 +1,9 @@
 """Starting an engine as a process of its own, and ending it for sure.
 
-The engine is a process of its own because people's code runs in it, which may block, print, exit or
-use up the memory. It has a session of its own, so that a Ctrl-C in the terminal reaches the screen
-alone, which then asks. The socket listens before the process starts: there is no time at which
-nobody can connect.
+The engine is a process of its own so that a run goes on without its screen, and several screens may
+show it. It has a session of its own, so that a Ctrl-C in the terminal reaches the screen alone,
+which then asks. The socket listens before the process starts: there is no time at which nobody can
+connect.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ STOPS_WITHOUT_DISK_S = 10.0
 """Where its disk does not answer: what waits for that is put elsewhere first."""
 DIES_WITHIN_S = 5.0
 """Once it is killed. What takes longer is held by the kernel, in a call to its disk."""
-LOOKS_EVERY_S = 0.5
+POLL_INTERVAL_S = 0.5
 
 
 class EngineProcess:
@@ -123,8 +123,8 @@ class EngineProcess:
     def _patience(self) -> float:
         """Seconds until the next look: `stop` may be called meanwhile."""
         until = self._kill_at if self._given_up_at is None else self._given_up_at
-        left = LOOKS_EVERY_S if until is None else until - time.monotonic()
-        return min(max(left, 0.0), LOOKS_EVERY_S)
+        left = POLL_INTERVAL_S if until is None else until - time.monotonic()
+        return min(max(left, 0.0), POLL_INTERVAL_S)
 
     def kill(self) -> None:
         """Ends the engine at once, and whatever it left running in its session."""

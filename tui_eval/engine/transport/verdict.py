@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tui_eval.worker.end_causes import IGNORED, MEMORY, TIMEOUT
 from tui_eval.worker.vital_signs import LastCall
-
-TIMEOUT, CALL_TIMEOUT, IGNORED, MEMORY = "timeout", "call_timeout", "ignored", "memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +14,8 @@ class Verdict:
 
     Args:
         call: What it ran.
-        cause: What limit it went past: `TIMEOUT`, `CALL_TIMEOUT`, `MEMORY`, or `IGNORED` where the
-            call was cancelled for it and went on.
+        cause: One of `worker.end_causes`: what limit it went past, or `IGNORED` where the call was
+            cancelled for one and went on.
         limit: That limit for people: `4 s`.
         place: Where the code stood, in brackets; empty where that is not known.
         is_certain: No other rollout can have done it.

@@ -15,8 +15,8 @@ import msgspec
 
 from tui_eval import clock
 from tui_eval.engine.interpreters.interpreter import Interpreter
+from tui_eval.engine.transport.started_worker import StartedWorker, start_worker
 from tui_eval.engine.transport.verdict import Verdict
-from tui_eval.engine.transport.worker_process import WorkerProcess, start_process
 from tui_eval.errors import Fault, WorkerEndedError
 from tui_eval.event_frames import read_extension
 from tui_eval.events import WorkerSeen
@@ -40,14 +40,14 @@ Received: TypeAlias = Callable[["Worker", Any], None]
 
 
 class Worker:
-    """A process that leads rollouts. `rows` are those that it has and that have no row yet.
+    """A process that runs rollouts. `rows` are those that it has and that have no row yet.
 
     `described` is done once it has loaded an environment alone; its result is None where it ended
-    before. `ready` is done once it can lead rollouts; its result are the faults of its environment.
+    before. `ready` is done once it can run rollouts; its result are the faults of its environment.
     `lost` is done once its process has ended; its result says how, for people.
     """
 
-    def __init__(self, process: WorkerProcess, interpreter: Interpreter | None) -> None:
+    def __init__(self, process: StartedWorker, interpreter: Interpreter | None) -> None:
         loop = asyncio.get_running_loop()
         self.received: Received = lambda worker, message: None
         """Gets each of its messages."""
@@ -98,10 +98,10 @@ class Worker:
             OSError: It could not be started.
         """
         words = () if interpreter is None else (interpreter.words("tui_eval.worker"),)
-        return await cls.of(start_process(*words), interpreter)
+        return await cls.of(start_worker(*words), interpreter)
 
     @classmethod
-    async def of(cls, process: WorkerProcess, interpreter: Interpreter | None = None) -> Worker:
+    async def of(cls, process: StartedWorker, interpreter: Interpreter | None = None) -> Worker:
         """The worker whose process was started."""
         worker = cls(process, interpreter)
         loop = asyncio.get_running_loop()
@@ -135,7 +135,7 @@ class Worker:
         self.failed(error)
 
     def _refuse(self, what: str, hint: str = "") -> None:
-        """Nobody waits any longer for what an environment is, or that rollouts can be led."""
+        """Nobody waits any longer for what an environment is, or that rollouts can be run."""
         if not self.described.done():
             self.described.set_result(to_engine.Described(None, [Fault("worker", what, hint)], []))
         if not self.ready.done():

@@ -1,6 +1,6 @@
 """`-w auto`: a run begins with one worker and gets another one whenever a core is full.
 
-One worker leads hundreds of rollouts that wait for a model, and every other one loads the
+One worker runs hundreds of rollouts that wait for a model, and every other one loads the
 environment and has its memory again. So another one is started only once one has used a core
 wholly for most of a second, and while rollouts wait to begin: those that have begun stay where they
 are.
@@ -11,16 +11,14 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from pathlib import Path
 
 from tui_eval.engine.transport.worker import Worker
 from tui_eval.engine.workers.pool import Pool
+from tui_eval.engine.workers.process_samples import ProcessSamples
 from tui_eval.errors import RefusedError, WorkerEndedError
 from tui_eval.processes import busy_seconds, free_memory, private_memory
 
-LOOKS_EVERY_S = 0.15
-ASKS_EVERY_S = 1.0
-"""Where a process is started for it."""
+SAMPLES_EVERY_S = 0.15
 WINDOW_S = 0.75
 FULL = 0.9
 """Of a window, that a worker computed for or waited for a core in. No loop that also waits for
@@ -28,12 +26,12 @@ answers comes to much more."""
 
 
 class Growth:
-    """Looks how busy the workers of a run are, and starts more.
+    """Samples how busy the workers of a run are, and starts more.
 
     Args:
         waiting: How many rollouts have not begun.
         warn: Gets sentences for people.
-        moved: Called where there is one more.
+        grown: Called where there is one more.
     """
 
     def __init__(
@@ -41,35 +39,32 @@ class Growth:
         pool: Pool,
         waiting: Callable[[], int],
         warn: Callable[[str], None],
-        moved: Callable[[], None],
+        grown: Callable[[], None],
     ) -> None:
         self._pool = pool
         self._waiting = waiting
         self._warn = warn
-        self._moved = moved
-        self._looking: asyncio.Task[None] | None = None
+        self._grown = grown
+        self._sampling: asyncio.Task[None] | None = None
         self._samples: dict[Worker, deque[tuple[float, float]]] = {}
 
     def begin(self, most: int) -> None:
-        """Looks from now on, until there are so many workers."""
+        """Samples from now on, until there are so many workers."""
         if most > len(self._pool.workers):
-            self._looking = asyncio.create_task(self._look(most))
+            self._sampling = asyncio.create_task(self._sample(most))
 
     def end(self) -> None:
-        """Looks no longer, and starts none."""
-        if self._looking is not None:
-            self._looking.cancel()
+        """Starts no more."""
+        if self._sampling is not None:
+            self._sampling.cancel()
 
-    async def _look(self, most: int) -> None:
-        is_cheap = Path("/proc/self/stat").exists()
+    async def _sample(self, most: int) -> None:
+        seconds = ProcessSamples(busy_seconds, SAMPLES_EVERY_S)
         while len(self._pool.workers) < most:
-            await asyncio.sleep(LOOKS_EVERY_S if is_cheap else ASKS_EVERY_S)
+            await seconds.next()
             now = asyncio.get_running_loop().time()
             for worker in [*self._pool.workers]:
-                if is_cheap:
-                    busy = busy_seconds(worker.pid)
-                else:
-                    busy = await asyncio.to_thread(busy_seconds, worker.pid)
+                busy = await seconds.of(worker.pid)
                 self._samples.setdefault(worker, deque()).append((now, busy))
             if not any(map(self._is_full, self._pool.workers)) or not self._waiting():
                 continue
@@ -82,7 +77,7 @@ class Growth:
                 self._warn(f"A core is full, and no other worker could be started: {error}")
                 return
             self._samples.clear()  # it takes its share of what begins first
-            self._moved()
+            self._grown()
 
     def _is_full(self, worker: Worker) -> bool:
         """Whether it used a core wholly for a window's time."""

@@ -1,4 +1,4 @@
-"""A rollout that a worker leads, as its engine has it: where it is, and what it holds."""
+"""A rollout that a worker runs, as its engine has it: where it is, and what it holds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tui_eval.token_kinds import Tokens
 from tui_eval.worker.ports import CallGuard
 
 
-class LedElsewhere:
+class RemoteRollout:
     """A rollout in a worker, for the hub: its last stage as it was reported."""
 
     def __init__(self, row: int, number: int, lost: Tokens) -> None:
@@ -24,7 +24,7 @@ class LedElsewhere:
         self.number = number
         self.is_over = False
         self.worker = 0
-        """The process that leads it; 0 before it has reported anything."""
+        """The process that runs it; 0 before it has reported anything."""
         lost_input, lost_output, *kinds = lost or (0, 0)
         self.reported = RolloutStaged(
             *(0, clock.now(), row, int(Stage.SETUP), 1, 0, 0, 0, 0, "", 0.0),
@@ -50,14 +50,14 @@ class Lease:
     """What the engine holds for a rollout while a worker is at it.
 
     Args:
-        led_at: When it began there, in seconds of the loop; later by what others held its worker.
+        began_at: When it began there, in seconds of the loop; later by what others held its worker.
         is_done: Done once the worker has nothing more to do for it at present.
         is_scored: It is generated, and was given to its worker to be scored.
     """
 
     row: int
     held: Held
-    led_at: float
+    began_at: float
     is_done: asyncio.Future[None]
     worker: Worker | None = None
     is_scored: bool = False

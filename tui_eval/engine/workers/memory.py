@@ -7,21 +7,20 @@ fails in the code of any rollout of the worker.
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 from tui_eval.config.sizes import parse_size
-from tui_eval.engine.transport.verdict import MEMORY, Verdict
+from tui_eval.engine.transport.verdict import Verdict
 from tui_eval.engine.workers.pool import Pool
+from tui_eval.engine.workers.process_samples import ProcessSamples
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.processes import private_memory
+from tui_eval.worker.end_causes import MEMORY
 
-LOOKS_EVERY_S = 0.05
-ASKS_EVERY_S = 1.0
-"""Where a process is started for it."""
+SAMPLES_EVERY_S = 0.05
 
 
 class MemoryLimit:
-    """Looks at the memory of the workers of a run.
+    """Samples the memory of the workers of a run, and ends those that take more.
 
     Args:
         limit: As `parse_size` reads it; None for any amount.
@@ -32,10 +31,10 @@ class MemoryLimit:
         self._env_id = env_id
         self._limit = limit or ""
         self._size = parse_size(limit) if limit else 0
-        self._looking: asyncio.Task[None] | None = None
+        self._sampling: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
-        """Looks from now on.
+        """Samples from now on.
 
         Raises:
             RefusedError: A worker takes more before it has begun.
@@ -46,21 +45,17 @@ class MemoryLimit:
         if taken > self._size:
             what = f"a worker takes {taken / 1e6:,.0f} MB once it has loaded {self._env_id}"
             raise RefusedError([Fault("--worker-memory", what, "Give it more")])
-        self._looking = asyncio.create_task(self._look())
+        self._sampling = asyncio.create_task(self._sample())
 
     def end(self) -> None:
-        """Looks no longer."""
-        if self._looking is not None:
-            self._looking.cancel()
+        """Samples no longer."""
+        if self._sampling is not None:
+            self._sampling.cancel()
 
-    async def _look(self) -> None:
-        is_cheap = Path("/proc/self/statm").exists()
+    async def _sample(self) -> None:
+        memory = ProcessSamples(private_memory, SAMPLES_EVERY_S)
         while True:
-            await asyncio.sleep(LOOKS_EVERY_S if is_cheap else ASKS_EVERY_S)
+            await memory.next()
             for worker in [*self._pool.every]:
-                if is_cheap:
-                    taken = private_memory(worker.pid)
-                else:
-                    taken = await asyncio.to_thread(private_memory, worker.pid)
-                if (taken or 0) > self._size and worker.verdict is None:
+                if (await memory.of(worker.pid) or 0) > self._size and worker.verdict is None:
                     worker.kill(Verdict(worker.last_called(), MEMORY, self._limit))

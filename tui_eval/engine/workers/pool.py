@@ -52,10 +52,10 @@ class Pool:
         self.workers: list[Worker] = []
         """Those that get new rollouts."""
         self.every: set[Worker] = set()
-        """Those and others, which lead one rollout."""
+        """Those and others, which run one rollout."""
 
     async def open(self, count: int, first: Worker | None) -> None:
-        """Starts so many, and waits until all can lead rollouts.
+        """Starts so many, and waits until all can run rollouts.
 
         Args:
             first: One that is there already, and has loaded the environment.

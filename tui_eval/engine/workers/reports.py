@@ -3,58 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 from msgspec.structs import replace
 
-from tui_eval.engine.limits.limits import Held, Limits
-from tui_eval.engine.setup.prepared import Prepared
-from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.transport.worker import Worker
-from tui_eval.engine.workers.lease import Lease, LedElsewhere
-from tui_eval.engine.workers.member_groups import MemberGroups
+from tui_eval.engine.workers.engine_parts import EngineParts
+from tui_eval.engine.workers.group_homes import GroupHomes
+from tui_eval.engine.workers.lease import Lease, RemoteRollout
 from tui_eval.events import Stage
-from tui_eval.runs.journal import Journal
 from tui_eval.worker import to_engine, to_worker
-from tui_eval.worker.ports import CallGuard, Rows
-from tui_eval.worker.work import ColumnsSeen
-
-
-class RowsOnDisk(Rows, Protocol):
-    """Where the rows of finished rollouts go, those of workers with others that come at once."""
-
-    def write_soon(self, row: int, number: int, line: bytes) -> None:
-        """Writes the line of a rollout within this turn of the loop, then reports it."""
-
-
-@dataclass(frozen=True, slots=True)
-class EngineParts:
-    """What of the engine rollouts in workers need.
-
-    Args:
-        guard: What lets model calls through as they fit into budgets; None where there is none.
-        warn: Gets sentences for people.
-        start: Begins a task that the run is not over without; gives its slots back at its end.
-        fail: Ends the run; gets why.
-        replica_failed: Takes a replica out; gets its place and why.
-        waiting: How many rollouts have not begun.
-    """
-
-    prepared: Prepared
-    hub: Hub
-    limits: Limits
-    rows: RowsOnDisk
-    journal: Journal
-    columns: ColumnsSeen
-    guard: CallGuard | None
-    out_of_budget: Callable[[], bool]
-    warn: Callable[[str], None]
-    start: Callable[[Coroutine[Any, Any, None], Held], None]
-    fail: Callable[[str, Exception | None], None]
-    replica_failed: Callable[[int, str], None]
-    waiting: Callable[[], int]
 
 
 class Reports:
@@ -67,7 +26,7 @@ class Reports:
         ignores_end: Called where a call in a worker does not end though it was cancelled.
     """
 
-    groups: MemberGroups
+    groups: GroupHomes
 
     def __init__(
         self,
@@ -112,7 +71,7 @@ class Reports:
         hub = self._parts.hub
         for event in message.events:
             watch = hub.active.get(event.row)
-            if isinstance(watch, LedElsewhere) and event.row in worker.rows:
+            if isinstance(watch, RemoteRollout) and event.row in worker.rows:
                 watch.reported, watch.worker = event, worker.pid
                 hub.mark_changed(watch)
 
@@ -134,7 +93,7 @@ class Reports:
         if message.row not in worker.rows:
             return  # another one has it now
         watch = self._parts.hub.active.get(message.row)
-        if isinstance(watch, LedElsewhere):
+        if isinstance(watch, RemoteRollout):
             watch.is_over = True
             watch.reported = replace(watch.reported, stage=int(Stage.HELD))  # where its row waits
         self._parts.rows.write_soon(message.row, message.number, message.line)

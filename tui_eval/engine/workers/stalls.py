@@ -6,14 +6,15 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
-from tui_eval.engine.transport.verdict import CALL_TIMEOUT, TIMEOUT, Verdict
+from tui_eval.engine.transport.verdict import Verdict
 from tui_eval.engine.transport.worker import HELD_AFTER_S, Worker
 from tui_eval.engine.workers.lease import Lease
 from tui_eval.engine.workers.pool import Pool
 from tui_eval.fold.error_place import place_of
+from tui_eval.worker.end_causes import CALL_TIMEOUT, TIMEOUT
 from tui_eval.worker.vital_signs import NOBODY, LastCall
 
-LOOKS_EVERY_S = 0.25
+POLL_INTERVAL_S = 0.25
 REPORTED_AFTER_S = 30.0
 NOT_COUNTED_AFTER_S = 0.3
 """A worker that has not moved for so long stands still; less is what any busy loop takes."""
@@ -28,7 +29,7 @@ class Stalls:
         lease_of: The lease of a row, if it has one.
         name: Calls a rollout by its example and number.
         warn: Gets sentences for people.
-        moved: Called where a worker comes, goes, stands still or moves again.
+        changed: Called where a worker comes, goes, stands still or moves again.
     """
 
     def __init__(
@@ -40,7 +41,7 @@ class Stalls:
         lease_of: Callable[[int], Lease | None],
         name: Callable[[int], str],
         warn: Callable[[str], None],
-        moved: Callable[[], None],
+        changed: Callable[[], None],
     ) -> None:
         self._pool = pool
         self._env_id = env_id
@@ -49,7 +50,7 @@ class Stalls:
         self._lease_of = lease_of
         self._name = name
         self._warn = warn
-        self._moved = moved
+        self._changed = changed
         self._seen: set[tuple[int, bool, str]] = set()
         self._looking: asyncio.Task[None] | None = None
 
@@ -66,7 +67,7 @@ class Stalls:
         loop = asyncio.get_running_loop()
         looked = awake_since = loop.time()
         while True:
-            await asyncio.sleep(LOOKS_EVERY_S)
+            await asyncio.sleep(POLL_INTERVAL_S)
             if loop.time() - looked > HELD_AFTER_S:  # it was stopped, and so were they
                 awake_since = loop.time()
             for worker in [*self._pool.every]:
@@ -84,7 +85,7 @@ class Stalls:
         before, row = worker.stood
         if still < before:
             for lease in filter(None, map(self._lease_of, worker.rows - {row})):
-                lease.led_at += before
+                lease.began_at += before
         worker.stood = (
             (still, worker.last_called().row) if still > NOT_COUNTED_AFTER_S else (0.0, NOBODY)
         )
@@ -94,7 +95,7 @@ class Stalls:
         seen = {(one.pid, one.still_for() > HELD_AFTER_S, one.held_at) for one in every}
         if seen != self._seen:
             self._seen = seen
-            self._moved()
+            self._changed()
 
     async def _held(self, worker: Worker, still: float) -> None:
         call = worker.last_called()
@@ -104,7 +105,7 @@ class Stalls:
             cause, seconds = limit
             is_certain = call.is_running or (cause == CALL_TIMEOUT and len(worker.rows) == 1)
             verdict = Verdict(call, cause, f"{seconds:g} s", "", is_certain)
-            worker.verdict = verdict  # where it stands is asked by a signal that may end it
+            worker.verdict = verdict  # before `stack`, whose signal may end it
             worker.held_at = await self._place(worker)
             worker.kill(replace(verdict, place=worker.held_at))
         elif still > REPORTED_AFTER_S and not worker.is_reported:
@@ -123,7 +124,7 @@ class Stalls:
         if self._timeout is None or lease is None or lease.is_done.done():
             return None
         is_scored = call.error_class in ("scoring", "judge")  # whose time does not count otherwise
-        taken = still if is_scored else asyncio.get_running_loop().time() - lease.led_at
+        taken = still if is_scored else asyncio.get_running_loop().time() - lease.began_at
         return (TIMEOUT, self._timeout) if taken > self._timeout else None
 
     async def _place(self, worker: Worker) -> str:

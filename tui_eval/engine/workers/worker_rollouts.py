@@ -1,8 +1,8 @@
-"""Rollouts in workers: leased to them, and led again elsewhere where their worker ends.
+"""Rollouts in workers: leased to them, and run again elsewhere where their worker ends.
 
 To a session this is what `Rollouts` is in its own process. What must be one stays with the engine:
 slots, budget, journal, rows. A worker that ends is replaced, and what it had goes on from the
-journal. The rollout whose code it called last is led in a worker of its own then; where that one
+journal. The rollout whose code it called last is run in a worker of its own then; where that one
 ends as well, its row says so.
 """
 
@@ -16,14 +16,15 @@ from typing import Any
 
 from tui_eval import clock
 from tui_eval.engine.limits.limits import Held
-from tui_eval.engine.transport.verdict import IGNORED, MEMORY, Verdict
+from tui_eval.engine.transport.verdict import Verdict
 from tui_eval.engine.transport.worker import Worker
+from tui_eval.engine.workers.engine_parts import EngineParts
+from tui_eval.engine.workers.group_homes import GroupHomes
 from tui_eval.engine.workers.growth import Growth, carries
-from tui_eval.engine.workers.lease import Lease, LedElsewhere
-from tui_eval.engine.workers.member_groups import MemberGroups
+from tui_eval.engine.workers.lease import Lease, RemoteRollout
 from tui_eval.engine.workers.memory import MemoryLimit
 from tui_eval.engine.workers.pool import Launch, Pool
-from tui_eval.engine.workers.reports import EngineParts, Reports
+from tui_eval.engine.workers.reports import Reports
 from tui_eval.engine.workers.setup import worker_setup
 from tui_eval.engine.workers.stalls import Stalls
 from tui_eval.engine.workers.worker_deaths import MOST_CULPRITS, MOST_OF_NOBODY, WorkerDeaths
@@ -33,6 +34,7 @@ from tui_eval.runs.scan import decode_row
 from tui_eval.token_kinds import Tokens, plus
 from tui_eval.types import ClientConfig
 from tui_eval.worker import to_engine, to_worker
+from tui_eval.worker.end_causes import IGNORED, ITSELF, MEMORY
 from tui_eval.worker.vital_signs import NOBODY, LastCall
 
 FILL_A_CORE = 256
@@ -43,7 +45,8 @@ GIVEN_UP_WITHIN_S = 10.0
 class WorkerRollouts:
     """Rollouts in workers. `generated` are those that wait until all are generated.
 
-    `spent` are the tokens of rows that were taken back and of attempts of earlier sessions, by row.
+    `lost_tokens` are those of rows that were taken back and of attempts of earlier sessions, by
+    row.
 
     Args:
         clients: The settings of the run's, one for each endpoint.
@@ -73,8 +76,8 @@ class WorkerRollouts:
         if launch is None:
             first = parts.prepared.worker
             launch = partial(Worker.start, None if first is None else first.interpreter)
-        self.pool = Pool(setup, self._plan.env_id, take, self._lost, failed, launch)
-        self.groups = MemberGroups(self._examples, self.pool)
+        self.pool = Pool(setup, self._plan.env_id, take, self._worker_ended, failed, launch)
+        self.groups = GroupHomes(self._examples, self.pool)
         self._reports.groups = self.groups
         names = self._lease_of, self._name
         limits = self._plan.timeout, self._plan.call_timeout
@@ -83,7 +86,7 @@ class WorkerRollouts:
         self._stalls = Stalls(self.pool, self._plan.env_id, *limits, *names, *reports)
         self._memory = MemoryLimit(self.pool, self._plan.env_id, self._plan.worker_memory)
         self.generated: deque[int] = deque()
-        self.spent = dict(parts.prepared.lost)
+        self.lost_tokens = dict(parts.prepared.lost)
         self._leases: dict[int, Lease] = {}
         self._deaths = WorkerDeaths()
         self._given_up: dict[int, to_worker.GiveUp] = {}
@@ -149,8 +152,7 @@ class WorkerRollouts:
         """
         lease = self._lease(row, held)
         answers = self._parts.prepared.answers.pop(row, [])
-        lost = tuple(self.spent.get(row, (0, 0)))
-        self._give(self._worker_for(row), row, to_worker.Lead(row, held.place, answers, lost))
+        self._begin(row, self._worker_for(row), held, answers)
         await self._wait(lease)
 
     async def _wait(self, lease: Lease) -> None:
@@ -169,8 +171,20 @@ class WorkerRollouts:
     def _restore(
         self, row: int, worker: Worker, record: Mapping[str, Any], answers: list[dict[str, Any]]
     ) -> None:
-        lost = tuple(self.spent.get(row, (0, 0)))
+        lost = self._lost_tokens_of(row)
         self._give(worker, row, to_worker.Restore(row, dict(record), answers, lost))
+
+    def _begin(self, row: int, worker: Worker, held: Held, answers: list[dict[str, Any]]) -> None:
+        lost = self._lost_tokens_of(row)
+        self._give(worker, row, to_worker.Run(row, held.place, answers, lost))
+
+    def _write_cancelled(self, row: int, worker: Worker, records: list[dict[str, Any]]) -> None:
+        """Has a worker write the row of a rollout that somebody cancelled."""
+        lost = self._lost_tokens_of(row)
+        self._give(worker, row, to_worker.GiveUp(row, 1, "", "", ITSELF, lost, records))
+
+    def _lost_tokens_of(self, row: int) -> Tokens:
+        return tuple(self.lost_tokens.get(row, (0, 0)))
 
     def score_next(self, held: Held) -> Coroutine[Any, Any, None]:
         """What takes one of those that are `generated` to its row."""
@@ -190,9 +204,7 @@ class WorkerRollouts:
     async def never_begins(self, row: int) -> None:
         """Gives a row to a rollout that was cancelled before it began."""
         lease = self._lease(row, Held())
-        worker = self._worker_for(row)
-        lost = tuple(self.spent.get(row, (0, 0)))
-        self._give(worker, row, to_worker.GiveUp(row, 1, "", "", "", lost, []))
+        self._write_cancelled(row, self._worker_for(row), [])
         await self._wait(lease)
 
     def _lease(self, row: int, held: Held) -> Lease:
@@ -201,8 +213,8 @@ class WorkerRollouts:
         lease = self._leases[row] = Lease(row, held, loop.time(), loop.create_future())
         lease.worker = None if before is None else before.worker
         if row not in self._parts.hub.active:
-            number, lost = self._examples.number(row), self.spent.get(row, (0, 0))
-            watch = self._parts.hub.active[row] = LedElsewhere(row, number, lost)
+            number, lost = self._examples.number(row), self._lost_tokens_of(row)
+            watch = self._parts.hub.active[row] = RemoteRollout(row, number, lost)
             self._parts.hub.mark_changed(watch)
         return lease
 
@@ -210,7 +222,7 @@ class WorkerRollouts:
         return self._leases.get(row)
 
     def _worker_for(self, row: int) -> Worker:
-        """The worker that is to lead a rollout: that of its group, where it has one."""
+        """The worker that is to run a rollout: that of its group, where it has one."""
         if self._parts.prepared.grouped:
             return self.groups.home(row)
         return self.pool.least_busy()
@@ -231,7 +243,7 @@ class WorkerRollouts:
         lease = self._leases.get(row)
         if lease is not None and lease.is_done.done():  # it was scored with its group, by another
             del self._leases[row]
-        self.spent.pop(row, None)
+        self.lost_tokens.pop(row, None)
         self._cancelled.discard(row)
         self._given_up.pop(row, None)
         if row in self.generated:  # it was cancelled
@@ -267,11 +279,11 @@ class WorkerRollouts:
             limit = f"{self._plan.call_timeout:g} s"
             worker.kill(Verdict(call, IGNORED, limit, is_certain=True))
 
-    def _lost(self, worker: Worker, how: str) -> None:
+    def _worker_ended(self, worker: Worker, how: str) -> None:
         self._parts.start(self._replace(worker, how), Held())
 
     async def _replace(self, worker: Worker, how: str) -> None:
-        """A worker has ended: what it had is led elsewhere, from the journal."""
+        """A worker has ended: what it had is run elsewhere, from the journal."""
         call, verdict = worker.last_called(), worker.verdict
         if verdict is not None:
             how = verdict.why
@@ -314,7 +326,7 @@ class WorkerRollouts:
         whose = "" if row == NOBODY else f" in the code of {self._name(row)}"
         count = len(worker.rows)
         rollouts = "rollout is" if count == 1 else "rollouts are"
-        self._parts.warn(f"A worker ended{whose}: {how}. {count:,} {rollouts} led again")
+        self._parts.warn(f"A worker ended{whose}: {how}. {count:,} {rollouts} run again")
 
     def _name(self, row: int) -> str:
         example = self._examples.ids()[self._examples.example(row)]
@@ -328,8 +340,7 @@ class WorkerRollouts:
             self._give(worker, row, self._given_up[row])
             return
         if row in self._cancelled:
-            lost = tuple(self.spent.get(row, (0, 0)))
-            self._give(worker, row, to_worker.GiveUp(row, 1, "", "", "", lost, self._records(row)))
+            self._write_cancelled(row, worker, self._records(row))
             return
         if generated is not None:
             has_slots = not lease.is_done.done()
@@ -341,9 +352,8 @@ class WorkerRollouts:
                 lease.is_scored = True
                 worker.send(to_worker.Score(row, has_slots))
             return
-        lease.led_at = asyncio.get_running_loop().time()
-        lost = tuple(self.spent.get(row, (0, 0)))
-        self._give(worker, row, to_worker.Lead(row, lease.held.place, answers, lost))
+        lease.began_at = asyncio.get_running_loop().time()
+        self._begin(row, worker, lease.held, answers)
 
     def _in_flight(self, row: int) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
         """What the journal has of a rollout: itself where it is generated, and answers."""
@@ -365,7 +375,7 @@ class WorkerRollouts:
         """
         row = call.row
         records = self._records(row)
-        lost: Tokens = tuple(self.spent.get(row, (0, 0)))
+        lost = self._lost_tokens_of(row)
         for record in records:
             if "judge" in record:  # whose tokens are in no row's own
                 lost = plus(lost, tokens_of_answer(record))
@@ -373,8 +383,8 @@ class WorkerRollouts:
         why = f"It ended its worker: {how}, twice"
         if verdict is not None:
             why = f"{how}, twice" if verdict.cause == MEMORY else how
-        cause = "" if verdict is None else verdict.cause
-        if cause in ("", MEMORY):  # a limit of time is there to end them
+        cause = ITSELF if verdict is None else verdict.cause
+        if cause in (ITSELF, MEMORY):  # a limit of time is there to end them
             self._deaths.add_culprit(row, call.error_class)
         message = to_worker.GiveUp(row, attempt, call.error_class, why, cause, tuple(lost), records)
         self._given_up[row] = message

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from tui_eval.tui.copying.whole_texts import WholeText
 
 TICK_S = 1 / 12
-LOOKS_EVERY_S = 3.0
+POLL_INTERVAL_S = 3.0
 FOLLOWS_EVERY_S = 1.0
 """How often it is looked, once all was read, whether there is something to do."""
 RESTS = 10
@@ -137,13 +137,13 @@ class CompareRuns(DrawnScreen[None]):
         """Now and then reads runs again that have grown; until that is over nothing changes."""
         if self.again is None:
             if self.found is not None and self.now() >= self.look_at:
-                self.look_at = self.now() + LOOKS_EVERY_S
+                self.look_at = self.now() + POLL_INTERVAL_S
                 self.again = self.reading.again
                 if self.again is not None:
                     self.again.start()
         elif self.again.over:
             again, self.again = self.again, None
-            self.look_at = self.now() + max(LOOKS_EVERY_S, again.took_s * RESTS)
+            self.look_at = self.now() + max(POLL_INTERVAL_S, again.took_s * RESTS)
             if again.found is not None:
                 self.reading = self.header.reading = again
                 self.found = self.header.found = self.settings.found = again.found

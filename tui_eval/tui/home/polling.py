@@ -16,7 +16,7 @@ from tui_eval.tui.home.pick_lists import ASKING, host_of
 if TYPE_CHECKING:
     from tui_eval.tui.home.screen import HomeScreen
 
-LOOKS_EVERY_S = 3.0
+POLL_INTERVAL_S = 3.0
 RESTS = 10
 """How many times longer than a look took nobody looks again."""
 RESTS_UNCHANGED, UNCHANGED_S = 300, 30.0
@@ -83,7 +83,7 @@ class HomePolling:
             await self._follow_endpoints()
             took = time.monotonic() - began
             rest = took * RESTS if is_new else min(took * RESTS_UNCHANGED, UNCHANGED_S)
-            await self._rest(max(LOOKS_EVERY_S, rest))
+            await self._rest(max(POLL_INTERVAL_S, rest))
 
     def _is_new(self, found: Sequence[Any]) -> bool:
         """Whether the list would show anything else than what it shows: dates go by the hour."""

@@ -56,7 +56,7 @@ class EnvironmentInfo:
         is_scored: Whether its rollouts get rewards.
         scores_in_groups: Whether its rubric compares the rollouts of an example.
         single_turn: Of it and its members, the names of those that ask the model once.
-        replayable: Whether recorded answers lead a rollout where it was.
+        replayable: Whether recorded answers take a rollout to where it was.
         metrics: What its rubrics have numbers of.
         has_more_metrics: A rubric scores in a way of its own, and may have others besides.
         group_functions: Reward functions that compare rollouts.

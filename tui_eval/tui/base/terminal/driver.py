@@ -60,7 +60,7 @@ MOUSE = tuple(f"\x1b[?{mode}h" for mode in (1000, 1003, 1015, 1006, 1016))
 SHORT = 100
 RESIZE_REPORTS = "\x1b[?2048$p"
 """Asks whether the terminal reports its size itself."""
-LOOKS_EVERY_S = 1.0
+POLL_INTERVAL_S = 1.0
 GONE_AFTER_S = 2.0
 """So long the signal that tells of the loss has to come, if the program is to hear of it."""
 ENDS_WITHIN_S = 0.5
@@ -99,7 +99,7 @@ class TerminalDriver(LinuxDriver):
         self._modes: list[Any] | None = None
         self._has_slept = self._sleeps = False
         self._keyboard = Keyboard(self.fileno, self.process_message, self.line.answered)
-        self._looking = self.loop.call_later(LOOKS_EVERY_S, self._look)
+        self._looking = self.loop.call_later(POLL_INTERVAL_S, self._look)
         self.loop.add_signal_handler(signal.SIGTSTP, self._sleep)
         self.loop.add_signal_handler(signal.SIGCONT, self._wake)
 
@@ -223,7 +223,7 @@ class TerminalDriver(LinuxDriver):
         if self._keyboard.is_gone():
             self._looking = self.loop.call_later(GONE_AFTER_S, self._lose)
         else:
-            self._looking = self.loop.call_later(LOOKS_EVERY_S, self._look)
+            self._looking = self.loop.call_later(POLL_INTERVAL_S, self._look)
 
     def _lose(self) -> None:
         if lose := getattr(self._shown_app, "lose_terminal", None):

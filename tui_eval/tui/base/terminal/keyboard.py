@@ -20,7 +20,7 @@ from tui_eval.tui.base.terminal import ground
 from tui_eval.tui.base.terminal.answers import Answers
 from tui_eval.tui.base.textual_private import key_parser
 
-LOOKS_EVERY_S = 0.1
+POLL_INTERVAL_S = 0.1
 AT_ONCE = 1 << 12
 SAME_KEYS = {
     "ctrl+h": ("backspace", "\x7f"),
@@ -102,10 +102,10 @@ class Keyboard:
         typed, self._typed_before = self._typed_before, ""
         self._hand_on(parser.feed, typed)
         while not ended.is_set():
-            if self._has_more(LOOKS_EVERY_S):
+            if self._has_more(POLL_INTERVAL_S):
                 data = os.read(self._fileno, AT_ONCE)
                 if not data:  # stdin is a pipe that was closed, or the terminal is gone
-                    ended.wait(LOOKS_EVERY_S)
+                    ended.wait(POLL_INTERVAL_S)
                 self._hand_on(parser.feed, self._answers.take_out(decode(data)))
             else:
                 self._hand_on(parser.feed, self._answers.give_up())

@@ -14,7 +14,7 @@ from typing import TextIO
 LOOKS_AGAIN_S = 0.02
 STALLS_S = 0.5
 """A line that takes nothing for so long stalls."""
-LOOKS_EVERY_S = 0.1
+POLL_INTERVAL_S = 0.1
 """How often it is looked whether what is written is still wanted while nothing is taken."""
 
 
@@ -81,7 +81,7 @@ class TerminalOutput:
                     break
                 if waits:  # it may have room for less than the next character
                     time.sleep(LOOKS_AGAIN_S)
-                select.select([], [self._fd], [], LOOKS_EVERY_S)
+                select.select([], [self._fd], [], POLL_INTERVAL_S)
                 waits = True
         return waited, time.monotonic() - began if began else 0.0
 

@@ -21,7 +21,7 @@ from tui_eval.worker.vital_signs import VitalSigns
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerProcess:
+class StartedWorker:
     """A worker's process and what this one shares with it.
 
     Args:
@@ -57,9 +57,9 @@ class WorkerProcess:
         return await ended
 
 
-def start_process(
+def start_worker(
     words: Sequence[str] = (sys.executable, "-m", "tui_eval.worker"),
-) -> WorkerProcess:
+) -> StartedWorker:
     """Starts a worker's process, by this process's own interpreter unless told otherwise.
 
     Raises:
@@ -76,7 +76,7 @@ def start_process(
             stderr=printed,
             pass_fds=[its.fileno(), signs_fd],
         )
-        return WorkerProcess(popen, own, VitalSigns(signs_fd), printed, dict(os.environ))
+        return StartedWorker(popen, own, VitalSigns(signs_fd), printed, dict(os.environ))
     except BaseException:
         own.close()
         printed.close()

@@ -13,7 +13,7 @@ from tui_eval.worker import to_worker
 from tui_eval.worker.examples import Places
 
 
-class MemberGroups:
+class GroupHomes:
     """Groups as their engine has them: each is in one worker, which scores it."""
 
     def __init__(self, examples: Places, pool: Pool) -> None:

@@ -1,0 +1,49 @@
+"""What of an engine rollouts in workers need: made by a session, used by all of this folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tui_eval.engine.limits.limits import Held, Limits
+from tui_eval.engine.setup.prepared import Prepared
+from tui_eval.engine.transport.hub import Hub
+from tui_eval.runs.journal import Journal
+from tui_eval.worker.ports import CallGuard, Rows
+from tui_eval.worker.work import ColumnsSeen
+
+
+class RowsOnDisk(Rows, Protocol):
+    """Where the rows of finished rollouts go, those of workers with others that come at once."""
+
+    def write_soon(self, row: int, number: int, line: bytes) -> None:
+        """Writes the line of a rollout within this turn of the loop, then reports it."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineParts:
+    """What of the engine rollouts in workers need.
+
+    Args:
+        guard: What lets model calls through as they fit into budgets; None where there is none.
+        warn: Gets sentences for people.
+        start: Begins a task that the run is not over without; gives its slots back at its end.
+        fail: Ends the run; gets why.
+        replica_failed: Takes a replica out; gets its place and why.
+        waiting: How many rollouts have not begun.
+    """
+
+    prepared: Prepared
+    hub: Hub
+    limits: Limits
+    rows: RowsOnDisk
+    journal: Journal
+    columns: ColumnsSeen
+    guard: CallGuard | None
+    out_of_budget: Callable[[], bool]
+    warn: Callable[[str], None]
+    start: Callable[[Coroutine[Any, Any, None], Held], None]
+    fail: Callable[[str, Exception | None], None]
+    replica_failed: Callable[[int, str], None]
+    waiting: Callable[[], int]

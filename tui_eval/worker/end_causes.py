@@ -1,0 +1,18 @@
+"""Why an engine ends a worker for one of its rollouts, and which error that rollout gets."""
+
+from __future__ import annotations
+
+from tui_eval.errors import CallTimeoutError, Error, RolloutTimeoutError, WorkerEndedError
+
+TIMEOUT, CALL_TIMEOUT, IGNORED, MEMORY = "timeout", "call_timeout", "ignored", "memory"
+ITSELF = ""
+"""The worker ended by itself, in the rollout's code."""
+
+ERRORS: dict[str, type[Error]] = {
+    TIMEOUT: RolloutTimeoutError,
+    CALL_TIMEOUT: CallTimeoutError,
+    IGNORED: CallTimeoutError,
+    MEMORY: WorkerEndedError,
+    ITSELF: WorkerEndedError,
+}
+"""The error of its row."""
