@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tui_eval.compat import install_verifiers_alias
 from tui_eval.config.settings import place_of
+from tui_eval.environments.author_errors import describe as one_line_of
 from tui_eval.environments.importing import keeping_names, local_roots
 from tui_eval.environments.loading import load
 from tui_eval.errors import Fault, RefusedError
@@ -55,12 +56,25 @@ def load_environment(settings: EnvironmentSettings) -> tuple[Loaded | None, list
         return Loaded(env, table), faults
     except RefusedError as error:
         return None, [_with_line(fault, env_id, settings.sources) for fault in error.faults]
+    except (Exception, SystemExit) as error:  # of people's properties
+        return None, [_raised(settings, "it cannot be loaded", error)]
 
 
-def describe_loaded(loaded: Loaded, settings: EnvironmentSettings) -> EnvironmentInfo:
-    """What is to be known of an environment: see `describe`."""
+def describe_loaded(
+    loaded: Loaded, settings: EnvironmentSettings
+) -> tuple[EnvironmentInfo | None, list[Fault]]:
+    """What is to be known of an environment, see `describe`; what is wrong with it."""
     env, table = loaded
-    return describe(env, table, settings.wanted, settings.env_id, Path(settings.folder))
+    named, folder = settings.env_id, Path(settings.folder)
+    try:
+        return describe(env, table, settings.wanted, named, folder), []
+    except (Exception, SystemExit) as error:  # of people's objects
+        return None, [_raised(settings, "what it is cannot be read", error)]
+
+
+def _raised(settings: EnvironmentSettings, what: str, error: BaseException) -> Fault:
+    fault = Fault(f"environment {settings.env_id}", f"{what}: {one_line_of(error)}")
+    return _with_line(fault, settings.env_id, settings.sources)
 
 
 def _with_line(fault: Fault, env_id: str, sources: Mapping[str, str]) -> Fault:

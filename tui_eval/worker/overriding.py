@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tui_eval.environments.author_errors import describe
 from tui_eval.environments.env_group import EnvGroup
 from tui_eval.environments.single_turn import SingleTurnEnv
 from tui_eval.errors import Fault, Notice, nearest, warning
@@ -38,19 +39,23 @@ def override(env: Environment, settings: Mapping[str, Any], where: str = FLAG) -
         env.set_kwargs(**settings)
         for one in having_one if "max_turns" in settings else ():
             one.set_kwargs(max_turns=1)
-    except Exception as error:  # setters may be people's own
-        return [Fault(where, f"{env.env_id} raised {type(error).__name__}: {error}")]
+    except (Exception, SystemExit) as error:  # setters may be people's own
+        return [Fault(where, f"{_name(env)} raised {describe(error)}")]
     return []
 
 
 def override_faults(env: Environment, settings: Mapping[str, Any], where: str) -> list[Fault]:
     """What of an environment cannot be replaced, and why; nothing is replaced."""
     owners = _owners(env)
-    return [
-        Fault(where, *reported)
-        for name, value in settings.items()
-        if (reported := _fault(owners, name, value))
-    ]
+    found = []
+    for name, value in settings.items():
+        try:
+            reported = _fault(owners, name, value)
+        except (Exception, SystemExit) as error:  # properties may be people's own
+            reported = (f"{name} of {_name(env)} raised {describe(error)}",)
+        if reported:
+            found.append(Fault(where, *reported))
+    return found
 
 
 def single_turn_names(env: Environment) -> list[str]:
@@ -83,7 +88,7 @@ def _owners(env: Environment) -> list[Environment]:
 
 def _fault(owners: list[Environment], name: str, value: Any) -> tuple[str, ...]:
     """What is wrong with a setting, with a hint where there is one; empty where nothing is."""
-    named = owners[0].env_id or type(owners[0]).__name__
+    named = _name(owners[0])
     having = [one for one in owners if not name.startswith("_") and _has(one, name)]
     if not having:
         arguments = {name for one in owners for name in _arguments(type(one))}
@@ -101,6 +106,10 @@ def _fault(owners: list[Environment], name: str, value: Any) -> tuple[str, ...]:
         if _is_number(before) and not (value is None or _is_number(value)):
             return (f"{name} of {named} is a number, not {value!r}",)
     return ()
+
+
+def _name(env: Environment) -> str:
+    return env.env_id or type(env).__name__
 
 
 def _has_one_turn(env: Environment) -> bool:

@@ -214,7 +214,9 @@ class WorkerProcess:
 
     def _ended(self, task: asyncio.Task[None], row: int | None) -> None:
         self._tasks.discard(task)
-        error = None if task.cancelled() else task.exception()
+        error = task.exception() if not task.cancelled() else None
+        if task.cancelled() and row is None and not self._leaving.is_set():
+            error = asyncio.CancelledError("by code of the environment")
         if row is not None:
             self._hub.flush_stage(row)
         if error is not None:
@@ -233,15 +235,12 @@ class WorkerProcess:
         os.chdir(message.folder)
         os.environ.update(message.variables)
         set_up_logging(False, [settings.env_id])
+        info = None
         with early_output():
             self._loaded, faults = load_environment(settings)
-            info = None
             if self._loaded is not None:
-                try:
-                    info = describe_loaded(self._loaded, settings)
-                except Exception as error:  # of people's objects
-                    what = f"what it is cannot be read: {describe(error)}"
-                    faults.append(Fault(f"environment {settings.env_id}", what))
+                info, more = describe_loaded(self._loaded, settings)
+                faults += more
         ids: list[Any] = []
         if self._loaded is not None and info is not None:
             info = replace(info, sampling_args=Cleaner().clean(info.sampling_args))

@@ -147,8 +147,10 @@ def open_here(settings: EnvironmentSettings | None) -> Opened:
     if settings is None:
         return NOTHING
     loaded, faults = load_environment(settings)
-    info = describe_loaded(loaded, settings) if loaded is not None else None
-    return Opened(info, faults, [], loaded)
+    if loaded is None:
+        return Opened(None, faults, [], None)
+    info, more = describe_loaded(loaded, settings)
+    return Opened(info, [*faults, *more], [], loaded)
 
 
 async def open_environment(

@@ -1,0 +1,64 @@
+"""Environments whose own properties raise are refused at the load, with class, message and line."""
+
+from __future__ import annotations
+
+import pytest
+from command_here import command_here
+from program import Program
+from servers import FaultServer
+
+CODE = """
+import tui_eval as vf
+
+
+class Silent(Exception):
+    def __str__(self):
+        raise RuntimeError("no words")
+
+
+class Own(vf.SingleTurnEnv):
+    @property
+    def {name}(self):
+        raise {error}
+
+    @{name}.setter
+    def {name}(self, value):
+        pass
+
+
+def load_environment():
+    return Own(dataset=[{{"question": "?"}}])
+"""
+LINE = CODE.format(name="x", error="x").split("\n").index("        raise x") + 1
+AT = f"environments/raising.py:{LINE})"
+SAID = "ValueError: not now ("
+
+CASES = [
+    ("temperature", 'ValueError("not now")', SAID, ("-x", '{"temperature": 1}')),
+    ("pass_threshold", 'ValueError("not now")', SAID, ()),
+    ("env_id", 'ValueError("not now")', SAID, ()),
+    ("tool_defs", 'ValueError("not now")', SAID, ()),
+    ("replayable", "Silent()", "Silent: its message raised RuntimeError (", ()),
+    ("score_rollouts", 'SystemExit("not now")', "SystemExit: not now (", ()),
+]
+
+
+@pytest.mark.parametrize(("name", "error", "says", "more"), CASES, ids=[one[0] for one in CASES])
+def test_one_whose_property_raises_is_refused_with_the_line(
+    program: Program,
+    fault_server: FaultServer,
+    name: str,
+    error: str,
+    says: str,
+    more: tuple[str, ...],
+) -> None:
+    program.environment("raising", CODE.format(name=name, error=error))
+    to = ("raising", "-m", "m", "-b", f"{fault_server.url}/v1", "-n", "1", *more)
+    done = program.finish(program.start(*to), 30)
+    here = command_here(program, "run", *to, "--dry-run")
+    for one in (done, here):
+        assert one.code == 2, one
+        [line] = [line for line in one.err.splitlines() if line.startswith("error: ")]
+        assert says in line and AT in line, one
+        assert name == "temperature" or "environment raising: " in line, one
+    assert not fault_server.requests
