@@ -283,22 +283,16 @@ class WorkerProcess:
         self, setup: to_worker.Setup, plan: RunPlan, redact: Redactor, loaded: Loaded
     ) -> None:
         """Makes ready for rollouts."""
-        env = loaded.env
         columns = ColumnsSeen(plan.state_columns)
         longest = LongestAnswers(longest_by_default(plan.client_type), self._warn)
         guard = functools.partial(EngineGuard, self._engine, self._hub, longest=longest)
-        self._work = Work(
-            env=env,
+        self._work = Work.of_plan(
+            plan,
+            loaded.env,
+            sampling_args={**loaded.env.sampling_args, **plan.sampling_args},
             examples=Examples(loaded.table, plan.rollouts_per_example),
-            model=plan.model,
-            sampling_args={**env.sampling_args, **plan.sampling_args},
-            max_retries=plan.max_retries,
-            timeout=plan.timeout,
-            call_timeout=plan.call_timeout,
-            columns=plan.state_columns,
             seen=columns,
             grouped=setup.grouped,
-            score_at_end=plan.score_at_end,
             out_of_budget=lambda: self._is_exhausted,
             is_fatal=lambda state: False,
             lost={},

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tui_eval.config.plan import RunPlan
 from tui_eval.environments.one_rollout import GoesOn
 from tui_eval.errors import nearest
 from tui_eval.runs.row import COLUMN_NAMES, SCHEMA_KEYS
@@ -56,6 +57,20 @@ class Work:
     answers: dict[int, list[dict[str, Any]]]
     guard_of: Callable[[int], CallGuard | None] = lambda row: None
     code: int = 1
+
+    @classmethod
+    def of_plan(cls, plan: RunPlan, env: Environment, **others: Any) -> Work:
+        """What a plan says, and `others`, by the names of the fields."""
+        return cls(
+            env=env,
+            model=plan.model,
+            max_retries=plan.max_retries,
+            timeout=plan.timeout,
+            call_timeout=plan.call_timeout,
+            columns=plan.state_columns,
+            score_at_end=plan.score_at_end,
+            **others,
+        )
 
 
 class ColumnsSeen:

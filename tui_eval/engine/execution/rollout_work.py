@@ -74,18 +74,13 @@ def rollouts_here(
     """
     prepared, plan = parts.prepared, parts.prepared.plan
     assert prepared.loaded is not None, "this process has loaded the environment"
-    work = Work(
-        env=prepared.loaded.env,
-        examples=prepared.loaded.examples,
-        model=plan.model,
+    work = Work.of_plan(
+        plan,
+        prepared.loaded.env,
         sampling_args=prepared.sampling_args,
-        max_retries=plan.max_retries,
-        timeout=plan.timeout,
-        call_timeout=plan.call_timeout,
-        columns=plan.state_columns,
+        examples=prepared.loaded.examples,
         seen=parts.columns,
         grouped=prepared.grouped,
-        score_at_end=plan.score_at_end,
         out_of_budget=parts.out_of_budget,
         is_fatal=is_fatal,
         lost=prepared.lost,
