@@ -88,21 +88,27 @@ class Rollouts:
         watch.guard = self._work.guard_of(row)
         return watch
 
-    async def run(self, row: int, client: AnyClient, held: Held) -> None:
-        """Takes one rollout from its input to its line on disk.
+    def run(self, row: int, client: AnyClient, held: Held) -> Coroutine[Any, Any, None]:
+        """What takes one rollout from its input to its line on disk; it can be cancelled at once.
+
+        Awaiting it raises the rollout's error, where that ends the run.
 
         Args:
             held: Its slots; the caller gives back what is left of them.
-
-        Raises:
-            Exception: The rollout's error, where it ends the run.
         """
-        watch = self.watch(row, held)
+        return self._run(self.watch(row, held), client)
+
+    async def _run(self, watch: RolloutObserver, client: AnyClient) -> None:
+        row = watch.row
         CURRENT.set(watch)
+        if watch.cancelled is not None:
+            await self._ends_early(watch, watch.cancelled, self._work.answers.pop(row, ()))
+            return
+        watch.code_begins()  # others may have begun since it was made
         state = await self._generate(watch, client)
         if state.get("error") is not None and self._work.is_fatal(state):
             raise state["error"]
-        self._limits.generated(held)
+        self._limits.generated(watch.held)
         waits = self._work.grouped or self._work.score_at_end
         if (waits or self._recorder.keeps_no_answers) and state.get("error") is None:
             line = encode_state(row, watch.number, watch.attempt, state)
@@ -226,8 +232,12 @@ class Rollouts:
         watch = self.watch(row, self._limits.nothing_held(row))
         watch.cancel()
         assert watch.cancelled is not None, "it was cancelled just now"
-        state = self._interrupted(watch, watch.cancelled, records)
-        return self.finish(watch, give_up(state, watch))
+        return self._ends_early(watch, watch.cancelled, records)
+
+    def _ends_early(
+        self, watch: RolloutObserver, error: Error, records: Sequence[Mapping[str, Any]]
+    ) -> Coroutine[Any, Any, None]:
+        return self.finish(watch, give_up(self._interrupted(watch, error, records), watch))
 
     def give_up(
         self, row: int, attempt: int, error: Error, records: Sequence[Mapping[str, Any]] = ()

@@ -47,8 +47,8 @@ class RolloutWork(Protocol):
     def may_begin_no_more(self) -> bool:
         """Whether the budget is spent."""
 
-    async def run(self, row: int, client: Any, held: Held) -> None:
-        """Takes one rollout from its input to its line on disk."""
+    def run(self, row: int, client: Any, held: Held) -> Coroutine[Any, Any, None]:
+        """What takes one rollout from its input to its line on disk."""
 
     def restore(self, row: int, record: Mapping[str, Any]) -> None:
         """Puts a rollout that an earlier session generated among those that are `generated`."""
