@@ -48,6 +48,8 @@ RECENT = 8 * IN_FLIGHT
 HANGS_AFTER_S = 45.0
 """Without a row for so long nothing moves: a retried request waits for less."""
 STARTS_WITHIN_S, ENDS_WITHIN_S = 30.0, 60.0
+LOG_LINES = 40
+"""So many say why it ended."""
 
 
 class FaultyEndpoint(CountingEndpoint):
@@ -137,8 +139,14 @@ class Soak:
         finally:
             process.kill()
         if code != STOPPED:
-            raise NotMeasuredError(f"{self._run()}: it ended with {code}")
+            raise NotMeasuredError(self._how_it_ended(code))
         return seen
+
+    def _how_it_ended(self, code: int) -> str:
+        """That it did, with the last lines of its log."""
+        log = self._run() / "engine.log"
+        last = log.read_text(errors="replace").splitlines()[-LOG_LINES:] if log.is_file() else []
+        return "\n    ".join([f"it ended with {code}", *last])
 
     def _start(self, *words: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
@@ -158,7 +166,7 @@ class Soak:
         written = 0
         while (now := time.monotonic()) < until:
             if process.poll() is not None:
-                raise NotMeasuredError(f"{self._run()}: it ended with {process.returncode}")
+                raise NotMeasuredError(self._how_it_ended(process.returncode))
             held = holder(self._run() / "lock")
             if held is not None and held.pid:
                 if (now_written := self._written()) > written:
