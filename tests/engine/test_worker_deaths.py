@@ -90,3 +90,43 @@ def test_workers_that_end_without_a_rollout_are_counted_between_rows() -> None:
     assert [deaths.add(NOBODY), deaths.add(NOBODY)] == [1, 2]
     deaths.written(3)
     assert deaths.of_nobody == 0
+
+
+LOADS = """
+import os
+from pathlib import Path
+
+import tui_eval as vf
+
+LOADED = Path(FILE)
+
+
+def load_environment():
+    with LOADED.open("a") as file:
+        file.write("loaded\\n")
+    if LOADED.read_text().count("loaded") in (2, 3):
+        os.kill(os.getpid(), 9)
+    return Ends(dataset=[{"question": "q", "answer": ""}], rubric=vf.Rubric([reward]))
+
+
+def reward(completion):
+    return 1.0
+
+
+class Ends(vf.SingleTurnEnv):
+    async def setup_state(self, state):
+        if LOADED.read_text().count("loaded") == 1:
+            os._exit(9)
+        return state
+"""
+
+
+def test_a_worker_that_is_killed_while_it_loads_what_was_loaded_before_is_started_again(
+    program: Program, fault_server: FaultServer, tmp_path: Path
+) -> None:
+    program.environment("loads", LOADS.replace("FILE", repr(str(tmp_path / "loads"))))
+    fault_server.script("/v1/chat/completions", [Reply(body=chat_answer("42"))])
+    to = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "1", "-r", "1", "-s")
+    done = run_here(program, "loads", *to)
+    assert done.code == 0, done
+    assert [row["reward"] for row in program.only_run().rows] == [1.0]

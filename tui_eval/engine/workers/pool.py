@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 from tui_eval.engine.transport.worker import Received, Worker, ended_at_load
@@ -17,6 +18,8 @@ Launch: TypeAlias = Callable[[], Awaitable[Worker]]
 LOOKED_AT = 16
 """Of so many workers the least busy one is taken. A few that are drawn keep loads almost as even as
 all do (M. Mitzenmacher, The Power of Two Choices in Randomized Load Balancing, 2001)."""
+MOST_LOADS = 4
+"""So often a worker is started in place of one that has ended, or to have one more."""
 LEAVES_WITHIN_S = 31.0
 """A little more than teardown handlers may take: see `worker.process`."""
 
@@ -74,7 +77,7 @@ class Pool:
         Raises:
             RefusedError, WorkerEndedError: See `open`.
         """
-        self.workers.append(await self.start())
+        self.workers.append(await self.start_another())
 
     async def start(self, worker: Worker | None = None) -> Worker:
         """Starts one more.
@@ -106,6 +109,20 @@ class Pool:
         task.add_done_callback(self._watching.discard)
         return worker
 
+    async def start_another(self) -> Worker:
+        """Starts one more of a run that has begun.
+
+        What was loaded before can be loaded: where that ends a worker now (somebody kills it, the
+        machine has no memory just then) it is done again.
+
+        Raises:
+            RefusedError, WorkerEndedError: See `open`.
+        """
+        for _ in range(MOST_LOADS - 1):
+            with suppress(WorkerEndedError):
+                return await self.start()
+        return await self.start()
+
     def _let_go(self, worker: Worker) -> None:
         worker.is_leaving = True
         worker.kill()
@@ -123,7 +140,7 @@ class Pool:
         Raises:
             RefusedError, WorkerEndedError: See `open`.
         """
-        new = await self.start()
+        new = await self.start_another()
         if worker in self.workers:
             self.workers[self.workers.index(worker)] = new
         return new

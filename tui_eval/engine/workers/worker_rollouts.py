@@ -305,7 +305,7 @@ class WorkerRollouts:
         is_suspect = row != NOBODY and count < 2 and not is_certain
         try:
             new = await self.pool.replace(worker) if worker in self.pool.workers else None
-            alone = await self.pool.start() if is_suspect else None
+            alone = await self.pool.start_another() if is_suspect else None
         except Exception as error:
             self._parts.fail(str(error), error)
             return
