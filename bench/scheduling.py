@@ -121,7 +121,7 @@ def _parts(places: Places, schedule: Schedule, limits: Limits, warned: list[str]
     active: dict[int, Any] = {}
     nothing = SimpleNamespace(
         active=active,
-        mark_changed=lambda watch: None,
+        mark_changed=lambda rollout: None,
         write=lambda row, number, line: active.pop(row),
         lines=lambda row: [],
     )

@@ -93,11 +93,11 @@ async def test_stages_within_a_batch_are_told_once_as_they_are_at_its_end() -> N
         await hub.somebody_listens.wait()
         hub.publish(started())
         hub.flush()  # facts that wait are told before people's code runs
-        watch = RolloutObserver(7, 0, hub, gate, held)
+        observer = RolloutObserver(7, 0, hub, gate, held)
         for _ in range(20):
-            await watch.model_call("m", {}, ())
-            watch.model_answered(10, 1)
-            watch.staged(Stage.TOOL)
+            await observer.model_call("m", {}, ())
+            observer.model_answered(10, 1)
+            observer.staged(Stage.TOOL)
         hub.flush()
         hub.publish(RunFinished(0, 1.0, "finished", 0))
         heard = await read_all(reader)
@@ -136,10 +136,10 @@ async def test_who_joins_late_hears_since_when_a_rollout_is_at_work() -> None:
 async def test_who_joins_a_paused_run_sees_the_clock_of_what_is_held_stand_still() -> None:
     hub = Hub()
     hub.publish(started())
-    hub.active[7] = watch = RolloutObserver(7, 0, hub, Gate(), Held())
+    hub.active[7] = observer = RolloutObserver(7, 0, hub, Gate(), Held())
     hub.flush()
     hub.move_gate(False)
-    watch.staged(Stage.HELD)
+    observer.staged(Stage.HELD)
     hub.flush()
     since = hub.state.since[7]
     late = await joined_late(hub)
@@ -149,23 +149,23 @@ async def test_who_joins_a_paused_run_sees_the_clock_of_what_is_held_stand_still
 
 async def test_who_turns_to_a_rollout_late_hears_what_its_tools_took_and_how_they_failed() -> None:
     calls = [{"id": name, "name": name, "arguments": "{}"} for name in ("add", "lost", "last")]
-    watch = RolloutObserver(3, 0, Hub(), Gate(), Held())
-    watch.messages_added([{"role": "user", "content": "?"}])
-    watch.tool_finished(
+    observer = RolloutObserver(3, 0, Hub(), Gate(), Held())
+    observer.messages_added([{"role": "user", "content": "?"}])
+    observer.tool_finished(
         {"id": "add", "name": "add", "ms": 900.0, "error": "ValueError: of an earlier attempt"},
         "Error",
     )
-    watch.begin_attempt()
-    watch.messages_added([{"role": "user", "content": "?"}])
-    watch.messages_added([{"role": "assistant", "content": "", "tool_calls": calls}])
-    watch.tool_finished(
+    observer.begin_attempt()
+    observer.messages_added([{"role": "user", "content": "?"}])
+    observer.messages_added([{"role": "assistant", "content": "", "tool_calls": calls}])
+    observer.tool_finished(
         {"id": "add", "name": "add", "ms": 5.0, "error": None}, [{"type": "text", "text": "42"}]
     )
-    watch.tool_finished(
+    observer.tool_finished(
         {"id": "lost", "name": "lost", "ms": 7.0, "error": "KeyError: 'x'"}, "Error: 'x'"
     )
     rollout = Rollout(3)
-    for event in watch.events_so_far():
+    for event in observer.events_so_far():
         rollout.apply(event)
     uses = [entry.tool for entry in rollout.entries() if entry.tool]
     assert [(use.name, use.ms, use.error, use.result) for use in uses] == [
@@ -181,14 +181,14 @@ async def test_a_listener_that_does_not_read_is_told_to_read_again_and_the_hub_g
         reader, writer = await asyncio.open_unix_connection(path, limit=1000)
         await hub.somebody_listens.wait()
         hub.publish(started())
-        watch = RolloutObserver(TOTAL - 1, 0, hub, gate, held)
+        observer = RolloutObserver(TOTAL - 1, 0, hub, gate, held)
         for row in range(TOTAL - 1):
             hub.publish(finished(row))
             if row % 1000 == 0:
-                watch.staged(Stage.MODEL if row % 2000 else Stage.TOOL)
+                observer.staged(Stage.MODEL if row % 2000 else Stage.TOOL)
                 hub.flush()
                 await asyncio.sleep(0)
-        watch.staged(Stage.SCORING)
+        observer.staged(Stage.SCORING)
         hub.flush()
         assert hub.state.finished == TOTAL - 1
         (listener,) = hub.listeners

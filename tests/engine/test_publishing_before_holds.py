@@ -65,22 +65,22 @@ async def test_what_waits_is_told_before_code_that_may_hold_the_loop_again(
 ) -> None:
     hub = Hub()
     async with connected(hub) as client:
-        watch = RolloutObserver(3, 0, hub, Gate(), Held())
-        watch.staged(Stage.TOOL)
+        observer = RolloutObserver(3, 0, hub, Gate(), Held())
+        observer.staged(Stage.TOOL)
         assert heard(client) == []
 
         clock[0] += 2.0
-        watch.tool_finished({"id": "id", "name": "sleep", "ms": 2000, "error": None}, "")
-        watch.staged(Stage.SCORING)
+        observer.tool_finished({"id": "id", "name": "sleep", "ms": 2000, "error": None}, "")
+        observer.staged(Stage.SCORING)
         assert [(event.stage, event.tool_calls) for event in heard(client)] == [(Stage.SCORING, 1)]
 
-        watch.model_answered(10, 1)
-        watch.staged(Stage.TOOL)
+        observer.model_answered(10, 1)
+        observer.staged(Stage.TOOL)
         assert [(event.stage, event.turns) for event in heard(client)] == [(Stage.TOOL, 1)]
 
         clock[0] += hub_module.REMEMBERED_S
-        watch.staged(Stage.MODEL)
-        watch.staged(Stage.TOOL)
+        observer.staged(Stage.MODEL)
+        observer.staged(Stage.TOOL)
         assert heard(client) == []
 
 
@@ -90,20 +90,20 @@ async def test_a_loop_that_is_late_because_it_has_much_to_do_is_told_of_in_batch
     hub = Hub()
     async with connected(hub) as client:
         for row in range(8):
-            watch = RolloutObserver(row, 0, hub, Gate(), Held())
+            observer = RolloutObserver(row, 0, hub, Gate(), Held())
             clock[0] += hub_module.HELD_S / 2
-            watch.staged(Stage.SCORING)
+            observer.staged(Stage.SCORING)
         assert heard(client) == []
 
 
 async def test_a_pause_in_which_nothing_waits_is_no_hold(clock: list[float]) -> None:
     hub = Hub()
     async with connected(hub) as client:
-        watch = RolloutObserver(3, 0, hub, Gate(), Held())
+        observer = RolloutObserver(3, 0, hub, Gate(), Held())
         hub.flush()
         heard(client)
         clock[0] += 2.0
-        watch.staged(Stage.TOOL)
+        observer.staged(Stage.TOOL)
         assert heard(client) == []
 
 
@@ -112,26 +112,26 @@ async def test_a_fact_is_told_before_the_first_code_that_may_hold_the_loop(
 ) -> None:
     hub = Hub()
     async with connected(hub) as client:
-        watch = RolloutObserver(3, 0, hub, Gate(), Held())
+        observer = RolloutObserver(3, 0, hub, Gate(), Held())
         for place in range(3):
             hub.publish(Noticed(0, 1.0, "info", str(place)))
-            watch.staged(Stage.SCORING)
+            observer.staged(Stage.SCORING)
             assert str(place) in [getattr(event, "text", "") for event in heard(client)]
         clock[0] += 2.0  # code holds the loop
-        watch.staged(Stage.TOOL)
-        watch.model_answered(10, 1)
-        watch.staged(Stage.TOOL)
+        observer.staged(Stage.TOOL)
+        observer.model_answered(10, 1)
+        observer.staged(Stage.TOOL)
         assert heard(client), "it is known to hold the loop"
 
 
 async def test_many_facts_at_a_time_are_told_in_batches(clock: list[float]) -> None:
     hub = Hub()
     async with connected(hub) as client:
-        watch = RolloutObserver(3, 0, hub, Gate(), Held())
+        observer = RolloutObserver(3, 0, hub, Gate(), Held())
         frames = 0
         for _ in range(1000):
             clock[0] += 0.001
             hub.publish(Noticed(0, 1.0, "info", ""))
-            watch.staged(Stage.SCORING)
+            observer.staged(Stage.SCORING)
             frames += bool(heard(client))
         assert frames <= 1.0 / hub_module.BATCH_S + 1 + hub_module.EARLY_AT_MOST

@@ -52,11 +52,11 @@ def listening(hub: Hub, *rows: int) -> tuple[Listener, Wire]:
     return listener, wire
 
 
-def watch_of(hub: Hub, row: int = 7) -> RolloutObserver:
-    watch = RolloutObserver(row, 0, hub, Gate(), Held())
-    hub.active[row] = watch
-    watch.messages_added([UserMessage(content="hi")])
-    return watch
+def observer_of(hub: Hub, row: int = 7) -> RolloutObserver:
+    observer = RolloutObserver(row, 0, hub, Gate(), Held())
+    hub.active[row] = observer
+    observer.messages_added([UserMessage(content="hi")])
+    return observer
 
 
 def texts(events: list[Event]) -> list[tuple[int, str, int, str]]:
@@ -73,11 +73,11 @@ def shown(events: list[Event]) -> Rollout:
 
 async def test_text_goes_to_subscribers_and_what_follows_each_other_is_one_event() -> None:
     hub = Hub()
-    watch = watch_of(hub)
+    observer = observer_of(hub)
     mine, _ = listening(hub, 7)
     other, _ = listening(hub, 8)
     also, _ = listening(hub, 7)
-    hear = watch.answer_begins()
+    hear = observer.answer_begins()
     for kind, text in (("reasoning", "so "), ("text", "It "), ("text", "is "), ("text", "4. ")):
         hear(kind, text)
     for listener in (mine, also):
@@ -87,8 +87,8 @@ async def test_text_goes_to_subscribers_and_what_follows_each_other_is_one_event
 
 async def test_who_subscribes_in_the_middle_gets_what_came_before() -> None:
     hub = Hub()
-    watch = watch_of(hub)
-    hear = watch.answer_begins()
+    observer = observer_of(hub)
+    hear = observer.answer_begins()
     hear("text", "It is ")
     mine, _ = listening(hub, 7)
     hear("text", "4. ")
@@ -99,25 +99,25 @@ async def test_who_subscribes_in_the_middle_gets_what_came_before() -> None:
 
 async def test_the_message_takes_the_place_of_its_text() -> None:
     hub = Hub()
-    watch = watch_of(hub)
+    observer = observer_of(hub)
     mine, _ = listening(hub, 7)
-    hear = watch.answer_begins()
+    hear = observer.answer_begins()
     hear("text", "It is 4. ")
-    watch.messages_added([AssistantMessage(content="It is 4. So")])
+    observer.messages_added([AssistantMessage(content="It is 4. So")])
     hear("text", "late ")
     rollout = shown(mine.own)
     assert rollout.coming is None
     assert rollout.messages[-1]["content"] == "It is 4. So"
-    assert texts(watch.events_so_far()) == []
+    assert texts(observer.events_so_far()) == []
 
 
 async def test_a_second_answer_begins_anew_and_the_first_is_heard_no_more() -> None:
     hub = Hub()
-    watch = watch_of(hub)
+    observer = observer_of(hub)
     mine, _ = listening(hub, 7)
-    first = watch.answer_begins()
+    first = observer.answer_begins()
     first("reasoning", "hm ")
-    second = watch.answer_begins()
+    second = observer.answer_begins()
     second("text", "Four ")
     first("reasoning", "late ")
     coming = shown(mine.own).coming
@@ -127,9 +127,9 @@ async def test_a_second_answer_begins_anew_and_the_first_is_heard_no_more() -> N
 
 async def test_a_listener_that_does_not_read_misses_text_and_is_shown_the_gap() -> None:
     hub = Hub()
-    watch = watch_of(hub)
+    observer = observer_of(hub)
     mine, wire = listening(hub, 7)
-    hear = watch.answer_begins()
+    hear = observer.answer_begins()
     hear("text", "one ")
     wire.unread = FULL_BYTES + 1
     hear("text", "two ")
@@ -170,14 +170,14 @@ def test_a_text_without_an_end_of_a_word_is_told_at_last() -> None:
 async def test_messages_that_a_listener_did_not_read_in_time_come_once_it_reads() -> None:
     hub = Hub()
     hub.publish(RunStarted(0, 1.0, "/x", "e", "m", "u", 8, 1, 8, 0, True, {}, {}))
-    watch = watch_of(hub)
+    observer = observer_of(hub)
     _, wire = listening(hub, 7)
     hub.flush()
     wire.unread = FULL_BYTES + 1
-    watch.messages_added([AssistantMessage(content="one")])
+    observer.messages_added([AssistantMessage(content="one")])
     hub.flush()
     wire.unread = 0
-    watch.messages_added([UserMessage(content="two")])
+    observer.messages_added([UserMessage(content="two")])
     hub.flush()
     hub.flush()
     rollout = shown([event for event in wire.heard() if isinstance(event, MessagesAdded)])

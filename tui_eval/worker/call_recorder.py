@@ -24,21 +24,21 @@ class CallRecorder:
         self._settings = SettingsDigests()
         self._writes = Writes()
 
-    def attempt_begins(self, watch: RolloutObserver) -> None:
+    def attempt_begins(self, observer: RolloutObserver) -> None:
         """Has the answers of an attempt written down, and those of an earlier session given."""
         if not self._work.env.replayable:
             return
-        earlier = self._work.answers.pop(watch.row, ())
+        earlier = self._work.answers.pop(observer.row, ())
         if earlier:
-            watch.attempt = earlier[0]["attempt"]
-        watch.calls = self._calls(watch, earlier)
+            observer.attempt = earlier[0]["attempt"]
+        observer.calls = self._calls(observer, earlier)
 
     @property
     def keeps_no_answers(self) -> bool:
         """Whether what is to be scored has no answer in the journal."""
         return not self._work.env.replayable and self._work.env.score_rollouts
 
-    async def keep_generated(self, watch: RolloutObserver, line: bytes) -> None:
+    async def keep_generated(self, observer: RolloutObserver, line: bytes) -> None:
         """Has the record of a generated rollout written down.
 
         It is waited for only where no answers are: otherwise they lead to the same.
@@ -47,33 +47,35 @@ class CallRecorder:
             line: See `encode_state`.
         """
         if self._work.env.replayable:
-            self._journal.add(watch.row, line)
+            self._journal.add(observer.row, line)
         else:
-            await self._writes.wait(watch, self._journal.add_answer(watch.row, line))
-            watch.code_begins()
-        self.is_generated(watch)
+            await self._writes.wait(observer, self._journal.add_answer(observer.row, line))
+            observer.code_begins()
+        self.is_generated(observer)
 
-    def is_generated(self, watch: RolloutObserver) -> None:
+    def is_generated(self, observer: RolloutObserver) -> None:
         """The same for what comes after the record of a generated rollout."""
-        self.give_up(watch)
-        watch.calls = self._calls(watch, self._work.answers.pop(watch.row, ()))
+        self.give_up(observer)
+        observer.calls = self._calls(observer, self._work.answers.pop(observer.row, ()))
 
     @staticmethod
-    def give_up(watch: RolloutObserver) -> None:
+    def give_up(observer: RolloutObserver) -> None:
         """Counts the answers of an earlier session that the rollout has not asked for."""
-        if watch.calls is not None:
-            watch.lose(watch.calls.take_unused())
-            watch.lose(watch.calls.take_unused_of_judges())
+        if observer.calls is not None:
+            observer.lose(observer.calls.take_unused())
+            observer.lose(observer.calls.take_unused_of_judges())
 
-    def _calls(self, watch: RolloutObserver, earlier: Sequence[Mapping[str, Any]]) -> RecordedCalls:
-        place = {"row": watch.row, "number": watch.number, "attempt": watch.attempt}
-        record = {**place, "input": {"example_id": watch.example_id}}
+    def _calls(
+        self, observer: RolloutObserver, earlier: Sequence[Mapping[str, Any]]
+    ) -> RecordedCalls:
+        place = {"row": observer.row, "number": observer.number, "attempt": observer.attempt}
+        record = {**place, "input": {"example_id": observer.example_id}}
 
         async def keep(record: Mapping[str, Any]) -> None:
-            if watch.is_over:  # nobody needs it any more
+            if observer.is_over:  # nobody needs it any more
                 return
             line = encode_whatever(record) + b"\n"
-            await self._writes.wait(watch, self._journal.add_answer(record["row"], line))
-            watch.code_begins()
+            await self._writes.wait(observer, self._journal.add_answer(record["row"], line))
+            observer.code_begins()
 
         return RecordedCalls(record, keep, self._settings, earlier)

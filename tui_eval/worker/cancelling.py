@@ -21,18 +21,18 @@ class EndedByCancelling:
     A cancellation of the task itself propagates. `RolloutObserver.cancelled` says which one it was.
 
     Args:
-        watches: The rollouts that the running task works on in the block.
+        observers: The rollouts that the running task works on in the block.
     """
 
-    def __init__(self, *watches: RolloutObserver) -> None:
-        self._watches: Sequence[RolloutObserver] = watches
+    def __init__(self, *observers: RolloutObserver) -> None:
+        self._observers: Sequence[RolloutObserver] = observers
         self._task: asyncio.Task[object] | None = None
         self._cuts = 0
 
     def __enter__(self) -> None:
         self._task = asyncio.current_task()
-        for watch in self._watches:
-            watch.cut = self._cut
+        for observer in self._observers:
+            observer.cut = self._cut
 
     def _cut(self) -> None:
         if self._task is not None:
@@ -45,8 +45,8 @@ class EndedByCancelling:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool:
-        for watch in self._watches:
-            watch.cut = None
+        for observer in self._observers:
+            observer.cut = None
         # A task that was kept would hold itself alive, by its context, and its rollouts with it.
         task, self._task = self._task, None
         if task is None or not self._cuts:
@@ -56,9 +56,9 @@ class EndedByCancelling:
         return isinstance(error, asyncio.CancelledError) and not others
 
 
-def give_up(state: State, watch: RolloutObserver) -> State:
+def give_up(state: State, observer: RolloutObserver) -> State:
     """The state of a rollout that was cancelled: an errored one, whatever it came to."""
-    state["error"] = watch.cancelled
+    state["error"] = observer.cancelled
     state["stop_condition"] = CANCELLED
     state["is_completed"] = True
     return state

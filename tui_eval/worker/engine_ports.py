@@ -107,23 +107,23 @@ class EngineHub:
         """For stages."""
         self._own_timer: asyncio.TimerHandle | None = None
 
-    def mark_changed(self, watch: ActiveRollout) -> None:
+    def mark_changed(self, rollout: ActiveRollout) -> None:
         """A rollout's stage or counts changed."""
-        self._changed[watch.row] = watch
+        self._changed[rollout.row] = rollout
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self._stages_every_s, self.flush)
 
-    def call_runs(self, watch: ActiveRollout, error_class: str, what: str) -> None:
+    def call_runs(self, rollout: ActiveRollout, error_class: str, what: str) -> None:
         """Notes whose call runs, on the loop or in a thread."""
-        self._signs.runs(watch.row, error_class, what)
+        self._signs.runs(rollout.row, error_class, what)
 
     def call_waits(self) -> None:
         """Notes that none does here."""
         self._signs.waits()
 
-    def call_ignores_end(self, watch: ActiveRollout, error_class: str, what: str) -> None:
+    def call_ignores_end(self, rollout: ActiveRollout, error_class: str, what: str) -> None:
         """Has the engine end this process: nothing else ends the call."""
-        self._engine.send(IgnoresEnd(watch.row, error_class, what))
+        self._engine.send(IgnoresEnd(rollout.row, error_class, what))
 
     def is_subscribed(self, row: int) -> bool:
         """Whether somebody wants this rollout's messages."""
@@ -167,9 +167,9 @@ class EngineHub:
 
     def flush_stage(self, row: int) -> None:
         """Sends where one rollout is now."""
-        watch = self._changed.pop(row, None)
-        if watch is not None:
-            self._engine.send(Staged([watch.staged_event(clock.now())]))
+        rollout = self._changed.pop(row, None)
+        if rollout is not None:
+            self._engine.send(Staged([rollout.staged_event(clock.now())]))
 
     def _flush_own(self) -> None:
         if self._own_timer is not None:

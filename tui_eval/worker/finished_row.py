@@ -13,22 +13,22 @@ from tui_eval.worker.rollout_observer import RolloutObserver
 from tui_eval.worker.work import Work
 
 
-def row_of(watch: RolloutObserver, state: State, work: Work) -> dict[str, Any]:
+def row_of(observer: RolloutObserver, state: State, work: Work) -> dict[str, Any]:
     """The row of a rollout; a state of which none can be made is the rollout's error."""
-    number, attempt = watch.number, watch.attempt
+    number, attempt = observer.number, observer.attempt
     try:
         row = build_row(state, number=number, attempt=attempt, columns=work.columns)
     except Exception as error:
-        broken = broken_state(work.examples.input(watch.row), error, clock.now())
+        broken = broken_state(work.examples.input(observer.row), error, clock.now())
         row = build_row(broken, number=number, attempt=attempt)
     work.seen.look(state)
-    if watch.output is not None:
-        row["tui_eval"]["output"] = str(watch.output)
-    if watch.lost_input or watch.lost_output:
-        lost = watch.lost_input, watch.lost_output, *watch.lost_kinds
+    if observer.output is not None:
+        row["tui_eval"]["output"] = str(observer.output)
+    if observer.lost_input or observer.lost_output:
+        lost = observer.lost_input, observer.lost_output, *observer.lost_kinds
         row["tui_eval"]["lost_usage"] = tokens_object(lost)
     if work.code > 1:
         row["tui_eval"]["code"] = work.code
     if work.examples.groups:
-        row["tui_eval"]["row"] = watch.row
+        row["tui_eval"]["row"] = observer.row
     return row

@@ -12,7 +12,7 @@ from tui_eval.worker.rollout_observer import RolloutObserver
 from tui_eval.worker.saved_members import saved_member
 
 Member: TypeAlias = tuple[RolloutObserver | None, State]
-"""A generated rollout; without a watch its row was written in an earlier session."""
+"""A generated rollout; without a observer its row was written in an earlier session."""
 
 
 class Groups:
@@ -44,8 +44,8 @@ class Groups:
 
     def waiting(self, row: int) -> State | None:
         """The state of a member of this session that waits for the others."""
-        watch, state = self._members.get(self._examples.example(row), {}).get(row, (None, None))
-        return state if watch is not None else None
+        observer, state = self._members.get(self._examples.example(row), {}).get(row, (None, None))
+        return state if observer is not None else None
 
     def forget(self, row: int) -> None:
         """A member that is to run again: its group waits for it."""
@@ -53,15 +53,15 @@ class Groups:
         if example in self._members:
             self._members[example].pop(row, None)
 
-    def add(self, watch: RolloutObserver, state: State) -> list[Member] | None:
+    def add(self, observer: RolloutObserver, state: State) -> list[Member] | None:
         """Takes in a member.
 
         Returns:
             The whole group in the order of its rollouts once it is complete, None before.
         """
-        example = self._examples.example(watch.row)
+        example = self._examples.example(observer.row)
         members = self._members[example]
-        members[watch.row] = (watch, state)
+        members[observer.row] = (observer, state)
         if len(members) < self._examples.size(example):
             self.moved(example, True)
             return None

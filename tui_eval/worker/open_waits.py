@@ -20,18 +20,18 @@ class OpenWait:
         what: What is called, for people.
         waits: Those of the rollout.
         hub: Is notified where it begins and ends.
-        watch: The rollout.
+        rollout: The rollout.
     """
 
-    __slots__ = ("_hub", "_outer", "_token", "_waits", "_watch", "inner", "since", "what")
+    __slots__ = ("_hub", "_outer", "_rollout", "_token", "_waits", "inner", "since", "what")
 
-    def __init__(self, what: str, waits: OpenWaits, hub: Hub, watch: ActiveRollout) -> None:
+    def __init__(self, what: str, waits: OpenWaits, hub: Hub, rollout: ActiveRollout) -> None:
         self.what = what
         self.inner = 0
         self.since = 0.0
         self._waits = waits
         self._hub = hub
-        self._watch = watch
+        self._rollout = rollout
         self._outer: OpenWait | None = None
         self._token: Token[OpenWait | None] | None = None
 
@@ -44,7 +44,7 @@ class OpenWait:
         waits = self._waits
         self.since = waits.moved_at = monotonic()
         waits.open[self] = None
-        self._hub.mark_changed(self._watch)
+        self._hub.mark_changed(self._rollout)
 
     def __exit__(self, *_: object) -> None:
         if self._token is not None:
@@ -56,7 +56,7 @@ class OpenWait:
         waits.open.pop(self, None)
         waits.moved_at = monotonic()
         if waits.open:  # else another stage or another call follows, which says so
-            self._hub.mark_changed(self._watch)
+            self._hub.mark_changed(self._rollout)
 
 
 _INNERMOST: ContextVar[OpenWait | None] = ContextVar("wait", default=None)

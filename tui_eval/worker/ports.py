@@ -47,7 +47,7 @@ class Hub(Protocol):
     def active(self) -> dict[int, ActiveRollout]:
         """Those that are worked on, by row."""
 
-    def mark_changed(self, watch: ActiveRollout) -> None:
+    def mark_changed(self, rollout: ActiveRollout) -> None:
         """A rollout's stage or counts changed."""
 
     def before_foreign_code(self, row: int, stage: Stage) -> None:
@@ -56,13 +56,13 @@ class Hub(Protocol):
     def code_runs(self, row: int, stage: Stage) -> None:
         """Code of this rollout, its environment's for one, may run from now on."""
 
-    def call_runs(self, watch: ActiveRollout, error_class: str, what: str) -> None:
+    def call_runs(self, rollout: ActiveRollout, error_class: str, what: str) -> None:
         """This thread goes into a call of this rollout's code that has a limit."""
 
     def call_waits(self) -> None:
         """It has come out of it."""
 
-    def call_ignores_end(self, watch: ActiveRollout, error_class: str, what: str) -> None:
+    def call_ignores_end(self, rollout: ActiveRollout, error_class: str, what: str) -> None:
         """A call of this rollout's code that was cancelled for its limit does not end."""
 
     def is_subscribed(self, row: int) -> bool:

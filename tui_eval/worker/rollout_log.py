@@ -49,7 +49,7 @@ LOGGED = 1000
 """Characters of an error in the log; its row has all of it."""
 
 
-def log_errors(watch: object, rollout: Rollout) -> None:
+def log_errors(observer: object, rollout: Rollout) -> None:
     """Logs why a rollout errored, where it was people's code with its traceback; of several reward
     functions that failed, each.
 
@@ -64,7 +64,7 @@ def log_errors(watch: object, rollout: Rollout) -> None:
         where = f"\n{indent(frames, '  ')}" if frames else ""
         texts.append((f"Reward function {one.name!r} failed: {head}", where))
     for text, where in texts:
-        log.error("%s: %s%s", watch, one_line(text, LOGGED), where)
+        log.error("%s: %s%s", observer, one_line(text, LOGGED), where)
 
 
 def request_text(model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]) -> str:

@@ -26,7 +26,7 @@ class Pauses:
         self._waits, self._closed_before = 0, 0.0
 
     @contextmanager
-    def left_out(self, watch: RolloutObserver) -> Iterator[None]:
+    def left_out(self, observer: RolloutObserver) -> Iterator[None]:
         """Around waiting: what a pause has of it is no part of the rollout's time."""
         if not self._waits:
             self._closed_before = self._gate.closed_s
@@ -35,13 +35,13 @@ class Pauses:
             yield
         finally:
             self._waits -= 1
-            if not self._waits and watch.state is not None:
-                watch.state.began += self._gate.closed_s - self._closed_before
+            if not self._waits and observer.state is not None:
+                observer.state.began += self._gate.closed_s - self._closed_before
 
 
 @dataclass(eq=False, slots=True)
 class _Write:
-    watch: RolloutObserver
+    observer: RolloutObserver
     is_seen: bool = False
     waiting: ExitStack | None = None
 
@@ -56,12 +56,12 @@ class Writes:
         self._open: set[_Write] = set()
         self._timer: asyncio.TimerHandle | None = None
 
-    async def wait(self, watch: RolloutObserver, done: Awaitable[None]) -> None:
+    async def wait(self, observer: RolloutObserver, done: Awaitable[None]) -> None:
         """Waits until an answer of a rollout is on disk."""
         if self._timer is None:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(DISK_IS_LATE_S, self._look, loop)
-        one = _Write(watch)
+        one = _Write(observer)
         self._open.add(one)
         try:
             await done
@@ -73,16 +73,16 @@ class Writes:
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
         for one in self._open:
             if one.is_seen and one.waiting is None:
-                one.waiting = _waits_for_disk(one.watch)
+                one.waiting = _waits_for_disk(one.observer)
             one.is_seen = True
         self._timer = loop.call_later(DISK_IS_LATE_S, self._look, loop) if self._open else None
 
 
-def _waits_for_disk(watch: RolloutObserver) -> ExitStack:
+def _waits_for_disk(observer: RolloutObserver) -> ExitStack:
     waiting = ExitStack()
-    waiting.enter_context(watch.deadline.held())
-    waiting.enter_context(watch.pauses.left_out(watch))
-    wait, context = watch.waits_for("the journal"), Context()  # within no other call
+    waiting.enter_context(observer.deadline.held())
+    waiting.enter_context(observer.pauses.left_out(observer))
+    wait, context = observer.waits_for("the journal"), Context()  # within no other call
     context.run(wait.__enter__)
     waiting.callback(context.run, wait.__exit__)
     return waiting

@@ -69,8 +69,8 @@ class FinishedRows:
 
     def _mark_held(self, row: int) -> None:
         """Has the rollout published as one whose row waits."""
-        if (watch := self._hub.active.get(row)) is not None:
-            self._hub.mark_changed(watch)
+        if (rollout := self._hub.active.get(row)) is not None:
+            self._hub.mark_changed(rollout)
 
     def _write_if_possible(self) -> None:
         if self._is_held or self._is_refused:

@@ -56,7 +56,7 @@ class RolloutWork(Protocol):
     def score_next(self, held: Held) -> Coroutine[Any, Any, None]:
         """What takes one of those that are `generated` to its line on disk."""
 
-    def cancel(self, watch: Any) -> Coroutine[Any, Any, None] | None:
+    def cancel(self, rollout: Any) -> Coroutine[Any, Any, None] | None:
         """Ends a rollout that has begun; what is left to do for it, if there is anything."""
 
     def never_begins(self, row: int) -> Coroutine[Any, Any, None]:

@@ -76,11 +76,11 @@ class Steering:
 
     def _cancel(self, row: int) -> None:
         schedule, rollouts = self._parts.schedule, self._parts.rollouts
-        watch = self._hub.active.get(row)
+        rollout = self._hub.active.get(row)
         if schedule.drop(row):
             schedule.start(rollouts.never_begins(row), Held())
-        elif watch is not None and not watch.is_over:
-            if (rest := rollouts.cancel(watch)) is not None:
+        elif rollout is not None and not rollout.is_over:
+            if (rest := rollouts.cancel(rollout)) is not None:
                 schedule.start(rest, Held())
         else:
             self._answer("This rollout has finished: there is nothing to cancel.", False)

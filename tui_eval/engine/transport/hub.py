@@ -91,9 +91,9 @@ class Hub:
         if self.on_event is not None:
             self.on_event(event)
 
-    def mark_changed(self, watch: ActiveRollout) -> None:
+    def mark_changed(self, rollout: ActiveRollout) -> None:
         """A rollout's stage or counts changed."""
-        self._changed[watch.row] = watch
+        self._changed[rollout.row] = rollout
         self._schedule()
 
     def before_foreign_code(self, row: int, stage: Stage) -> None:
@@ -112,13 +112,13 @@ class Hub:
     def code_runs(self, row: int, stage: Stage) -> None:
         """Code of a rollout runs from now on: nobody has to know that in its own process."""
 
-    def call_runs(self, watch: ActiveRollout, error_class: str, what: str) -> None:
+    def call_runs(self, rollout: ActiveRollout, error_class: str, what: str) -> None:
         """A call with a limit runs: nobody could end what holds this process."""
 
     def call_waits(self) -> None:
         """It has come out of it."""
 
-    def call_ignores_end(self, watch: ActiveRollout, error_class: str, what: str) -> None:
+    def call_ignores_end(self, rollout: ActiveRollout, error_class: str, what: str) -> None:
         """A call does not end: nor can it be ended in this process."""
 
     def finished(self, event: RolloutFinished) -> None:
@@ -149,7 +149,7 @@ class Hub:
 
     def _replay_to(self, listener: Listener) -> None:
         active = [self.active[row] for row in listener.rows if row in self.active]
-        listener.own = [event for watch in active for event in watch.events_so_far()]
+        listener.own = [event for rollout in active for event in rollout.events_so_far()]
         listener.missed_own = False
         self.on_subscribed(self._subscribed)
 
@@ -167,10 +167,10 @@ class Hub:
                 events.append(self.state.refusal)
             events += self.state.concurrency.values()
             events += self.state.out.values()
-            for row, watch in self.active.items():  # a first event is taken for the beginning
-                events.append(watch.staged_event(now - self.state.passed_s(row, now)))
+            for row, rollout in self.active.items():  # a first event is taken for the beginning
+                events.append(rollout.staged_event(now - self.state.passed_s(row, now)))
                 if self.state.is_held(row):
-                    events.append(watch.staged_event(now))
+                    events.append(rollout.staged_event(now))
         if self.state.end is not None:
             events.append(self.state.end)
         self.listeners.add(listener)
@@ -200,7 +200,9 @@ class Hub:
             self._timer = None
         now = clock.now()
         facts, self._facts = self._facts, []
-        staged: list[RolloutStaged] = [watch.staged_event(now) for watch in self._changed.values()]
+        staged: list[RolloutStaged] = [
+            rollout.staged_event(now) for rollout in self._changed.values()
+        ]
         self._changed.clear()
         for event in (*facts, *staged):
             self._seq += 1

@@ -70,10 +70,10 @@ class Reports:
     def _staged(self, worker: Worker, message: to_engine.Staged) -> None:
         hub = self._parts.hub
         for event in message.events:
-            watch = hub.active.get(event.row)
-            if isinstance(watch, RemoteRollout) and event.row in worker.rows:
-                watch.reported, watch.worker = event, worker.pid
-                hub.mark_changed(watch)
+            rollout = hub.active.get(event.row)
+            if isinstance(rollout, RemoteRollout) and event.row in worker.rows:
+                rollout.reported, rollout.worker = event, worker.pid
+                hub.mark_changed(rollout)
 
     def _messages(self, worker: Worker, message: to_engine.Messages) -> None:
         for event in message.events:
@@ -92,10 +92,12 @@ class Reports:
     def _row(self, worker: Worker, message: to_engine.Row) -> None:
         if message.row not in worker.rows:
             return  # another one has it now
-        watch = self._parts.hub.active.get(message.row)
-        if isinstance(watch, RemoteRollout):
-            watch.is_over = True
-            watch.reported = replace(watch.reported, stage=int(Stage.HELD))  # where its row waits
+        rollout = self._parts.hub.active.get(message.row)
+        if isinstance(rollout, RemoteRollout):
+            rollout.is_over = True
+            rollout.reported = replace(
+                rollout.reported, stage=int(Stage.HELD)
+            )  # where its row waits
         self._parts.rows.write_soon(message.row, message.number, message.line)
         if self._parts.prepared.grouped:
             self.groups.written(message.row, message.line)

@@ -195,11 +195,11 @@ class WorkerRollouts:
             worker.send(to_worker.Score(row, True))
         return self._wait(lease)
 
-    def cancel(self, watch: Any) -> None:
+    def cancel(self, rollout: Any) -> None:
         """Ends a rollout that has begun: its worker does the rest."""
-        self._cancelled.add(watch.row)
-        if (worker := self._worker_of(watch.row)) is not None:
-            worker.send(to_worker.Cancel(watch.row))
+        self._cancelled.add(rollout.row)
+        if (worker := self._worker_of(rollout.row)) is not None:
+            worker.send(to_worker.Cancel(rollout.row))
 
     async def never_begins(self, row: int) -> None:
         """Gives a row to a rollout that was cancelled before it began."""
@@ -214,8 +214,8 @@ class WorkerRollouts:
         lease.worker = None if before is None else before.worker
         if row not in self._parts.hub.active:
             number, lost = self._examples.number(row), self._lost_tokens_of(row)
-            watch = self._parts.hub.active[row] = RemoteRollout(row, number, lost)
-            self._parts.hub.mark_changed(watch)
+            rollout = self._parts.hub.active[row] = RemoteRollout(row, number, lost)
+            self._parts.hub.mark_changed(rollout)
         return lease
 
     def _lease_of(self, row: int) -> Lease | None:
