@@ -145,13 +145,15 @@ class WorkerProcess:
         elif isinstance(message, to_worker.Open):
             self._start(self._open(message))
         elif isinstance(message, to_worker.Setup):
+            self._redact = Redactor(message.secrets)
+            self._open_log(message.log)
             self._start(self._set_up(message))
         elif isinstance(message, to_worker.Leave):
             self._leaving.set()
         elif isinstance(message, to_worker.MoveGate):
             self._gate.open() if message.is_open else self._gate.close()
         elif isinstance(message, to_worker.MoveLog):
-            print_to_log(Path(message.log), self._redact)
+            self._open_log(message.log)
         elif isinstance(message, to_worker.Exhausted):
             self._is_exhausted = True
         elif isinstance(message, to_worker.ReplicasOut):
@@ -162,6 +164,13 @@ class WorkerProcess:
             self._hub.subscribe(message.rows)
         else:
             self._of_rollout(message)
+
+    def _open_log(self, path: str) -> None:
+        """Prints to this file from now on; where it is gone, as before until the log moves."""
+        try:
+            print_to_log(Path(path), self._redact, self._socket)
+        except OSError as error:
+            self._warn(f"What a worker prints is not in engine.log: {error}")
 
     def _run_rollout(self, message: to_worker.Run) -> None:
         row = message.row
@@ -249,10 +258,9 @@ class WorkerProcess:
         self._send(to_engine.Described(info, faults, ids))
 
     async def _set_up(self, setup: to_worker.Setup) -> None:
-        redact = self._redact = Redactor(setup.secrets)
+        redact = self._redact
         plan = RunPlan.model_validate_json(setup.plan)
         is_open = self._loaded is not None
-        print_to_log(Path(setup.log), redact, self._socket)
         set_up_logging(plan.verbose, [plan.env_id])
         faults = [] if is_open else self._load(plan)
         if self._loaded is not None and not faults:

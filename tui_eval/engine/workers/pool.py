@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, TypeAlias
 
+from msgspec.structs import replace
+
 from tui_eval.engine.transport.worker import Received, Worker, ended_at_load
 from tui_eval.errors import Fault, RefusedError, WorkerEndedError
 from tui_eval.worker import to_worker
@@ -152,8 +154,11 @@ class Pool:
         return min(some, key=lambda one: len(one.rows))
 
     def send_all(self, message: Any) -> None:
-        """Sends a message to all, and to those that are started later."""
-        self._latest[type(message).__name__] = message
+        """Sends a message to all; those that are started later know it, too."""
+        if isinstance(message, to_worker.MoveLog):
+            self._setup = replace(self._setup, log=message.log)
+        else:
+            self._latest[type(message).__name__] = message
         for worker in self.every:
             worker.send(message)
 
