@@ -55,7 +55,7 @@ class Spending:
             PRICES[1],
             0,
             exhausted=exhausted,
-            moved=lambda: None,
+            parked_more=lambda: None,
             warn=lambda text: None,
         )
 

@@ -319,8 +319,8 @@ def test_what_a_wrapper_of_an_interpreter_leaves_running_is_not_waited_for(
 
 async def _looked_at(wrapper: str, answers: bool) -> None:
     if answers:
-        found = await interpreter.look_at(wrapper, [], "--python")
+        found = await interpreter.inspect_interpreter(wrapper, [], "--python")
         assert found.version == ".".join(map(str, sys.version_info[:3]))
         return
     with pytest.raises(RefusedError, match="does not answer within 1 s"):
-        await interpreter.look_at(wrapper, [], "--python")
+        await interpreter.inspect_interpreter(wrapper, [], "--python")

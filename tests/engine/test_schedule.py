@@ -94,7 +94,7 @@ async def test_nobody_waits_for_tasks_that_are_parked() -> None:
     await settle()
     assert (begun, told) == ([0, 1, 2], 1)
     parked = 1
-    schedule.look()
+    schedule.more_are_parked()
     await settle()
     assert (running.done(), told) == (False, 2)
     ends[0].set()

@@ -12,9 +12,13 @@ from typing import Any
 
 from packaging.utils import canonicalize_name
 
-from tui_eval.engine.interpreters.interpreter import Found, executable_of, look_at
+from tui_eval.engine.interpreters.interpreter import (
+    InterpreterFacts,
+    executable_of,
+    inspect_interpreter,
+)
+from tui_eval.engine.interpreters.missing_packages import same_as_own
 from tui_eval.engine.interpreters.needs import contradictions, modules
-from tui_eval.engine.interpreters.provided import same_as_own
 from tui_eval.errors import RefusedError
 from tui_eval.installing import install_command, install_command_for, packages_of
 
@@ -29,7 +33,7 @@ class Installed:
     """
 
     path: str = sys.executable
-    found: Found | None = None
+    found: InterpreterFacts | None = None
 
     @property
     def version(self) -> str:
@@ -91,7 +95,7 @@ def installed_in(named: str | None, where: str, needed: Iterable[str]) -> Instal
     path = executable_of(named, where) if named else None
     if path is None:
         return Installed()
-    found = asyncio.run(look_at(path, [*modules(), *needed], where))
+    found = asyncio.run(inspect_interpreter(path, [*modules(), *needed], where))
     if same_as_own(found):
         return Installed()
     if faults := contradictions(found, path, where):

@@ -28,7 +28,7 @@ class EarlyStop:
         self._seen = -1
         self._warned: set[str] = set()
 
-    def look(self, waiting: deque[int]) -> None:
+    def check(self, waiting: deque[int]) -> None:
         """Takes out of what waits to begin all examples that need not, once the condition holds.
 
         Examples of which a rollout has begun are completed: they count as a whole, and what scores

@@ -30,14 +30,14 @@ class Schedule:
         self.todo = deque(todo)
         self.tasks: set[asyncio.Task[None]] = set()
         self._guarded = guarded
-        self._moved = asyncio.Event()
+        self._changed = asyncio.Event()
         self.parked: Callable[[], int] = lambda: 0
         """How many of the tasks wait for good: nobody waits for those."""
 
     def put_first(self, rows: Iterable[int]) -> None:
         """Rollouts that begin before all others, in this order."""
         self.todo.extendleft(reversed(list(rows)))
-        self._moved.set()
+        self._changed.set()
 
     def drop(self, row: int) -> bool:
         """Takes a rollout out that waits; returns whether it did."""
@@ -57,11 +57,11 @@ class Schedule:
         self.tasks.discard(task)
         held.release()
         if len(self.tasks) <= self.parked():
-            self._moved.set()
+            self._changed.set()
 
-    def look(self) -> None:
+    def more_are_parked(self) -> None:
         """More of the tasks wait for good."""
-        self._moved.set()
+        self._changed.set()
 
     async def work_off(
         self, begin: Callable[[], Awaitable[bool]], all_begun: Callable[[], object]
@@ -79,8 +79,8 @@ class Schedule:
             all_begun()
             if len(self.tasks) <= self.parked():
                 return
-            self._moved.clear()
-            await self._moved.wait()
+            self._changed.clear()
+            await self._changed.wait()
 
     async def give_up(self, within_s: float) -> None:
         """Cancels every task and waits a while for their ends."""

@@ -220,7 +220,7 @@ class Session:
         alone = self._plan.independent_scoring or len(self._replicas) == 1
         group = None if alone else self._prepared.examples.example(row)
         held, place = await limits.begin(self._replicas.places(group))
-        self._early.look(todo)
+        self._early.check(todo)
         if self._out_of_budget() or not todo or todo[0] != row:  # cancelled, or others go first
             held.release()
             return not self._spent
@@ -274,7 +274,7 @@ class Session:
             self._host.budget,
             self._used,
             exhausted=self._exhausted,
-            moved=self._schedule.look,
+            parked_more=self._schedule.more_are_parked,
             warn=self._warn,
         )
 

@@ -33,7 +33,7 @@ _PROBE = (
 """Also interpreters that are too old can say which they are."""
 
 
-class Found(msgspec.Struct):
+class InterpreterFacts(msgspec.Struct):
     """What an interpreter says of itself: see `worker.probe`."""
 
     version: str
@@ -50,16 +50,16 @@ class Interpreter:
 
     Args:
         path: As it is started: a link into a virtual environment stays one.
-        behind: What it lacks, and last our own package.
+        added_paths: What it lacks, and last our own package.
     """
 
     path: str
-    found: Found = field(repr=False)
-    behind: tuple[str, ...] = ()
+    facts: InterpreterFacts = field(repr=False)
+    added_paths: tuple[str, ...] = ()
 
-    def words(self, module: str) -> list[str]:
+    def command(self, module: str) -> list[str]:
         """How it runs a module of ours."""
-        return [self.path, bootstrap.__file__, os.pathsep.join(self.behind), module]
+        return [self.path, bootstrap.__file__, os.pathsep.join(self.added_paths), module]
 
 
 def executable_of(named: str, where: str) -> str | None:
@@ -89,7 +89,7 @@ def executable_of(named: str, where: str) -> str | None:
     return None if is_own_interpreter(path) else str(path.absolute())
 
 
-async def look_at(path: str, modules: Sequence[str], where: str) -> Found:
+async def inspect_interpreter(path: str, modules: Sequence[str], where: str) -> InterpreterFacts:
     """What an interpreter says of itself.
 
     Args:
@@ -113,7 +113,7 @@ async def look_at(path: str, modules: Sequence[str], where: str) -> Found:
         what = f"{path} is Python {version}, and a worker needs {oldest} or later"
         raise RefusedError([Fault(where, what, _newer(path, oldest))])
     try:
-        return msgspec.json.decode(rest, type=Found)
+        return msgspec.json.decode(rest, type=InterpreterFacts)
     except msgspec.DecodeError:
         what = f"{path} cannot say what it has: {error or 'it says nothing'}"
         raise RefusedError([Fault(where, what, hint)]) from None

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tui_eval.engine.interpreters.interpreter import Found
+from tui_eval.engine.interpreters.interpreter import InterpreterFacts
 from tui_eval.errors import Fault
 from tui_eval.installing import install_command_for
 
@@ -37,37 +37,37 @@ def modules() -> list[str]:
     return list(_MODULES.values())
 
 
-def lacking(found: Found) -> list[str]:
+def lacking(facts: InterpreterFacts) -> list[str]:
     """The requirements that nothing in an interpreter meets or contradicts."""
     return [
         one
         for one, module in _MODULES.items()
-        if not found.modules.get(module) and _version(found, Requirement(one).name) is None
+        if not facts.modules.get(module) and _version(facts, Requirement(one).name) is None
     ]
 
 
-def held(found: Found, lacks: Iterable[str]) -> list[str]:
+def pinned(facts: InterpreterFacts, lacks: Iterable[str]) -> list[str]:
     """What an interpreter has of what would come along, each as it is: no other would be imported.
 
     Args:
         lacks: The requirements that are to be installed.
     """
     names = {name for one in lacks for name in _COME_ALONG.get(Requirement(one).name, ())}
-    there = ((name, _version(found, name)) for name in sorted(names))
+    there = ((name, _version(facts, name)) for name in sorted(names))
     return [f"{name}=={version}" for name, version in there if version]
 
 
-def contradictions(found: Found, path: str, where: str) -> list[Fault]:
+def contradictions(facts: InterpreterFacts, path: str, where: str) -> list[Fault]:
     """What an interpreter has in a version that no worker runs with."""
     faults = []
     for text in NEEDS:
         one = Requirement(text)
-        version = _version(found, one.name)
+        version = _version(facts, one.name)
         if version is not None and not one.specifier.contains(version, prereleases=True):
             what = f"{path} has {one.name} {version}, and a worker needs {text}"
             faults.append(Fault(where, what, f"Install it: {install_command_for(path, [text])}"))
     return faults
 
 
-def _version(found: Found, name: str) -> str | None:
-    return found.packages.get(canonicalize_name(name))
+def _version(facts: InterpreterFacts, name: str) -> str | None:
+    return facts.packages.get(canonicalize_name(name))

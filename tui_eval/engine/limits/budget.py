@@ -44,7 +44,7 @@ class Budget:
         self._tokens = 0
         self._cost = 0.0
         self.guards: set[CallGuard] = set()
-        """Those who look again whenever a call gives back what it had reserved."""
+        """Those who admit calls whenever a call gives back what it had reserved."""
 
     def refusal(self, tokens: int, cost: float) -> str:
         """Why a call that may use so much does not fit, as a sentence; empty where it does."""
@@ -69,7 +69,7 @@ class Budget:
         self._tokens -= tokens
         self._cost = self._cost - cost if self.in_flight else 0.0
         for guard in [*self.guards]:
-            guard.look()
+            guard.admit()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,7 +92,7 @@ class CallGuard:
         output_price: US dollars per million tokens of answers; None where it is not known.
         default: Tokens of the longest answer of a call that does not say it; 0 for any.
         exhausted: Called with the reason once calls are parked.
-        moved: Called whenever more of them are.
+        parked_more: Called whenever more of them are.
         warn: Called once that nothing can be reserved.
     """
 
@@ -103,14 +103,14 @@ class CallGuard:
         default: int,
         *,
         exhausted: Callable[[str], None],
-        moved: Callable[[], None],
+        parked_more: Callable[[], None],
         warn: Callable[[str], None],
     ) -> None:
         self._budgets = budgets
         self._price = output_price or 0.0
         self.longest = LongestAnswers(default, warn)
         self._exhausted = exhausted
-        self._moved = moved
+        self._parked_more = parked_more
         self._is_over = False
         self._waiting: deque[_Call] = deque()
         for one in budgets:
@@ -136,14 +136,14 @@ class CallGuard:
         self._waiting.append(call)
         if self._is_over:
             call.park()
-            self._moved()
-        self.look()
+            self._parked_more()
+        self.admit()
         try:
             await call.passed
         except asyncio.CancelledError:
             if call in self._waiting:
                 self._waiting.remove(call)
-                self.look()
+                self.admit()
             elif call.passed.done() and not call.passed.cancelled():
                 self.give_back(tokens)
             raise
@@ -159,7 +159,7 @@ class CallGuard:
         for one in self._budgets:
             one.guards.discard(self)
 
-    def look(self) -> None:
+    def admit(self) -> None:
         """Lets those through whose turn it is."""
         while self._waiting and not self._is_over:
             call = self._waiting[0]
@@ -179,9 +179,9 @@ class CallGuard:
             call.park()
         budget.exhausted(why)
         self._exhausted(why)
-        self._moved()
+        self._parked_more()
         for guard in [*budget.guards - {self}]:
-            guard.look()
+            guard.admit()
 
     def _cost(self, tokens: int) -> float:
         return tokens * self._price / PER

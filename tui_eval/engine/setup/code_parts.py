@@ -76,8 +76,8 @@ def _installed(prepared: Prepared) -> Installed:
     interpreter = prepared.worker.interpreter if prepared.worker is not None else None
     if interpreter is None:
         return installed_now(prepared.env_version)
-    found = interpreter.found
-    packages = {**packages_in(interpreter.behind), **found.packages}
+    found = interpreter.facts
+    packages = {**packages_in(interpreter.added_paths), **found.packages}
     return installed_there(prepared.env_version, found.version, packages)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from tui_eval.config.environment_defaults import environment_defaults
 from tui_eval.engine.interpreters.interpreter import Interpreter
-from tui_eval.engine.interpreters.provided import interpreter_of
+from tui_eval.engine.interpreters.missing_packages import interpreter_of
 from tui_eval.engine.setup.environment_info import describe_environment, shown_defaults
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.summary_json import refused_object
@@ -39,7 +39,7 @@ def describe_where_it_runs(env_id: str, folder: Path, *, no_alias: bool = False)
 def _describe_there(
     interpreter: Interpreter, env_id: str, folder: Path, *, no_alias: bool
 ) -> dict[str, Any]:
-    words = interpreter.words("tui_eval.engine.setup.environment_info")
+    words = interpreter.command("tui_eval.engine.setup.environment_info")
     words += [env_id, str(folder)] + (["--no-alias"] if no_alias else [])
     done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False)
     try:

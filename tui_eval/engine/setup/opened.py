@@ -51,7 +51,7 @@ class Opened:
         one = self.worker.interpreter if self.worker is not None else None
         if one is None or self.info is None or source.startswith("-"):
             return []
-        text = f"{self.info.env_id} runs in {one.path} (Python {one.found.version})"
+        text = f"{self.info.env_id} runs in {one.path} (Python {one.facts.version})"
         return [Notice(text)]
 
     def close(self) -> None:
@@ -97,7 +97,7 @@ async def chosen_interpreter(settings: EnvironmentSettings) -> Interpreter | Non
     """
     if not settings.python:
         return None
-    from tui_eval.engine.interpreters.provided import interpreter_of
+    from tui_eval.engine.interpreters.missing_packages import interpreter_of
 
     return await interpreter_of(settings.python, _named_at(settings))
 

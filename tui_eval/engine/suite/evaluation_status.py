@@ -195,7 +195,7 @@ class SuiteBudget:
         if max_cost is not None or max_total_tokens is not None:
             self.shared = Budget(max_cost, max_total_tokens, self._used, self._exhausted)
 
-    def look(self) -> str:
+    def check(self) -> str:
         """Counts what is spent; returns `spent`."""
         if self.spent or self.shared is None:
             return self.spent

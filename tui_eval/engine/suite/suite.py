@@ -242,7 +242,7 @@ class Suite:
     async def _begin_all(self) -> None:
         for one, planned in zip(self._evaluations, self._found.evaluations, strict=True):
             await self._room()
-            if self._budget.look() and planned.run is None:
+            if self._budget.check() and planned.run is None:
                 self._rooms.release()
                 continue
             task = asyncio.create_task(self._work(one))
@@ -355,7 +355,7 @@ class Suite:
             CANCELS_WITHIN_S,
             loaded=spare_collector,
             shared=self._limits.shared(one.plan),
-            spent=self._budget.look,
+            spent=self._budget.check,
             budget=self._budget.shared,
             notify=self._notice,
             moved=moved,

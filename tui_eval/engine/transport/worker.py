@@ -97,7 +97,7 @@ class Worker:
         Raises:
             OSError: It could not be started.
         """
-        words = () if interpreter is None else (interpreter.words("tui_eval.worker"),)
+        words = () if interpreter is None else (interpreter.command("tui_eval.worker"),)
         return await cls.of(start_worker(*words), interpreter)
 
     @classmethod

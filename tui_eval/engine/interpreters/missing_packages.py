@@ -13,12 +13,17 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import tui_eval
-from tui_eval.engine.interpreters.interpreter import Found, Interpreter, executable_of, look_at
+from tui_eval.engine.interpreters.interpreter import (
+    Interpreter,
+    InterpreterFacts,
+    executable_of,
+    inspect_interpreter,
+)
 from tui_eval.engine.interpreters.needs import (
     contradictions,
-    held,
     lacking,
     modules,
+    pinned,
 )
 from tui_eval.engine.interpreters.package_cache import clean, mark_used, new_folder
 from tui_eval.errors import Fault, RefusedError
@@ -46,47 +51,47 @@ async def interpreter_of(named: str, where: str) -> Interpreter | None:
     path = executable_of(named, where)
     if path is None:
         return None
-    found = await look_at(path, modules(), where)
-    if same_as_own(found):
+    facts = await inspect_interpreter(path, modules(), where)
+    if same_as_own(facts):
         return None
-    faults = contradictions(found, path, where)
+    faults = contradictions(facts, path, where)
     if faults:
         raise RefusedError(faults)
-    lacks = lacking(found)
-    behind = [await _provided(path, found, lacks, where)] if lacks else []
+    lacks = lacking(facts)
+    added = [await _installed(path, facts, lacks, where)] if lacks else []
     try:
-        return Interpreter(path, found, (*behind, str(own_package())))
+        return Interpreter(path, facts, (*added, str(own_package())))
     except OSError as error:
         what = f"{error.filename} cannot be written: {error.strerror or error}"
         hint = "Say TUI_EVAL_CACHE_DIR=DIR, where there is room for what workers need"
         raise RefusedError([Fault(where, what, hint)]) from None
 
 
-def same_as_own(found: Found) -> bool:
+def same_as_own(facts: InterpreterFacts) -> bool:
     """Whether an interpreter has the packages of this process's own, under another path."""
-    same = os.path.realpath(found.prefix) == os.path.realpath(sys.prefix)
-    return same and found.version == ".".join(map(str, sys.version_info[:3]))
+    same = os.path.realpath(facts.prefix) == os.path.realpath(sys.prefix)
+    return same and facts.version == ".".join(map(str, sys.version_info[:3]))
 
 
-def folder_for(found: Found, lacks: Sequence[str]) -> Path:
+def folder_for(facts: InterpreterFacts, lacks: Sequence[str]) -> Path:
     """Where what interpreters of this kind lack is kept.
 
     Args:
         lacks: Requirements. What is beside them in the interpreter decides which versions fit.
     """
-    text = "\n".join([*sorted(lacks), *held(found, lacks)])
+    text = "\n".join([*sorted(lacks), *pinned(facts, lacks)])
     return (
-        cache_root() / _PACKAGES / f"{found.abi}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+        cache_root() / _PACKAGES / f"{facts.abi}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
     )
 
 
-async def _provided(path: str, found: Found, lacks: Sequence[str], where: str) -> str:
+async def _installed(path: str, facts: InterpreterFacts, lacks: Sequence[str], where: str) -> str:
     """The folder with what an interpreter lacks, which is installed where it is not there yet.
 
     Raises:
         RefusedError: It cannot be installed; names the command that does it.
     """
-    folder = folder_for(found, lacks)
+    folder = folder_for(facts, lacks)
     site = str(folder / _SITE)
     if Path(site).is_dir():
         mark_used(folder)
@@ -96,10 +101,10 @@ async def _provided(path: str, found: Found, lacks: Sequence[str], where: str) -
     what = f"{path} lacks {', '.join(lacks)}"
     try:
         with new_folder(folder.parent) as new:
-            made, file = new / "made", new / "held.txt"
-            file.write_text("\n".join(held(found, lacks)))
+            made, file = new / "made", new / "pinned.txt"
+            file.write_text("\n".join(pinned(facts, lacks)))
             given = ["--quiet", "--target", str(made / _SITE), "--constraint", str(file), *lacks]
-            why = await _install(path, found, given)
+            why = await _install(path, facts, given)
             if why is None:
                 if not folder.is_dir():  # another engine may have been first
                     made.rename(folder)
@@ -111,13 +116,13 @@ async def _provided(path: str, found: Found, lacks: Sequence[str], where: str) -
     raise RefusedError([Fault(where, f"{what}, and it could not be installed: {why}", hint)])
 
 
-async def _install(path: str, found: Found, given: Sequence[str]) -> str | None:
+async def _install(path: str, facts: InterpreterFacts, given: Sequence[str]) -> str | None:
     """Installs packages for an interpreter; says why not where that fails.
 
     Args:
         given: What `install` gets.
     """
-    installer = _installer(path, found)
+    installer = _installer(path, facts)
     if installer is None:
         return "there is neither uv nor pip"
     try:
@@ -150,12 +155,12 @@ async def _install(path: str, found: Found, given: Sequence[str]) -> str | None:
     return text[-400:] or f"{installer[0]} ended with {process.returncode}"
 
 
-def _installer(path: str, found: Found) -> list[str] | None:
+def _installer(path: str, facts: InterpreterFacts) -> list[str] | None:
     """The words of a command that installs for an interpreter: uv, or else a pip."""
     uv = shutil.which("uv")
     if uv is not None:
         return [uv, "pip", "install", "--python", path]
-    if found.has_pip:
+    if facts.has_pip:
         return [path, "-m", "pip", "install"]
     if find_spec("pip") is not None:
         return [sys.executable, "-m", "pip", "--python", path, "install"]
