@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 
 import pytest
 from program import Program, chat_answer
@@ -167,6 +169,8 @@ def test_evaluations_of_a_file_reserve_from_one_budget(
 
 PARALLEL = """
 import asyncio
+from pathlib import Path
+
 import tui_eval as vf
 
 class Parallel(vf.SingleTurnEnv):
@@ -183,6 +187,7 @@ class Parallel(vf.SingleTurnEnv):
         await asyncio.sleep(0.1)
         long = asyncio.create_task(call(60))
         await short
+        Path("short-is-answered").touch()
         await asyncio.gather(long, call(50))
         state["answered"] = answered
         return state
@@ -193,18 +198,27 @@ def load_environment():
 """
 
 
-@pytest.mark.parametrize(
-    "first",
-    [Reply(body=GOOD.body, delay=0.4), Reply(503, delay=0.4, headers={"Retry-After": "0.2"})],
-)
+@pytest.mark.parametrize("status", [200, 503])
 def test_parallel_calls_of_a_rollout_each_give_back_their_own(
-    program: Program, fault_server: FaultServer, first: Reply
+    program: Program, fault_server: FaultServer, status: int
 ) -> None:
     program.environment("parallel", PARALLEL)
     (program.folder / "r.toml").write_text(PRICES.replace("URL", fault_server.url))
-    fault_server.script(CHAT, [first, Reply(body=GOOD.body, delay=2.5), GOOD])
+    first = Reply(status, GOOD.body, headers={"Retry-After": "0.2"}, delay=0.4)
+    goes_on = threading.Event()
+    fault_server.script(CHAT, [first, Reply(body=GOOD.body, hold=(1, goes_on)), GOOD])
+
+    def answer_long() -> None:
+        while not (program.folder / "short-is-answered").exists():
+            time.sleep(0.01)
+        time.sleep(0.5)  # in which a call of 50 is answered that does not wait for this one
+        goes_on.set()
+
+    answering = threading.Thread(target=answer_long, daemon=True)
+    answering.start()
     asked = ("parallel", *ASKED[1:], "-C", "answered", "--max-total-tokens", "80")
     done = run_here(program, *asked)
     assert done.code == 0, done
+    answering.join()
     # While the answer of 60 may come, one of 50 does not fit beside it; one of 10 does.
     assert program.only_run().rows[0]["answered"] == [10, 60, 50]
