@@ -139,14 +139,22 @@ class Soak:
         finally:
             process.kill()
         if code != STOPPED:
-            raise NotMeasuredError(self._how_it_ended(code))
+            raise NotMeasuredError(self._with_log(f"it ended with {code}"))
         return seen
 
-    def _how_it_ended(self, code: int) -> str:
-        """That it did, with the last lines of its log."""
+    def _with_log(self, what: str) -> str:
+        """What happened, with the last lines of its log."""
         log = self._run() / "engine.log"
         last = log.read_text(errors="replace").splitlines()[-LOG_LINES:] if log.is_file() else []
-        return "\n    ".join([f"it ended with {code}", *last])
+        return "\n    ".join([what, *last])
+
+    def _how_it_stands(self) -> str:
+        """That it hangs, with what each of its rollouts waits for."""
+        words = [sys.executable, "-m", "tui_eval", "status", str(self._run())]
+        variables = self._setting.variables()
+        said = subprocess.run(words, env=variables, capture_output=True, text=True, check=False)
+        why = f"no row for {HANGS_AFTER_S:.0f} s\n{said.stdout}{said.stderr}"
+        return self._with_log(why)
 
     def _start(self, *words: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
@@ -166,14 +174,14 @@ class Soak:
         written = 0
         while (now := time.monotonic()) < until:
             if process.poll() is not None:
-                raise NotMeasuredError(self._how_it_ended(process.returncode))
+                raise NotMeasuredError(self._with_log(f"it ended with {process.returncode}"))
             held = holder(self._run() / "lock")
             if held is not None and held.pid:
                 if (now_written := self._written()) > written:
                     written, moved_at = now_written, now
                 seen.longest_still_s = max(seen.longest_still_s, now - moved_at)
                 if now - moved_at > HANGS_AFTER_S:
-                    raise NotMeasuredError(f"{self._run()}: no row for {HANGS_AFTER_S:.0f} s")
+                    raise NotMeasuredError(self._how_it_stands())
                 workers = _workers(held.pid)
                 seen.engine_mb.append((private_memory(held.pid) or 0) / 1e6)
                 seen.workers_mb.append(sum(private_memory(pid) or 0 for pid in workers) / 1e6)
