@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from command_here import command_here
-from program import Program
-from servers import FaultServer
+from program import Program, chat_answer
+from servers import FaultServer, Reply
 
 CODE = """
 import tui_eval as vf
@@ -39,6 +39,7 @@ CASES = [
     ("env_id", 'ValueError("not now")', SAID, ()),
     ("tool_defs", 'ValueError("not now")', SAID, ()),
     ("replayable", "Silent()", "Silent: its message raised RuntimeError (", ()),
+    ("env_args", '__import__("json").loads("x")', "JSONDecodeError: Expecting value: line", ()),
     ("score_rollouts", 'SystemExit("not now")', "SystemExit: not now (", ()),
 ]
 
@@ -62,3 +63,56 @@ def test_one_whose_property_raises_is_refused_with_the_line(
         assert says in line and AT in line, one
         assert name == "temperature" or "environment raising: " in line, one
     assert not fault_server.requests
+
+
+OTHERS = """
+import asyncio
+
+import tui_eval as vf
+
+
+class Own(BaseException):
+    pass
+
+
+class Silent(Exception):
+    def __str__(self):
+        raise RuntimeError("no words")
+
+
+class Ends(vf.SingleTurnEnv):
+    @vf.teardown
+    async def ends(self):
+        if {teardown}:
+            raise {error}
+
+
+def load_environment():
+    if not {teardown}:
+        raise {error}
+    rubric = vf.Rubric([lambda completion: 1.0])
+    return Ends(dataset=[{{"question": "?"}}], rubric=rubric)
+"""
+RAISED = [
+    ("Own('not now')", "Own: not now"),
+    ("KeyboardInterrupt", "KeyboardInterrupt"),
+    ("asyncio.CancelledError", "CancelledError"),
+    ("GeneratorExit", "GeneratorExit"),
+    ("Silent", "Silent: its message raised RuntimeError"),
+    ("ValueError('x' * 5_000_000)", f"{'x' * 2000}... 4,998,000 more characters"),
+]
+
+
+@pytest.mark.parametrize(("error", "says"), RAISED, ids=[error for error, _ in RAISED])
+@pytest.mark.parametrize("teardown", [False, True])
+def test_whatever_a_load_or_a_teardown_raises_is_reported(
+    program: Program, fault_server: FaultServer, error: str, says: str, teardown: bool
+) -> None:
+    fault_server.script("/v1/chat/completions", [Reply(body=chat_answer("42"))])
+    program.environment("raising", OTHERS.format(error=error, teardown=teardown))
+    to = ("raising", "-m", "m", "-b", f"{fault_server.url}/v1", "-n", "1", "-w", "1")
+    done = program.finish(program.start(*to), 30)
+    assert done.code == (0 if teardown else 2), done
+    begins = "warning: a teardown handler raised" if teardown else "error: environment raising: "
+    [line] = [line for line in done.err.splitlines() if line.startswith(begins)]
+    assert f"{says} (" in line and "environments/raising.py:" in line, line

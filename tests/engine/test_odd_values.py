@@ -22,6 +22,9 @@ from tui_eval.worker import to_worker
 
 class Odd(vf.SingleTurnEnv):
     async def setup_state(self, state):
+        if self.what == "keys":
+            state[2**80] = state[None] = 1
+            state["metrics"] = 5
         if self.what == "sends":
             deep = []
             for _ in range(100_000):
@@ -99,3 +102,9 @@ def test_what_cannot_be_sent_ends_the_run_and_says_why(
     done = odd.finish(odd.start(*request(fault_server, "-w", "1", what="sends")), 30)
     assert done.code == 1, done
     assert "RecursionError" in done.out + done.err, done
+
+
+def test_keys_of_a_state_may_be_anything(odd: Program, fault_server: FaultServer) -> None:
+    args = request(fault_server, "-C", "wanted", what="keys")
+    done = odd.finish(odd.start(*args), 30)
+    assert done.code == 0 and len(odd.only_run().rows) == 4, done

@@ -5,7 +5,10 @@ from __future__ import annotations
 import traceback
 from pathlib import Path
 
-from tui_eval.errors import is_ours
+from tui_eval.fold.error_place import is_peoples
+
+LONGEST_MESSAGE = 2000
+"""Characters of an exception's message at most."""
 
 
 def describe(error: BaseException, folder: Path | None = None) -> str:
@@ -25,7 +28,11 @@ def describe(error: BaseException, folder: Path | None = None) -> str:
 
 def _message(error: BaseException) -> str:
     try:
-        return str(error)
+        text = str(error)
+        left_out = len(text) - LONGEST_MESSAGE
+        return (
+            text if left_out <= 0 else f"{text[:LONGEST_MESSAGE]}... {left_out:,} more characters"
+        )
     except Exception as other:  # its class is people's code
         return f"its message raised {type(other).__name__}"
 
@@ -33,7 +40,6 @@ def _message(error: BaseException) -> str:
 def _is_authors(filename: str, folder: Path | None) -> bool:
     if filename.startswith("<"):
         return False
-    path = Path(filename)
     if folder is not None:
-        return path.is_relative_to(folder)
-    return not is_ours(filename) and "site-packages" not in path.parts
+        return Path(filename).is_relative_to(folder)
+    return is_peoples(filename, "")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from tui_eval.errors import Fault, RefusedError, nearest, traceback_text
+from tui_eval.environments.author_errors import describe
+from tui_eval.errors import Fault, RefusedError, nearest
 from tui_eval.messages import to_messages
 from tui_eval.runs.plain_json import LONGEST_REPR
 from tui_eval.state import State
@@ -138,11 +139,8 @@ def read_table(
     except RefusedError:
         raise
     except Exception as error:
-        what = f"its dataset raised {type(error).__name__}: {error}"
-        frame = traceback_text(error).strip().splitlines()[-3:-1]
-        raise RefusedError(
-            [Fault(str(env.env_id), what, " ".join(line.strip() for line in frame))]
-        ) from error
+        what = f"its dataset raised {describe(error)}"
+        raise RefusedError([Fault(str(env.env_id), what)]) from error
 
 
 def _named(env: Environment, ids: Sequence[str]) -> ExampleTable:

@@ -13,7 +13,7 @@ from tui_eval.config.settings import place_of
 from tui_eval.environments.author_errors import describe as one_line_of
 from tui_eval.environments.importing import keeping_names, local_roots
 from tui_eval.environments.loading import load
-from tui_eval.errors import Fault, RefusedError
+from tui_eval.errors import Fault, RefusedError, must_propagate
 from tui_eval.worker.describing.describe import describe
 from tui_eval.worker.describing.info import EnvironmentInfo
 from tui_eval.worker.describing.settings import EnvironmentSettings
@@ -56,7 +56,9 @@ def load_environment(settings: EnvironmentSettings) -> tuple[Loaded | None, list
         return Loaded(env, table), faults
     except RefusedError as error:
         return None, [_with_line(fault, env_id, settings.sources) for fault in error.faults]
-    except (Exception, SystemExit) as error:  # of people's properties
+    except BaseException as error:  # of people's code
+        if isinstance(error, KeyboardInterrupt) and must_propagate(error):
+            raise
         return None, [_raised(settings, "it cannot be loaded", error)]
 
 

@@ -14,7 +14,7 @@ import socket
 from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -54,6 +54,9 @@ from tui_eval.worker.rollout_observer import RolloutObserver
 from tui_eval.worker.rollouts import Rollouts
 from tui_eval.worker.vital_signs import VitalSigns
 from tui_eval.worker.work import ColumnsSeen, Work
+
+if TYPE_CHECKING:
+    from tui_eval.environments.environment import Environment
 
 log = logging.getLogger("tui_eval.worker")
 
@@ -323,9 +326,18 @@ class WorkerProcess:
         if tasks:
             await asyncio.wait(tasks, timeout=CANCELS_WITHIN_S)
         if self._loaded is not None:
-            for error in await self._loaded.env.run_teardown():
+            for error in await _tear_down(self._loaded.env):
                 log.error("a teardown handler failed", exc_info=error)
-                raised = f"{type(error).__name__}: {error}"
-                self._warn(f"a teardown handler raised {raised}; see engine.log")
+                self._warn(f"a teardown handler raised {describe(error)}; see engine.log")
         if self._replicas is not None:
             await self._replicas.close()
+
+
+async def _tear_down(env: Environment) -> list[BaseException]:
+    """Runs the teardown handlers of an environment; what they raised."""
+    try:
+        return await env.run_teardown()
+    except BaseException as error:
+        if is_cancellation(error):
+            raise
+        return [error]

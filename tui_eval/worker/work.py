@@ -88,7 +88,9 @@ class ColumnsSeen:
         """Takes in a state of which a row is written."""
         if not self.unseen or state.get("error") is not None:
             return
-        self.keys = {*state, *(state.get("metrics") or ())}
+        metrics = state.get("metrics")
+        every = [*state, *(metrics if isinstance(metrics, Mapping) else ())]
+        self.keys = {name for name in every if isinstance(name, str)}
         self.unseen = [name for name in self.unseen if name not in self.keys]
 
     def join(self, unseen: Iterable[str], keys: Iterable[str]) -> None:
