@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 from tui_eval.state import State
 from tui_eval.worker.examples import Examples
+from tui_eval.worker.restored_states import saved_member
 from tui_eval.worker.rollout_observer import RolloutObserver
-from tui_eval.worker.saved_members import saved_member
 
 Member: TypeAlias = tuple[RolloutObserver | None, State]
 """A generated rollout; without a observer its row was written in an earlier session."""

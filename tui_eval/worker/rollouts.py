@@ -35,9 +35,9 @@ from tui_eval.worker.deadline import RolloutDeadline
 from tui_eval.worker.finished_row import row_of
 from tui_eval.worker.gate import Gate
 from tui_eval.worker.groups import Groups, Member, Unscored, fault_of
-from tui_eval.worker.interrupted_state import interrupted_state
 from tui_eval.worker.ports import Held, Hub, Journal, Limits, Rows
 from tui_eval.worker.recorded_calls import RecordedCalls
+from tui_eval.worker.restored_states import interrupted_state
 from tui_eval.worker.retryable import is_retryable
 from tui_eval.worker.rollout_log import log_errors
 from tui_eval.worker.rollout_observer import RolloutObserver

@@ -19,7 +19,7 @@ from tui_eval.errors import Fault
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.run_info import read_metadata
 from tui_eval.runs.versions import DATASET, CodeVersion, read_versions
-from tui_eval.worker.describing.info import RowsBefore
+from tui_eval.worker.describing.info import RunBefore
 from tui_eval.worker.examples import Places
 
 ARGUMENT = "results_path"
@@ -34,7 +34,7 @@ def content_faults(
     plan: RunPlan,
     run: RunDir,
     before: RunPlan,
-    rows: RowsBefore,
+    rows: RunBefore,
     code: CodeVersion,
     *,
     accepts: bool,
@@ -51,7 +51,7 @@ def content_changes(
     run: RunDir,
     before: RunPlan,
     plan: RunPlan,
-    rows: RowsBefore,
+    rows: RunBefore,
     code: CodeVersion,
 ) -> list[Change]:
     """How dataset, package, code and prices of a resumed run differ from what they were.
@@ -103,7 +103,7 @@ def call_faults(
     run: RunDir,
     before: RunPlan,
     examples: Places,
-    rows: RowsBefore,
+    rows: RunBefore,
     code: CodeVersion,
 ) -> list[Fault]:
     """Why the rows of a run would not fit together with those of a program's call.

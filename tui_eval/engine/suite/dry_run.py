@@ -17,7 +17,7 @@ from tui_eval.runs.run_info import read_metadata
 from tui_eval.runs.scan import count_rows
 from tui_eval.runs.summary_json import VERSION, refused_object
 from tui_eval.stats.cost import cost_of, run_prices
-from tui_eval.worker.describing.info import Sent
+from tui_eval.worker.describing.info import FirstRequest
 
 if TYPE_CHECKING:
     from tui_eval.config.plan import Request, RunPlan
@@ -101,7 +101,7 @@ def _planned(checked: Checked, evaluation: Evaluation) -> dict[str, Any]:
     """What one evaluation would be."""
     plan, info, count = checked.plan, checked.info, checked.opened.count
     left = _left(checked, keep_errors=bool(evaluation.settings["keep_errors"].value))
-    sent = info.sent
+    sent = info.first_request
     assert sent is not None, "it was wanted"
     sampling_args = {**info.sampling_args, **plan.sampling_args}
     return {
@@ -135,7 +135,7 @@ def _left(checked: Checked, keep_errors: bool) -> int:
 
 
 def _estimate(
-    plan: RunPlan, sampling_args: dict[str, Any], sent: Sent, rollouts: int
+    plan: RunPlan, sampling_args: dict[str, Any], sent: FirstRequest, rollouts: int
 ) -> dict[str, Any]:
     """Tokens and USD of one model call for each of so many rollouts; None where not known."""
     characters = sent.characters + sent.tool_characters

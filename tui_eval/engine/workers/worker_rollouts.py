@@ -23,9 +23,8 @@ from tui_eval.engine.workers.group_homes import GroupHomes
 from tui_eval.engine.workers.growth import Growth, carries
 from tui_eval.engine.workers.lease import Lease, RemoteRollout
 from tui_eval.engine.workers.memory import MemoryLimit
-from tui_eval.engine.workers.pool import Launch, Pool
+from tui_eval.engine.workers.pool import Launch, Pool, worker_setup
 from tui_eval.engine.workers.reports import Reports
-from tui_eval.engine.workers.setup import worker_setup
 from tui_eval.engine.workers.stalls import Stalls
 from tui_eval.engine.workers.worker_deaths import MOST_CULPRITS, MOST_OF_NOBODY, WorkerDeaths
 from tui_eval.events import WorkersSeen

@@ -1,21 +1,24 @@
-"""What the code of an environment is now, part by part: files, rewards, judges."""
+"""What the code of an environment is now, part by part, and which columns it never names."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import inspect
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from tui_eval.config.secret_values import masked, masked_url
+from tui_eval.environments.env_group import EnvGroup
 from tui_eval.environments.environment import Environment
 from tui_eval.environments.local_code import local_code, sources_of
+from tui_eval.errors import is_ours
 from tui_eval.rubrics.calling import name_of
 from tui_eval.rubrics.judge_rubric import JudgeRubric
 from tui_eval.runs.plain_json import Cleaner
@@ -94,3 +97,26 @@ def _text(value: Any) -> str:
 
 def _hash(data: bytes) -> str:
     return f"hash {hashlib.sha256(data).hexdigest()[:16]}"
+
+
+def unwritten_columns(columns: Sequence[str], env: Environment) -> list[str]:
+    """The columns that are not written out in the environment's code."""
+    code = "".join(_texts_of_code(env)) if columns else ""
+    return [name for name in columns if not any(f"{quote}{name}{quote}" in code for quote in "\"'")]
+
+
+def _texts_of_code(env: Environment) -> Iterator[str]:
+    """The text of each file of people's that holds a class or a reward function."""
+    for member in env.members if isinstance(env, EnvGroup) else ():
+        yield from _texts_of_code(member)
+    rubrics = list(rubrics_of(env))
+    parts: list[Any] = [kind for one in (env, *rubrics) for kind in type(one).__mro__]
+    parts += [func for rubric in rubrics for func in rubric.funcs]
+    files: set[str | None] = set()
+    for part in parts:
+        with contextlib.suppress(TypeError):  # written in C, or no function
+            files.add(inspect.getsourcefile(part))
+    for file in files:
+        if file is not None and not is_ours(file):
+            with contextlib.suppress(OSError):
+                yield Path(file).read_text("utf-8-sig", "replace")

@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any
 from tui_eval.environments.env_group import EnvGroup
 from tui_eval.messages import to_messages
 from tui_eval.rubrics.calling import metric_names as names_of
-from tui_eval.runs.layout import RunDir
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.types import Tool
-from tui_eval.worker.describing.code import code_now
-from tui_eval.worker.describing.columns import unwritten_columns
-from tui_eval.worker.describing.info import EnvironmentInfo, RowsBefore, Sent
+from tui_eval.worker.describing.code import code_now, unwritten_columns
+from tui_eval.worker.describing.info import EnvironmentInfo, FirstRequest
 from tui_eval.worker.describing.missing_modules import missing_modules
-from tui_eval.worker.describing.row_prompts import other_prompts
+from tui_eval.worker.describing.run_before import run_before
 from tui_eval.worker.describing.scoring import (
     group_functions,
     has_more_metrics,
@@ -27,7 +25,7 @@ from tui_eval.worker.describing.scoring import (
     scoring_faults,
 )
 from tui_eval.worker.describing.settings import Wanted
-from tui_eval.worker.digests import digest_now, examples_digest, version_of
+from tui_eval.worker.digests import examples_digest, version_of
 from tui_eval.worker.examples import pass_threshold
 from tui_eval.worker.overriding import single_turn_names
 
@@ -74,25 +72,15 @@ def describe(
         code=code_now(env, env_id, folder),
         version=version,
         digest=examples_digest(inputs),
-        before=_rows_before(inputs, wanted, version),
-        sent=_sent(env, inputs) if wanted.estimates else None,
+        before=run_before(inputs, wanted, version),
+        first_request=_first_request(env, inputs) if wanted.estimates else None,
     )
 
 
-def _rows_before(
-    inputs: Iterable[Mapping[str, Any]], wanted: Wanted, version: str | None
-) -> RowsBefore | None:
-    if not wanted.resumes:
-        return None
-    before = wanted.digest_before
-    other = "" if before else other_prompts(RunDir(Path(wanted.resumes)), inputs)
-    return RowsBefore(digest_now(before, inputs), other, version)
-
-
-def _sent(env: Environment, inputs: Iterable[Mapping[str, Any]]) -> Sent:
+def _first_request(env: Environment, inputs: Iterable[Mapping[str, Any]]) -> FirstRequest:
     prompts = [row["prompt"] for row in islice(inputs, MEASURED_AT_MOST)]
     tools = _tools(env)
-    return Sent(
+    return FirstRequest(
         first_prompt=Cleaner().clean(to_messages(prompts[0])) if prompts else [],
         characters=sum(map(_characters, prompts)) / len(prompts) if prompts else 0.0,
         tools=[

@@ -10,8 +10,8 @@ from tui_eval.runs.versions import CodeVersion
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """What rollouts of an environment begin with.
+class FirstRequest:
+    """What the first requests of rollouts have, to estimate what a run will cost.
 
     Args:
         first_prompt: Messages of the first example.
@@ -29,8 +29,8 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class RowsBefore:
-    """How an environment's examples are to the rows of a run that is resumed.
+class RunBefore:
+    """What the run that is to be resumed differs in from an environment as it is now.
 
     Args:
         digest: Of as many examples as that run had.
@@ -67,7 +67,7 @@ class EnvironmentInfo:
         version: Its own or its package's, where one is said.
         digest: Of its examples.
         before: How they are to the rows of a run that is resumed; None for a new one.
-        sent: See `Wanted.estimates`.
+        first_request: See `Wanted.estimates`.
     """
 
     env_id: str
@@ -87,5 +87,5 @@ class EnvironmentInfo:
     code: CodeVersion
     version: str | None
     digest: str
-    before: RowsBefore | None
-    sent: Sent | None
+    before: RunBefore | None
+    first_request: FirstRequest | None

@@ -1,19 +1,34 @@
-"""Whether the rows of a run that another program began are of the examples as they are now."""
+"""Whether the run that is to be resumed is of the examples as they are now."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.row import messages_list
 from tui_eval.runs.row_places import example_id_of
 from tui_eval.runs.scan import scan
+from tui_eval.worker.describing.info import RunBefore
+from tui_eval.worker.describing.settings import Wanted
+from tui_eval.worker.digests import digest_now
 
 
-def other_prompts(run: RunDir, examples: Iterable[Mapping[str, Any]]) -> str:
+def run_before(
+    inputs: Iterable[Mapping[str, Any]], wanted: Wanted, version: str | None
+) -> RunBefore | None:
+    """How the run that is to be resumed is to these examples; None where none is."""
+    if not wanted.resumes:
+        return None
+    before = wanted.digest_before
+    other = "" if before else _other_prompts(RunDir(Path(wanted.resumes)), inputs)
+    return RunBefore(digest_now(before, inputs), other, version)
+
+
+def _other_prompts(run: RunDir, examples: Iterable[Mapping[str, Any]]) -> str:
     """How many rows have another prompt than the example of their id; empty for none.
 
     Rows of examples that are not there, and rows without a prompt, are passed over.

@@ -1,7 +1,8 @@
-"""The state of a rollout that is run no further, from what the journal has of it.
+"""States of rollouts that are not run here any more, from what is on disk of them.
 
-It ended its workers, or was cancelled while it had none. Its environment is not called again: what
-the model answered is there, what the environment said between the answers is not.
+A member of a group that has its row is compared with others from that. A rollout that ended its
+workers, or was cancelled while it had none, gets its row from the journal; its environment is not
+called again: what the model answered is there, what the environment said between is not.
 """
 
 from __future__ import annotations
@@ -56,3 +57,37 @@ def _add_answer(state: State, response: Response, model_ms: float) -> None:
     )
     state["trajectory"].append(step)
     state["completion"] = [*state["completion"], *step["completion"]]
+
+
+def saved_member(fresh: State, row: Mapping[str, Any], columns: Sequence[str]) -> State:
+    """Gives a fresh state what the row of its rollout says.
+
+    Args:
+        row: Its line of results.jsonl.
+        columns: Keys of the state that are saved with each row.
+    """
+    completion = to_messages(row.get("completion") or [])
+    fresh["completion"] = completion
+    for key in ("metrics", "timing", "is_completed", "is_truncated", "stop_condition"):
+        fresh[key] = row.get(key)
+    fresh["trajectory"] = [
+        {
+            "prompt": [*fresh["prompt"], *completion[:place]],
+            "completion": [message],
+            "response": None,
+            "tokens": None,
+            "reward": None,
+            "advantage": None,
+            "is_truncated": False,
+            "trajectory_id": (row.get("tui_eval") or {}).get("trajectory_id"),
+            "extras": {},
+        }
+        for place, message in enumerate(completion)
+        if message.get("role") == "assistant"
+    ]
+    for column in columns:
+        if column in row:
+            fresh[column] = row[column]
+    if row.get("error"):
+        fresh["error"] = RuntimeError("errored in an earlier session")
+    return fresh
