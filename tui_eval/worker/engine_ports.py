@@ -185,20 +185,22 @@ class EngineHeld:
 
     Args:
         slots: Whether it has any.
-        place: Of the endpoint that serves it; None while it is not generated.
+        endpoint: Of the endpoint that serves it; None while it is not generated.
     """
 
-    def __init__(self, engine: EnginePort, row: int, slots: bool, place: int | None = None) -> None:
+    def __init__(
+        self, engine: EnginePort, row: int, slots: bool, endpoint: int | None = None
+    ) -> None:
         self.slots = slots
-        self.place = place
+        self.endpoint = endpoint
         self._engine = engine
         self._row = row
         self._is_lent = False
 
     def answered(self, requested_at: float) -> None:
         """The endpoint answered a request."""
-        if self.place is not None:
-            self._engine.answered.append((self.place, requested_at, monotonic()))
+        if self.endpoint is not None:
+            self._engine.answered.append((self.endpoint, requested_at, monotonic()))
 
     def refuse(self, requested_at: float, seconds: float, *, is_paced: bool = False) -> None:
         """The endpoint refused a request."""
@@ -251,7 +253,7 @@ class EngineLimits:
 
     def generated(self, held: EngineHeld) -> None:
         """A rollout is generated; it stays in flight."""
-        held.place = None
+        held.endpoint = None
         self._engine.send(Release(held._row, "generated"))
 
     def scoring(self, held: EngineHeld, amount: int) -> AbstractAsyncContextManager[None] | None:

@@ -137,8 +137,8 @@ class WorkerProcess:
     def _warn(self, text: str) -> None:
         self._send(to_engine.Warned(text))
 
-    def _replica_failed(self, place: int, why: str) -> None:
-        self._send(to_engine.ReplicaFailed(place, why))
+    def _replica_failed(self, endpoint: int, why: str) -> None:
+        self._send(to_engine.ReplicaFailed(endpoint, why))
 
     def _received(self, message: to_worker.ToWorker) -> None:
         if isinstance(message, to_worker.Granted):  # most are
@@ -160,9 +160,9 @@ class WorkerProcess:
         elif isinstance(message, to_worker.Exhausted):
             self._is_exhausted = True
         elif isinstance(message, to_worker.ReplicasOut):
-            self._out = message.places
+            self._out = message.endpoints
             if self._replica_set is not None:
-                self._replica_set.move(message.places)
+                self._replica_set.move(message.endpoints)
         elif isinstance(message, to_worker.Subscribe):
             self._hub.subscribe(message.rows)
         else:
@@ -180,8 +180,8 @@ class WorkerProcess:
         self._work.answers[row] = message.answers
         self._rollouts.lost_tokens[row] = message.lost
         assert self._replicas is not None, "what runs rollouts was set up"
-        held = EngineHeld(self._engine, row, True, message.place)
-        self._start(self._rollouts.run(row, self._replicas.clients[message.place], held), row)
+        held = EngineHeld(self._engine, row, True, message.endpoint)
+        self._start(self._rollouts.run(row, self._replicas.clients[message.endpoint], held), row)
 
     def _of_rollout(self, message: to_worker.ToWorker) -> None:
         rollouts = self._rollouts
@@ -276,8 +276,8 @@ class WorkerProcess:
                 self._replica_set.move(self._out)
             spare_collector()
         self._signs.beat()
-        places = [(fault.where, fault.what, fault.hint) for fault in faults]
-        self._send(to_engine.Ready(places))
+        parts = [(fault.where, fault.what, fault.hint) for fault in faults]
+        self._send(to_engine.Ready(parts))
 
     def _load(self, plan: RunPlan) -> list[Fault]:
         """Loads the environment; what is wrong with it."""

@@ -151,7 +151,7 @@ class Replicas:
     def __len__(self) -> int:
         return len(self._clients)
 
-    def places(self, group: int | None = None) -> list[int]:
+    def endpoints(self, group: int | None = None) -> list[int]:
         """The clients that may serve the next rollout, the one whose turn it is first.
 
         Args:
@@ -162,13 +162,13 @@ class Replicas:
         if group is not None and group == self._group and self._turn not in out:
             return [self._turn]
         found = ((self._turn + step) % every for step in range(1, every + 1))
-        return [place for place in found if place not in out]
+        return [endpoint for endpoint in found if endpoint not in out]
 
-    def take(self, place: int, group: int | None = None) -> AnyClient:
-        """The client at a place; the turn is the next one's then."""
-        self._turn = place
+    def take(self, endpoint: int, group: int | None = None) -> AnyClient:
+        """The client of an endpoint; the turn is the next one's then."""
+        self._turn = endpoint
         self._group = group
-        return self._clients[place]
+        return self._clients[endpoint]
 
     async def close(self) -> None:
         """Closes what was made here."""

@@ -129,7 +129,7 @@ class Answered(msgspec.Struct, tag="answered", array_like=True):
     """Endpoints answered requests.
 
     Args:
-        requests: The place of each one's endpoint, when it was sent, and when it was answered, in
+        requests: The number of each one's endpoint, when it was sent, and when it was answered, in
             seconds of the machine's monotonic clock.
     """
 
@@ -169,11 +169,11 @@ class ReplicaFailed(msgspec.Struct, tag="replica_failed", array_like=True):
     """A replica is to be taken out.
 
     Args:
-        place: In the order of the endpoints.
+        endpoint: Its number in the order of the endpoints, from 0.
         why: What requests met there, for people.
     """
 
-    place: int
+    endpoint: int
     why: str
 
 

@@ -56,13 +56,13 @@ class Run(msgspec.Struct, tag="run", array_like=True):
     """A rollout is to be run from its input to its row.
 
     Args:
-        place: Of the endpoint that serves it.
+        endpoint: The number of the one that serves it, from 0.
         answers: Records of its attempt before an interruption, in their order.
         lost: Tokens of its earlier attempts.
     """
 
     row: int
-    place: int
+    endpoint: int
     answers: list[dict[str, Any]]
     lost: tuple[int, ...]
 
@@ -161,10 +161,10 @@ class ReplicasOut(msgspec.Struct, tag="replicas_out", array_like=True):
     """These replicas are out, and no others: their calls go to those that are not.
 
     Args:
-        places: In the order of the endpoints.
+        endpoints: Their numbers in the order of the endpoints, from 0.
     """
 
-    places: list[int]
+    endpoints: list[int]
 
 
 class Leave(msgspec.Struct, tag="leave", array_like=True):

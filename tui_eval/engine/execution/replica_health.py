@@ -61,36 +61,38 @@ class ReplicaHealth:
             self._set.move(out)
         self.send(ReplicasOut(sorted(out)))
 
-    def failed(self, place: int, why: str) -> None:
+    def failed(self, endpoint: int, why: str) -> None:
         """Takes one out, unless it is already."""
-        if place in self._probing or len(self._configs) < 2:
+        if endpoint in self._probing or len(self._configs) < 2:
             return
-        if clock.now() - self._back_at.get(place, 0.0) > STEADY_S:
-            self._intervals[place] = FIRST_PROBE_S
-        self._probing[place] = asyncio.create_task(self._probe(place, why))
+        if clock.now() - self._back_at.get(endpoint, 0.0) > STEADY_S:
+            self._intervals[endpoint] = FIRST_PROBE_S
+        self._probing[endpoint] = asyncio.create_task(self._probe(endpoint, why))
         left = len(self._configs) - len(self._probing)
         rest = f"its calls go to {plural(left, 'other')}" if left else "no other one is left"
-        self._say("warning", f"Replica {self._url(place)} is taken out: {why}; {rest}.")
+        self._say("warning", f"Replica {self._url(endpoint)} is taken out: {why}; {rest}.")
         self._moved()
 
-    async def _probe(self, place: int, why: str) -> None:
+    async def _probe(self, endpoint: int, why: str) -> None:
         """Asks it until it answers; a probe takes as long as a connection may."""
         since = clock.now()
         while why:
-            wait = self._intervals[place]
-            self._intervals[place] = min(wait * 2, LONGEST_PROBE_S)
+            wait = self._intervals[endpoint]
+            self._intervals[endpoint] = min(wait * 2, LONGEST_PROBE_S)
             now = clock.now()
-            self._publish(ReplicaMoved(0, now, place, self._url(place), since, why, now + wait))
+            self._publish(
+                ReplicaMoved(0, now, endpoint, self._url(endpoint), since, why, now + wait)
+            )
             await asyncio.sleep(wait)
-            why = await _answer_of(self._configs[place])
-        del self._probing[place]
-        self._back_at[place] = now = clock.now()
-        self._publish(ReplicaMoved(0, now, place, self._url(place)))
-        self._say("info", f"Replica {self._url(place)} answers again after {now - since:.0f} s.")
+            why = await _answer_of(self._configs[endpoint])
+        del self._probing[endpoint]
+        self._back_at[endpoint] = now = clock.now()
+        self._publish(ReplicaMoved(0, now, endpoint, self._url(endpoint)))
+        self._say("info", f"Replica {self._url(endpoint)} answers again after {now - since:.0f} s.")
         self._moved()
 
-    def _url(self, place: int) -> str:
-        return shown_url(self._configs[place].api_base_url)
+    def _url(self, endpoint: int) -> str:
+        return shown_url(self._configs[endpoint].api_base_url)
 
     def _say(self, level: str, text: str) -> None:
         self._publish(Noticed(0, clock.now(), level, text))

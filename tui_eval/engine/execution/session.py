@@ -219,13 +219,13 @@ class Session:
         row = todo[0]
         alone = self._plan.independent_scoring or len(self._replicas) == 1
         group = None if alone else self._prepared.examples.example(row)
-        held, place = await limits.begin(self._replicas.places(group))
+        held, endpoint = await limits.begin(self._replicas.endpoints(group))
         self._early.check(todo)
         if self._out_of_budget() or not todo or todo[0] != row:  # cancelled, or others go first
             held.release()
             return not self._spent
         todo.popleft()
-        client = self._replicas.take(place, group)
+        client = self._replicas.take(endpoint, group)
         self._schedule.start(rollouts.run(row, client, held), held)
         return True
 

@@ -55,7 +55,8 @@ class Phases(NamedTuple):
 class Held:
     """The slots that one rollout holds, in the order in which they were taken.
 
-    `place` is the endpoint and `concurrency` its own, while the rollout is generated.
+    `endpoint` is the number of the one that serves it and `concurrency` its own, while the rollout
+    is generated.
 
     Args:
         refused: Counts what each endpoint refused.
@@ -63,7 +64,7 @@ class Held:
 
     def __init__(self, refused: Counter[int] | None = None) -> None:
         self.slots: list[Slots | Share] = []
-        self.place = 0
+        self.endpoint = 0
         self.concurrency: Concurrency | None = None
         self._refused = Counter[int]() if refused is None else refused
         self._is_lent = False
@@ -76,7 +77,7 @@ class Held:
     def refuse(self, requested_at: float, seconds: float, *, is_paced: bool = False) -> None:
         """The endpoint refused a request; see `Concurrency.refuse`."""
         if self.concurrency is not None:
-            self._refused[self.place] += 1
+            self._refused[self.endpoint] += 1
             self.concurrency.refuse(requested_at, seconds, is_paced=is_paced)
 
     @asynccontextmanager
@@ -210,7 +211,7 @@ class Limits:
     Args:
         phases: Rollouts in flight, generated and scored at a time.
         endpoints: Rollouts that are generated at a time at each endpoint, in their order.
-        shared: What holds besides; its endpoints are in place of `endpoints`.
+        shared: What holds besides; its endpoints are in the place of `endpoints`.
         adaptive: Whether what an endpoint refuses lowers its limit.
         publish: Takes how many rollouts each endpoint gets, a few times a second while that moves.
     """
@@ -251,11 +252,11 @@ class Limits:
         """The slots of a rollout that holds none."""
         return Held()
 
-    async def begin(self, places: Sequence[int]) -> tuple[Held, int]:
+    async def begin(self, endpoints: Sequence[int]) -> tuple[Held, int]:
         """Waits until a rollout may begin.
 
         Args:
-            places: The endpoints that may serve it, the preferred one first.
+            endpoints: The endpoints that may serve it, the preferred one first.
 
         Returns:
             Its slots, and the endpoint that serves it.
@@ -264,15 +265,15 @@ class Limits:
         try:
             for one in self._before:
                 await held.take(one)
-            held.place = place = await self._endpoint(places)
-            held.concurrency = self._endpoints[place]
+            held.endpoint = endpoint = await self._endpoint(endpoints)
+            held.concurrency = self._endpoints[endpoint]
             held.slots.append(held.concurrency.slots)
             for one in self._after:
                 await held.take(one)
         except BaseException:
             held.release()
             raise
-        return held, place
+        return held, endpoint
 
     async def begin_scoring(self, held: Held | None = None) -> Held:
         """Waits until a rollout that was generated earlier is in flight again.
@@ -289,9 +290,9 @@ class Limits:
             raise
         return held
 
-    def answered(self, place: int, requested_at: float, answered_at: float) -> None:
+    def answered(self, endpoint: int, requested_at: float, answered_at: float) -> None:
         """An endpoint answered a request; see `Concurrency.answered`."""
-        self._endpoints[place].answered(requested_at, answered_at)
+        self._endpoints[endpoint].answered(requested_at, answered_at)
 
     def move(self, each: int) -> None:
         """From now on so many rollouts at most where no phase has a limit of its own.
@@ -330,10 +331,10 @@ class Limits:
             return
         self._publishing.cancel()
         self._publishing = None
-        for place, one in enumerate(self._endpoints):
+        for endpoint, one in enumerate(self._endpoints):
             limit, most = (int(n) if n < math.inf else 0 for n in (one.limit, one.most))
-            refused = self._refused[place]
-            self._publish(ConcurrencyMoved(0, clock.now(), place, limit, most, refused))
+            refused = self._refused[endpoint]
+            self._publish(ConcurrencyMoved(0, clock.now(), endpoint, limit, most, refused))
 
     def publish_last(self) -> None:
         """The same, for the last time."""
@@ -346,20 +347,22 @@ class Limits:
             loop = asyncio.get_running_loop()
             self._publishing = loop.call_later(PUBLISHED_EVERY_S, self.publish_now)
 
-    async def _endpoint(self, places: Sequence[int]) -> int:
+    async def _endpoint(self, endpoints: Sequence[int]) -> int:
         """Takes a slot at the first of these endpoints that has one."""
         every = [one.slots for one in self._endpoints]
-        place = next((one for one in places if every[one].has_room), places[0])
-        if len(places) == 1 or every[place].has_room:
-            await every[place].acquire()
-            return place
-        waiting = {asyncio.create_task(every[place].acquire()): place for place in places}
+        endpoint = next((one for one in endpoints if every[one].has_room), endpoints[0])
+        if len(endpoints) == 1 or every[endpoint].has_room:
+            await every[endpoint].acquire()
+            return endpoint
+        waiting = {
+            asyncio.create_task(every[endpoint].acquire()): endpoint for endpoint in endpoints
+        }
         taken = None
         try:
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
             taken = next(task for task in waiting if task.done())
         finally:
-            for task, place in waiting.items():
+            for task, endpoint in waiting.items():
                 if task is not taken and not task.cancel():
-                    every[place].release()
+                    every[endpoint].release()
         return waiting[taken]

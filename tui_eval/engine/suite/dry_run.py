@@ -58,12 +58,12 @@ def _several(request: Request, several: Expansion) -> dict[str, Any]:
     """The plans of a file's evaluations, with what all of them come to."""
     suite = draft_suite(request, several)
     to_open = suite.to_open(estimates=True).items()
-    found = preflight_suite(suite, {place: open_for_a_look(one) for place, one in to_open})
+    found = preflight_suite(suite, {index: open_for_a_look(one) for index, one in to_open})
     notices = list(found.notices)
     plans, faults = [], []
-    for place, one in enumerate(found.evaluations):
+    for index, one in enumerate(found.evaluations):
         try:
-            checked = found.checked.pop(place, None)
+            checked = found.checked.pop(index, None)
             if checked is None:
                 opened = open_for_a_look(settings_to_open(one, estimates=True))
                 checked = examine(request, one, opened, [], [])
@@ -71,7 +71,7 @@ def _several(request: Request, several: Expansion) -> dict[str, Any]:
             faults += error.faults
             continue
         name = {"title": one.plan.title, "varies": one.plan.varies}
-        plans.append({**name, **_planned(checked, several.evaluations[place])})
+        plans.append({**name, **_planned(checked, several.evaluations[index])})
         notices += checked.notices
     if faults:
         return refused_object(dict.fromkeys(faults))

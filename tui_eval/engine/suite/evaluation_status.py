@@ -29,13 +29,13 @@ class EvaluationStatus:
     works on it any more.
     """
 
-    def __init__(self, place: int, plan: RunPlan) -> None:
-        self.place = place
+    def __init__(self, index: int, plan: RunPlan) -> None:
+        self.index = index
         self.plan = plan
         self.hub: Hub | None = None
         self.all_begun = asyncio.Event()
         self.exit_code: int | None = None
-        self.last = EvaluationMoved(0, 0.0, place, "waiting")
+        self.last = EvaluationMoved(0, 0.0, index, "waiting")
         self._changed = -1
         self._used = (0, 0.0)
 
@@ -137,7 +137,7 @@ class EvaluationStatus:
         self.last = EvaluationMoved(
             seq=0,
             at=now,
-            index=self.place,
+            index=self.index,
             status=status,
             path=self.last.path,
             socket=socket,

@@ -90,7 +90,7 @@ class Suite:
         self._hub = hub
         plans = [one.plan for one in found.evaluations]
         self._redact = Redactor({key for plan in plans for key in key_of(plan)})
-        self._evaluations = [EvaluationStatus(place, plan) for place, plan in enumerate(plans)]
+        self._evaluations = [EvaluationStatus(index, plan) for index, plan in enumerate(plans)]
         self._working: dict[int, RunJob] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._clients = SharedClients()
@@ -198,8 +198,8 @@ class Suite:
         for one in self._evaluations:
             if 0 < one.plan.max_concurrent < self._found.limits[0]:
                 continue
-            if one.place in self._working:
-                self._working[one.place].handle(MoveLimit(limit))
+            if one.index in self._working:
+                self._working[one.index].handle(MoveLimit(limit))
             elif one.exit_code is None:
                 one.plan.max_concurrent = limit
         self._started = replace(self._started, max_concurrent=limit)
@@ -266,7 +266,7 @@ class Suite:
             with suppress(TimeoutError):
                 await asyncio.wait_for(one.all_begun.wait(), IDLE_S)
                 return
-            session = self._working.get(one.place)
+            session = self._working.get(one.index)
             is_idle = session is not None and session.is_at_work and self._limits.has_room
             idle = idle + 1 if is_idle else 0
 
@@ -287,13 +287,13 @@ class Suite:
             self._hub.publish(one.over("failed", 1, f"{type(error).__name__}: {text or error}"))
         finally:
             one.all_begun.set()
-            self._working.pop(one.place, None)
+            self._working.pop(one.index, None)
             run_log.close()
 
     async def _prepare_and_work(
         self, one: EvaluationStatus, replicas: Replicas, run_log: RunLog
     ) -> None:
-        checked = await self._found.take(self._request, one.place)
+        checked = await self._found.take(self._request, one.index)
         if self._stopped.is_set():
             checked.opened.close()
             return
@@ -304,7 +304,7 @@ class Suite:
             with checked.opened.closed_on_error():
                 prepared = prepare(checked, path, keep_errors=keep_errors)
             hub = one.begin(prepared.started, len(prepared.done), path)
-            session = self._working[one.place] = self._open(one, prepared, hub, replicas, run_log)
+            session = self._working[one.index] = self._open(one, prepared, hub, replicas, run_log)
             handle, loopback = partial(self._handle_at, session), loopback_of(sock, path)
             server = await listen(sock, hub, handle, lambda: None, loopback)
             if self._stopped.is_set():
@@ -315,7 +315,7 @@ class Suite:
             self._hub.flush()  # the launcher closes the run if this process dies at its first step
             end = await session.run()
             self._hub.publish(one.over(end.status, end.exit_code, end.text))
-            self._working.pop(one.place, None)
+            self._working.pop(one.index, None)
             one.all_begun.set()
             await let_listeners_read(hub)
             server.close()
@@ -379,9 +379,9 @@ class Suite:
     async def _publish_often(self) -> None:
         while True:
             await asyncio.sleep(PUBLISHED_EVERY_S)
-            for place in self._working:
-                if self._evaluations[place].has_moved():
-                    self._hub.publish(self._evaluations[place].moved())
+            for index in self._working:
+                if self._evaluations[index].has_moved():
+                    self._hub.publish(self._evaluations[index].moved())
 
     def _outcome(self) -> RunFinished:
         return suite_outcome(

@@ -42,7 +42,7 @@ class SuitePreflight:
     """Evaluations that can begin, as far as that is known.
 
     Args:
-        checked: What was looked at already, by the place of its evaluation.
+        checked: What was looked at already, by the index of its evaluation.
         limits: What all evaluations together may do at a time, in the order of `LIMITS`; 0 for no
             limit.
         max_cost, max_total_tokens: What all of them together may use.
@@ -56,17 +56,17 @@ class SuitePreflight:
     max_total_tokens: int | None = None
     notices: list[Notice] = field(default_factory=list)
 
-    async def take(self, request: Request, place: int) -> Checked:
+    async def take(self, request: Request, index: int) -> Checked:
         """An evaluation that is to begin, with its environment.
 
         Raises:
             RefusedError: With everything that is wrong.
         """
-        if (checked := self.checked.pop(place, None)) is not None:
+        if (checked := self.checked.pop(index, None)) is not None:
             return checked
-        opened = await open_environment(settings_to_open(self.evaluations[place]))
+        opened = await open_environment(settings_to_open(self.evaluations[index]))
         with opened.closed_on_error():
-            return examine(request, self.evaluations[place], opened, [], [])
+            return examine(request, self.evaluations[index], opened, [], [])
 
     def close(self) -> None:
         """Ends the workers that wait for an evaluation: it does not begin any more."""
@@ -103,21 +103,21 @@ class SuiteDraft:
         return len(self.planned) == len(self.expansion.evaluations)
 
     def to_open(self, *, estimates: bool = False) -> dict[int, EnvironmentSettings]:
-        """What each environment is loaded with, once, by the place of its first evaluation.
+        """What each environment is loaded with, once, by the index of its first evaluation.
 
         Args:
             estimates: See `Wanted.estimates`.
         """
         found = {}
         for settings in _by_environment(self.expansion.evaluations).values():
-            (place, first), *further = settings.items()
+            (index, first), *further = settings.items()
             one = settings_of(first)
             if self.is_whole:
-                one = settings_to_open(self.planned[place], estimates=estimates)
+                one = settings_to_open(self.planned[index], estimates=estimates)
             every = {name: None for values in settings.values() for name in _columns(values)}
             wanted = replace(one.wanted, columns=list(every))
             others = [of_others(values) for _, values in further]
-            found[place] = replace(one, others=others, wanted=wanted)
+            found[index] = replace(one, others=others, wanted=wanted)
         return found
 
 
@@ -241,17 +241,17 @@ def _look_at_environments(
     faults: list[Fault] = []
     looks = not draft.request.raw.get("no_preflight")
     for settings in _by_environment(draft.expansion.evaluations).values():
-        place = next(iter(settings))
-        info = opened[place].info
+        index = next(iter(settings))
+        info = opened[index].info
         if draft.is_whole:
             try:
-                one = found.evaluations[place]
-                found.checked[place] = examine(draft.request, one, opened[place], [], [])
+                one = found.evaluations[index]
+                found.checked[index] = examine(draft.request, one, opened[index], [], [])
             except RefusedError as error:
                 info = None
                 faults += error.faults
         else:
-            faults += opened[place].faults
+            faults += opened[index].faults
         looked_at: set[tuple[str, ...]] = set()
         for values in settings.values() if looks else ():
             columns = _columns(values)
@@ -270,14 +270,14 @@ def _columns(values: Mapping[str, Any]) -> tuple[str, ...]:
 def _by_environment(
     evaluations: Sequence[Evaluation],
 ) -> dict[tuple[Any, ...], dict[int, dict[str, Any]]]:
-    """The settings of evaluations by their place, and `sources` of each; those of one together."""
+    """The settings of evaluations by their index, and `sources` of each; those of one together."""
     found: dict[tuple[Any, ...], dict[int, dict[str, Any]]] = {}
-    for place, one in enumerate(evaluations):
+    for index, one in enumerate(evaluations):
         values = {name: setting.value for name, setting in one.settings.items()}
         values["sources"] = {name: setting.source for name, setting in one.settings.items()}
         if values.get("env_id"):
             key = (values["env_id"], values["env_dir_path"], values["python"])
-            found.setdefault(key, {})[place] = values
+            found.setdefault(key, {})[index] = values
     return found
 
 

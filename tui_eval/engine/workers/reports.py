@@ -59,7 +59,9 @@ class Reports:
             to_engine.GroupMoved: lambda worker, one: self.groups.moved(one.example, one.waits),
             to_engine.ColumnsFound: lambda worker, one: parts.columns.join(one.unseen, one.keys),
             to_engine.Warned: lambda worker, one: parts.warn(one.text),
-            to_engine.ReplicaFailed: lambda worker, one: parts.replica_failed(one.place, one.why),
+            to_engine.ReplicaFailed: lambda worker, one: parts.replica_failed(
+                one.endpoint, one.why
+            ),
             to_engine.Left: lambda worker, message: None,
         }
 
@@ -158,8 +160,8 @@ class Reports:
         task.add_done_callback(self._releases.discard)
 
     def _answered(self, worker: Worker, message: to_engine.Answered) -> None:
-        for place, requested_at, answered_at in message.requests:
-            self._parts.limits.answered(place, requested_at, answered_at)
+        for endpoint, requested_at, answered_at in message.requests:
+            self._parts.limits.answered(endpoint, requested_at, answered_at)
 
     def _refused(self, worker: Worker, message: to_engine.Refused) -> None:
         lease = self._lease_of(message.row)

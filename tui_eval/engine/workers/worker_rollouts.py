@@ -175,7 +175,7 @@ class WorkerRollouts:
 
     def _begin(self, row: int, worker: Worker, held: Held, answers: list[dict[str, Any]]) -> None:
         lost = self._lost_tokens_of(row)
-        self._give(worker, row, to_worker.Run(row, held.place, answers, lost))
+        self._give(worker, row, to_worker.Run(row, held.endpoint, answers, lost))
 
     def _write_cancelled(self, row: int, worker: Worker, records: list[dict[str, Any]]) -> None:
         """Has a worker write the row of a rollout that somebody cancelled."""
