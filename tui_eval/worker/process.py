@@ -14,7 +14,7 @@ import socket
 from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
@@ -27,6 +27,7 @@ from tui_eval.errors import (
     is_cancellation,
 )
 from tui_eval.event_frames import read_extension
+from tui_eval.observer import CURRENT
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.redaction import Redactor
 from tui_eval.types import ClientConfig
@@ -103,7 +104,10 @@ class WorkerProcess:
         self._send(to_engine.Hello(to_engine.PROTOCOL))
         link.flush()
         beating = loop.create_task(self._beat())
-        await self._leaving.wait()
+        try:
+            await self._leaving.wait()
+        except asyncio.CancelledError:
+            self._end_now("it cancelled the tasks of its worker, or stopped its loop")
         within = LEAVES_WITHIN_S if self._is_orphan else TEARDOWN_WITHIN_S
         try:
             async with asyncio.timeout(within):
@@ -227,14 +231,39 @@ class WorkerProcess:
     def _ended(self, task: asyncio.Task[None], row: int | None) -> None:
         self._tasks.discard(task)
         error = task.exception() if not task.cancelled() else None
-        if task.cancelled() and row is None and not self._leaving.is_set():
-            error = asyncio.CancelledError("by code of the environment")
+        if task.cancelled() and not self._leaving.is_set():
+            if row is None:
+                error = asyncio.CancelledError("by code of the environment")
+            elif row in self._hub.active:  # it has no row
+                self._end_now("it cancelled the task of a rollout")
         if row is not None:
             self._hub.flush_stage(row)
         if error is not None:
             self._failed(error, row)
         elif row is not None:
             self._send(to_engine.Ended(row, ""))
+
+    def _goes_on(self, error: BaseException) -> bool:
+        """Whether what came out of people's code ends the task: only who leaves cancels it, or
+        what ends a rollout. A cancellation of their own is taken back.
+        """
+        if not is_cancellation(error):
+            return False
+        watch, every = CURRENT.get(), self._hub.active.values()
+        is_cut = any(isinstance(one, RolloutObserver) and one.is_being_cut for one in every)
+        is_late = isinstance(watch, RolloutObserver) and watch.deadline.expired
+        if is_cut or is_late or self._leaving.is_set():
+            return True
+        task = asyncio.current_task()
+        while task is not None and task.cancelling():
+            task.uncancel()
+        return False
+
+    @staticmethod
+    def _end_now(why: str) -> NoReturn:
+        """Ends the process: what its rollouts have come to stands in the journal."""
+        log.error("code of the environment ended the worker: %s", why)
+        os._exit(1)
 
     def _failed(self, error: BaseException, row: int | None = None) -> None:
         """Says why the run cannot go on."""
@@ -310,7 +339,7 @@ class WorkerProcess:
             answers={},
             guard_of=lambda row: guard(row) if setup.has_budget else None,
             code=setup.code,
-            goes_on=is_cancellation,
+            goes_on=self._goes_on,
         )
         rows = EngineRows(self._engine, self._hub, redact, columns)
         limits = EngineLimits(self._engine, setup.limits_scoring)

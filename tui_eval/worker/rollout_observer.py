@@ -95,6 +95,11 @@ class RolloutObserver:
             self.cut()
 
     @property
+    def is_being_cut(self) -> bool:
+        """Whether it was cancelled, and what works on it has not ended yet."""
+        return self.cancelled is not None and self.cut is not None
+
+    @property
     def failed_attempts(self) -> int:
         """Attempts before this one that failed of something else than too many open files."""
         return self.attempt - 1 - self.starved
