@@ -211,13 +211,16 @@ class RunState(RolloutColumns, EndpointLimits):
         before = self.stage[row]
         if before >= DONE:
             return
-        self.rate.begin(event.at)
         begins = before == WAITING
+        if begins:
+            self.rate.begin(event.at)
         stands = not begins and self._stands_still(event.stage, event.again_at)
-        self._pass_time(row, event.at, stands)
+        if stands or row in self._held_at:
+            self._pass_time(row, event.at, stands)
         if begins or event.attempt != self.attempt[row]:
             self.since[row] = event.at
-        self._move(row, event.stage)
+        if event.stage != before:
+            self._move(row, event.stage)
         self.waits[row] = Wait(event.waits_for, event.since, event.worker)
         self.attempt[row] = event.attempt
         if event.note:
@@ -232,14 +235,18 @@ class RunState(RolloutColumns, EndpointLimits):
         self._use(row, event.turns, event.tool_calls, event.input_tokens, event.output_tokens)
         if event.kinds or self.usage.row_kinds:
             self.usage.use_kinds(row, event.kinds)
-        self.usage.lose(row, event.lost_input, event.lost_output, event.lost_kinds)
+        if event.lost_input or event.lost_output or row in self.usage.lost:
+            self.usage.lose(row, event.lost_input, event.lost_output, event.lost_kinds)
 
     def _use(self, row: int, turns: int, tools: int, tokens_in: int, tokens_out: int) -> None:
         self.turns[row] = turns
         self.tool_calls[row] = tools
-        self.usage.use(tokens_in - self.input_tokens[row], tokens_out - self.output_tokens[row])
-        self.input_tokens[row] = tokens_in
-        self.output_tokens[row] = tokens_out
+        more_in = tokens_in - self.input_tokens[row]
+        more_out = tokens_out - self.output_tokens[row]
+        if more_in or more_out:
+            self.usage.use(more_in, more_out)
+            self.input_tokens[row] = tokens_in
+            self.output_tokens[row] = tokens_out
 
     def _on_RolloutFinished(self, event: ev.RolloutFinished) -> None:
         row = event.row
