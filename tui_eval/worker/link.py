@@ -64,7 +64,9 @@ class Link(asyncio.Protocol, Generic[Message]):
         try:
             messages = self._decode(payload)
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
-            self._failed(error)
+            failure = ValueError(f"a worker and its engine do not understand each other: {error}")
+            failure.__cause__ = error
+            self._failed(failure)
             return
         for message in messages:
             try:
