@@ -20,24 +20,22 @@ class Reports:
     """Takes the messages of workers.
 
     Args:
-        lease_of: The lease of a row, if it has one.
         row_written: Called once the row of a rollout is written.
         ended: Called where a worker has nothing more to do for a rollout at present.
         ignores_end: Called where a call in a worker does not end though it was cancelled.
     """
 
     groups: GroupHomes
+    leases: dict[int, Lease]
 
     def __init__(
         self,
         parts: EngineParts,
-        lease_of: Callable[[int], Lease | None],
         row_written: Callable[[Worker, int], None],
         ended: Callable[[Worker, to_engine.Ended], None],
         ignores_end: Callable[[Worker, to_engine.IgnoresEnd], None],
     ) -> None:
         self._parts = parts
-        self._lease_of = lease_of
         self._row_written = row_written
         self._releases: set[asyncio.Task[None]] = set()
         self._do: dict[type, Callable[[Worker, Any], None]] = {
@@ -106,7 +104,7 @@ class Reports:
         self._row_written(worker, message.row)
 
     def _requested(self, worker: Worker, message: to_engine.Request) -> None:
-        lease = self._lease_of(message.row)
+        lease = self.leases.get(message.row)
         if lease is not None:
             task = asyncio.create_task(self._grant(worker, lease, message))
             lease.requests[message.number] = task
@@ -126,13 +124,13 @@ class Reports:
 
     def _withdrawn(self, worker: Worker, message: to_engine.Withdraw) -> None:
         for row in worker.rows:
-            lease = self._lease_of(row)
+            lease = self.leases.get(row)
             if lease is not None and (task := lease.requests.pop(message.number, None)) is not None:
                 task.cancel()
                 return
 
     def _released(self, worker: Worker, message: to_engine.Release) -> None:
-        lease = self._lease_of(message.row)
+        lease = self.leases.get(message.row)
         if lease is None:
             return
         if message.what == "generated":
@@ -164,7 +162,7 @@ class Reports:
             self._parts.limits.answered(endpoint, requested_at, answered_at)
 
     def _refused(self, worker: Worker, message: to_engine.Refused) -> None:
-        lease = self._lease_of(message.row)
+        lease = self.leases.get(message.row)
         if lease is not None:
             is_paced = message.is_paced
             lease.held.refuse(message.requested_at, message.waits, is_paced=is_paced)

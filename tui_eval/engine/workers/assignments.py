@@ -1,0 +1,126 @@
+"""Which worker has which rollout, and what it was given of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+from tui_eval.engine.limits.limits import Held
+from tui_eval.engine.transport.worker import Worker
+from tui_eval.engine.workers.engine_parts import EngineParts
+from tui_eval.engine.workers.group_homes import GroupHomes
+from tui_eval.engine.workers.lease import Lease, RemoteRollout
+from tui_eval.engine.workers.pool import Pool
+from tui_eval.runs.journal_records import InFlight
+from tui_eval.runs.scan import decode_row
+from tui_eval.token_kinds import Tokens
+from tui_eval.worker import to_worker
+from tui_eval.worker.end_causes import ITSELF
+
+
+class Assignments:
+    """Leases rollouts to workers.
+
+    `generated` are those that wait until all are generated. `lost_tokens` are those of rows that
+    were taken back and of attempts of earlier sessions, by row. `cancelled` were ended by somebody,
+    and `given_up` ended their workers: until they have their row.
+    """
+
+    def __init__(self, parts: EngineParts, pool: Pool, groups: GroupHomes) -> None:
+        self._parts = parts
+        self._pool = pool
+        self._groups = groups
+        self._examples = parts.prepared.examples
+        self.leases: dict[int, Lease] = {}
+        self.generated: deque[int] = deque()
+        self.lost_tokens = dict(parts.prepared.lost)
+        self.cancelled: set[int] = set()
+        self.given_up: dict[int, to_worker.GiveUp] = {}
+
+    def lease(self, row: int, held: Held) -> Lease:
+        """A new lease of a rollout; its worker has it still."""
+        loop = asyncio.get_running_loop()
+        before = self.leases.get(row)
+        lease = self.leases[row] = Lease(row, held, loop.time(), loop.create_future())
+        lease.worker = None if before is None else before.worker
+        if row not in self._parts.hub.active:
+            number, lost = self._examples.number(row), self.lost_tokens_of(row)
+            rollout = self._parts.hub.active[row] = RemoteRollout(row, number, lost)
+            self._parts.hub.mark_changed(rollout)
+        return lease
+
+    def lease_of(self, row: int) -> Lease | None:
+        """The lease of a row, if it has one."""
+        return self.leases.get(row)
+
+    def worker_for(self, row: int) -> Worker:
+        """The worker that is to run a rollout: that of its group, where it has one."""
+        if self._parts.prepared.grouped:
+            return self._groups.home(row)
+        return self._pool.least_busy()
+
+    def worker_of(self, row: int) -> Worker | None:
+        """The worker that has a rollout; None while that is replaced, which goes on with it."""
+        lease = self.leases.get(row)
+        worker = None if lease is None else lease.worker
+        return worker if worker in self._pool.every and row in worker.rows else None
+
+    def give(self, worker: Worker, row: int, message: Any) -> None:
+        """Gives a worker a rollout, which it has until its row is written."""
+        worker.rows.add(row)
+        self.leases[row].worker = worker
+        worker.send(message)
+
+    def restore(
+        self, row: int, worker: Worker, record: Mapping[str, Any], answers: list[dict[str, Any]]
+    ) -> None:
+        """Has a worker take over a rollout that is generated."""
+        lost = self.lost_tokens_of(row)
+        self.give(worker, row, to_worker.Restore(row, dict(record), answers, lost))
+
+    def run(self, row: int, worker: Worker, held: Held, answers: list[dict[str, Any]]) -> None:
+        """Has a worker run a rollout from its input, with the answers that it has had."""
+        lost = self.lost_tokens_of(row)
+        self.give(worker, row, to_worker.Run(row, held.endpoint, answers, lost))
+
+    def write_cancelled(self, row: int, worker: Worker, records: list[dict[str, Any]]) -> None:
+        """Has a worker write the row of a rollout that somebody cancelled."""
+        lost = self.lost_tokens_of(row)
+        self.give(worker, row, to_worker.GiveUp(row, 1, "", "", ITSELF, lost, records))
+
+    def lost_tokens_of(self, row: int) -> Tokens:
+        """What was spent on it before."""
+        return tuple(self.lost_tokens.get(row, (0, 0)))
+
+    async def done(self, lease: Lease) -> None:
+        """Waits until nothing more is to be done for a rollout at present."""
+        try:
+            await lease.is_done
+        finally:
+            await lease.let_go(self._parts.guard)
+
+    def row_written(self, worker: Worker, row: int) -> None:
+        """A rollout has its row."""
+        worker.rows.discard(row)
+        lease = self.leases.get(row)
+        if lease is not None and lease.is_done.done():  # it was scored with its group, by another
+            del self.leases[row]
+        self.lost_tokens.pop(row, None)
+        self.cancelled.discard(row)
+        self.given_up.pop(row, None)
+        if row in self.generated:  # it was cancelled
+            self.generated.remove(row)
+
+    def in_flight(self, row: int) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
+        """What the journal has of a rollout: itself where it is generated, and answers."""
+        found = InFlight()
+        for line in self._parts.journal.lines(row):
+            found.add(decode_row(line))
+        return found.generated.get(row), found.answers.get(row, [])
+
+    def records(self, row: int) -> list[dict[str, Any]]:
+        """The same as a list."""
+        generated, answers = self.in_flight(row)
+        return answers if generated is None else [generated, *answers]

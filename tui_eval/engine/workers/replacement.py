@@ -1,0 +1,159 @@
+"""What is done once a worker has ended: another one goes on with what it had, from the journal.
+
+The rollout whose code it called last is run in a worker of its own then; where that one ends as
+well, its row says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from tui_eval.engine.limits.limits import Held
+from tui_eval.engine.transport.verdict import Verdict
+from tui_eval.engine.transport.worker import Worker
+from tui_eval.engine.workers.assignments import Assignments
+from tui_eval.engine.workers.engine_parts import EngineParts
+from tui_eval.engine.workers.group_homes import GroupHomes
+from tui_eval.engine.workers.pool import Pool
+from tui_eval.engine.workers.worker_deaths import MOST_CULPRITS, MOST_OF_NOBODY, WorkerDeaths
+from tui_eval.runs.journal_records import tokens_of_answer
+from tui_eval.token_kinds import plus
+from tui_eval.worker import to_worker
+from tui_eval.worker.end_causes import ITSELF, MEMORY
+from tui_eval.worker.vital_signs import NOBODY, LastCall
+
+GIVEN_UP_WITHIN_S = 10.0
+
+
+class Replacement:
+    """Replaces workers that have ended.
+
+    Args:
+        name: Calls a rollout by its example and number.
+    """
+
+    def __init__(
+        self,
+        parts: EngineParts,
+        pool: Pool,
+        groups: GroupHomes,
+        assigned: Assignments,
+        name: Callable[[int], str],
+    ) -> None:
+        self._parts = parts
+        self._pool = pool
+        self._groups = groups
+        self._assigned = assigned
+        self._name = name
+        self.deaths = WorkerDeaths()
+
+    def worker_ended(self, worker: Worker, how: str) -> None:
+        """Begins to replace a worker; `how` it ended."""
+        self._parts.start(self._replace(worker, how), Held())
+
+    async def _replace(self, worker: Worker, how: str) -> None:
+        """A worker has ended: what it had is run elsewhere, from the journal."""
+        call, verdict = worker.last_called(), worker.verdict
+        if verdict is not None:
+            how = verdict.why
+            if verdict.call.row in worker.rows:
+                call = verdict.call
+        row = call.row
+        self._report_end(worker, how, row)
+        await self._let_go_of(worker)
+        count = self.deaths.add(row)
+        if self.deaths.of_nobody >= MOST_OF_NOBODY:
+            self._parts.fail(f"{MOST_OF_NOBODY} workers ended one after the other: {how}", None)
+            return
+        if verdict is not None and verdict.call.row != row:
+            verdict = None
+        is_certain = verdict is not None and verdict.is_certain
+        new = None
+        if worker in self._pool.workers:
+            if (new := await self._started(self._pool.replace(worker))) is None:
+                return
+            self._groups.move(worker, new)
+        others, worker.rows = sorted(worker.rows - {row}), set()
+        is_given_up = row != NOBODY and (count >= 2 or is_certain)
+        if is_given_up:
+            await self._give_up(call, how, verdict)  # before the others go on
+        for one in others:
+            self.again(one, new or self._assigned.worker_for(one))
+        if row == NOBODY or is_given_up:
+            return
+        alone = await self._started(self._pool.start_another())
+        if alone is not None:
+            self.again(row, alone)
+
+    async def _started(self, starting: Awaitable[Worker]) -> Worker | None:
+        """A worker that is started; None where that fails, which ends the run."""
+        try:
+            return await starting
+        except Exception as error:
+            self._parts.fail(str(error), error)
+            return None
+
+    async def _let_go_of(self, worker: Worker) -> None:
+        """Gives back what the leases of a worker hold beside their slots."""
+        for lease in [one for one in self._assigned.leases.values() if one.worker is worker]:
+            await lease.let_go(self._parts.guard)
+            if lease.row not in worker.rows and not lease.is_done.done():
+                lease.is_done.set_result(None)  # it has its row
+
+    def _report_end(self, worker: Worker, how: str, row: int) -> None:
+        whose = "" if row == NOBODY else f" in the code of {self._name(row)}"
+        count = len(worker.rows)
+        rollouts = "rollout is" if count == 1 else "rollouts are"
+        self._parts.warn(f"A worker ended{whose}: {how}. {count:,} {rollouts} run again")
+
+    def again(self, row: int, worker: Worker) -> None:
+        """Has another worker go on with a rollout, from what the journal has of it."""
+        generated, answers = self._assigned.in_flight(row)
+        lease = self._assigned.leases[row]
+        if row in self._assigned.given_up:  # another one ended the worker that was to write its row
+            self._assigned.give(worker, row, self._assigned.given_up[row])
+            return
+        if row in self._assigned.cancelled:
+            self._assigned.write_cancelled(row, worker, self._assigned.records(row))
+            return
+        if generated is not None:
+            has_slots = not lease.is_done.done()
+            if not has_slots and row not in self._assigned.generated:
+                lease = self._assigned.lease(row, Held())
+                self._parts.start(self._assigned.done(lease), lease.held)
+            self._assigned.restore(row, worker, generated, answers)
+            if row not in self._assigned.generated:
+                lease.is_scored = True
+                worker.send(to_worker.Score(row, has_slots))
+            return
+        lease.began_at = asyncio.get_running_loop().time()
+        self._assigned.run(row, worker, lease.held, answers)
+
+    async def _give_up(self, call: LastCall, how: str, verdict: Verdict | None) -> None:
+        """A rollout ended workers: its row says so, before others go on.
+
+        Args:
+            verdict: Why the engine ended the last one for it; None where it ended by itself.
+        """
+        row = call.row
+        records = self._assigned.records(row)
+        lost = self._assigned.lost_tokens_of(row)
+        for record in records:
+            if "judge" in record:  # whose tokens are in no row's own
+                lost = plus(lost, tokens_of_answer(record))
+        attempt = records[-1]["attempt"] if records else 1
+        why = f"It ended its worker: {how}, twice"
+        if verdict is not None:
+            why = f"{how}, twice" if verdict.cause == MEMORY else how
+        cause = ITSELF if verdict is None else verdict.cause
+        if cause in (ITSELF, MEMORY):  # a limit of time is there to end them
+            self.deaths.add_culprit(row, call.error_class)
+        message = to_worker.GiveUp(row, attempt, call.error_class, why, cause, tuple(lost), records)
+        self._assigned.given_up[row] = message
+        self._assigned.give(self._assigned.worker_for(row), row, message)
+        await asyncio.wait([self._assigned.leases[row].is_done], timeout=GIVEN_UP_WITHIN_S)
+        others = self._parts.waiting() or self._assigned.leases.keys() - {row}
+        if self.deaths.are_too_many and others:
+            what = f"{MOST_CULPRITS} rollouts in a row ended their workers, none finished between"
+            self._parts.fail(f"{what}: {how}. Mend the environment, then resume the run", None)
