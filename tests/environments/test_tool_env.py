@@ -35,6 +35,18 @@ def leaves():
     raise SystemExit(2)
 
 
+SILENT = "its message raised RuntimeError"
+
+
+class Silent(Exception):
+    def __str__(self):
+        raise RuntimeError("no words")
+
+
+def fails_silently():
+    raise Silent
+
+
 def raw():
     return b"caf\xc3\xa9 \xff"
 
@@ -51,7 +63,7 @@ def mixed():
     return [{"type": "text", "text": "see"}, 3]
 
 
-TOOLS = [add, count, fails, leaves, raw, parts, nothing, mixed]
+TOOLS = [add, count, fails, fails_silently, leaves, raw, parts, nothing, mixed]
 
 
 def env_with(**kwargs: Any) -> vf.ToolEnv:
@@ -97,6 +109,7 @@ async def test_plain_tools_are_called_one_after_the_other_and_all_are_counted(re
     ("name", "arguments", "content", "error"),
     [
         ("fails", '{"text": "y"}', "bad y", "ValueError: bad y"),
+        ("fails_silently", "{}", SILENT, f"Silent: {SILENT}"),
         ("leaves", "{}", "2", "SystemExit: 2"),
         ("nothing", "", "Expecting value: line 1 column 1", "JSONDecodeError: Expecting value"),
         ("add", "{", "Expecting property name", "JSONDecodeError: Expecting property name"),

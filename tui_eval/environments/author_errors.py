@@ -19,22 +19,24 @@ def describe(error: BaseException, folder: Path | None = None) -> str:
     """
     if isinstance(error, SyntaxError) and error.filename:
         return f"{type(error).__name__}: {error.msg} ({error.filename}:{error.lineno})"
-    text = f"{type(error).__name__}: {_message(error)}".rstrip(": ")
+    text = f"{type(error).__name__}: {_shortened(message_of(error))}".rstrip(": ")
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if _is_authors(frame.filename, folder):
             return f"{text} ({frame.filename}:{frame.lineno})"
     return text
 
 
-def _message(error: BaseException) -> str:
+def message_of(error: BaseException) -> str:
+    """What an exception says; where its class does not let it, that."""
     try:
-        text = str(error)
-        left_out = len(text) - LONGEST_MESSAGE
-        return (
-            text if left_out <= 0 else f"{text[:LONGEST_MESSAGE]}... {left_out:,} more characters"
-        )
+        return str(error)
     except Exception as other:  # its class is people's code
         return f"its message raised {type(other).__name__}"
+
+
+def _shortened(text: str) -> str:
+    left_out = len(text) - LONGEST_MESSAGE
+    return text if left_out <= 0 else f"{text[:LONGEST_MESSAGE]}... {left_out:,} more characters"
 
 
 def _is_authors(filename: str, folder: Path | None) -> bool:

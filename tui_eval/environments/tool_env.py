@@ -10,6 +10,7 @@ from typing import Any
 
 from tui_eval.call_limits import limited
 from tui_eval.environments import recording
+from tui_eval.environments.author_errors import message_of
 from tui_eval.environments.decorators import stop
 from tui_eval.environments.monitors import ToolMonitorRubric
 from tui_eval.environments.multi_turn import MultiTurnEnv
@@ -45,10 +46,6 @@ from tui_eval.tools.schema import tool_from_function
 from tui_eval.types import Tool, ToolRecord
 
 
-def _message_of(error: Exception) -> str:
-    return f"{error}"
-
-
 class ToolEnv(MultiTurnEnv):
     """The model calls tools until it answers without a call.
 
@@ -74,7 +71,7 @@ class ToolEnv(MultiTurnEnv):
         self,
         tools: Sequence[Callable[..., Any]] | None = None,
         max_turns: int = 10,
-        error_formatter: Callable[[Any], Any] = _message_of,
+        error_formatter: Callable[[Any], Any] = message_of,
         stop_errors: Sequence[type[Exception]] | None = None,
         concurrent_tool_calls: bool = False,
         **kwargs: Any,
@@ -255,7 +252,7 @@ class ToolEnv(MultiTurnEnv):
         self, use: Use, record: ToolRecord, failure: BaseException
     ) -> ToolMessage | Exception:
         """Writes down how a call failed; returns what it becomes."""
-        record["error"] = f"{type(failure).__name__}: {failure}"
+        record["error"] = f"{type(failure).__name__}: {message_of(failure)}"
         says_all = isinstance(failure, ToolError) and is_raised_here(failure)
         if use.is_read and not (says_all or isinstance(failure, UnknownToolError)):
             record["traceback"] = traceback_text(failure)
@@ -268,11 +265,11 @@ class ToolEnv(MultiTurnEnv):
 
     def _failed(self, use: Use, failure: BaseException) -> ToolMessage | Exception:
         """What a failed call becomes: a message, or the error that ends the rollout."""
-        name, kind = use.call.name, type(failure).__name__
+        name, kind, why = use.call.name, type(failure).__name__, message_of(failure)
         if self._should_stop_for_error(failure):
             if not use.is_read:
-                return ToolParseError(f"The arguments of {name!r} are no JSON object: {failure}")
-            return ToolCallError(f"Tool {name!r} raised {kind}: {failure}")
+                return ToolParseError(f"The arguments of {name!r} are no JSON object: {why}")
+            return ToolCallError(f"Tool {name!r} raised {kind}: {why}")
         try:
             content = to_content(self.error_formatter(failure))
         except Exception as error:
