@@ -13,6 +13,7 @@ import preloaded
 import pytest
 from hypothesis import HealthCheck, settings
 from program import Program
+from rewriting import prepare_share
 from servers import CERTIFICATE, FaultServer
 
 # How long an example takes says something of the machine, nothing of the program.
@@ -30,7 +31,7 @@ for number, handler in (
         signal.signal(number, handler)
 
 
-# Each worker would rewrite the assertions of every test again: that is half of what it collects in.
+# What one worker has rewritten is there for the others, and for the next run.
 sys.dont_write_bytecode = False
 
 # An app makes so many objects that looking for garbage at every 700th is a good part of its tests,
@@ -68,6 +69,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # The process that starts the workers tests nothing itself.
     if config.getoption("--pure") and not config.getoption("numprocesses", None):
         sys.addaudithook(_refuse_processes)
+    if worker := getattr(config, "workerinput", None):
+        prepare_share(config, int(worker["workerid"][2:]), worker["workercount"])
 
 
 def _refuse_processes(event: str, arguments: tuple[object, ...]) -> None:

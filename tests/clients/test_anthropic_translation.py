@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from anthropic.types import Message as SdkMessage
 from drawn_conversations import (
     assistants,
     names,
@@ -20,6 +19,7 @@ from drawn_conversations import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from later import Later
 
 from tui_eval.clients.wire.answer_struct import decode_answer
 from tui_eval.clients.wire.anthropic_answer import AnthropicAnswer
@@ -42,6 +42,8 @@ from tui_eval.messages import (
     UserMessage,
 )
 from tui_eval.types import Tool
+
+anthropic = Later("anthropic")
 
 PAYLOADS = Path(__file__).parent / "payloads"
 
@@ -296,7 +298,9 @@ def test_a_tool_is_described_by_its_input() -> None:
 def test_reads_thinking_tool_calls_and_usage(sdk: bool) -> None:
     content = (PAYLOADS / "anthropic_thinking.json").read_bytes()
     answer = (
-        SdkMessage.model_validate_json(content) if sdk else decode_answer(content, AnthropicAnswer)
+        anthropic.types.Message.model_validate_json(content)
+        if sdk
+        else decode_answer(content, AnthropicAnswer)
     )
     check_anthropic_answer(answer)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from anthropic import Anthropic, AsyncAnthropic
+from later import Later
 from openai import AsyncAzureOpenAI, AsyncOpenAI
 from pydantic import ValidationError
 from servers import FaultServer, Reply
@@ -20,6 +21,8 @@ from tui_eval.clients.openai_token import OpenAIChatCompletionsTokenClient
 from tui_eval.errors import RefusedError
 from tui_eval.messages import UserMessage
 from tui_eval.types import ClientConfig
+
+anthropic = Later("anthropic")
 
 CLASSES = {
     "openai_chat_completions": OpenAIChatCompletionsClient,
@@ -110,17 +113,18 @@ def test_a_client_stands_for_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sdk", "kind"),
+    ("make", "kind"),
     [
-        (AsyncOpenAI(api_key="k"), OpenAIChatCompletionsClient),
+        (lambda: AsyncOpenAI(api_key="k"), OpenAIChatCompletionsClient),
         (
-            AsyncAzureOpenAI(api_key="k", azure_endpoint="https://x", api_version="1"),
+            lambda: AsyncAzureOpenAI(api_key="k", azure_endpoint="https://x", api_version="1"),
             OpenAIChatCompletionsClient,
         ),
-        (AsyncAnthropic(api_key="k"), AnthropicMessagesClient),
+        (lambda: anthropic.AsyncAnthropic(api_key="k"), AnthropicMessagesClient),
     ],
 )
-def test_a_client_of_an_sdk_is_wrapped(sdk: Any, kind: type[Any]) -> None:
+def test_a_client_of_an_sdk_is_wrapped(make: Callable[[], Any], kind: type[Any]) -> None:
+    sdk = make()
     client = resolve_client(sdk)
 
     assert type(client) is kind
@@ -138,7 +142,16 @@ async def test_a_wrapped_client_calls_by_its_own_settings(fault_server: FaultSer
     assert response.message.content == "ok"
 
 
-@pytest.mark.parametrize("value", [None, "http://127.0.0.1/v1", {"a": 1}, Anthropic(api_key="k")])
-def test_anything_else_is_refused_with_what_is_accepted(value: Any) -> None:
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: None,
+        lambda: "http://127.0.0.1/v1",
+        lambda: {"a": 1},
+        lambda: anthropic.Anthropic(api_key="k"),
+    ],
+)
+def test_anything_else_is_refused_with_what_is_accepted(make: Callable[[], Any]) -> None:
+    value = make()
     with pytest.raises(TypeError, match=f"ClientConfig.*not {type(value).__name__}"):
         resolve_client(value)

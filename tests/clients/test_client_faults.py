@@ -6,11 +6,11 @@ import socket
 import traceback
 from typing import Any
 
-import anthropic
 import httpx2
 import openai
 import pytest
 from endpoint_scripts import CHAT_ANSWER, KEY, PATHS, Connect, take
+from later import Later
 from servers import FaultServer, Reply
 
 from tui_eval.clients.openai_chat import OpenAIChatCompletionsClient
@@ -23,6 +23,8 @@ from tui_eval.errors import (
 )
 from tui_eval.messages import UserMessage
 from tui_eval.types import ClientConfig
+
+anthropic = Later("anthropic")
 
 PROMPT = [UserMessage(content="hi")]
 CHAT = PATHS["openai_chat_completions"]

@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 
-import anthropic
 import openai
 import pytest
 from endpoint_scripts import ANSWERS, CHAT_ANSWER, PATHS, Connect, take
+from later import Later
 from servers import FaultServer, Reply
 
 from tui_eval.clients.anthropic_messages import AnthropicMessagesClient
@@ -22,6 +22,8 @@ from tui_eval.errors import ErrorChain, ModelError
 from tui_eval.messages import UserMessage
 from tui_eval.observer import SilentObserver
 from tui_eval.state import State
+
+anthropic = Later("anthropic")
 
 PROMPT = [UserMessage(content="hi")]
 CHAT = PATHS["openai_chat_completions"]

@@ -9,14 +9,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import anthropic
 import openai
 import pytest
 from endpoint_scripts import MESSAGE_ANSWER
+from later import Later
 from program import chat_answer
 from servers import FaultServer, Reply
 
 import tui_eval as vf
+
+anthropic = Later("anthropic")
 
 
 def openai_client(url: str) -> Any:

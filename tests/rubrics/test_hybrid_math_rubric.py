@@ -6,6 +6,7 @@ from typing import Any
 
 import openai
 import pytest
+from later import Later
 from made_states import rollout
 from program import chat_answer
 from servers import FaultServer, Reply
@@ -14,7 +15,7 @@ import tui_eval as vf
 from tui_eval.compat import verifiers_alias
 from tui_eval.rubrics.hybrid_math_rubric import HybridMathRubric
 
-pytest.importorskip("math_verify")
+Later("math_verify")
 CHAT = "/v1/chat/completions"
 
 

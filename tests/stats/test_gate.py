@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-import scipy.stats
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from scipy import stats
+import scipy
 
 from tui_eval.stats.mean import Mean, RunningMean
 from tui_eval.stats.passk import PassRate, RunningPassAtK
@@ -46,7 +46,7 @@ def five() -> PassRate:
     ("column", "examples"), [(0, [2 / 3] * 4 + [1]), (1, [1 / 3] * 4 + [1])], ids=["reward", "pass"]
 )
 def test_the_table_follows_from_its_formulas(column: int, examples: list[float]) -> None:
-    p, n, z = statistics.mean(examples), 15, stats.norm.ppf(0.975)
+    p, n, z = statistics.mean(examples), 15, scipy.stats.norm.ppf(0.975)
     se = statistics.stdev(examples) / math.sqrt(5)
     effect = n * se**2 / (p * (1 - p))
     w = DISAGREEING / (DISAGREEING + 15)
@@ -70,7 +70,7 @@ def test_the_table_is_what_a_run_of_these_rewards_shows() -> None:
 
 def test_the_interval_of_any_rewards_is_as_told() -> None:
     words = " ".join(SECTION.split())
-    t = stats.t.ppf(0.975, 2)
+    t = scipy.stats.t.ppf(0.975, 2)
     assert f"t is {t:.4f}" in words
     assert f"from {0.4 - t * 0.1:.4f}, which is cut off at 0, to {0.4 + t * 0.1:.4f}" in words
     mean = mean_of([[0.2, 0.4], [0.3, 0.9], [0.5, 0.1]])

@@ -6,6 +6,7 @@ import io
 from typing import Any
 
 import pytest
+from later import Later
 from stub_client import StubClient, answer
 
 import tui_eval as vf
@@ -13,8 +14,7 @@ from tui_eval.clients.wire.chat_request import to_chat_messages
 from tui_eval.environments.datasets.example_table import ExampleTable
 from tui_eval.errors import RefusedError
 
-datasets = pytest.importorskip("datasets")
-Dataset = datasets.Dataset
+datasets = Later("datasets")
 
 ROWS = [
     {"question": f"q{n}", "answer": str(n), "info": {"even": n} if n % 2 == 0 else {"odd": "x"}}
@@ -24,7 +24,7 @@ USER = {"role": "user", "content": "u"}
 
 
 def ask(rows, **options):
-    return vf.SingleTurnEnv(dataset=Dataset.from_list(rows), **options)
+    return vf.SingleTurnEnv(dataset=datasets.Dataset.from_list(rows), **options)
 
 
 def faults_of(dataset) -> list[str]:
@@ -34,11 +34,11 @@ def faults_of(dataset) -> list[str]:
 
 
 def test_who_gave_one_gets_one_back_ready_to_run():
-    for given in (Dataset.from_list(ROWS), lambda: Dataset.from_list(ROWS)):
+    for given in (datasets.Dataset.from_list(ROWS), lambda: datasets.Dataset.from_list(ROWS)):
         env = vf.SingleTurnEnv(dataset=given, system_prompt="s", few_shot=[vf.UserMessage(**USER)])
         found = env.get_dataset()
-        assert isinstance(found, Dataset)
-        assert isinstance(env.get_eval_dataset(), Dataset)
+        assert isinstance(found, datasets.Dataset)
+        assert isinstance(env.get_eval_dataset(), datasets.Dataset)
         assert set(found.column_names) == {*ROWS[0], "prompt", "example_id", "task"}
         assert found[2] == {
             "question": "q2",
@@ -71,7 +71,7 @@ def test_it_can_be_changed_as_ever_and_given_to_another_environment():
 
 
 def test_a_run_sees_the_order_that_the_seed_made():
-    dataset = Dataset.from_list(ROWS)
+    dataset = datasets.Dataset.from_list(ROWS)
     env = vf.SingleTurnEnv(dataset=dataset)
     few = env.get_dataset(n=4, seed=3)
     assert list(few["answer"]) == list(dataset.shuffle(seed=3)["answer"])[:4]
@@ -141,14 +141,14 @@ def test_images_of_a_column_come_as_images_to_who_reads_the_dataset():
     Image.new("RGB", (2, 3), "red").save(png, "png")
     rows = [{"question": "q", "image": {"bytes": png.getvalue(), "path": None}}]
     env = vf.SingleTurnEnv(
-        dataset=Dataset.from_list(rows).cast_column("image", datasets.Image()),
+        dataset=datasets.Dataset.from_list(rows).cast_column("image", datasets.Image()),
     )
     assert env.get_dataset()[0]["image"].size == (2, 3)
     assert env.eval_table()[0]["image"] == {"bytes": png.getvalue(), "path": None}
 
 
 def test_tensors_come_as_plain_numbers():
-    dataset = Dataset.from_list([{"question": "q", "info": {"n": 1}}]).with_format("numpy")
+    dataset = datasets.Dataset.from_list([{"question": "q", "info": {"n": 1}}]).with_format("numpy")
     row = vf.SingleTurnEnv(dataset=dataset).eval_table()[0]
     assert type(row["info"]["n"]) is int
     assert row["question"] == "q"
@@ -172,7 +172,7 @@ def test_faults_are_told_all_at_once_by_row():
         {"prompt": None, "info": "{}"},
         fine,
     ]
-    found = faults_of(Dataset.from_list(rows))
+    found = faults_of(datasets.Dataset.from_list(rows))
     assert [text.split(": ")[0] for text in found] == [f"dataset row {n}" for n in range(1, 7)]
     for text, part in zip(
         found,
@@ -193,7 +193,7 @@ def test_faults_are_told_all_at_once_by_row():
 )
 def test_a_message_that_cannot_be_sent_is_found_alone(message):
     rows = [{"prompt": [USER]}, {"prompt": [USER, message]}]
-    (fault,) = faults_of(Dataset.from_list(rows))
+    (fault,) = faults_of(datasets.Dataset.from_list(rows))
     assert fault.startswith("dataset row 1: ") and "message 1 of its 'prompt'" in fault
 
 
@@ -201,7 +201,7 @@ def test_contents_of_another_type_are_found_by_row():
     rows = [{"prompt": [{"role": "user", "content": 5}]}]
     assert (
         "the content of message 0 of its 'prompt' is of type int"
-        in faults_of(Dataset.from_list(rows))[0]
+        in faults_of(datasets.Dataset.from_list(rows))[0]
     )
 
 
@@ -217,7 +217,7 @@ def test_a_prompt_or_a_question_is_enough_for_each_row():
 
 def test_a_fault_far_down_is_found():
     rows = [{"question": "q"}] * 25_000
-    dataset = Dataset.from_list([*rows, {"question": None}, *rows])
+    dataset = datasets.Dataset.from_list([*rows, {"question": None}, *rows])
     assert faults_of(dataset) == [
         "dataset row 25000: it has neither 'prompt' nor 'question'. Its columns: question"
     ]
@@ -241,17 +241,21 @@ def test_a_fault_far_down_is_found():
     ],
 )
 def test_what_cannot_be_run_is_refused(make, text):
-    assert text in faults_of(make(Dataset.from_list([{"question": "q", "answer": "a"}])))[0]
+    assert (
+        text in faults_of(make(datasets.Dataset.from_list([{"question": "q", "answer": "a"}])))[0]
+    )
 
 
 def test_a_large_one_is_neither_decoded_nor_mapped_to_run_a_few(monkeypatch):
-    dataset = Dataset.from_dict({"question": ["q" * 50] * 200_000, "answer": ["a"] * 200_000})
-    reads = []
-    real = Dataset.__getitem__
-    monkeypatch.setattr(
-        Dataset, "__getitem__", lambda self, key: reads.append(key) or real(self, key)
+    dataset = datasets.Dataset.from_dict(
+        {"question": ["q" * 50] * 200_000, "answer": ["a"] * 200_000}
     )
-    monkeypatch.setattr(Dataset, "map", None)
+    reads = []
+    real = datasets.Dataset.__getitem__
+    monkeypatch.setattr(
+        datasets.Dataset, "__getitem__", lambda self, key: reads.append(key) or real(self, key)
+    )
+    monkeypatch.setattr(datasets.Dataset, "map", None)
     env = vf.SingleTurnEnv(dataset=dataset)
     assert [row["answer"] for row in env.eval_table(5)] == ["a"] * 5
     rows = [key for key in reads if isinstance(key, int)]

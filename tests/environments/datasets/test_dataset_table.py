@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from later import Later
 
 import tui_eval as vf
 from tui_eval.environments.datasets.example_table import ExampleTable
 
-datasets = pytest.importorskip("datasets")
+datasets = Later("datasets")
 
 ROWS = [{"question": f"q{n}", "answer": str(n), "info": {"level": n}} for n in range(6)]
 

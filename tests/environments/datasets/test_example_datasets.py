@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from later import Later
 
 import tui_eval as vf
 from tui_eval.environments.datasets.example_datasets import (
@@ -18,7 +19,7 @@ from tui_eval.environments.datasets.example_datasets import (
     load_example_dataset,
 )
 
-datasets = pytest.importorskip("datasets")
+datasets = Later("datasets")
 
 GPQA = {
     "Question": "Which?",

@@ -1,0 +1,27 @@
+"""Libraries that take long to load, for the few tests that use them.
+
+Every process of the suite collects all tests, and runs a part of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+from typing import Any
+
+import pytest
+
+
+class Later:
+    """A module, loaded when a test first uses it; where it is missing the tests are skipped."""
+
+    def __init__(self, name: str) -> None:
+        if importlib.util.find_spec(name) is None:
+            pytest.skip(f"{name} is not installed", allow_module_level=True)
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        if "PYTEST_CURRENT_TEST" not in os.environ:  # who collects tests looks at all that there is
+            raise AttributeError(name)
+        return getattr(importlib.import_module(self._name), name)

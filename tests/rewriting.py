@@ -1,0 +1,50 @@
+"""What is kept of each file between runs of the suite is made by one of its processes.
+
+In a fresh clone every one of them would rewrite the assertions of all tests and read the constants
+of all modules for hypothesis: as all collect at the same time, none finds what another has made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from _pytest.assertion import rewrite
+from hypothesis.internal.constants_ast import constants_from_module
+
+import tui_eval
+
+
+def prepare_share(config: pytest.Config, number: int, of: int) -> None:
+    """Makes what is not there yet for every so-and-so-many-th file.
+
+    Args:
+        number: Which process of the suite this is, from 0.
+    """
+    tests = list(_tests(config.args))
+    for path in tests[number::of]:
+        _rewrite(config, path)
+    modules = sorted(Path(tui_eval.__file__).parent.rglob("*.py"))
+    for path in [*tests, *modules][number::of] if len(tests) > 1 else ():
+        module = ModuleType(path.stem)
+        module.__file__ = str(path)
+        constants_from_module(module)
+
+
+def _tests(names: list[str]) -> Iterator[Path]:
+    for name in names:
+        path = Path(name.split("::")[0]).resolve()
+        yield from [path] if path.is_file() else sorted(path.rglob("test_*.py"))
+
+
+def _rewrite(config: pytest.Config, path: Path) -> None:
+    state = config.stash[rewrite.assertstate_key]
+    folder = rewrite.get_cache_dir(path)
+    kept = folder / f"{path.stem}{rewrite.PYC_TAIL}"
+    if rewrite._read_pyc(path, kept) is None and rewrite.try_makedirs(folder):
+        with suppress(SyntaxError):  # who collects it says so
+            stat, code = rewrite._rewrite_test(path, config)
+            rewrite._write_pyc(state, code, stat, kept)
