@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pytest
-import textual.app
 import textual.constants
-import textual.pilot
-from idle import IdleWait
+from frames import wait_for_idle_apps
 
 
 @pytest.fixture(autouse=True)
@@ -21,12 +19,16 @@ def a_plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLORTERM", "truecolor")
 
 
+@pytest.fixture
+def every_frame() -> None:
+    """A test of how, or how often, is drawn has each frame drawn when it is due."""
+
+
 @pytest.fixture(autouse=True)
-def idle_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pilot waits for what the app has to do, and no longer."""
-    wait = IdleWait()
-    for module in (textual.app, textual.pilot):
-        monkeypatch.setattr(module, "wait_for_idle", wait.wait_for_idle)
+def idle_wait(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pilot waits for what the app has to do, and no longer; all is drawn in `make slow`."""
+    every = "every_frame" in request.fixturenames or request.config.getoption("--slow")
+    wait_for_idle_apps(monkeypatch, every_frame=bool(every))
 
 
 @pytest.fixture

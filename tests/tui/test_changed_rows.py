@@ -19,6 +19,8 @@ from staging import over, staged_app
 from textual.app import App
 from textual.widget import Widget
 
+pytestmark = pytest.mark.usefixtures("every_frame")
+
 APPS: dict[str, tuple[Callable[[], App[Any]], str]] = {
     "a saved run": (saved_run, "2 j j G ctrl+u, z z { 1 j, s escape 3 j 4 G, 1 z end z"),
     "a running run": (live(running_events()), "j j 2 G g, 3 z escape z, question_mark escape 1 f"),

@@ -30,6 +30,7 @@ from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.run.header import bar_spans, progress
 
 
+@pytest.mark.usefixtures("every_frame")
 async def test_a_tick_with_nothing_new_draws_nothing() -> None:
     async with staged_app(over()) as stage:
         views = list(stage.app.screen.query(LineView))
@@ -40,6 +41,7 @@ async def test_a_tick_with_nothing_new_draws_nothing() -> None:
         assert [view.requested for view in views] == before
 
 
+@pytest.mark.usefixtures("every_frame")
 async def test_a_bar_that_comes_late_stands_where_the_view_is() -> None:
     async with staged_app(over()) as stage:
         await stage.press("e")
@@ -81,6 +83,7 @@ async def test_a_bar_is_drawn_anew_where_it_looks_other_than_before(
         assert len(drawn) < len(steps) / 2
 
 
+@pytest.mark.usefixtures("every_frame")
 async def test_a_backlog_is_folded_by_one_timer_beside_the_clock(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -95,6 +98,7 @@ async def test_a_backlog_is_folded_by_one_timer_beside_the_clock(
         assert len(begun) == 1
 
 
+@pytest.mark.usefixtures("every_frame")
 async def test_the_last_lines_of_a_view_are_made_once_a_frame(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -107,6 +111,7 @@ async def test_the_last_lines_of_a_view_are_made_once_a_frame(
         assert len(made) == 1
 
 
+@pytest.mark.usefixtures("every_frame")
 async def test_one_changed_row_draws_one_line() -> None:
     async with staged_app(running()) as stage:
         await stage.at_rest(stage.live.rollouts)
@@ -115,6 +120,7 @@ async def test_one_changed_row_draws_one_line() -> None:
         assert stage.live.rollouts.requested - before <= 2
 
 
+@pytest.mark.usefixtures("every_frame")
 async def test_ten_thousand_rows_draw_only_what_can_be_seen() -> None:
     rows = 10_000
     start = run_started(num_examples=2_500, total=rows)

@@ -145,6 +145,7 @@ def test_the_cause_of_an_error_is_told_in_a_narrow_pane_too(width: int) -> None:
     assert next(line for line in lines if "✗" in line) == (whole if width > 60 else short)
 
 
+@pytest.mark.usefixtures("every_frame")
 async def test_a_hundred_thousand_examples_cost_only_what_is_seen() -> None:
     total = 200_000
     start = run_started(total=total, num_examples=total // 2, rollouts_per_example=2)

@@ -77,6 +77,7 @@ async def test_a_click_selects_an_evaluation_and_a_second_one_enters_it() -> Non
         await stage.until(lambda: stage.live.focused is stage.live.rollouts)
 
 
+@pytest.mark.usefixtures("every_frame")
 async def test_five_hundred_evaluations_draw_only_what_can_be_seen() -> None:
     many = [(f"task {n}", "m", {"seed": str(n)}) for n in range(500)]
     events = [suite_started(many), moved(0, "finished")]
@@ -92,6 +93,7 @@ async def test_five_hundred_evaluations_draw_only_what_can_be_seen() -> None:
         assert shown.requested - before <= 2
 
 
+@pytest.mark.usefixtures("every_frame")
 async def test_a_tick_with_nothing_new_draws_nothing() -> None:
     async with staged_suite() as stage:
         live = stage.live
