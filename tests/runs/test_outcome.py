@@ -87,6 +87,13 @@ def test_an_end_that_is_on_disk_is_taken_from_there(status: str) -> None:
     assert lost(status, 1)[:2] == ("failed", 1)
 
 
+def test_a_failure_that_is_on_disk_is_reported_with_its_reason() -> None:
+    assert lost("failed", 1) == ("failed", 1, "so it was")
+    assert lost("failed", None) == ("failed", 1, "so it was")
+    for code in (0, 3, -9):  # it came after that was written, or was a resume's
+        assert "so it was" not in lost("failed", code)[2]
+
+
 def test_a_spent_budget_is_believed_with_its_exit_code_only() -> None:
     assert lost(OUT_OF_BUDGET, 4)[:2] == (OUT_OF_BUDGET, 4)
     assert lost(OUT_OF_BUDGET, 1)[:2] == ("failed", 1)

@@ -154,7 +154,7 @@ async def test_a_filter_for_which_no_process_can_be_started_says_so_and_the_scre
 async def test_trajectories_are_searched_in_the_background(tmp_path: Path) -> None:
     async with staged_app(scripted_on_disk(tmp_path)) as stage:
         await typed(stage, "text:needle")
-        assert "searched" in shown(stage)
+        await stage.until(lambda: "searched" in shown(stage) or listed(stage) == [5])
         await stage.press("enter")
         await stage.until(lambda: listed(stage) == [5])
         assert "1 of 48" in shown(stage)

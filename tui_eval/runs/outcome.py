@@ -112,6 +112,8 @@ def lost_engine_outcome(
         return out_of_budget(at)
     if status in ("finished", STOPPED_EARLY) and exit_code in (None, 0, ExitCode.ERRORED_ROLLOUTS):
         return RunFinished(0, at, status, exit_code or 0, why)
+    if status == "failed" and why and exit_code in (None, ExitCode.COULD_NOT_FINISH):
+        return failed(at, why)
     rest = "; finished rollouts are on disk and the run can be resumed"
     how = lost_engine_text(exit_code)
     return failed(at, f"the engine {how}{rest if has_begun else ' before the run began'}")
