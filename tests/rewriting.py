@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
+from warnings import catch_warnings, simplefilter
 
 import pytest
 from _pytest.assertion import rewrite
-from hypothesis.internal.constants_ast import constants_from_module
 
 import tui_eval
 
@@ -28,10 +28,20 @@ def prepare_share(config: pytest.Config, number: int, of: int) -> None:
     for path in tests[number::of]:
         _rewrite(config, path)
     modules = sorted(Path(tui_eval.__file__).parent.rglob("*.py"))
-    for path in [*tests, *modules][number::of] if len(tests) > 1 else ():
-        module = ModuleType(path.stem)
-        module.__file__ = str(path)
-        constants_from_module(module)
+    if len(tests) > 1:
+        _read_constants([*tests, *modules][number::of])
+
+
+def _read_constants(paths: list[Path]) -> None:
+    """As hypothesis does once it draws; nothing where its version has that elsewhere."""
+    with suppress(ImportError), catch_warnings():
+        from hypothesis.internal.constants_ast import constants_from_module
+
+        simplefilter("ignore")  # it wants no plugin to do that, which slows every run
+        for path in paths:
+            module = ModuleType(path.stem)
+            module.__file__ = str(path)
+            constants_from_module(module)
 
 
 def _tests(names: list[str]) -> Iterator[Path]:
