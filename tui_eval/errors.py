@@ -16,7 +16,7 @@ Error                               environment   recorded on a rollout, with it
 ├── InfraError                      environment   environments/one_rollout.py
 │   ├── RolloutTimeoutError         environment   worker/deadline.py: of what was in progress
 │   ├── CallTimeoutError            environment   call_limits.py: of what was called
-│   ├── WorkerEndedError            environment   worker/process.py: of what was called last
+│   ├── WorkerEndedError            environment   worker/end_causes.py: of what was called last
 │   ├── MCPServerError              environment   environments/adapters/mcp_connection.py
 │   ├── TunnelError                 sandbox       authors
 │   └── SandboxError                sandbox       environments/adapters/openenv_server.py
