@@ -31,7 +31,7 @@ def with_tui_eval(program: Program, cases: Iterable[Case]) -> dict[str, Facts]:
             top + "".join(_table(case, url) for case in cases)
         )
         try:
-            done = program.run("cases.toml")
+            done = program.finish(program.start("cases.toml"), 240)
         finally:
             program.end_all()
         assert f"{len(cases)} of {len(cases)} evaluations finished" in done.out, done

@@ -88,7 +88,7 @@ def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evaluated]:
         top = f'model = "demo"\ntemperature = 0.0\nenv_dir_path = {json.dumps(str(ENVIRONMENTS))}\n'
         tables = [table(*one, judge=f"{judge.url}/v1") for one in EVALUATIONS]
         (program.folder / "all.toml").write_text(top + "".join(tables))
-        done = program.run("all.toml")
+        done = program.finish(program.start("all.toml"), 240)
         program.end_all()
         assert done.code == 0, done
         assert done.err == ""
