@@ -10,15 +10,17 @@ import importlib.util
 import os
 from typing import Any
 
-import pytest
-
 
 class Later:
-    """A module, loaded when a test first uses it; where it is missing the tests are skipped."""
+    """A module, loaded when a test first uses it.
+
+    Raises:
+        ModuleNotFoundError: It is not installed, though all are that the tests need.
+    """
 
     def __init__(self, name: str) -> None:
         if importlib.util.find_spec(name) is None:
-            pytest.skip(f"{name} is not installed", allow_module_level=True)
+            raise ModuleNotFoundError(f"{name} is not installed", name=name)
         self._name = name
 
     def __getattr__(self, name: str) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 
 import pytest
 from program import Program, chat_answer
@@ -208,17 +207,23 @@ def test_parallel_calls_of_a_rollout_each_give_back_their_own(
     goes_on = threading.Event()
     fault_server.script(CHAT, [first, Reply(body=GOOD.body, hold=(1, goes_on)), GOOD])
 
+    has_ended = threading.Event()
+
     def answer_long() -> None:
         while not (program.folder / "short-is-answered").exists():
-            time.sleep(0.01)
-        time.sleep(0.5)  # in which a call of 50 is answered that does not wait for this one
+            if has_ended.wait(0.01):
+                return
+        has_ended.wait(0.5)  # in which a call of 50 is answered that does not wait for this one
         goes_on.set()
 
-    answering = threading.Thread(target=answer_long, daemon=True)
+    answering = threading.Thread(target=answer_long)
     answering.start()
     asked = ("parallel", *ASKED[1:], "-C", "answered", "--max-total-tokens", "80")
-    done = run_here(program, *asked)
+    try:
+        done = run_here(program, *asked)
+    finally:
+        has_ended.set()
+        answering.join()
     assert done.code == 0, done
-    answering.join()
     # While the answer of 60 may come, one of 50 does not fit beside it; one of 10 does.
     assert program.only_run().rows[0]["answered"] == [10, 60, 50]
