@@ -224,24 +224,34 @@ class WorkerProcess:
         self._start(rollouts.give_up(row, message.attempt, error, message.records), row)
 
     def _start(self, work: Coroutine[Any, Any, None], row: int | None = None) -> None:
-        task = asyncio.create_task(work)
+        task = asyncio.create_task(work if row is None else self._work_off(work, row))
         self._tasks.add(task)
-        task.add_done_callback(lambda done: self._ended(done, row))
+        task.add_done_callback(lambda done: self._ended(done, work, row))
 
-    def _ended(self, task: asyncio.Task[None], row: int | None) -> None:
+    async def _work_off(self, work: Coroutine[Any, Any, None], row: int) -> None:
+        await work
+        # In the turn of the loop that sent its row: nobody has it run again before this is known.
+        self._report_end(row)
+
+    def _report_end(self, row: int, failure: str = "") -> None:
+        self._hub.flush_stage(row)
+        self._send(to_engine.Ended(row, failure))
+
+    def _ended(
+        self, task: asyncio.Task[None], work: Coroutine[Any, Any, None], row: int | None
+    ) -> None:
         self._tasks.discard(task)
+        work.close()  # where the task was cancelled before it began
         error = task.exception() if not task.cancelled() else None
         if task.cancelled() and not self._leaving.is_set():
             if row is None:
                 error = asyncio.CancelledError("by code of the environment")
             elif row in self._hub.active:  # it has no row
                 self._end_now("it cancelled the task of a rollout")
-        if row is not None:
-            self._hub.flush_stage(row)
         if error is not None:
             self._failed(error, row)
-        elif row is not None:
-            self._send(to_engine.Ended(row, ""))
+        elif task.cancelled() and row is not None:
+            self._report_end(row)
 
     def _goes_on(self, error: BaseException) -> bool:
         """Whether what came out of people's code ends the task: only who leaves cancels it, or
@@ -268,7 +278,7 @@ class WorkerProcess:
     def _failed(self, error: BaseException, row: int | None = None) -> None:
         """Says why the run cannot go on."""
         log.error("the worker failed", exc_info=error)
-        self._send(to_engine.Ended(-1 if row is None else row, describe(error)))
+        self._report_end(-1 if row is None else row, describe(error))
 
     async def _open(self, message: to_worker.Open) -> None:
         """Loads the environment, and says what it is."""
