@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from typing import Any
 
 from tui_eval.engine.limits.limits import Held
@@ -88,7 +88,14 @@ class Assignments:
     def write_cancelled(self, row: int, worker: Worker, records: list[dict[str, Any]]) -> None:
         """Has a worker write the row of a rollout that somebody cancelled."""
         lost = self.lost_tokens_of(row)
-        self.give(worker, row, to_worker.GiveUp(row, 1, "", "", ITSELF, lost, records))
+        self.give_up(worker, to_worker.GiveUp(row, 1, "", "", ITSELF, lost, records))
+
+    def give_up(self, worker: Worker, message: to_worker.GiveUp) -> None:
+        """Has a worker write the row of a rollout that ended early."""
+        row = message.row
+        if self.leases[row].is_done.done() or row in self.generated:
+            self._parts.start(self.take_up(row), Held())
+        self.give(worker, row, message)
 
     def lost_tokens_of(self, row: int) -> Tokens:
         """What was spent on it before."""
@@ -100,18 +107,34 @@ class Assignments:
             await lease.is_done
         finally:
             await lease.let_go(self._parts.guard)
+            lease.held.release()  # it may have taken slots to score its group
+
+    def take_up(self, row: int) -> Coroutine[Any, Any, None]:
+        """A new lease of a rollout that waits and ends early; what waits until it is done.
+
+        The rollout may be the last one of its group, which is scored under this lease then.
+        """
+        if row in self.generated:
+            self.generated.remove(row)
+        lease = self.lease(row, Held())
+        lease.is_scored = True
+        return self.done(lease)
 
     def row_written(self, worker: Worker, row: int) -> None:
         """A rollout has its row."""
         worker.rows.discard(row)
         lease = self.leases.get(row)
         if lease is not None and lease.is_done.done():  # it was scored with its group, by another
-            del self.leases[row]
+            self.finished(lease)
         self.lost_tokens.pop(row, None)
         self.cancelled.discard(row)
         self.given_up.pop(row, None)
-        if row in self.generated:  # it was cancelled
-            self.generated.remove(row)
+
+    def finished(self, lease: Lease) -> None:
+        """A rollout has its row, and no worker has anything to do for it any more."""
+        del self.leases[lease.row]
+        if not lease.is_done.done():
+            lease.is_done.set_result(None)
 
     def in_flight(self, row: int) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
         """What the journal has of a rollout: itself where it is generated, and answers."""

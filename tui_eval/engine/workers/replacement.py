@@ -96,10 +96,12 @@ class Replacement:
 
     async def _let_go_of(self, worker: Worker) -> None:
         """Gives back what the leases of a worker hold beside their slots."""
-        for lease in [one for one in self._assigned.leases.values() if one.worker is worker]:
+        leases = [one for one in self._assigned.leases.values() if one.worker is worker]
+        for lease in leases:
+            if lease.row not in worker.rows:
+                self._assigned.finished(lease)
+        for lease in leases:
             await lease.let_go(self._parts.guard)
-            if lease.row not in worker.rows and not lease.is_done.done():
-                lease.is_done.set_result(None)  # it has its row
 
     def _report_end(self, worker: Worker, how: str, row: int) -> None:
         whose = "" if row == NOBODY else f" in the code of {self._name(row)}"
@@ -112,7 +114,7 @@ class Replacement:
         generated, answers = self._assigned.in_flight(row)
         lease = self._assigned.leases[row]
         if row in self._assigned.given_up:  # another one ended the worker that was to write its row
-            self._assigned.give(worker, row, self._assigned.given_up[row])
+            self._assigned.give_up(worker, self._assigned.given_up[row])
             return
         if row in self._assigned.cancelled:
             self._assigned.write_cancelled(row, worker, self._assigned.records(row))
@@ -151,7 +153,7 @@ class Replacement:
             self.deaths.add_culprit(row, call.error_class)
         message = to_worker.GiveUp(row, attempt, call.error_class, why, cause, tuple(lost), records)
         self._assigned.given_up[row] = message
-        self._assigned.give(self._assigned.worker_for(row), row, message)
+        self._assigned.give_up(self._assigned.worker_for(row), message)
         await asyncio.wait([self._assigned.leases[row].is_done], timeout=GIVEN_UP_WITHIN_S)
         others = self._parts.waiting() or self._assigned.leases.keys() - {row}
         if self.deaths.are_too_many and others:

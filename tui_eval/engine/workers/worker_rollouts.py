@@ -154,11 +154,14 @@ class WorkerRollouts:
             worker.send(to_worker.Score(row, True))
         return self._assigned.done(lease)
 
-    def cancel(self, rollout: Any) -> None:
-        """Ends a rollout that has begun: its worker does the rest."""
-        self._assigned.cancelled.add(rollout.row)
-        if (worker := self._assigned.worker_of(rollout.row)) is not None:
-            worker.send(to_worker.Cancel(rollout.row))
+    def cancel(self, rollout: Any) -> Coroutine[Any, Any, None] | None:
+        """Ends a rollout that has begun; what waits until its worker has done the rest."""
+        row = rollout.row
+        rest = self._assigned.take_up(row) if row in self.generated else None
+        self._assigned.cancelled.add(row)
+        if (worker := self._assigned.worker_of(row)) is not None:
+            worker.send(to_worker.Cancel(row))
+        return rest
 
     async def never_begins(self, row: int) -> None:
         """Gives a row to a rollout that was cancelled before it began."""
@@ -189,8 +192,8 @@ class WorkerRollouts:
         if waits and not lease.is_done.done():
             self.generated.append(row)
         if row not in worker.rows:
-            del self._assigned.leases[row]
-        if not lease.is_done.done():
+            self._assigned.finished(lease)
+        elif not lease.is_done.done():
             lease.is_done.set_result(None)
         if worker not in self.pool.workers and not worker.rows:
             worker.leave()
