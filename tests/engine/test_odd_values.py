@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from program import Program, chat_answer
+from seat import seat
 from servers import FaultServer, Reply
+
+from tui_eval.commands import Subscribe
+from tui_eval.events import MessagesAdded
+from tui_eval.feeds.live_feed import LiveFeed
 
 GOOD = Reply(body=chat_answer("42"))
 WIDE = 2**70
 
 CODE = """
+import asyncio
 import os
+from pathlib import Path
 
 import tui_eval as vf
+from tui_eval.messages import to_messages
 from tui_eval.worker import to_worker
+
+
+def deep():
+    found = []
+    for _ in range(100_000):
+        found = [found]
+    return found
 
 
 class Odd(vf.SingleTurnEnv):
@@ -26,17 +42,19 @@ class Odd(vf.SingleTurnEnv):
             state[2**80] = state[None] = 1
             state["metrics"] = 5
         if self.what == "sends":
-            deep = []
-            for _ in range(100_000):
-                deep = [deep]
-            state.observer._hub._engine.send(to_worker.AddSaved(0, {"deep": deep}))
+            state.observer._hub._engine.send(to_worker.AddSaved(0, {"deep": deep()}))
+        if self.what == "deep":
+            said = {"role": "assistant", "content": "", "thinking_blocks": [{"deep": deep()}]}
+            state["prompt"] = [*state["prompt"], *to_messages([said])]
+            Path("begun").touch()
+            while not Path("watched").exists():
+                await asyncio.sleep(0.01)
         return state
 
 
 async def right(completion, state):
     if os.path.exists("stops") and state["example_id"] == state["info"]["last"]:
         os.kill(os.getppid(), 2)
-        import asyncio
         await asyncio.sleep(60)
     return 1.0
 
@@ -102,6 +120,19 @@ def test_what_cannot_be_sent_ends_the_run_and_says_why(
     done = odd.finish(odd.start(*request(fault_server, "-w", "1", what="sends")), 30)
     assert done.code == 1, done
     assert "RecursionError" in done.out + done.err, done
+
+
+async def test_what_is_nested_too_deeply_for_those_who_watch_ends_no_run(
+    odd: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
+) -> None:
+    asked = request_of("odd", num_examples="1", env_args='{"what": "deep"}')
+    async with seat(LiveFeed(asked)) as one:
+        await one.until((odd.folder / "begun").exists, "its prompt is made")
+        one.feed.send(Subscribe([0]))
+        (odd.folder / "watched").touch()
+        await one.until(lambda: one.state.end, "the run ends")
+    assert one.state.end is not None and one.state.end.status == "finished", one.state.end
+    assert one.of(MessagesAdded) and len(odd.only_run().rows) == 1
 
 
 def test_keys_of_a_state_may_be_anything(odd: Program, fault_server: FaultServer) -> None:

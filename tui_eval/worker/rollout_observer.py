@@ -18,7 +18,6 @@ from tui_eval.errors import CancelledByUserError
 from tui_eval.events import Event, MessagesAdded, RolloutStaged, Stage, ToolFinished
 from tui_eval.output import CALL, MOST, Output, Printing
 from tui_eval.printable import one_line
-from tui_eval.runs.row import message_dict
 from tui_eval.token_kinds import Kinds, Tokens, plus
 from tui_eval.worker.deadline import RolloutDeadline
 from tui_eval.worker.gate import Gate
@@ -27,7 +26,7 @@ from tui_eval.worker.ports import CallGuard, Held, Hub
 from tui_eval.worker.recorded_calls import RecordedCall, RecordedCalls, RecordedResult
 from tui_eval.worker.reservation import RESERVED, Reservation
 from tui_eval.worker.rollout_log import StateLog, message_text, request_text
-from tui_eval.worker.running_answer import RunningAnswer, with_plain_result
+from tui_eval.worker.running_answer import RunningAnswer, plain_message, with_plain_result
 from tui_eval.worker.uncounted_waits import Pauses
 
 if TYPE_CHECKING:
@@ -373,7 +372,7 @@ class RolloutObserver:
         return [] if self.state is None else self.state.steps
 
     def _added(self, first: int, first_step: int) -> MessagesAdded:
-        added = [message_dict(message) for message in self.messages[first:]]
+        added = [plain_message(message) for message in self.messages[first:]]
         at, steps = clock.now(), [{**step} for step in self._steps[first_step:]]
         return MessagesAdded(
             0, at, self.row, self.attempt, first, self.prompt_length, added, first_step, steps

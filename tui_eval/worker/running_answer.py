@@ -1,14 +1,17 @@
-"""The text of a streamed answer, as far as it may be published."""
+"""What those who watch a rollout get of it: plain data, and of a streamed answer whole words."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from msgspec.structs import replace
 
 from tui_eval import clock
 from tui_eval.events import TextAdded, ToolFinished
+from tui_eval.runs.plain_json import Cleaner
+from tui_eval.runs.row import message_dict
 
 LONGEST_HELD = 4096
 """Characters without an end of a word that are held back at most."""
@@ -62,4 +65,13 @@ def with_plain_result(done: ToolFinished) -> ToolFinished:
     if isinstance(done.result, str) or done.result is None:
         return done
     parts = [part if isinstance(part, dict) else part.model_dump() for part in done.result]
-    return replace(done, result=parts)
+    return replace(done, result=Cleaner().clean(parts))
+
+
+def plain_message(message: Any) -> dict[str, Any]:
+    """A message as its row will have it: what people's code put into it may be nested endlessly."""
+    found = message_dict(message)
+    if all(isinstance(value, str) for value in found.values()):
+        return found
+    cleaned: dict[str, Any] = Cleaner().clean(found)
+    return cleaned
