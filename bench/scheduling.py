@@ -103,7 +103,7 @@ class _SimulatedWorker:
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class Simulated:
     """What one simulation took: CPU seconds, simulated seconds, workers that were replaced."""
 
     cpu: float
@@ -122,7 +122,7 @@ def _parts(places: Places, schedule: Schedule, limits: Limits, warned: list[str]
     nothing = SimpleNamespace(
         active=active,
         mark_changed=lambda rollout: None,
-        write=lambda row, number, line: active.pop(row),
+        write_soon=lambda row, number, line: active.pop(row),
         lines=lambda row: [],
     )
 
@@ -152,7 +152,7 @@ def _parts(places: Places, schedule: Schedule, limits: Limits, warned: list[str]
     )
 
 
-async def _simulate(rollouts: int, in_flight: int) -> _Run:
+async def _simulate(rollouts: int, in_flight: int) -> Simulated:
     draw = random.Random(1)
     ids = range(rollouts // PER_EXAMPLE)
     places = Places(len(ids), lambda: cast(Any, ids), PER_EXAMPLE)
@@ -190,16 +190,17 @@ async def _simulate(rollouts: int, in_flight: int) -> _Run:
     await every.close()
     if failures:
         raise NotMeasuredError(f"the simulated run failed: {failures[0]!r}")
-    return _Run(cpu, lasted, len(warned))
+    return Simulated(cpu, lasted, len(warned))
 
 
-def _run(rollouts: int, in_flight: int = IN_FLIGHT) -> _Run:
+def simulate(rollouts: int, in_flight: int = IN_FLIGHT) -> Simulated:
+    """Works a run off, in simulated time."""
     return run_in_virtual_time(_simulate(rollouts, in_flight))
 
 
 def _us_each(rollouts: int, total: int) -> float:
     """Microseconds of CPU a rollout, over as many runs as make up a total."""
-    runs = [_run(rollouts) for _ in range(max(1, total // rollouts))]
+    runs = [simulate(rollouts) for _ in range(max(1, total // rollouts))]
     return sum(one.cpu for one in runs) / (len(runs) * rollouts) * 1e6
 
 
@@ -218,7 +219,7 @@ def measure(setting: Setting) -> Iterator[Figure]:
         "x",
         f"{WORKERS:,} workers; us: {spread(many_us)} and {spread(few_us)}",
     )
-    crowded = _run(many // 4, CROWDED)
+    crowded = simulate(many // 4, CROWDED)
     each_us = crowded.cpu / (many // 4) * 1e6
     note = f"{crowded.replaced} workers replaced in {crowded.lasted:.0f} simulated seconds"
     yield Figure(f"the same with {CROWDED:,} in flight", each_us, None, " us", note)

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from bench import __main__ as program
+from bench import scheduling
 from bench.driving import Sample
 from bench.figure import Figure, NotMeasuredError, exit_code, percentile
 from bench.setting import Setting
@@ -49,6 +50,10 @@ def measuring(monkeypatch: pytest.MonkeyPatch) -> list[Figure | Exception]:
         SimpleNamespace(import_module=lambda _: SimpleNamespace(measure=measure)),
     )
     return results
+
+
+def test_a_simulated_run_comes_to_its_end_whatever_workers_are_replaced() -> None:
+    assert scheduling.simulate(4000, 400).replaced
 
 
 def test_list_names_every_measurement_with_its_purpose() -> None:
