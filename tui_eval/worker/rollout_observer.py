@@ -21,10 +21,10 @@ from tui_eval.printable import one_line
 from tui_eval.token_kinds import Kinds, Tokens, plus
 from tui_eval.worker.deadline import RolloutDeadline
 from tui_eval.worker.gate import Gate
+from tui_eval.worker.model_call import MODEL_CALL, ModelCall, Unanswered
 from tui_eval.worker.open_waits import OpenWait, OpenWaits
 from tui_eval.worker.ports import CallGuard, Held, Hub
 from tui_eval.worker.recorded_calls import RecordedCall, RecordedCalls, RecordedResult
-from tui_eval.worker.reservation import RESERVED, Reservation
 from tui_eval.worker.rollout_log import StateLog, message_text, request_text
 from tui_eval.worker.running_answer import RunningAnswer, plain_message, with_plain_result
 from tui_eval.worker.uncounted_waits import Pauses
@@ -80,7 +80,6 @@ class RolloutObserver:
         self.cut: Callable[[], None] | None = None
         self.guard: CallGuard | None = None
         self.calls: RecordedCalls | None = None
-        self._requested_at = 0.0
         self.pauses = Pauses(gate)
         self.begin_attempt()
 
@@ -119,6 +118,7 @@ class RolloutObserver:
         self.input_tokens = 0
         self.output_tokens = 0
         self.kinds = ()
+        self._unanswered = Unanswered()
         self.state = None
         self._state_log: StateLog | None = None
         self._published_steps = 0
@@ -177,7 +177,7 @@ class RolloutObserver:
     def stage_of_call(self) -> Stage | None:
         if self.stage is Stage.TOOL:
             return Stage.TOOL if self._tools_in_flight > 0 else None
-        asks = self.stage in (Stage.MODEL, Stage.SLEEPING) and self._requested_at
+        asks = self.stage in (Stage.MODEL, Stage.SLEEPING) and self._unanswered
         return Stage.MODEL if asks else None
 
     def recorded_call(self, *request: Any) -> RecordedCall | None:
@@ -198,23 +198,23 @@ class RolloutObserver:
     async def model_call(
         self, model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]
     ) -> Callable[[], None] | None:
-        reserved = None
-        if self.guard is not None:
-            reserved = Reservation(self.guard, self.guard.longest(sampling_args))
-            RESERVED.set(reserved)
-            await self._reserve(reserved)
+        longest = 0 if self.guard is None else self.guard.longest(sampling_args)
+        call = ModelCall(self.guard, longest)
+        MODEL_CALL.set(call)
         try:
-            await self._pass_gate()
+            await self._reserve(call)
+            await self._pass_gate(call)
         except BaseException:
-            if reserved is not None:
-                reserved.give_back()
+            call.end()
             raise
         if log.isEnabledFor(logging.DEBUG):
             log.debug("%s: asks %s", self, request_text(model, sampling_args, tools))
-        return None if reserved is None else reserved.give_back
+        return call.end
 
-    async def _reserve(self, call: Reservation) -> None:
+    async def _reserve(self, call: ModelCall) -> None:
         """Waits until a call fits into the budget; that is no part of the rollout's time."""
+        if call.guard is None:
+            return
         if not call.guard.takes(call.tokens):
             self.staged(Stage.HELD)
             began = time.perf_counter()
@@ -222,9 +222,9 @@ class RolloutObserver:
                 await call.guard.wait(call.tokens, self, lambda: self.held.release())
             if self.state is not None:
                 self.state.began += time.perf_counter() - began
-        call.is_taken = True
+        call.is_reserved = True
 
-    async def _pass_gate(self) -> None:
+    async def _pass_gate(self, call: ModelCall | None) -> None:
         if not self._gate.is_open:
             self.staged(Stage.HELD)
             with self.deadline.held(), self.pauses.left_out(self):
@@ -232,12 +232,12 @@ class RolloutObserver:
         self.deadline.check()
         if self.waits.stage is not Stage.MODEL:
             self.staged(Stage.MODEL)
-        self._requested_at = time.monotonic()  # the loop's own
+        if call is not None and not call.is_over:
+            self._unanswered.sent(call)
 
     def model_answered(self, input_tokens: int, output_tokens: int, kinds: Kinds = ()) -> None:
-        if self._requested_at:
-            self.held.answered(self._requested_at)
-        self._requested_at = 0.0
+        if requested_at := self._unanswered.answered():
+            self.held.answered(requested_at)
         self.turns += 1
         self._use(input_tokens, output_tokens, kinds)
         self._hub.mark_changed(self)
@@ -247,7 +247,7 @@ class RolloutObserver:
             log.debug("%s: answered, %d + %d tokens", self, input_tokens, output_tokens)
 
     def answer_refused(self, input_tokens: int, output_tokens: int, kinds: Kinds = ()) -> None:
-        self._requested_at = 0.0
+        self._unanswered.answered()
         self._use(input_tokens, output_tokens, kinds)
         self._hub.mark_changed(self)
         log.debug("%s: no usable answer, %d + %d tokens", self, input_tokens, output_tokens)
@@ -320,7 +320,9 @@ class RolloutObserver:
     ) -> AbstractAsyncContextManager[Any]:
         log.warning("%s: %s; the request is tried again in %.1f s", self, reason, seconds)
         if reason.startswith(REFUSALS):
-            self.held.refuse(self._requested_at, seconds, is_paced=is_paced)
+            call = MODEL_CALL.get()
+            requested_at = 0.0 if call is None else call.requested_at
+            self.held.refuse(requested_at, seconds, is_paced=is_paced)
         self.sleeps_for(seconds, f"{reason}, again in {seconds:.0f}s")
         return self._sleeping()
 
@@ -345,9 +347,8 @@ class RolloutObserver:
     @asynccontextmanager
     async def _sleeping(self) -> AsyncIterator[None]:
         before = self.stage
-        call = RESERVED.get()
-        if call is not None and not call.is_taken:
-            call = None
+        call = MODEL_CALL.get()
+        was_reserved = call is not None and call.is_reserved
         if call is not None:
             call.give_back()
         self.staged(Stage.SLEEPING)
@@ -358,9 +359,9 @@ class RolloutObserver:
                 waiting.enter_context(self.pauses.left_out(self))
         self.woke()
         self.staged(before)
-        if call is not None:
+        if call is not None and was_reserved:
             await self._reserve(call)
-        await self._pass_gate()
+        await self._pass_gate(call)
 
     def events_so_far(self) -> list[Event]:
         """The conversation so far, what came of its tool calls, and the answer that is coming."""
