@@ -40,7 +40,7 @@ STRAGGLERS, FAILURES = 0.01, 0.0005
 FEW, MANY = 1_000, 1_000_000
 
 
-class _SimulatedWorker:
+class SimulatedWorker:
     """What `Worker` is to the engine, without a process: rollouts take a drawn time."""
 
     def __init__(self, draw: random.Random) -> None:
@@ -116,7 +116,7 @@ def _plan() -> RunPlan:
     return RunPlan(env_id="simulated", alias="", model="none", base_url=url, num_workers=WORKERS)
 
 
-def _parts(places: Places, schedule: Schedule, limits: Limits, warned: list[str]) -> EngineParts:
+def parts_of(places: Places, schedule: Schedule, limits: Limits, warned: list[str]) -> EngineParts:
     """A run's, without files, screens and budgets."""
     active: dict[int, Any] = {}
     nothing = SimpleNamespace(
@@ -170,9 +170,9 @@ async def _simulate(rollouts: int, in_flight: int) -> Simulated:
     schedule = Schedule(range(rollouts), guarded)
 
     async def launch() -> Worker:
-        return cast(Worker, _SimulatedWorker(draw))
+        return cast(Worker, SimulatedWorker(draw))
 
-    parts = _parts(places, schedule, limits, warned)
+    parts = parts_of(places, schedule, limits, warned)
     every = WorkerRollouts(parts, [], shares_scoring=False, launch=launch)
     await every.open(None)
 

@@ -47,10 +47,10 @@ class EnginePort:
         self._loop = asyncio.get_running_loop()
         self._pending: dict[int, asyncio.Future[None]] = {}
         self.answered: list[tuple[int, float, float]] = []
-        """What endpoints answered, see `frames.Answered`: sent with the next stages."""
+        """What endpoints answered, see `to_engine.Answered`: sent with the next stages."""
 
     def request(self, row: int, what: str, amount: int = 0) -> asyncio.Future[None]:
-        """Requests something: see `frames.Request`. The future is done once it is granted."""
+        """Requests something: see `to_engine.Request`. The future is done once it is granted."""
         number, granted = self._new()
         granted.add_done_callback(lambda done: self._withdraw(number) if done.cancelled() else None)
         self.send(Request(number, row, what, amount))
@@ -339,7 +339,13 @@ class EngineGuard:
     async def wait(self, tokens: int, owner: object, park: Callable[[], None]) -> None:
         """Waits until a call fits, and reserves what it may use."""
         self._hub.flush_stage(self._row)  # what it used so far counts
-        await self._engine.request(self._row, "budget", tokens)
+        passed = self._engine.request(self._row, "budget", tokens)
+        try:
+            await passed
+        except asyncio.CancelledError:
+            if passed.done() and not passed.cancelled():  # both came in one turn of the loop
+                self.give_back(tokens)
+            raise
 
     def give_back(self, tokens: int) -> None:
         """A call is over, and what it used is counted."""

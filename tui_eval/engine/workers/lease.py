@@ -53,6 +53,8 @@ class Lease:
         began_at: When it began there, in seconds of the loop; later by what others held its worker.
         is_done: Done once the worker has nothing more to do for it at present.
         is_scored: It is generated, and was given to its worker to be scored.
+        reserved: Tokens, by the number of the request for them.
+        requests: What waits to be granted, by number.
     """
 
     row: int
@@ -61,7 +63,7 @@ class Lease:
     is_done: asyncio.Future[None]
     worker: Worker | None = None
     is_scored: bool = False
-    reserved: list[int] = field(default_factory=list)
+    reserved: dict[int, int] = field(default_factory=dict)
     requests: dict[int, asyncio.Task[None]] = field(default_factory=dict)
     _lent: AbstractAsyncContextManager[None] | None = None
     _scoring: AbstractAsyncContextManager[None] | None = None
@@ -97,11 +99,27 @@ class Lease:
         if scoring is not None:
             await scoring.__aexit__(None, None, None)
 
-    async def reserve(self, guard: CallGuard, tokens: int) -> None:
+    async def reserve(self, guard: CallGuard, number: int, tokens: int) -> None:
         """Waits until a call fits into the budgets."""
         if not guard.takes(tokens):
             await guard.wait(tokens, self, self.held.release)
-        self.reserved.append(tokens)
+        self.reserved[number] = tokens
+
+    def call_over(self, guard: CallGuard | None, tokens: int) -> None:
+        """Gives back what a call that is over had reserved."""
+        numbers = (number for number, one in self.reserved.items() if one == tokens)
+        if guard is not None and (number := next(numbers, None)) is not None:
+            guard.give_back(self.reserved.pop(number))
+
+    def withdraw(self, guard: CallGuard | None, number: int) -> bool:
+        """Nobody needs what was requested under a number; False where that was not so here."""
+        if (task := self.requests.pop(number, None)) is not None:
+            task.cancel()
+        elif guard is not None and number in self.reserved:  # it was granted meanwhile
+            guard.give_back(self.reserved.pop(number))
+        else:
+            return False
+        return True
 
     async def let_go(self, guard: CallGuard | None) -> None:
         """Its worker is gone, or is done with it: what it asked for and reserved is given up."""
@@ -110,7 +128,7 @@ class Lease:
         self.requests.clear()
         await self.end_scoring()
         await self.stay_away()
-        reserved, self.reserved = self.reserved, []
-        for tokens in reserved:
+        reserved, self.reserved = self.reserved, {}
+        for tokens in reserved.values():
             if guard is not None:
                 guard.give_back(tokens)

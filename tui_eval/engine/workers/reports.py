@@ -118,15 +118,14 @@ class Reports:
         elif message.what == "in_flight":
             await limits.begin_scoring(lease.held)
         elif message.what == "budget" and guard is not None:
-            await lease.reserve(guard, message.count)
+            await lease.reserve(guard, message.number, message.count)
         lease.requests.pop(message.number, None)
         worker.send(to_worker.Granted(message.number))
 
     def _withdrawn(self, worker: Worker, message: to_engine.Withdraw) -> None:
         for row in worker.rows:
             lease = self.leases.get(row)
-            if lease is not None and (task := lease.requests.pop(message.number, None)) is not None:
-                task.cancel()
+            if lease is not None and lease.withdraw(self._parts.guard, message.number):
                 return
 
     def _released(self, worker: Worker, message: to_engine.Release) -> None:
@@ -138,9 +137,7 @@ class Reports:
         elif message.what == "all":
             lease.held.release()
         elif message.what == "budget":
-            if self._parts.guard is not None and message.count in lease.reserved:
-                lease.reserved.remove(message.count)
-                self._parts.guard.give_back(message.count)
+            lease.call_over(self._parts.guard, message.count)
         else:
             self._start(self._give_back(lease, message.what))
 

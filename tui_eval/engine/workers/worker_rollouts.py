@@ -124,19 +124,19 @@ class WorkerRollouts:
         """Whether the budget is spent."""
         return self._parts.out_of_budget()
 
-    async def run(self, row: int, client: object, held: Held) -> None:
+    def run(self, row: int, client: object, held: Held) -> Coroutine[Any, Any, None]:
         """Has a worker take one rollout from its input to its row, or to where it waits.
 
         Args:
             held: Its slots; the caller gives back what is left of them.
 
-        Raises:
-            RuntimeError: Its worker failed.
+        Returns:
+            What waits until that is so; the rollout can be cancelled at once.
         """
         lease = self._assigned.lease(row, held)
         answers = self._parts.prepared.answers.pop(row, [])
         self._assigned.run(row, self._assigned.worker_for(row), held, answers)
-        await self._assigned.done(lease)
+        return self._assigned.done(lease)
 
     def restore(self, row: int, record: Mapping[str, Any]) -> None:
         """Puts a rollout that an earlier session generated among those that are `generated`."""
@@ -163,11 +163,11 @@ class WorkerRollouts:
             worker.send(to_worker.Cancel(row))
         return rest
 
-    async def never_begins(self, row: int) -> None:
+    def never_begins(self, row: int) -> Coroutine[Any, Any, None]:
         """Gives a row to a rollout that was cancelled before it began."""
         lease = self._assigned.lease(row, Held())
         self._assigned.write_cancelled(row, self._assigned.worker_for(row), [])
-        await self._assigned.done(lease)
+        return self._assigned.done(lease)
 
     def _row_written(self, worker: Worker, row: int) -> None:
         self._assigned.row_written(worker, row)

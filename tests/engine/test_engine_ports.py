@@ -1,0 +1,80 @@
+"""What crosses on its way between an engine and a worker: grants, withdrawals, cancellations."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from bench import scheduling
+from tui_eval.engine.execution.schedule import Schedule
+from tui_eval.engine.limits.budget import Budget, CallGuard
+from tui_eval.engine.limits.limits import Held, Limits, Phases
+from tui_eval.engine.workers.lease import Lease
+from tui_eval.engine.workers.reports import Reports
+from tui_eval.engine.workers.worker_rollouts import WorkerRollouts
+from tui_eval.worker.engine_ports import EngineGuard, EngineHub, EnginePort
+from tui_eval.worker.examples import Places
+from tui_eval.worker.to_engine import Release, Request, Withdraw
+from tui_eval.worker.to_worker import Granted
+
+
+async def test_a_call_that_is_cancelled_as_it_is_let_through_gives_back_what_it_reserved() -> None:
+    sent: list[Any] = []
+    engine = EnginePort(sent.append)
+    hub = EngineHub(engine, cast(Any, SimpleNamespace(code_runs=None)))
+    guard = EngineGuard(engine, hub, 7, lambda args: 50)
+    call = asyncio.create_task(guard.wait(50, hub, lambda: None))
+    await asyncio.sleep(0)
+    assert sent == [Request(1, 7, "budget", 50)]
+    engine.granted(1)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert sent[1:] == [Release(7, "budget", 50)]
+
+
+async def test_what_was_granted_before_its_withdrawal_came_is_given_back() -> None:
+    budget = Budget(None, 100, lambda: (0, None))
+    guard = CallGuard(
+        [budget], None, 0,
+        exhausted=pytest.fail, parked_more=lambda: None, warn=pytest.fail,
+    )  # fmt: skip
+    parts: Any = SimpleNamespace(guard=guard, limits=None)
+    reports = Reports(parts, *[cast(Any, pytest.fail)] * 3)
+    lease = Lease(7, Held(), 0.0, asyncio.get_running_loop().create_future())
+    reports.leases = {7: lease}
+    sent: list[Any] = []
+    worker: Any = SimpleNamespace(rows={7}, send=sent.append)
+    reports.take(worker, Request(1, 7, "budget", 60))
+    reports.take(worker, Request(2, 7, "budget", 60))
+    while not sent:
+        await asyncio.sleep(0)
+    assert sent == [Granted(1)]
+    reports.take(worker, Withdraw(1))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert sent == [Granted(1), Granted(2)]
+    reports.take(worker, Release(7, "budget", 60))
+    assert budget.in_flight == 0
+
+
+async def test_a_rollout_can_be_cancelled_from_the_moment_that_it_has_left_the_queue() -> None:
+    limits = Limits(Phases(1, 0, 0), [0])
+    parts = scheduling.parts_of(
+        Places(1, lambda: cast(Any, range(1)), 1), Schedule([], cast(Any, None)), limits, []
+    )
+
+    async def launch() -> Any:
+        return scheduling.SimulatedWorker(random.Random(1))
+
+    rollouts = WorkerRollouts(parts, [], shares_scoring=False, launch=launch)
+    await rollouts.open(None)
+    held, _ = await limits.begin([0])
+    work = rollouts.run(0, None, held)
+    assert 0 in parts.hub.active
+    work.close()
+    await rollouts.close()
