@@ -12,7 +12,7 @@ from tui_eval.worker.restored_states import saved_member
 from tui_eval.worker.rollout_observer import RolloutObserver
 
 Member: TypeAlias = tuple[RolloutObserver | None, State]
-"""A generated rollout; without a observer its row was written in an earlier session."""
+"""A generated rollout; without an observer its row was written in an earlier session."""
 
 
 class Groups:

@@ -397,3 +397,4 @@ class Rollouts:
         if state.get("error") is not None and observer.cancelled is None:
             log_errors(observer, from_row(observer.row, decode_row(line)))
         self.lost_tokens.pop(observer.row, None)
+        self._work.answers.pop(observer.row, None)

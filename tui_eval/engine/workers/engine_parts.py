@@ -30,7 +30,7 @@ class EngineParts:
         warn: Gets sentences for people.
         start: Begins a task that the run is not over without; gives its slots back at its end.
         fail: Ends the run; gets why.
-        replica_failed: Takes a replica out; gets its place and why.
+        replica_failed: Takes a replica out; gets its endpoint and why.
         waiting: How many rollouts have not begun.
     """
 

@@ -66,6 +66,8 @@ class Growth:
             for worker in [*self._pool.workers]:
                 busy = await seconds.of(worker.pid)
                 self._samples.setdefault(worker, deque()).append((now, busy))
+            for gone in self._samples.keys() - {*self._pool.workers}:
+                del self._samples[gone]
             if not any(map(self._is_full, self._pool.workers)) or not self._waiting():
                 continue
             if carries(self._pool.workers[0].pid, 1) < 1:
