@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -10,6 +11,8 @@ from tui_eval.state import State
 from tui_eval.worker.examples import Examples
 from tui_eval.worker.restored_states import saved_member
 from tui_eval.worker.rollout_observer import RolloutObserver
+
+log = logging.getLogger("tui_eval.rollout")
 
 Member: TypeAlias = tuple[RolloutObserver | None, State]
 """A generated rollout; without an observer its row was written in an earlier session."""
@@ -29,14 +32,17 @@ class Groups:
         self.moved: Callable[[int, bool], None] = lambda example, waits: None
         """Is called where a group waits for members from now on, or no longer."""
 
-    def add_saved(self, row: int, values: Mapping[str, Any]) -> None:
+    def add_saved(self, row: int, values: Mapping[str, Any]) -> list[Member] | None:
         """A member whose row is already on disk: it is scored only to be compared with.
 
         Args:
             values: Its row.
+
+        Returns:
+            See `add`.
         """
         state = saved_member(self._examples.fresh_state(row), values, self._columns)
-        self._members[self._examples.example(row)][row] = (None, state)
+        return self._add(row, (None, state))
 
     def __contains__(self, example: int) -> bool:
         """Whether the group of an example waits for members; one that is complete does not."""
@@ -59,15 +65,36 @@ class Groups:
         Returns:
             The whole group in the order of its rollouts once it is complete, None before.
         """
-        example = self._examples.example(observer.row)
+        found = self._add(observer.row, (observer, state))
+        if found is None:
+            self.moved(self._examples.example(observer.row), True)
+        return found
+
+    def _add(self, row: int, member: Member) -> list[Member] | None:
+        example = self._examples.example(row)
         members = self._members[example]
-        members[observer.row] = (observer, state)
-        if len(members) < self._examples.size(example):
-            self.moved(example, True)
+        members[row] = member
+        waits = any(observer is not None for observer, _ in members.values())
+        if len(members) < self._examples.size(example) or not waits:
             return None
         del self._members[example]
         self.moved(example, False)
         return [members[row] for row in sorted(members)]
+
+
+def log_lost(observer: RolloutObserver, members: Sequence[Member]) -> None:
+    """Logs how many of earlier sessions could not be scored again.
+
+    Args:
+        observer: Of one that was scored with them.
+    """
+    lost = sum(w is None and s.get("error") is not None for w, s in members)
+    if lost:
+        log.warning(
+            "%s: %d rollouts of earlier sessions could not be scored again, and its group was "
+            "compared without them",
+            *(observer, lost),
+        )
 
 
 _SETTLED = ("reward", "advantage")

@@ -198,6 +198,8 @@ class WorkerProcess:
             self._start(rollouts.score_next(held, message.row), message.row)
         elif isinstance(message, to_worker.AddSaved):
             rollouts.groups.add_saved(message.row, message.values)
+        elif isinstance(message, to_worker.Join):
+            self._start(rollouts.join_saved(message.row, message.values), message.row)
         elif isinstance(message, to_worker.Cancel):
             self._cancel(message.row)
         elif isinstance(message, to_worker.GiveUp):

@@ -34,7 +34,7 @@ from tui_eval.worker.cancelling import CANCELLED, EndedByCancelling, give_up
 from tui_eval.worker.deadline import RolloutDeadline
 from tui_eval.worker.finished_row import row_of
 from tui_eval.worker.gate import Gate
-from tui_eval.worker.groups import Groups, Member, Unscored, fault_of
+from tui_eval.worker.groups import Groups, Member, Unscored, fault_of, log_lost
 from tui_eval.worker.ports import Held, Hub, Journal, Limits, Rows
 from tui_eval.worker.recorded_calls import RecordedCalls
 from tui_eval.worker.restored_states import interrupted_state
@@ -173,6 +173,15 @@ class Rollouts:
         if members is not None:
             await self._finish_group(observer, members)
 
+    async def join_saved(self, row: int, values: Mapping[str, Any]) -> None:
+        """Adds one whose row another worker wrote; as the last member it has the group scored."""
+        members = self.groups.add_saved(row, values)
+        observer = next((one for one, _ in members or () if one is not None), None)
+        if members is not None and observer is not None:
+            CURRENT.set(observer)
+            observer.held = self._limits.nothing_held(row)
+            await self._finish_group(observer, members)
+
     async def _finish_group(self, observer: RolloutObserver, members: list[Member]) -> None:
         """Scores a complete group and writes its rows.
 
@@ -194,13 +203,7 @@ class Rollouts:
             for member, its_state in gone:
                 self.write(member, give_up(its_state, member))
             alive = [(w, s) for w, s in alive if w is None or not w.cancelled]
-        lost = sum(w is None and s.get("error") is not None for w, s in alive)
-        if lost:
-            log.warning(
-                "%s: %d rollouts of earlier sessions could not be scored again, and its group was "
-                "compared without them",
-                *(observer, lost),
-            )
+        log_lost(observer, alive)
         for member, its_state in fresh:
             self.write(member, its_state)
 
@@ -262,11 +265,6 @@ class Rollouts:
         observer.example_id = fresh["example_id"]
         return interrupted_state(fresh, records, error)
 
-    def _broken(self, observer: RolloutObserver, error: BaseException) -> State:
-        values = self._work.examples.input(observer.row)
-        observer.example_id = values["example_id"]
-        return broken_state(values, error, clock.now())
-
     async def _generate(self, observer: RolloutObserver, client: AnyClient) -> State:
         state = None
         with EndedByCancelling(observer):
@@ -282,7 +280,9 @@ class Rollouts:
                 state = await self._attempt(observer, client)
         if state is None:
             assert observer.cancelled is not None, "nothing else ends the block early"
-            state = self._broken(observer, observer.cancelled)
+            values = self._work.examples.input(observer.row)
+            observer.example_id = values["example_id"]
+            state = broken_state(values, observer.cancelled, clock.now())
         return state if observer.cancelled is None else give_up(state, observer)
 
     def _runs_again(self, observer: RolloutObserver, state: State, tries: int = 0) -> bool:

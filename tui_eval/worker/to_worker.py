@@ -103,6 +103,19 @@ class AddSaved(msgspec.Struct, tag="saved", array_like=True):
     values: dict[str, Any]
 
 
+class Join(msgspec.Struct, tag="join", array_like=True):
+    """The same of one that was run alone and got its row there: its group waits for it here.
+
+    Where it is the last one the group is scored, as what its worker has to do for this rollout.
+
+    Args:
+        values: Its row.
+    """
+
+    row: int
+    values: dict[str, Any]
+
+
 class Cancel(msgspec.Struct, tag="cancel", array_like=True):
     """Somebody ended a rollout."""
 
@@ -184,6 +197,7 @@ ToWorker: TypeAlias = (
     | Restore
     | Score
     | AddSaved
+    | Join
     | Cancel
     | GiveUp
     | ForgetMembers

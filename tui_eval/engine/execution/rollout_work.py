@@ -21,7 +21,7 @@ class RolloutGroups(Protocol):
     def __contains__(self, example: int) -> bool:
         """Whether the group of an example waits for members; one that is complete does not."""
 
-    def add_saved(self, row: int, values: Mapping[str, Any]) -> None:
+    def add_saved(self, row: int, values: Mapping[str, Any]) -> object:
         """A member whose row is already on disk: it is scored only to be compared with."""
 
     def forget(self, row: int) -> None:

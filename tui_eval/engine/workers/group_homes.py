@@ -36,6 +36,15 @@ class GroupHomes:
             self._settle(example, self._pool.least_busy())
         return self._homes[example]
 
+    def other_home(self, row: int, worker: Worker) -> Worker | None:
+        """The worker where the group of a rollout waits, if that is not this one."""
+        home = self._homes.get(self._examples.example(row))
+        return home if home is not worker and home in self._pool.every else None
+
+    def values(self, row: int) -> dict[str, Any]:
+        """The row of a member that is on disk."""
+        return self._values(self._examples.example(row), row)
+
     def _settle(self, example: int, worker: Worker) -> None:
         self._homes[example] = worker
         for row in self._on_disk[example]:

@@ -19,6 +19,7 @@ from tui_eval.engine.workers.assignments import Assignments
 from tui_eval.engine.workers.engine_parts import EngineParts
 from tui_eval.engine.workers.group_homes import GroupHomes
 from tui_eval.engine.workers.growth import Growth, carries
+from tui_eval.engine.workers.lease import Lease
 from tui_eval.engine.workers.memory import MemoryLimit
 from tui_eval.engine.workers.pool import Launch, Pool, worker_setup
 from tui_eval.engine.workers.replacement import Replacement
@@ -192,11 +193,20 @@ class WorkerRollouts:
         if waits and not lease.is_done.done():
             self.generated.append(row)
         if row not in worker.rows:
-            self._assigned.finished(lease)
+            self._has_row(worker, lease)
         elif not lease.is_done.done():
             lease.is_done.set_result(None)
         if worker not in self.pool.workers and not worker.rows:
             worker.leave()
+
+    def _has_row(self, worker: Worker, lease: Lease) -> None:
+        """A rollout is over; where it was run alone its group may wait for it elsewhere."""
+        home = self.groups.other_home(lease.row, worker)
+        if home is None:
+            self._assigned.finished(lease)
+        else:
+            lease.worker = home
+            home.send(to_worker.Join(lease.row, self.groups.values(lease.row)))
 
     def _ignores_end(self, worker: Worker, message: to_engine.IgnoresEnd) -> None:
         if message.row in worker.rows:
