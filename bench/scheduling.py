@@ -68,7 +68,7 @@ class SimulatedWorker:
             case to_worker.GiveUp(row=row):
                 self._loop.call_soon(self._finish, row)
             case to_worker.Leave():
-                self._end()
+                self.end()
 
     def _finish(self, row: int) -> None:
         if not self.lost.done():
@@ -78,9 +78,10 @@ class SimulatedWorker:
     def _fail(self, row: int) -> None:
         if not self.lost.done():
             self._culprit = row
-            self._end()
+            self.end()
 
-    def _end(self) -> None:
+    def end(self) -> None:
+        """Ends it, as somebody who kills it does."""
         self.process_has_ended = True
         self.lost.set_result("signal 9 (Killed)")
 
@@ -88,7 +89,7 @@ class SimulatedWorker:
         """Ends it, and that was wanted."""
         self.is_leaving = True
         if not self.lost.done():
-            self._end()
+            self.end()
 
     kill = leave
 

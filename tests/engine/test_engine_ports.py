@@ -18,7 +18,7 @@ from tui_eval.engine.workers.reports import Reports
 from tui_eval.engine.workers.worker_rollouts import WorkerRollouts
 from tui_eval.worker.engine_ports import EngineGuard, EngineHub, EnginePort
 from tui_eval.worker.examples import Places
-from tui_eval.worker.to_engine import Release, Request, Withdraw
+from tui_eval.worker.to_engine import Release, Request, Row, Withdraw
 from tui_eval.worker.to_worker import Granted
 
 
@@ -77,4 +77,26 @@ async def test_a_rollout_can_be_cancelled_from_the_moment_that_it_has_left_the_q
     work = rollouts.run(0, None, held)
     assert 0 in parts.hub.active
     work.close()
+    await rollouts.close()
+
+
+async def test_nothing_is_kept_of_a_rollout_whose_worker_ended_right_after_its_row() -> None:
+    limits = Limits(Phases(1, 0, 0), [0])
+    schedule = Schedule([], lambda work: work)
+    parts = scheduling.parts_of(Places(1, lambda: cast(Any, range(1)), 1), schedule, limits, [])
+    workers = []
+
+    async def launch() -> Any:
+        workers.append(scheduling.SimulatedWorker(random.Random(1)))
+        return workers[-1]
+
+    rollouts = WorkerRollouts(parts, [], shares_scoring=False, launch=launch)
+    await rollouts.open(None)
+    held, _ = await limits.begin([0])
+    schedule.start(rollouts.run(0, None, held), held)
+    (worker,) = [one for one in workers if one.rows]
+    worker.received(worker, Row(0, 0, b""))
+    worker.end()
+    await schedule.work_off(cast(Any, None), lambda: None)
+    assert rollouts._assigned.leases == {}
     await rollouts.close()
