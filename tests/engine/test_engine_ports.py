@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -18,7 +20,7 @@ from tui_eval.engine.workers.reports import Reports
 from tui_eval.engine.workers.worker_rollouts import WorkerRollouts
 from tui_eval.worker.engine_ports import EngineGuard, EngineHub, EnginePort
 from tui_eval.worker.examples import Places
-from tui_eval.worker.to_engine import Release, Request, Row, Withdraw
+from tui_eval.worker.to_engine import Ended, Release, Request, Row, Withdraw
 from tui_eval.worker.to_worker import Granted
 
 
@@ -62,29 +64,31 @@ async def test_what_was_granted_before_its_withdrawal_came_is_given_back() -> No
     assert budget.in_flight == 0
 
 
-async def test_a_rollout_can_be_cancelled_from_the_moment_that_it_has_left_the_queue() -> None:
-    limits = Limits(Phases(1, 0, 0), [0])
-    parts = scheduling.parts_of(
-        Places(1, lambda: cast(Any, range(1)), 1), Schedule([], cast(Any, None)), limits, []
-    )
+@dataclass
+class Simulated:
+    """A run of one rollout, whose workers are simulated."""
 
-    async def launch() -> Any:
-        return scheduling.SimulatedWorker(random.Random(1))
+    limits: Limits
+    schedule: Schedule
+    hub: Any
+    rollouts: WorkerRollouts
+    workers: list[scheduling.SimulatedWorker]
 
-    rollouts = WorkerRollouts(parts, [], shares_scoring=False, launch=launch)
-    await rollouts.open(None)
-    held, _ = await limits.begin([0])
-    work = rollouts.run(0, None, held)
-    assert 0 in parts.hub.active
-    work.close()
-    await rollouts.close()
+    async def begin(self) -> scheduling.SimulatedWorker:
+        held, _ = await self.limits.begin([0])
+        self.schedule.start(self.rollouts.run(0, None, held), held)
+        return next(one for one in self.workers if one.rows)
+
+    async def end(self) -> None:
+        async with asyncio.timeout(20):
+            await self.schedule.work_off(cast(Any, None), lambda: None)
 
 
-async def test_nothing_is_kept_of_a_rollout_whose_worker_ended_right_after_its_row() -> None:
-    limits = Limits(Phases(1, 0, 0), [0])
-    schedule = Schedule([], lambda work: work)
+@pytest.fixture
+async def simulated() -> AsyncIterator[Simulated]:
+    limits, schedule = Limits(Phases(2, 0, 0), [0]), Schedule([], lambda work: work)
     parts = scheduling.parts_of(Places(1, lambda: cast(Any, range(1)), 1), schedule, limits, [])
-    workers = []
+    workers: list[scheduling.SimulatedWorker] = []
 
     async def launch() -> Any:
         workers.append(scheduling.SimulatedWorker(random.Random(1)))
@@ -92,11 +96,41 @@ async def test_nothing_is_kept_of_a_rollout_whose_worker_ended_right_after_its_r
 
     rollouts = WorkerRollouts(parts, [], shares_scoring=False, launch=launch)
     await rollouts.open(None)
-    held, _ = await limits.begin([0])
-    schedule.start(rollouts.run(0, None, held), held)
-    (worker,) = [one for one in workers if one.rows]
+    yield Simulated(limits, schedule, parts.hub, rollouts, workers)
+    await rollouts.close()
+
+
+async def test_a_rollout_can_be_cancelled_from_the_moment_that_it_has_left_the_queue(
+    simulated: Simulated,
+) -> None:
+    work = simulated.rollouts.run(0, None, Held())
+    assert 0 in simulated.hub.active
+    work.close()
+
+
+async def test_nothing_is_kept_of_a_rollout_whose_worker_ended_right_after_its_row(
+    simulated: Simulated,
+) -> None:
+    worker = await simulated.begin()
     worker.received(worker, Row(0, 0, b""))
     worker.end()
-    await schedule.work_off(cast(Any, None), lambda: None)
-    assert rollouts._assigned.leases == {}
-    await rollouts.close()
+    await simulated.end()
+    assert simulated.rollouts._assigned.leases == {}
+
+
+async def test_what_is_run_again_waits_for_the_worker_that_is_not_done_with_it(
+    simulated: Simulated,
+) -> None:
+    worker = await simulated.begin()
+    worker.received(worker, Row(0, 0, b""))
+    held, _ = await simulated.limits.begin([0])
+    simulated.schedule.start(simulated.rollouts.run(0, None, held), held)
+    await asyncio.sleep(0)
+    assert not any(one.rows for one in simulated.workers)
+    worker.received(worker, Ended(0, ""))
+    while not (those := [one for one in simulated.workers if one.rows]):
+        await asyncio.sleep(0)
+    for message in (Row(0, 0, b""), Ended(0, "")):
+        those[0].received(those[0], message)
+    await simulated.end()
+    assert not simulated.hub.active

@@ -7,7 +7,8 @@ journal: see `replacement`.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable, Mapping
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -134,6 +135,8 @@ class WorkerRollouts:
         Returns:
             What waits until that is so; the rollout can be cancelled at once.
         """
+        if (before := self._unended(row)) is not None:
+            return self._after(before, lambda: self.run(row, client, held))
         lease = self._assigned.lease(row, held)
         answers = self._parts.prepared.answers.pop(row, [])
         self._assigned.run(row, self._assigned.worker_for(row), held, answers)
@@ -166,9 +169,21 @@ class WorkerRollouts:
 
     def never_begins(self, row: int) -> Coroutine[Any, Any, None]:
         """Gives a row to a rollout that was cancelled before it began."""
+        if (before := self._unended(row)) is not None:
+            return self._after(before, lambda: self.never_begins(row))
         lease = self._assigned.lease(row, Held())
         self._assigned.write_cancelled(row, self._assigned.worker_for(row), [])
         return self._assigned.done(lease)
+
+    def _unended(self, row: int) -> Lease | None:
+        """The lease of a row that runs again so soon that a worker has something to do for it."""
+        before = self._assigned.lease_of(row)
+        return None if before is None or before.is_done.done() else before
+
+    @staticmethod
+    async def _after(before: Lease, begin: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        await asyncio.wait([before.is_done])
+        await begin()
 
     def _row_written(self, worker: Worker, row: int) -> None:
         self._assigned.row_written(worker, row)
