@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 from program import Program, chat_answer
 from run_here import run_here
+from seat import seat
 from servers import FaultServer, Reply
+from steered_runs import CHAT, GOOD, HANG, answered, errors_of
+
+from tui_eval.commands import Cancel, Rerun
+from tui_eval.feeds.live_feed import LiveFeed
 
 CODE = """
 import asyncio
@@ -24,6 +32,8 @@ class Env(vf.SingleTurnEnv):
             while LATER and not Path("others").exists():
                 await asyncio.sleep(0.01)
             raise ValueError("no")
+        if ALL and state.observer.row == 1 and not Path("mended").exists():
+            raise ValueError("nor this one")
         return state
 
     @vf.cleanup
@@ -38,9 +48,9 @@ async def best(states):
     return [float(len(states)) for _ in states]
 
 
-def load_environment(later=False):
-    globals().update(LATER=later)
-    return Env(dataset=[{"question": "q"}], rubric=vf.Rubric([best]))
+def load_environment(later=False, all=False):
+    globals().update(LATER=later, ALL=all)
+    return Env(dataset=[{"question": "q"}, {"question": "r"}], rubric=vf.Rubric([best]))
 """
 
 
@@ -56,3 +66,26 @@ def test_the_others_are_compared_without_one_that_errors_there(
     assert [row["reward"] for row in rows if not row["error"]] == [2.0, 2.0], done
     assert [row["error"] and row["error"]["error"] for row in rows] == ["ValueError", None, None]
     assert done.code == 3, done
+
+
+async def test_where_all_have_errored_one_that_is_run_again_is_compared_with_the_others(
+    program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
+) -> None:
+    program.environment("ends", CODE)
+    fault_server.script(CHAT, [HANG])
+    asked = request_of(
+        "ends", num_examples="2", rollouts_per_example="2", max_concurrent="4",
+        env_args='{"all": true}',
+    )  # fmt: skip
+    async with seat(LiveFeed(asked)) as one:
+        await one.until(lambda: one.state.errored == 2, "a group has errored")
+        await one.until(lambda: len(fault_server.requests) >= 2, "the others are at the model")
+        fault_server.script(CHAT, [GOOD])
+        (program.folder / "mended").touch()
+        one.feed.send(Rerun([1]))
+        await answered(one)
+        await one.until(lambda: one.state.errored == 1 and one.state.finished == 2, "its row")
+        one.feed.send(Cancel(2))
+        one.feed.send(Cancel(3))
+        await one.until(lambda: one.state.end, "the run ends")
+    assert errors_of(program.only_run())[0, 1] is None

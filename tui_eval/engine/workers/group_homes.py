@@ -54,8 +54,10 @@ class GroupHomes:
         found = self._on_disk[example][row]
         return decode_row(found) if isinstance(found, bytes) else dict(found)
 
-    def moved(self, example: int, waits: bool) -> None:
-        """A worker says whether a group waits for members."""
+    def moved(self, worker: Worker, example: int, waits: bool) -> None:
+        """A worker says whether a group waits for members: nobody waits where one is run alone."""
+        if self._homes.get(example) is not worker:
+            return
         if waits:
             self._waiting.add(example)
         else:
@@ -67,7 +69,10 @@ class GroupHomes:
         self._on_disk[example][row] = line
         if len(self._on_disk[example]) == self._examples.size(example):
             del self._on_disk[example]
-            self._homes.pop(example, None)
+            home = self._homes.pop(example, None)
+            if example in self._waiting and home is not None:  # all have errored
+                self._waiting.discard(example)
+                home.send(to_worker.ForgetMembers([*self._examples.rows(example)]))
 
     def add_saved(self, row: int, values: Mapping[str, Any]) -> None:
         """A member whose row is already on disk: it is scored only to be compared with."""

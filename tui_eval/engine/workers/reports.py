@@ -54,7 +54,9 @@ class Reports:
             to_engine.Refused: self._refused,
             to_engine.IgnoresEnd: ignores_end,
             to_engine.Ended: ended,
-            to_engine.GroupMoved: lambda worker, one: self.groups.moved(one.example, one.waits),
+            to_engine.GroupMoved: lambda worker, one: self.groups.moved(
+                worker, one.example, one.waits
+            ),
             to_engine.ColumnsFound: lambda worker, one: parts.columns.join(one.unseen, one.keys),
             to_engine.Warned: lambda worker, one: parts.warn(one.text),
             to_engine.ReplicaFailed: lambda worker, one: parts.replica_failed(
