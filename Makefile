@@ -26,7 +26,7 @@ check: $(VENV)/.dev
 	@$(BIN)/pytest -q -n 2 --pure $(PURE)
 
 slow: $(VENV)/.dev
-	@$(BIN)/pytest -q --slow -o norecursedirs='.*' -n 3 --dist loadgroup --timeout 600
+	@$(BIN)/pytest -q --slow -o norecursedirs='.*' -n 3 --dist loadgroup --timeout 1200
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -113,6 +113,20 @@ def with_tui_eval(name: str, *requirements: str, extras: str = "") -> Package:
     return Package(name, ("--editable", f"{ROOT}[{extras}]", *requirements))
 
 
+_BOTH = (
+    "textarena==0.7.4",
+    "reasoning-gym==0.1.25",
+    "nltk",
+    "mcp<2",
+    "datasets",
+    "pillow",
+    "math-verify",
+)
+VERIFIERS = Package("verifiers", ("verifiers==0.1.11", *_BOTH))
+OURS = with_tui_eval("ours", *_BOTH, extras="hub,mcp")
+"""The library and this program, each beside what the environments of others need."""
+
+
 def script_output(package: Package, script: str, given: Any, folder: Path) -> Any:
     """What a script beside this file prints as JSON, run by the Python of an environment.
 

@@ -6,16 +6,10 @@ from typing import Any
 
 import pytest
 from mcp_servers import SERVERS
-from others import Package, script_output, with_tui_eval
+from others import OURS, VERIFIERS, script_output
 from test_games import TASKS
 
-OTHERS = ("textarena==0.7.4", "reasoning-gym==0.1.25", "nltk", "mcp<2", "datasets")
-PACKAGES = {
-    "tui_eval": with_tui_eval("played", *OTHERS, extras="hub,mcp"),
-    "verifiers": Package("verifiers-played", ("verifiers==0.1.11", *OTHERS)),
-}
-
-
+PACKAGES = {"tui_eval": OURS, "verifiers": VERIFIERS}
 Found = tuple[dict[str, Any], dict[str, Any]]
 """What rollouts gave: ours, and those of verifiers."""
 

@@ -6,10 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from others import Package, script_output, with_tui_eval
-
-VERIFIERS = Package("verifiers", ("verifiers==0.1.11", "pillow"))
-OURS = with_tui_eval("data-sets", "pillow", extras="hub")
+from others import OURS, VERIFIERS, script_output
 
 
 @pytest.fixture(scope="module")

@@ -10,14 +10,11 @@ from typing import Any
 
 import pytest
 from mcp_servers import SERVERS
-from others import Server, script_output, with_tui_eval
+from others import OURS, Server, script_output, with_tui_eval
 
 import tui_eval as vf
 
-SDKS = {
-    "2": with_tui_eval("mcp-2", "mcp==2.3.0", extras="mcp"),
-    "1": with_tui_eval("mcp-1", "mcp<2", extras="mcp"),
-}
+SDKS = {"2": with_tui_eval("mcp-2", "mcp==2.3.0", extras="mcp"), "1": OURS}
 
 
 @pytest.fixture(scope="module", params=SDKS)

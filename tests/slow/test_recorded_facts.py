@@ -7,12 +7,10 @@ import os
 from pathlib import Path
 
 import pytest
-from others import Package
+from others import VERIFIERS
 from verifiers_cases import CASES, FACTS
 from verifiers_facts import differences
 from verifiers_runs import with_library
-
-LIBRARY = Package("verifiers", ("verifiers==0.1.11", "math-verify"))
 
 
 @pytest.fixture
@@ -21,10 +19,9 @@ def real_python() -> str:
     named = os.environ.get("TUI_EVAL_REAL_VERIFIERS", "")
     if named and not Path(named).exists():
         pytest.skip(f"TUI_EVAL_REAL_VERIFIERS is {named}, which is not there")
-    return named or str(LIBRARY.installed() / "python")
+    return named or str(VERIFIERS.installed() / "python")
 
 
-@pytest.mark.timeout(600)
 def test_the_library_gives_what_is_recorded(real_python: str, tmp_path: Path) -> None:
     recorded = json.loads(FACTS.read_text())
     assert differences(with_library(real_python, CASES, tmp_path), recorded) == []
