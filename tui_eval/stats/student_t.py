@@ -30,7 +30,7 @@ def t_chance(t: float, df: float) -> float:
     return 1 - beyond if t > 0 else beyond
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def t_quantile(share: float, df: float) -> float:
     """The value that Student's t with `df` > 0 stays below with this chance, 0 < `share` < 1."""
     if share < 0.5:
