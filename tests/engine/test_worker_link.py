@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tui_eval.event_frames import read_extension
 from tui_eval.worker import to_engine, to_worker
-from tui_eval.worker.link import Link
+from tui_eval.worker.link import READ_BYTES, Link
 
 TEXTS = st.text(max_size=40)
 VALUES = st.recursive(
@@ -53,6 +53,16 @@ def link(
     return Link(decoder, taken, lambda: None, failed)
 
 
+def receive(receiver: Link[Any], data: bytes) -> None:
+    """Gives it what a socket has, as a loop does."""
+    while data:
+        with receiver.get_buffer(-1) as buffer:
+            count = min(len(buffer), len(data))
+            buffer[:count] = data[:count]
+            receiver.buffer_updated(count)
+        data = data[count:]
+
+
 def nested(depth: int) -> list[Any]:
     found: list[Any] = []
     for _ in range(depth):
@@ -76,11 +86,24 @@ def test_messages_arrive_whole_and_in_order_whatever_pieces_they_come_in(
         rest = sink.data
         while rest:
             size = data.draw(st.integers(1, len(rest)))
-            receiver.data_received(rest[:size])
+            receive(receiver, rest[:size])
             rest = rest[size:]
         assert taken == [message for batch in batches for message in batch]
 
     asyncio.run(go())
+
+
+async def test_a_message_longer_than_what_is_read_at_once_is_between_others() -> None:
+    sink, taken = Sink(), list[Any]()
+    sender, receiver = link(pytest.fail), link(taken.append)
+    sender.connection_made(sink)
+    sent = [to_engine.Row(1, row, bytes(READ_BYTES * size)) for row, size in enumerate((0, 40, 1))]
+    for message in sent:
+        sender.send(message)
+        sender.flush()
+    receive(receiver, sink.data)
+    assert taken == sent
+    assert len(receiver.get_buffer(-1)) == READ_BYTES
 
 
 async def test_what_cannot_be_sent_is_reported_and_what_is_sent_with_it_arrives() -> None:
@@ -93,7 +116,7 @@ async def test_what_cannot_be_sent_is_reported_and_what_is_sent_with_it_arrives(
         sender.send(message)
     sender.flush()
     sender.flush()
-    link(taken.append).data_received(sink.data)
+    receive(link(taken.append), sink.data)
     assert taken == [row, to_engine.Warned("half a character: \\ud800"), why]
     assert [type(one) for one in failures] == [RecursionError]
 
@@ -112,7 +135,7 @@ async def test_what_cannot_be_read_or_taken_is_reported_and_what_follows_is_take
         for message in batch:
             sender.send(message)
         sender.flush()
-    link(take, failures.append).data_received(sink.data)
+    receive(link(take, failures.append), sink.data)
     assert taken == [to_engine.Left()]
     assert [type(one) for one in failures] == [ValueError, KeyError]
     assert "do not understand each other" in str(failures[0])

@@ -12,12 +12,15 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from tui_eval.event_frames import HEADER_BYTES, encode_events
+from tui_eval.event_frames import HEADER_BYTES, encode_events, frame
 
 Message = TypeVar("Message")
 
+READ_BYTES = 1 << 17
+"""So much is read at once, into the same memory each time; a longer message has its own."""
 
-class Link(asyncio.Protocol, Generic[Message]):
+
+class Link(asyncio.BufferedProtocol, Generic[Message]):
     """One end.
 
     Args:
@@ -40,7 +43,8 @@ class Link(asyncio.Protocol, Generic[Message]):
         self._failed = failed
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.WriteTransport | None = None
-        self._arrived = bytearray()
+        self._buffer = bytearray(READ_BYTES)
+        self._filled = 0
         self._waiting: list[Any] = []
         self.is_lost = False
 
@@ -48,19 +52,37 @@ class Link(asyncio.Protocol, Generic[Message]):
         assert isinstance(transport, asyncio.WriteTransport), "sockets can be written to"
         self._transport = transport
 
-    def data_received(self, data: bytes) -> None:
-        self._arrived += data
-        while len(self._arrived) >= HEADER_BYTES:
-            end = HEADER_BYTES + int.from_bytes(self._arrived[:HEADER_BYTES], "big")
-            if len(self._arrived) < end:
-                return
-            payload = bytes(self._arrived[HEADER_BYTES:end])
-            del self._arrived[:end]
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return memoryview(self._buffer)[self._filled :]
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self._filled += nbytes
+        begin = 0
+        while (end := self._end_of_frame(begin)) <= self._filled:
             if self._transport is not None and self._transport.is_closing():
                 return
-            self._take(payload)
+            self._take(memoryview(self._buffer)[begin + HEADER_BYTES : end])
+            begin = end
+        if begin or end > len(self._buffer):
+            self._make_room(begin, end - begin)
 
-    def _take(self, payload: bytes) -> None:
+    def _end_of_frame(self, begin: int) -> int:
+        """Where a frame ends; behind what has arrived where that is not known yet."""
+        payload = begin + HEADER_BYTES
+        if payload > self._filled:
+            return payload
+        return payload + int.from_bytes(self._buffer[begin:payload], "big")
+
+    def _make_room(self, begin: int, size: int) -> None:
+        """Moves the beginning of a frame to where the rest of it can follow."""
+        left = self._buffer[begin : self._filled]
+        size = max(size, READ_BYTES)
+        if size != len(self._buffer):
+            self._buffer = bytearray(size)
+        self._buffer[: len(left)] = left
+        self._filled = len(left)
+
+    def _take(self, payload: memoryview) -> None:
         try:
             messages = self._decode(payload)
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
@@ -102,8 +124,7 @@ class Link(asyncio.Protocol, Generic[Message]):
                 for message in messages:
                     self._write([message])
             return
-        self._transport.write(len(payload).to_bytes(HEADER_BYTES, "big"))
-        self._transport.write(payload)
+        self._transport.write(frame(payload))
 
     def close(self) -> None:
         """Ends the connection once everything is sent."""
