@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import tracemalloc
 import weakref
@@ -16,6 +17,7 @@ from servers import FaultServer, Reply
 
 import tui_eval as vf
 from tui_eval.engine.transport.hub import Hub
+from tui_eval.engine.transport.worker import Worker
 from tui_eval.events import HEAD, RolloutFinished
 from tui_eval.stats.quantiles import EXACT_UP_TO
 from tui_eval.worker.rollout_observer import RolloutObserver
@@ -81,6 +83,17 @@ def reported(row: int) -> RolloutFinished:
     texts = {"question": f"{row} {'q' * HEAD}"[:HEAD], "answer": f"{row} {'a' * HEAD}"[:HEAD]}
     event = finished(row, (row % 7) / 7, total_ms=row / 3, model_ms=[row / 9], **texts)
     return msgspec.msgpack.decode(msgspec.msgpack.encode(event), type=RolloutFinished)
+
+
+@pytest.mark.usefixtures("no_collections")
+async def test_a_worker_that_has_ended_is_freed() -> None:
+    worker = await Worker.start()
+    worker.kill()
+    assert await worker.lost == "signal 9 (Killed)"
+    await asyncio.sleep(0)  # its connection is closed in the next turn
+    freed = weakref.ref(worker)
+    del worker
+    assert freed() is None
 
 
 async def test_an_engine_keeps_numbers_of_a_finished_rollout_and_no_texts() -> None:

@@ -99,6 +99,9 @@ class Link(asyncio.BufferedProtocol, Generic[Message]):
     def connection_lost(self, error: Exception | None) -> None:
         self.is_lost = True
         self._lost()
+        # Whoever takes its messages has this end: no circle, so that both are freed.
+        self._buffer = bytearray()
+        self._received = self._failed = self._lost = _ignore
 
     def send(self, message: Any) -> None:
         """Sends a message, with those of the same turn of the loop."""
@@ -131,3 +134,7 @@ class Link(asyncio.BufferedProtocol, Generic[Message]):
         self.flush()
         if self._transport is not None:
             self._transport.close()
+
+
+def _ignore(*_: Any) -> None:
+    """Takes what comes once nobody waits for it."""
