@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,12 +63,14 @@ def run_headless(
     may_fail: bool = False,
     environment: str = "bench-math",
     without: Sequence[str] = (),
+    variables: Mapping[str, str] | None = None,
 ) -> Run:
     """Runs `tui-eval ENVIRONMENT -d` to its end.
 
     Args:
         more: Further arguments.
         without: Options of the setting that are left out, by name.
+        variables: Of its environment, beside those of the setting.
         may_fail: Rollouts may end in errors; they are left out of the rows.
 
     Raises:
@@ -85,7 +87,7 @@ def run_headless(
             *(environment, "-d", *command_line(options), *more),
         ],
         cwd=setting.folder,
-        env=setting.variables(),
+        env=setting.variables() | dict(variables or {}),
         capture_output=True,
         text=True,
         timeout=TAKES_AT_MOST_S,

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import time
 from collections.abc import Iterator
 from statistics import median
 
 from bench.driving import run_headless
-from bench.figure import Figure, number, percentile, spread
-from bench.setting import Setting
+from bench.figure import Figure, NotMeasuredError, percentile, spread
+from bench.setting import ROOT, Setting
 from tui_eval.runs.journal import Journal
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.redaction import Redactor
 
 ROLLOUTS = 2000
+SAMPLER = ROOT / "bench" / "sampler"
+FILES = (
+    "/runs/journal.py",
+    "/runs/journal_records.py",
+    "/runs/disk_thread.py",
+    "/worker/call_recorder.py",
+    "/worker/recorded_calls.py",
+    "/worker/uncounted_waits.py",
+)
+"""Where the journal is: of the engine, and of a worker."""
 WRITES, ANSWERS, ANSWER_BYTES = 2000, 32, 8192
 """A write has the answers that come within one turn of the loop."""
 SYNCED_EVERY = 50
@@ -30,20 +41,34 @@ def measure(setting: Setting) -> Iterator[Figure]:
 
 
 def _share(setting: Setting, tool_turns: int) -> Figure:
-    """CPU of rollouts with the journal, beside those of an environment that cannot be replayed."""
-    url = setting.endpoint.url(tool_turns=tool_turns)
+    """Samples of a run that are in the journal's code, of all that many rollouts take beyond one.
 
-    def cpu(is_kept: bool) -> float:
-        tool = {"tool": "fast"} if tool_turns else {}
-        args = json.dumps({**tool, "replayable": is_kept})
-        few, many = (run_headless(setting, url, n, env_args=args) for n in (1, ROLLOUTS))
-        return 1000 * (many.engine_cpu - few.engine_cpu) / (ROLLOUTS - 1)
-
-    pairs = [(cpu(True), cpu(False)) for _ in range(setting.repeats(5))]
-    shares = [100 * (1 - without / with_journal) for with_journal, without in pairs]
+    A run without a journal is no measure of it: what waits for the disk comes back in batches, so
+    that other code takes less with it.
+    """
+    shares = []
+    for _ in range(setting.repeats(5)):
+        (few, few_in), (many, many_in) = (
+            _samples(setting, tool_turns, rollouts) for rollouts in (1, ROLLOUTS)
+        )
+        shares.append(100 * (many_in - few_in) / (many - few))
     kind = f"{tool_turns} tool turns" if tool_turns else "single turn"
-    note = f"ms: {', '.join(f'{number(one)} and {number(other)}' for one, other in pairs)}"
-    return Figure(f"CPU of the journal, {kind}", median(shares), 10, " %", note)
+    return Figure(f"CPU of the journal, {kind}", median(shares), 10, " %", spread(shares))
+
+
+def _samples(setting: Setting, tool_turns: int, rollouts: int) -> list[int]:
+    """How many samples a run took, and how many of them in the journal's files."""
+    url = setting.endpoint.url(tool_turns=tool_turns)
+    args = json.dumps({"tool": "fast"} if tool_turns else {})
+    folder = setting.new_path("-samples")
+    folder.mkdir()
+    variables = {"SAMPLES_FOLDER": str(folder), "SAMPLED_FILES": ":".join(FILES)}
+    variables["PYTHONPATH"] = f"{SAMPLER}{os.pathsep}{ROOT}"
+    run_headless(setting, url, rollouts, env_args=args, variables=variables)
+    found = [memoryview(path.read_bytes()).cast("Q").tolist() for path in folder.iterdir()]
+    if len(found) < 2:
+        raise NotMeasuredError(f"{len(found)} processes were sampled: engine and worker are two")
+    return [sum(counts) for counts in zip(*found, strict=True)]
 
 
 def _held_loop(setting: Setting) -> Figure:
