@@ -152,7 +152,9 @@ class Soak:
         """That it hangs, with what each of its rollouts waits for."""
         words = [sys.executable, "-m", "tui_eval", "status", str(self._run())]
         variables = self._setting.variables()
-        said = subprocess.run(words, env=variables, capture_output=True, text=True, check=False)
+        said = subprocess.run(
+            words, env=variables, capture_output=True, text=True, timeout=ENDS_WITHIN_S, check=False
+        )
         why = f"no row for {HANGS_AFTER_S:.0f} s\n{said.stdout}{said.stderr}"
         return self._with_log(why)
 
