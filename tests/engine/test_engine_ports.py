@@ -56,7 +56,7 @@ async def test_what_was_granted_before_its_withdrawal_came_is_given_back() -> No
     while not sent:
         await asyncio.sleep(0)
     assert sent == [Granted(1)]
-    reports.take(worker, Withdraw(1))
+    reports.take(worker, Withdraw(1, 7))
     for _ in range(5):
         await asyncio.sleep(0)
     assert sent == [Granted(1), Granted(2)]

@@ -52,7 +52,9 @@ class EnginePort:
     def request(self, row: int, what: str, amount: int = 0) -> asyncio.Future[None]:
         """Requests something: see `to_engine.Request`. The future is done once it is granted."""
         number, granted = self._new()
-        granted.add_done_callback(lambda done: self._withdraw(number) if done.cancelled() else None)
+        granted.add_done_callback(
+            lambda done: self._withdraw(number, row) if done.cancelled() else None
+        )
         self.send(Request(number, row, what, amount))
         return granted
 
@@ -73,10 +75,10 @@ class EnginePort:
         self._pending[number] = future
         return number, future
 
-    def _withdraw(self, number: int) -> None:
+    def _withdraw(self, number: int, row: int) -> None:
         """Who asked for something is cancelled."""
         if self._pending.pop(number, None) is not None:
-            self.send(Withdraw(number))
+            self.send(Withdraw(number, row))
 
     def granted(self, number: int) -> None:
         """What was asked for is there."""

@@ -14,7 +14,7 @@ from tui_eval.errors import Fault
 from tui_eval.events import MessagesAdded, RolloutStaged, TextAdded, ToolFinished
 from tui_eval.worker.describing.info import EnvironmentInfo
 
-PROTOCOL = 8
+PROTOCOL = 9
 """The number of what both say: another where a message of `to_worker` or of this module is."""
 
 
@@ -105,9 +105,14 @@ class Request(msgspec.Struct, tag="request", array_like=True):
 
 
 class Withdraw(msgspec.Struct, tag="withdraw", array_like=True):
-    """Who requested something no longer waits for it; what is granted already is given back."""
+    """Who requested something no longer waits for it; what is granted already is given back.
+
+    Args:
+        number: Of the request.
+    """
 
     number: int
+    row: int
 
 
 class Release(msgspec.Struct, tag="release", array_like=True):

@@ -111,15 +111,12 @@ class Lease:
         if guard is not None and (number := next(numbers, None)) is not None:
             guard.give_back(self.reserved.pop(number))
 
-    def withdraw(self, guard: CallGuard | None, number: int) -> bool:
-        """Nobody needs what was requested under a number; False where that was not so here."""
+    def withdraw(self, guard: CallGuard | None, number: int) -> None:
+        """Nobody needs what was requested under a number."""
         if (task := self.requests.pop(number, None)) is not None:
             task.cancel()
         elif guard is not None and number in self.reserved:  # it was granted meanwhile
             guard.give_back(self.reserved.pop(number))
-        else:
-            return False
-        return True
 
     async def let_go(self, guard: CallGuard | None) -> None:
         """Its worker is gone, or is done with it: what it asked for and reserved is given up."""

@@ -125,10 +125,9 @@ class Reports:
         worker.send(to_worker.Granted(message.number))
 
     def _withdrawn(self, worker: Worker, message: to_engine.Withdraw) -> None:
-        for row in worker.rows:
-            lease = self.leases.get(row)
-            if lease is not None and lease.withdraw(self._parts.guard, message.number):
-                return
+        lease = self.leases.get(message.row)
+        if lease is not None:
+            lease.withdraw(self._parts.guard, message.number)
 
     def _released(self, worker: Worker, message: to_engine.Release) -> None:
         lease = self.leases.get(message.row)

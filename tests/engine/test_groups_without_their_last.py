@@ -1,0 +1,74 @@
+"""A group whose last member has errored, or was cancelled, is scored as any other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from program import Program
+from seat import seat
+from servers import FaultServer
+from steered_runs import CHAT, GOOD, errors_of
+
+from tui_eval.commands import Cancel
+from tui_eval.events import Stage
+from tui_eval.feeds.live_feed import LiveFeed
+
+CODE = """
+import asyncio
+from pathlib import Path
+
+import tui_eval as vf
+
+
+async def until(name):
+    while not Path(name).exists():
+        await asyncio.sleep(0.01)
+
+
+class Env(vf.SingleTurnEnv):
+    async def setup_state(self, state):
+        if state.observer.row == 2:
+            await until("errs")
+            raise ValueError("no")
+        return state
+
+
+async def compared(states):
+    if states[0]["example_id"] == 1:
+        Path("holds").touch()
+        await until("goes_on")
+    if FAILS and not Path("failed").exists():
+        Path("failed").touch()
+        raise vf.InfraError("not now")
+    return [float(len(states)) for _ in states]
+
+
+def load_environment(fails=False):
+    globals()["FAILS"] = fails
+    rows = [{"question": "q"}, {"question": "r"}]
+    return Env(dataset=rows, rubric=vf.Rubric([compared]))
+"""
+
+
+async def test_one_that_is_cancelled_while_they_wait_for_a_slot_leaves_it_to_the_others(
+    program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
+) -> None:
+    program.environment("last", CODE)
+    fault_server.script(CHAT, [GOOD])
+    asked = request_of(
+        "last", num_examples="2", rollouts_per_example="3", max_concurrent="6",
+        max_concurrent_scoring="1",
+    )  # fmt: skip
+    async with seat(LiveFeed(asked)) as one:
+        await one.until((program.folder / "holds").exists, "another group has the slots")
+        (program.folder / "errs").touch()
+        await one.until(lambda: one.state.errored == 1, "the last one has errored")
+        await one.until(lambda: one.state.by_stage[Stage.SCORING] == 5, "its group waits")
+        one.feed.send(Cancel(0))
+        await one.until(lambda: one.state.errored == 2, "it has its row")
+        (program.folder / "goes_on").touch()
+        await one.until(lambda: one.state.end, "the run ends")
+    errors = errors_of(program.only_run())
+    assert {place for place, error in errors.items() if error} == {(0, 0), (0, 2)}
+    assert len(errors) == 6
