@@ -72,3 +72,20 @@ async def test_one_that_is_cancelled_while_they_wait_for_a_slot_leaves_it_to_the
     errors = errors_of(program.only_run())
     assert {place for place, error in errors.items() if error} == {(0, 0), (0, 2)}
     assert len(errors) == 6
+
+
+async def test_what_fails_as_it_is_scored_is_tried_again_where_the_last_one_was_cancelled(
+    program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
+) -> None:
+    program.environment("last", CODE)
+    fault_server.script(CHAT, [GOOD])
+    asked = request_of(
+        "last", num_examples="1", rollouts_per_example="3", max_concurrent="3", max_retries="3",
+        env_args='{"fails": true}',
+    )  # fmt: skip
+    async with seat(LiveFeed(asked)) as one:
+        await one.until(lambda: one.state.by_stage[Stage.GENERATED] == 2, "two wait")
+        one.feed.send(Cancel(2))
+        await one.until(lambda: one.state.end, "the run ends")
+    rows = {row["tui_eval"]["rollout"]: row["reward"] for row in program.only_run().rows}
+    assert rows == {0: 2.0, 1: 2.0, 2: 0.0}, errors_of(program.only_run())

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from tui_eval.observer import CURRENT
 from tui_eval.state import State
 from tui_eval.worker.examples import Examples
 from tui_eval.worker.restored_states import saved_member
@@ -80,6 +81,21 @@ class Groups:
         del self._members[example]
         self.moved(example, False)
         return [members[row] for row in sorted(members)]
+
+
+def leading(observer: RolloutObserver, fresh: Sequence[RolloutObserver]) -> RolloutObserver:
+    """For which member a group is scored: who completed it, if that is to have a score.
+
+    Of one that has errored nothing is tried again or kept, for it has its row.
+
+    Args:
+        observer: Of who completed it, and has the slots.
+        fresh: Members that are to have a score.
+    """
+    leader = observer if observer in fresh else fresh[0]
+    leader.held = observer.held
+    CURRENT.set(leader)
+    return leader
 
 
 def log_lost(observer: RolloutObserver, members: Sequence[Member]) -> None:

@@ -34,7 +34,7 @@ from tui_eval.worker.cancelling import CANCELLED, EndedByCancelling, give_up
 from tui_eval.worker.deadline import RolloutDeadline
 from tui_eval.worker.finished_row import row_of
 from tui_eval.worker.gate import Gate
-from tui_eval.worker.groups import Groups, Member, Unscored, fault_of, log_lost
+from tui_eval.worker.groups import Groups, Member, Unscored, fault_of, leading, log_lost
 from tui_eval.worker.ports import Held, Hub, Journal, Limits, Rows
 from tui_eval.worker.recorded_calls import RecordedCalls
 from tui_eval.worker.restored_states import interrupted_state
@@ -178,7 +178,6 @@ class Rollouts:
         members = self.groups.add_saved(row, values)
         observer = next((one for one, _ in members or () if one is not None), None)
         if members is not None and observer is not None:
-            CURRENT.set(observer)
             observer.held = self._limits.nothing_held(row)
             await self._finish_group(observer, members)
 
@@ -190,6 +189,7 @@ class Rollouts:
         alive = [(w, s) for w, s in members if s.get("error") is None]
         RecordedCalls.share_judges(w.calls for w, _ in alive if w is not None and w.calls)
         while fresh := [(w, s) for w, s in alive if w is not None]:
+            observer = leading(observer, [member for member, _ in fresh])
             if not observer.held.slots:  # it never began: the group's last member was cancelled
                 await self._limits.begin_scoring(observer.held)
             with EndedByCancelling(*(member for member, _ in fresh)):
