@@ -207,6 +207,7 @@ class WorkerProcess:
         elif isinstance(message, to_worker.ForgetMembers):
             for row in message.rows:
                 rollouts.groups.forget(row)
+            self._send(to_engine.Forgot(message.number))
 
     def _cancel(self, row: int) -> None:
         watch = self._hub.active.get(row)

@@ -200,6 +200,12 @@ class GroupMoved(msgspec.Struct, tag="group", array_like=True):
     waits: bool
 
 
+class Forgot(msgspec.Struct, tag="forgot", array_like=True):
+    """`ForgetMembers` was done: what groups were complete before that is known."""
+
+    number: int
+
+
 class ColumnsFound(msgspec.Struct, tag="columns", array_like=True):
     """Which requested state columns no rollout has had so far, and what keys the last one had."""
 
@@ -236,6 +242,7 @@ ToEngine: TypeAlias = (
     | ReplicaFailed
     | Ended
     | GroupMoved
+    | Forgot
     | ColumnsFound
     | Warned
     | Left

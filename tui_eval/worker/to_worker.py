@@ -143,8 +143,9 @@ class GiveUp(msgspec.Struct, tag="give_up", array_like=True):
 
 
 class ForgetMembers(msgspec.Struct, tag="forget_members", array_like=True):
-    """These rollouts are to run again: their groups wait for them."""
+    """These rollouts are to run again: their groups wait for them. It is answered: see `Forgot`."""
 
+    number: int
     rows: list[int]
 
 

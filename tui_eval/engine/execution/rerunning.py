@@ -4,11 +4,13 @@ Every rollout has one row in results.jsonl, so the rows of those that run again 
 superseded.jsonl first, by the code that a resume moves them with. That replaces results.jsonl as a
 whole, and the index after it:
 
-1. All that happened is published, so that the index has it, and what finishes from now on is kept
-   in memory. The rollouts go out of their groups, which wait for them again.
-2. A thread moves the lines. It reads the whole file: a second for every gigabyte or so, in which
+1. The rollouts go out of their groups, which wait for them again, but for those that are complete:
+   these are scored first. Which are is known once their workers have answered.
+2. All that happened is published, so that the index has it, and what finishes from now on is kept
+   in memory.
+3. A thread moves the lines. It reads the whole file: a second for every gigabyte or so, in which
    rollouts go on. It also makes members of groups that were complete ready to be compared with.
-3. The writer continues with the new files, listeners receive `RowsTakenBack` and read the index
+4. The writer continues with the new files, listeners receive `RowsTakenBack` and read the index
    again, what was held back is written, and the rollouts begin before all others.
 
 Where the disk refuses the copy, nothing is moved: what was held back is written, and it is tried
@@ -75,6 +77,7 @@ class Rerunning:
     async def take_back(self, rows: set[int]) -> None:
         """Lets errored rollouts run again, once the disk has room for their rows elsewhere."""
         async with self._turn:
+            await self._out_of_groups(rows)
             await self._groups_at_rest(rows)
             complete, is_refused = self._complete(rows), False
             while (error := await self._take_back(rows, complete)) is not None:
@@ -93,8 +96,6 @@ class Rerunning:
         """
         self._hub.flush()
         self._rows.hold()
-        for row in rows:
-            self._rollouts.groups.forget(row)
         moving = asyncio.create_task(asyncio.to_thread(self._move, rows, complete))
         try:
             await asyncio.shield(moving)
@@ -114,6 +115,14 @@ class Rerunning:
         self._publish(repaired)
         for row, values in members.items():
             self._rollouts.groups.add_saved(row, values)
+
+    async def _out_of_groups(self, rows: set[int]) -> None:
+        """Takes the rollouts out of their groups."""
+        if not self._prepared.grouped:
+            return
+        forgotten = [self._rollouts.groups.forget(row) for row in rows]
+        if unknown := [one for one in forgotten if one is not None]:
+            await asyncio.wait(unknown)
 
     async def _groups_at_rest(self, rows: set[int]) -> None:
         """Waits while a group that one of these is of is being scored without it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sized
 from typing import Any, Protocol
 
@@ -24,8 +25,12 @@ class RolloutGroups(Protocol):
     def add_saved(self, row: int, values: Mapping[str, Any]) -> object:
         """A member whose row is already on disk: it is scored only to be compared with."""
 
-    def forget(self, row: int) -> None:
-        """A member that is to run again: its group waits for it."""
+    def forget(self, row: int) -> asyncio.Future[None] | None:
+        """A member that is to run again: its group waits for it.
+
+        Returns:
+            What is done once its worker knows that; None where it is known at once.
+        """
 
 
 class RolloutWork(Protocol):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Mapping
+from itertools import count
 from typing import Any
 
 from tui_eval.engine.transport.worker import Worker
@@ -24,6 +26,9 @@ class GroupHomes:
         self._on_disk: defaultdict[int, dict[int, Mapping[str, Any] | bytes]] = defaultdict(dict)
         """By example, members that have a row: their rows or lines, for a worker to compare with
         where it did not write them itself."""
+        self._numbers = count(1)
+        self._forgetting: dict[int, tuple[Worker, asyncio.Future[None]]] = {}
+        """By number, what is done once a home has taken members out."""
 
     def __contains__(self, example: int) -> bool:
         """Whether the group of an example waits for members; one that is complete does not."""
@@ -72,7 +77,8 @@ class GroupHomes:
             home = self._homes.pop(example, None)
             if example in self._waiting and home is not None:  # all have errored
                 self._waiting.discard(example)
-                home.send(to_worker.ForgetMembers([*self._examples.rows(example)]))
+                rows = [*self._examples.rows(example)]
+                home.send(to_worker.ForgetMembers(next(self._numbers), rows))
 
     def add_saved(self, row: int, values: Mapping[str, Any]) -> None:
         """A member whose row is already on disk: it is scored only to be compared with."""
@@ -81,15 +87,28 @@ class GroupHomes:
         if example in self._homes:
             self._homes[example].send(to_worker.AddSaved(row, self._values(example, row)))
 
-    def forget(self, row: int) -> None:
-        """A member that is to run again: its group waits for it."""
+    def forget(self, row: int) -> asyncio.Future[None] | None:
+        """See `RolloutGroups.forget`."""
         example = self._examples.example(row)
         self._on_disk[example].pop(row, None)
-        if example in self._homes:
-            self._homes[example].send(to_worker.ForgetMembers([row]))
+        home = self._homes.get(example)
+        if home is None:
+            return None
+        number, forgotten = next(self._numbers), asyncio.get_running_loop().create_future()
+        self._forgetting[number] = home, forgotten
+        home.send(to_worker.ForgetMembers(number, [row]))
+        return forgotten
+
+    def forgot(self, number: int) -> None:
+        """A home has taken members out, or will not have them."""
+        _, forgotten = self._forgetting.pop(number, (None, None))
+        if forgotten is not None and not forgotten.done():
+            forgotten.set_result(None)
 
     def move(self, old: Worker, new: Worker) -> None:
         """A worker was replaced."""
         for example, worker in self._homes.items():
             if worker is old:
                 self._settle(example, new)
+        for number in [one for one, (home, _) in self._forgetting.items() if home is old]:
+            self.forgot(number)

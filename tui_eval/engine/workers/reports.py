@@ -57,6 +57,7 @@ class Reports:
             to_engine.GroupMoved: lambda worker, one: self.groups.moved(
                 worker, one.example, one.waits
             ),
+            to_engine.Forgot: lambda worker, one: self.groups.forgot(one.number),
             to_engine.ColumnsFound: lambda worker, one: parts.columns.join(one.unseen, one.keys),
             to_engine.Warned: lambda worker, one: parts.warn(one.text),
             to_engine.ReplicaFailed: lambda worker, one: parts.replica_failed(
