@@ -159,6 +159,17 @@ async def test_what_sleeps_at_the_same_time_gives_its_slots_back_once() -> None:
     await beginning
 
 
+async def test_what_was_parked_and_is_cancelled_gives_nothing_back_that_it_does_not_have() -> None:
+    limits = Limits(Phases(1), [0])
+    parked, _ = await limits.begin([0])
+    parked.release()
+    limits.generated(parked)
+    parked.release()
+    await limits.begin_scoring()
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(limits.begin_scoring(), 0.05)
+
+
 async def test_time_that_is_held_is_not_counted() -> None:
     with Deadline(0.2) as deadline:
         with deadline.held():

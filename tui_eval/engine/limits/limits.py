@@ -99,11 +99,11 @@ class Held:
         self.slots.append(one)
 
     def keep(self, kept: Sequence[Slots]) -> None:
-        """Gives all back but these."""
+        """Gives all back but these, as far as it holds them."""
         for other in self.slots:
             if other not in kept:
                 other.release()
-        self.slots = list(kept)
+        self.slots = [one for one in self.slots if one in kept]
         self.concurrency = None
 
     def release(self) -> None:
