@@ -94,6 +94,8 @@ class Rerunning:
         Args:
             complete: See `_complete`.
         """
+        while self._rows.is_held:  # the run is being saved elsewhere
+            await asyncio.sleep(POLL_INTERVAL_S)
         self._hub.flush()
         self._rows.hold()
         moving = asyncio.create_task(asyncio.to_thread(self._move, rows, complete))
