@@ -130,3 +130,40 @@ def test_a_worker_that_is_killed_while_it_loads_what_was_loaded_before_is_starte
     done = run_here(program, "loads", *to)
     assert done.code == 0, done
     assert [row["reward"] for row in program.only_run().rows] == [1.0]
+
+
+ONCE = """
+import asyncio
+import os
+from pathlib import Path
+
+import tui_eval as vf
+
+
+class Ends(vf.SingleTurnEnv):
+    async def setup_state(self, state):
+        with open("began", "a") as file:
+            file.write("once\\n")
+        if Path("began").read_text() == "once\\n":
+            os._exit(9)
+        return state
+
+    @vf.teardown
+    async def takes_a_while(self):
+        await asyncio.sleep(1)
+
+
+def load_environment():
+    return Ends(dataset=[{"question": "q"}], rubric=vf.Rubric([lambda completion: 1.0]))
+"""
+
+
+def test_a_run_that_is_over_while_one_is_run_alone_ends_as_it_would_without(
+    program: Program, fault_server: FaultServer
+) -> None:
+    program.environment("once", ONCE)
+    fault_server.script("/v1/chat/completions", [Reply(body=chat_answer("42"))])
+    to = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "1", "-r", "1", "-s")
+    done = run_here(program, "once", *to, "--max-total-tokens", "19", "-S", '{"max_tokens": 50}')
+    assert done.code == 4, done
+    assert (program.folder / "began").read_text() == 2 * "once\n", "it begins no third time"

@@ -194,7 +194,7 @@ class WorkerRollouts:
         row, lease = message.row, self._assigned.leases.get(message.row)
         if message.failure:
             self._parts.fail(message.failure, None)
-        if lease is None:
+        if lease is None or worker.is_leaving:  # the run is over
             return
         self._replacement.deaths.generated(row)
         if worker not in self.pool.workers and row in worker.rows:
