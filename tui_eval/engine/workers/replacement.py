@@ -121,6 +121,10 @@ class Replacement:
             return
         if generated is not None:
             has_slots = not lease.is_done.done()
+            at_end = self._parts.prepared.plan.score_at_end and not lease.is_scored
+            if at_end and has_slots and row not in self._assigned.generated:
+                self._assigned.generated.append(row)
+                lease.is_done.set_result(None)
             if not has_slots and row not in self._assigned.generated:
                 lease = self._assigned.lease(row, Held())
                 self._parts.start(self._assigned.done(lease), lease.held)
