@@ -48,7 +48,7 @@ def restore_in_flight(
             if later:
                 prepared.answers[place] = later
             with_its_row = plus(tokens_in_journal(record), _sum(_of_trajectory(later)))
-            _count_with_its_row(prepared.lost, place, with_its_row)
+            _count_with_its_row(prepared, place, with_its_row)
     for row in found.generated:
         found.answers.pop(row, None)
     firsts = {row: records[0] for row, records in found.answers.items()}
@@ -71,7 +71,8 @@ def _restore_answers(prepared: Prepared, place: int, answers: Sequence[Record]) 
     tokens = _sum(_of_trajectory(answers))
     if answers[-1].get("replays", 0) >= MOST_REPLAYS:
         judged = _sum([one for one in answers if "judge" in one])
-        prepared.lost[place] = plus(max(tokens, prepared.lost.get(place, tokens)), judged)
+        lost = plus(max(tokens, prepared.lost.get(place, tokens)), judged)
+        prepared.lost[place] = prepared.started.lost[place] = lost
         which = f"{answers[0]['input'].get('example_id')} #{answers[0]['number']}"
         prepared.notices.append(
             warning(
@@ -82,7 +83,7 @@ def _restore_answers(prepared: Prepared, place: int, answers: Sequence[Record]) 
         return
     replays = [{**one, "row": place, "replays": one.get("replays", 0) + 1} for one in answers]
     prepared.answers[place] = replays
-    _count_with_its_row(prepared.lost, place, tokens)
+    _count_with_its_row(prepared, place, tokens)
 
 
 def _places(
@@ -100,11 +101,13 @@ def _places(
             yield place, record
 
 
-def _count_with_its_row(lost: dict[int, Tokens], row: int, tokens: Tokens) -> None:
-    """Takes out what the row of a rollout will have."""
-    rest = minus(lost.pop(row, ()), tokens)
-    if any(left > 0 for left in rest):
-        lost[row] = tuple(max(left, 0) for left in rest)
+def _count_with_its_row(prepared: Prepared, place: int, tokens: Tokens) -> None:
+    """Takes out what the row of a rollout will have; until it begins again that counts as lost."""
+    rest = tuple(max(left, 0) for left in minus(prepared.lost.pop(place, ()), tokens))
+    if any(rest):
+        prepared.lost[place] = rest
+    if any(tokens):
+        prepared.started.lost[place] = plus(rest, tokens)
 
 
 def _saved(answers: Collection[Sequence[Record]]) -> Notice:

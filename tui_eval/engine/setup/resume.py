@@ -35,7 +35,8 @@ def restore_progress(prepared: Prepared, keep_errors: bool) -> None:
     shape = prepared.started.rollouts_per_example, prepared.started.num_examples
     places = RowPlaces(*shape, _positions(prepared.examples))
     done = {event.row for event in prepared.done}
-    prepared.started.lost = prepared.lost = _lost(prepared.run, places, done)
+    prepared.lost = _lost(prepared.run, places, done)
+    prepared.started.lost = {**prepared.lost}
     prepared.notices += map(warning, repaired.dropped)
     restore_in_flight(prepared, done, _positions(prepared.examples))
     if prepared.grouped:

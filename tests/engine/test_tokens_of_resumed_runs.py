@@ -1,0 +1,57 @@
+"""A resumed run counts what it was answered before, also of rollouts that have not begun again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from program import Program
+from seat import seat
+from servers import FaultServer
+from steered_runs import CHAT, GOOD, HANG
+
+from tui_eval.commands import Stop
+from tui_eval.events import Stage
+from tui_eval.feeds.live_feed import LiveFeed
+
+CODE = """
+import tui_eval as vf
+
+
+class Talk(vf.MultiTurnEnv):
+    async def env_response(self, messages, state, **kwargs):
+        return [vf.UserMessage(content="go on")]
+
+
+def load_environment():
+    rows = [{"question": f"q{n}"} for n in range(4)]
+    return Talk(dataset=rows, rubric=vf.Rubric([lambda completion: 1.0]), max_turns=2)
+"""
+
+
+async def test_tokens_in_the_journal_are_counted_from_the_start(
+    program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
+) -> None:
+    program.environment("talk", CODE)
+    fault_server.script(CHAT, [*[GOOD] * 4, HANG])
+    async with seat(LiveFeed(request_of("talk", num_examples="4", max_concurrent="4"))) as one:
+        await one.until(lambda: len(fault_server.requests) == 8, "each has had one answer")
+        one.feed.send(Stop())
+        await one.until(lambda: one.state.end, "the run ends")
+        spent = one.state.tokens
+    run = program.only_run()
+    assert spent == sum(sum_of(one) for one in run.metadata["unfinished"]) > 0
+    asked = {"env_id": None, "raw": {"resume": str(run.path), "max_concurrent": "1"}}
+    async with seat(LiveFeed(asked)) as one:
+        await one.until(lambda: len(fault_server.requests) == 9, "the first one goes on")
+        await one.until(lambda: one.state.stage[0] == Stage.MODEL, "that is known")
+        assert one.state.tokens == spent
+        one.feed.send(Stop())
+        await one.until(lambda: one.state.end, "the run ends")
+        assert one.state.tokens == spent
+    assert spent == sum(sum_of(one) for one in run.metadata["unfinished"])
+
+
+def sum_of(unfinished: dict[str, Any]) -> int:
+    found: int = unfinished["input_tokens"] + unfinished["output_tokens"]
+    return found
