@@ -15,6 +15,7 @@ import tui_eval as vf
 
 OPENENV = Package("openenv", ("openenv-core==0.3.0",))
 GUESSES = [5, None, 7, 2, 8, 1, 9, 3, 4, 6]
+STARTS_WITHIN_S = 180.0
 """None stands for what is no action."""
 
 
@@ -49,6 +50,7 @@ async def test_episodes_get_the_rewards_of_their_seed(project: Path) -> None:
         num_train_examples=4,
         max_turns=len(GUESSES),
         prompt_renderer=lambda seen: [{"role": "user", "content": seen["text"]}],
+        startup_timeout_seconds=STARTS_WITHIN_S,
     )
     said = [f'{{"number": {guess}}}' if guess else "I think so." for guess in GUESSES]
     try:
