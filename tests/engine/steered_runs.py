@@ -15,7 +15,27 @@ from tui_eval.runs.opening import saved_events
 
 CHAT = "/v1/chat/completions"
 GOOD = Reply(body=chat_answer("yes"))
+BAD = Reply(400, {"error": {"message": "bad"}})
 HANG = Reply(hang=True)
+WAITS = """
+import asyncio
+import time
+from pathlib import Path
+
+import tui_eval as vf
+
+
+async def until(name):
+    while not Path(name).exists():
+        await asyncio.sleep(0.01)
+
+
+def hold():  # its whole worker: nothing else of it runs
+    Path("held").touch()
+    while not Path("let_go").exists():
+        time.sleep(0.01)
+"""
+"""What code of an environment begins with that waits for files of a test."""
 PLAIN = """
     import asyncio
     import pathlib

@@ -9,38 +9,26 @@ from typing import Any
 from program import Program, chat_answer
 from seat import seat
 from servers import FaultServer, Reply
-from steered_runs import CHAT, GOOD, answered, errors_of
+from steered_runs import BAD, CHAT, GOOD, WAITS, answered, errors_of
 
 from tui_eval.commands import Cancel, Rerun
 from tui_eval.events import Stage
 from tui_eval.feeds.live_feed import LiveFeed
 
-BAD = Reply(400, {"error": {"message": "bad"}})
 CANCELLED = "CancelledByUserError"
-CODE = """
-import asyncio
-import time
-from pathlib import Path
+CODE = (
+    WAITS
+    + """
 
-import tui_eval as vf
-
-
-async def until(name):
-    while not Path(name).exists():
-        await asyncio.sleep(0.01)
-
-
-async def hold():
+async def hold_later():
     await until("holds")
-    Path("held").touch()
-    while not Path("let_go").exists():
-        time.sleep(0.01)
+    hold()
 
 
 class Env(vf.SingleTurnEnv):
     async def setup_state(self, state):
         if self.what == "alone" and state["example_id"] == 1:
-            self.holding = asyncio.create_task(hold())
+            self.holding = asyncio.create_task(hold_later())
         if self.what == "pairs" and not Path("last").exists():
             Path("last").touch()
             await until("goes_on")
@@ -69,6 +57,7 @@ def load_environment(what=""):
     env.what = what
     return env
 """
+)
 
 
 def held() -> tuple[Reply, threading.Event]:

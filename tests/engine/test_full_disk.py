@@ -15,7 +15,7 @@ import pytest
 from program import Program, Run, chat_answer
 from seat import Seat, seat
 from servers import FaultServer, Reply
-from steered_runs import CHAT, GOOD, HANG, as_on_disk, figures
+from steered_runs import BAD, CHAT, GOOD, HANG, as_on_disk, figures
 
 from tui_eval.commands import Cancel, Rerun, SaveAs, Unpause
 from tui_eval.events import CommandAnswered, GateMoved, RunMoved, Stage
@@ -49,7 +49,6 @@ PRINTING = """
             rubric=vf.Rubric(funcs=[lambda completion: 1.0]),
         )
 """
-BAD = Reply(400, {"error": {"message": "bad"}})
 SOON = Reply(body=chat_answer("yes"), delay=0.3)
 
 

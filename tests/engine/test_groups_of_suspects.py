@@ -10,17 +10,15 @@ from program import Program, chat_answer
 from run_here import run_here
 from seat import seat
 from servers import FaultServer, Reply
-from steered_runs import CHAT, GOOD, HANG, answered, errors_of
+from steered_runs import CHAT, GOOD, HANG, WAITS, answered, errors_of
 
 from tui_eval.commands import Cancel, Rerun
 from tui_eval.feeds.live_feed import LiveFeed
 
-CODE = """
-import asyncio
+CODE = (
+    WAITS
+    + """
 import os
-from pathlib import Path
-
-import tui_eval as vf
 
 
 class Env(vf.SingleTurnEnv):
@@ -29,8 +27,8 @@ class Env(vf.SingleTurnEnv):
             if not Path("ended").exists():
                 Path("ended").touch()
                 os._exit(9)
-            while LATER and not Path("others").exists():
-                await asyncio.sleep(0.01)
+            if LATER:
+                await until("others")
             raise ValueError("no")
         if ALL and state.observer.row == 1 and not Path("mended").exists():
             raise ValueError("nor this one")
@@ -52,6 +50,7 @@ def load_environment(later=False, all=False):
     globals().update(LATER=later, ALL=all)
     return Env(dataset=[{"question": "q"}, {"question": "r"}], rubric=vf.Rubric([best]))
 """
+)
 
 
 @pytest.mark.parametrize("later", ["false", "true"], ids=["before-the-others", "as-the-last-one"])

@@ -8,23 +8,15 @@ from typing import Any
 from program import Program
 from seat import seat
 from servers import FaultServer
-from steered_runs import CHAT, GOOD, errors_of
+from steered_runs import CHAT, GOOD, WAITS, errors_of
 
 from tui_eval.commands import Cancel
 from tui_eval.events import Stage
 from tui_eval.feeds.live_feed import LiveFeed
 
-CODE = """
-import asyncio
-from pathlib import Path
-
-import tui_eval as vf
-
-
-async def until(name):
-    while not Path(name).exists():
-        await asyncio.sleep(0.01)
-
+CODE = (
+    WAITS
+    + """
 
 class Env(vf.SingleTurnEnv):
     async def setup_state(self, state):
@@ -49,6 +41,7 @@ def load_environment(fails=False):
     rows = [{"question": "q"}, {"question": "r"}]
     return Env(dataset=rows, rubric=vf.Rubric([compared]))
 """
+)
 
 
 async def test_one_that_is_cancelled_while_they_wait_for_a_slot_leaves_it_to_the_others(

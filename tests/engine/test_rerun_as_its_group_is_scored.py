@@ -8,39 +8,33 @@ from typing import Any
 from program import Program
 from seat import seat
 from servers import FaultServer
-from steered_runs import CHAT, GOOD, answered, errors_of
+from steered_runs import CHAT, GOOD, WAITS, answered, errors_of
 
 from tui_eval.commands import Rerun
 from tui_eval.events import CommandAnswered
 from tui_eval.feeds.live_feed import LiveFeed
 
-CODE = """
-import asyncio
-import time
-from pathlib import Path
-
-import tui_eval as vf
-
+CODE = (
+    WAITS
+    + """
 
 class Env(vf.SingleTurnEnv):
     async def setup_state(self, state):
         if state.observer.row == 0 and not Path("mended").exists():
             raise ValueError("no")
-        while not Path("errored").exists():
-            await asyncio.sleep(0.01)
+        await until("errored")
         return state
 
 
 async def compared(states):
-    Path("held").touch()
-    while not Path("let_go").exists():
-        time.sleep(0.01)
+    hold()
     return [float(len(states)) for _ in states]
 
 
 def load_environment():
     return Env(dataset=[{"question": "q"}], rubric=vf.Rubric([compared]))
 """
+)
 
 
 async def test_it_is_compared_with_those_who_were_scored(

@@ -7,25 +7,16 @@ from typing import Any
 
 from program import Program
 from seat import seat
-from servers import FaultServer, Reply
-from steered_runs import CHAT, GOOD, HANG, answered, errors_of
+from servers import FaultServer
+from steered_runs import BAD, CHAT, GOOD, HANG, WAITS, answered, errors_of
 
 from tui_eval.commands import Cancel, Rerun
 from tui_eval.feeds.live_feed import LiveFeed
 
-BAD = Reply(400, {"error": {"message": "bad"}})
-CODE = """
-import asyncio
+CODE = (
+    WAITS
+    + """
 import logging
-import time
-from pathlib import Path
-
-import tui_eval as vf
-
-
-def hold():
-    while not Path("let_go").exists():
-        time.sleep(0.01)
 
 
 class HoldsOnce(logging.Handler):
@@ -40,6 +31,7 @@ def load_environment():
     rows = [{"question": f"q{n}"} for n in range(2)]
     return vf.SingleTurnEnv(dataset=rows, rubric=vf.Rubric([lambda completion: 1.0]))
 """
+)
 
 
 async def test_it_runs_from_its_beginning_to_its_end(

@@ -12,14 +12,12 @@ import pytest
 from program import Program, Run
 from seat import seat
 from servers import FaultServer, Reply
-from steered_runs import CHAT, GOOD, answered, as_on_disk, figures
+from steered_runs import BAD, CHAT, GOOD, answered, as_on_disk, figures
 
 from tui_eval.commands import Rerun, SaveAs
 from tui_eval.engine.execution.rerunning import RETRIES_EVERY_S
 from tui_eval.events import RunMoved
 from tui_eval.feeds.live_feed import LiveFeed
-
-BAD = Reply(400, {"error": {"message": "bad"}})
 
 
 @pytest.mark.slow

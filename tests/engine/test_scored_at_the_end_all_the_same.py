@@ -8,17 +8,15 @@ from typing import Any
 from program import Program
 from seat import seat
 from servers import FaultServer
-from steered_runs import CHAT, GOOD
+from steered_runs import CHAT, GOOD, WAITS
 
 from tui_eval.events import Stage
 from tui_eval.feeds.live_feed import LiveFeed
 
-CODE = """
-import asyncio
+CODE = (
+    WAITS
+    + """
 import os
-from pathlib import Path
-
-import tui_eval as vf
 
 
 class Env(vf.SingleTurnEnv):
@@ -26,8 +24,8 @@ class Env(vf.SingleTurnEnv):
         if state["example_id"] == 0 and not Path("ended").exists():
             Path("ended").touch()
             os._exit(9)
-        while state["example_id"] == 1 and not Path("goes_on").exists():
-            await asyncio.sleep(0.01)
+        if state["example_id"] == 1:
+            await until("goes_on")
         return state
 
 
@@ -38,6 +36,7 @@ async def at_the_end(completion):
 def load_environment():
     return Env(dataset=[{"question": "q"}, {"question": "r"}], rubric=vf.Rubric([at_the_end]))
 """
+)
 
 
 async def test_it_waits_for_the_others(

@@ -11,14 +11,12 @@ import pytest
 from program import Program
 from run_here import run_here
 from seat import seat
-from servers import FaultServer, Reply
-from steered_runs import CHAT, GOOD, HANG, answered, answers, as_on_disk, errors_of, figures
+from servers import FaultServer
+from steered_runs import BAD, CHAT, GOOD, HANG, answered, answers, as_on_disk, errors_of, figures
 
 from tui_eval.commands import Cancel, MoveLimit, Rerun, SaveNow
 from tui_eval.events import Stage
 from tui_eval.feeds.live_feed import LiveFeed
-
-BAD = Reply(400, {"error": {"message": "bad"}})
 
 
 async def test_errored_rollouts_run_again_while_the_others_go_on(

@@ -47,7 +47,7 @@ class RunningQuantiles:
 
     def __init__(self) -> None:
         self.n = 0
-        self._values = array("d")  # objects that stay among others that go keep memory from both
+        self._values = array("d")  # as objects they would keep what is freed around them
         self._gone: Counter[float] = Counter()  # values that are taken back, until somebody looks
         self._buckets: Counter[int] | None = None
 
