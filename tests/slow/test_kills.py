@@ -11,8 +11,6 @@ from bench.kills import KINDS, LATENCY_S, Endpoints, Trial, kill_often
 from bench.setting import Setting
 
 KILLS = 5
-ON_THE_WIRE_S = 0.5
-"""The bench measures 0.1 s on a quiet machine; here others take the cores of engine and worker."""
 
 
 @pytest.fixture
@@ -22,10 +20,7 @@ def setting() -> Iterator[Setting]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_killed_run_is_resumed_to_what_it_would_have_been(
-    setting: Setting, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("bench.kills.ON_THE_WIRE_S", ON_THE_WIRE_S)
+def test_a_killed_run_is_resumed_to_what_it_would_have_been(setting: Setting, kind: str) -> None:
     with CountingEndpoint(LATENCY_S) as model, CountingEndpoint(LATENCY_S) as judge:
         endpoints = Endpoints(model, judge)
         whole = Trial(setting, endpoints, "none")
