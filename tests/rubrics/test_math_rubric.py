@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import asyncio
 import math
+import os
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
-from made_states import rollout
+from made_states import rollout, until
 
 from tui_eval.parsers.parser import Parser
 from tui_eval.rubrics import math_rubric
@@ -68,6 +73,30 @@ async def test_an_answer_that_takes_for_ever_is_an_error_and_holds_nothing_up():
     patient = MathRubric(timeout_seconds=math.inf)
     await patient.score_rollout(next_one)
     assert next_one["reward"] == 1.0
+
+
+@pytest.mark.process
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+async def test_a_comparison_that_gets_no_processor_for_a_while_has_its_whole_limit():
+    comparers, limit_s = Comparers(), 0.5
+    await asyncio.to_thread(comparers.compare, "1", "1.0", 60)
+    pid = comparers._idle[0]._process.pid
+
+    def used_s():
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    before = used_s()
+    asked = asyncio.create_task(asyncio.to_thread(comparers.compare, "1", "10^{10^{10}}", limit_s))
+    await until(lambda: used_s() > before + 0.1)
+    os.kill(pid, signal.SIGSTOP)
+    stopped, last = time.monotonic(), used_s()
+    await until(lambda: time.monotonic() > stopped + 2 * limit_s)
+    os.kill(pid, signal.SIGCONT)
+    await until(lambda: asked.done() or used_s() > last + 0.1)
+    assert not asked.done()
+    with pytest.raises(TimeoutError, match="longer than its time limit"):
+        await asked
 
 
 @pytest.mark.process

@@ -29,7 +29,8 @@ class Comparers:
         """Whether two answers are equal as mathematics; blocks until that is known.
 
         Args:
-            limit_s: Seconds that the comparison may take, without the start of its process.
+            limit_s: Seconds of the processor that the comparison may take, without the start of
+                its process. What else runs on the machine changes no verdict.
 
         Raises:
             TimeoutError: It took longer.
@@ -71,7 +72,7 @@ class _Comparer:
         except (EOFError, OSError):
             code = self._process.wait()
             self._end()
-            if code == -signal.SIGALRM:
+            if code == -signal.SIGPROF:
                 text = f"ran longer than its time limit of {limit_s:g} s"
                 raise TimeoutError(text) from None
             text = f"the process that compares ended with code {code}"
@@ -96,15 +97,16 @@ def main() -> None:
     import math_verify
 
     logging.disable()  # it warns that its own time limits are off, as they are
-    # The kernel ends the process at its limit, whatever it is doing.
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    # The kernel ends the process at its limit, whatever it is doing. It never waits, so the limit
+    # is one of the processor's time.
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
     with contextlib.suppress(EOFError, OSError):
         while True:
             answer, response, limit_s = connection.recv()
             limited = limit_s < math.inf
-            signal.setitimer(signal.ITIMER_REAL, max(limit_s, 1e-6) if limited else 0)
+            signal.setitimer(signal.ITIMER_PROF, max(limit_s, 1e-6) if limited else 0)
             outcome = _outcome(math_verify, answer, response)
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
             connection.send(outcome)
 
 
