@@ -66,9 +66,10 @@ from __future__ import annotations
 import difflib
 import traceback
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
+
+import msgspec
 
 _OURS = str(Path(__file__).parent)
 _BUNDLED = str(Path(__file__).parent / "demo" / "environments")
@@ -264,8 +265,7 @@ def _repr(error: BaseException) -> str:
         return f"{type(error).__name__}(...)"
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(msgspec.Struct, frozen=True):
     """One thing that is wrong with what was requested.
 
     Args:
@@ -282,8 +282,7 @@ class Fault:
         return f"{self.where}: {self.what}" + (f". {self.hint}" if self.hint else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(msgspec.Struct, frozen=True):
     """A sentence for people about a plan that is not refused.
 
     Args:

@@ -7,16 +7,16 @@ import os
 import socket
 import subprocess
 import sys
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
+import msgspec
+
 _ENDED = "ended"
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessIdentity:
+class ProcessIdentity(msgspec.Struct, frozen=True):
     """A process, told apart from those that have its number on another machine or later.
 
     Args:

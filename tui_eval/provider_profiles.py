@@ -7,10 +7,12 @@ learnt from its answer (see `refused_parameters`); what a registry says of it wi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+import msgspec
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from tui_eval.client_config import EndpointClientConfig
@@ -28,8 +30,7 @@ REASONING_FIELDS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderProfile:
+class ProviderProfile(msgspec.Struct, frozen=True):
     """How requests to one endpoint are written.
 
     Args:
@@ -46,8 +47,7 @@ class ProviderProfile:
     key_header: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderRule:
+class ProviderRule(msgspec.Struct, frozen=True):
     """What holds at some hosts.
 
     Args:
@@ -57,7 +57,7 @@ class ProviderRule:
     """
 
     hosts: tuple[str, ...]
-    changes: Mapping[str, Any] = field(default_factory=dict)
+    changes: Mapping[str, Any] = msgspec.field(default_factory=dict)
     models: tuple[str, ...] = ("",)
 
 
@@ -87,5 +87,5 @@ def profile_of(
     for rule in PROVIDER_RULES:
         if model.startswith(rule.models) and any(fnmatchcase(host, one) for one in rule.hosts):
             profile = replace(profile, **rule.changes)
-    given = {name: getattr(config, name, None) for name in ProviderProfile.__dataclass_fields__}
+    given = {name: getattr(config, name, None) for name in ProviderProfile.__struct_fields__}
     return replace(profile, **{name: value for name, value in given.items() if value is not None})

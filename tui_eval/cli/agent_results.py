@@ -6,8 +6,9 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from tui_eval.config.plan import RunPlan, read_plan
 from tui_eval.errors import Fault, RefusedError
@@ -27,8 +28,7 @@ FAILED_SCORE = 0.0
 """What a run without a score counts, as it does in the SDK."""
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionScores:
+class FunctionScores(msgspec.Struct, frozen=True):
     """What one eval function gave over all finished runs.
 
     Args:
@@ -68,8 +68,7 @@ class FunctionScores:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class AgentResults:
+class AgentResults(msgspec.Struct, frozen=True):
     """Everything that `-o` writes.
 
     Args:

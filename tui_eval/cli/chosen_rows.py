@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from tui_eval.cli.report import print_damage, read_run
 from tui_eval.errors import Fault, RefusedError
@@ -18,8 +19,7 @@ from tui_eval.runs.text_search import SearchProgress
 from tui_eval.runs.unsaved import newest_run
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenRows:
+class ChosenRows(msgspec.Struct, frozen=True):
     """A run as it is on disk, and which of its rows were requested, in which order."""
 
     run: RunDir

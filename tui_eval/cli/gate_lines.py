@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from tui_eval.exit_codes import VERDICTS, ExitCode, worst_verdict
 from tui_eval.fold.comparison import Comparison
@@ -19,8 +20,7 @@ from tui_eval.text.verdict_words import method_text, power_text
 DECIDED = {"pass": ExitCode.FINISHED, "fail": ExitCode.FAILED}
 
 
-@dataclass(frozen=True, slots=True)
-class GateReport:
+class GateReport(msgspec.Struct, frozen=True):
     """What a gate said of two runs.
 
     Args:

@@ -7,9 +7,9 @@ import importlib.metadata
 import importlib.util
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from packaging.utils import canonicalize_name
 
 from tui_eval.engine.interpreters.interpreter import (
@@ -23,8 +23,7 @@ from tui_eval.errors import RefusedError
 from tui_eval.installing import install_command, install_command_for, packages_of
 
 
-@dataclass(frozen=True, slots=True)
-class Installed:
+class Installed(msgspec.Struct, frozen=True):
     """The packages of one interpreter.
 
     Args:

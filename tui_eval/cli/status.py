@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 if TYPE_CHECKING:
     from tui_eval.fold.run_state import RunState
@@ -48,8 +48,7 @@ def command(path: Path | None, as_json: bool) -> int:
     return 1 if silent else 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(msgspec.Struct, frozen=True):
     """A run as it stands.
 
     Args:

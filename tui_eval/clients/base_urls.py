@@ -7,10 +7,11 @@ does not say so: the likelier place is asked first, and the other where that has
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
+
+import msgspec
 
 VERSION = "/v1"
 ROUTES = ("/chat/completions", "/completions", "/responses", "/messages", "/models")
@@ -21,8 +22,7 @@ _NO_ROUTE = (404, 405)
 _ABOUT_MODELS = re.compile(r"\bmodels?\b|deployment", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class BaseUrl:
+class BaseUrl(msgspec.Struct, frozen=True):
     """Where the routes of an endpoint may be.
 
     Args:

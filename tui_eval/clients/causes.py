@@ -7,8 +7,9 @@ import re
 import socket
 import ssl
 from collections.abc import Iterator
-from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+import msgspec
 
 from tui_eval.clients.proxies import ProxyFound, proxy_found
 from tui_eval.open_files import OUT_OF_FILES, REASON
@@ -17,8 +18,7 @@ _DEEPEST = 12
 _WANTS_PASSWORD = 407
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(msgspec.Struct, frozen=True):
     """What kind of fault it is, what it says, and whether it may pass by itself."""
 
     kind: str

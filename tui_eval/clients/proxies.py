@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from urllib.request import getproxies
 
+import msgspec
 from yarl import URL
 
 LOOPBACK = ("localhost", "127.0.0.0/8", "::1")
 """What `NO_PROXY` says besides, in its own words."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProxyFound:
+class ProxyFound(msgspec.Struct, frozen=True):
     """A proxy, and the variable that names it; its text has no password."""
 
     url: URL

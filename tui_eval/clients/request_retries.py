@@ -12,8 +12,9 @@ import math
 import random
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
+
+import msgspec
 
 from tui_eval.call_limits import uncounted
 from tui_eval.clients import pacing
@@ -41,8 +42,7 @@ _TRANSIENT_STATUSES = (408, 409, 429)
 _REFUSALS = (429, 529)
 
 
-@dataclass(frozen=True, slots=True)
-class Retries:
+class Retries(msgspec.Struct, frozen=True):
     """How the requests of one client are tried again.
 
     Args:
@@ -54,8 +54,8 @@ class Retries:
     """
 
     most: int = 0
-    pace: Pace = field(default_factory=Pace)
-    secrets: Secrets = field(default_factory=Secrets)
+    pace: Pace = msgspec.field(default_factory=Pace)
+    secrets: Secrets = msgspec.field(default_factory=Secrets)
     leaves: Callable[[Exception | None], bool] = lambda error: False
 
     @classmethod

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class CallOptions:
+
+class CallOptions(msgspec.Struct, frozen=True):
     """What one call may set beside its body; the names are those of the SDK's `create()`."""
 
-    extra_headers: Mapping[str, str] = field(default_factory=dict)
-    extra_query: Mapping[str, Any] = field(default_factory=dict)
+    extra_headers: Mapping[str, str] = msgspec.field(default_factory=dict)
+    extra_query: Mapping[str, Any] = msgspec.field(default_factory=dict)
     timeout: float | None = None
 
 

@@ -12,12 +12,12 @@ import inspect
 import json
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 import msgspec
+from msgspec.structs import replace
 
 from tui_eval.clients.base import Client, ClientT, MessagesT, ToolT, is_own
 from tui_eval.clients.base_urls import BaseUrl, is_missing_route, read_base_url

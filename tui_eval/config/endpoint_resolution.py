@@ -7,9 +7,11 @@ was set names others; then these are chosen as for a new run.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from tui_eval.clients.base_urls import has_only_plain_query
 from tui_eval.config.endpoints import (
@@ -37,8 +39,7 @@ from tui_eval.errors import Fault, RefusedError, nearest
 _NAMES_A_MODEL = ("model", "endpoint_id", "api_base_url", "provider")
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(msgspec.Struct, frozen=True):
     """What is looked at beside the settings, each once for a whole command.
 
     Args:
@@ -52,8 +53,7 @@ class Surroundings:
     servers: Callable[[], list[LocalServer]] = list
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(msgspec.Struct, frozen=True):
     """Where a model is served.
 
     Args:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from tui_eval.config.ablations import expand_ablation
 from tui_eval.config.settings import Setting, Settings, table_settings
@@ -15,8 +16,7 @@ from tui_eval.errors import Fault
 TABLES = ("eval", "ablation")
 
 
-@dataclass(frozen=True, slots=True)
-class EvalFile:
+class EvalFile(msgspec.Struct, frozen=True):
     """What a file of evaluations says.
 
     Args:

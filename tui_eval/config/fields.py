@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
+
+import msgspec
 
 from tui_eval.config.options import MAY_BE_EMPTY, NEWEST, OPTIONS, Kind, Option
 from tui_eval.config.shapes import Shape, expected, fits
@@ -35,8 +36,7 @@ _ORDER = ("Environment", ARGUMENTS, "Model", "Scope", "Sampling", "Concurrency a
 """Headings as they are in a form: what is set most often comes first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(msgspec.Struct, frozen=True):
     """One thing that can be set.
 
     Args:

@@ -11,11 +11,13 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 from urllib.parse import urlsplit
+
+import msgspec
+from msgspec.structs import replace
 
 from tui_eval.config.plan import RunPlan
 from tui_eval.errors import Notice, warning
@@ -25,8 +27,7 @@ DATES = {"0.2.3": "2026-11-10"}
 """When the prices of each version were put together: the library does not say it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListPrice:
+class ListPrice(msgspec.Struct, frozen=True):
     """US dollars per million tokens; None for what costs what other tokens do.
 
     Args:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
 
 from tui_eval.config.endpoints import EMBEDDED, read_registry, registry_path
 from tui_eval.config.local_servers import find_servers
@@ -16,8 +18,7 @@ if TYPE_CHECKING:
 _CHAT = "openai_chat_completions"
 
 
-@dataclass(frozen=True, slots=True)
-class Provider:
+class Provider(msgspec.Struct, frozen=True):
     """Where a provider serves its models.
 
     Args:

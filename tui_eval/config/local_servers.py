@@ -7,7 +7,8 @@ import json
 import shlex
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+
+import msgspec
 
 ANSWERS_WITHIN_S = 0.5
 READS_AT_MOST = 1_000_000
@@ -22,8 +23,7 @@ LOCAL_SERVERS: list[tuple[int, str]] = [
 """The ports at which servers listen unless they are told otherwise."""
 
 
-@dataclass(frozen=True, slots=True)
-class LocalServer:
+class LocalServer(msgspec.Struct, frozen=True):
     """A server that answered.
 
     Args:

@@ -8,9 +8,10 @@ it came from.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from tui_eval.config.changes import change_faults, changes, misfits
 from tui_eval.config.endpoint_resolution import Chosen, Surroundings, choose
@@ -28,8 +29,7 @@ ACCEPT = "Go on all the same with --accept-changes, or start a new run"
 _HUB_PART = re.compile(r"\w(?:[\w.-]*\w)?", re.ASCII)
 
 
-@dataclass(slots=True)
-class Evaluation:
+class Evaluation(msgspec.Struct):
     """One evaluation that was requested.
 
     Args:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
+
+import msgspec
 
 from tui_eval.config.endpoint_resolution import Surroundings
 from tui_eval.config.endpoints import read_registry, registry_path
@@ -49,8 +50,7 @@ class TypedValues(NamedTuple):
     pasted: list[str]
 
 
-@dataclass(slots=True)
-class ReadRequest:
+class ReadRequest(msgspec.Struct):
     """What is in a request and around it; see `expansion.Expander`.
 
     Args:
@@ -69,7 +69,7 @@ class ReadRequest:
     unread: list[Fault]
     around: Surroundings
     defaults: Defaults
-    pasted: list[str] = field(default_factory=list)
+    pasted: list[str] = msgspec.field(default_factory=list)
 
 
 def parse_typed(request: Request) -> TypedValues:

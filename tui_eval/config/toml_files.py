@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
+
+import msgspec
 
 from tui_eval.errors import Fault
 
@@ -23,8 +24,7 @@ _PIECE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TomlFile:
+class TomlFile(msgspec.Struct, frozen=True):
     """What a file says, and where.
 
     Args:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -34,8 +33,7 @@ class BadRequestError(Exception):
         self.status = status
 
 
-@dataclass(frozen=True, slots=True)
-class ChatRequest:
+class ChatRequest(msgspec.Struct, frozen=True):
     """What one request asks for; `max_tokens` is None where there is no limit."""
 
     messages: list[dict[str, Any]]

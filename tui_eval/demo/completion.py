@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from tui_eval.demo.chat_request import MODEL, BadRequestError, ChatRequest
 from tui_eval.demo.policy.dialogue import Call, Reply, text_of
@@ -17,8 +17,7 @@ FINGERPRINT = "scripted-policy-not-a-language-model"
 _MOST_CHUNKS = 40
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(msgspec.Struct, frozen=True):
     """A reply cut to what was requested, with its usage.
 
     Args:

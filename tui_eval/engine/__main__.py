@@ -46,7 +46,7 @@ def _print_environment(env_id: str, folder: Path, *, no_alias: bool) -> int:
 
 
 def _print_environments(folder: Path) -> int:
-    from dataclasses import asdict
+    from msgspec.structs import asdict
 
     from tui_eval.environments.listing import list_environments
     from tui_eval.runs.summary_json import VERSION

@@ -6,9 +6,10 @@ import asyncio
 import logging
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import msgspec
 
 from tui_eval.environments.datasets.example_table import as_dataset
 from tui_eval.environments.datasets.prompt_rules import PromptRules
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GenerateRequest:
+class GenerateRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What a program asked of `Environment.generate` or `evaluate`, as they describe it.
 
     Args:
@@ -49,7 +49,7 @@ class GenerateRequest:
     sampling_args: SamplingArgs | None = None
     max_concurrent: int = -1
     results_path: str | Path | None = None
-    state_columns: list[str] = field(default_factory=list)
+    state_columns: list[str] = msgspec.field(default_factory=list)
     save_results: bool = False
     push_to_hf_hub: bool = False
     hf_hub_dataset_name: str | None = None

@@ -11,10 +11,11 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
+
+import msgspec
 
 from tui_eval.environments.foreign import framework_of
 from tui_eval.environments.importing import local_roots
@@ -29,8 +30,7 @@ LONGEST = 240
 _BUNDLED = "tui_eval.demo.environments"
 
 
-@dataclass(frozen=True, slots=True)
-class FoundEnvironment:
+class FoundEnvironment(msgspec.Struct, frozen=True):
     """One environment that can be imported.
 
     Args:

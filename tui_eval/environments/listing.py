@@ -7,8 +7,9 @@ import importlib.metadata
 import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from tui_eval.environments.finding import (
     Origin,
@@ -27,8 +28,7 @@ MOST_BYTES = 1 << 20
 _PROJECT = re.compile(r"[A-Za-z0-9._-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class ListedEnvironment:
+class ListedEnvironment(msgspec.Struct, frozen=True):
     """One environment that could be run.
 
     Args:

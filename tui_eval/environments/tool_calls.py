@@ -6,8 +6,9 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from tui_eval.messages import ToolCall, ToolMessage, to_message
 from tui_eval.output import Output
@@ -22,8 +23,7 @@ class UnknownToolError(KeyError):
         return str(self.args[0])
 
 
-@dataclass(slots=True)
-class Use:
+class Use(msgspec.Struct):
     """One call of a turn.
 
     Args:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
 from tui_eval.fold.trajectory import Entry, Rollout
 
 
-@dataclass(frozen=True, slots=True)
-class AlignedTurn:
+class AlignedTurn(msgspec.Struct, frozen=True):
     """One turn of both rollouts; turn 0 is the prompt.
 
     Args:
@@ -26,8 +24,7 @@ class AlignedTurn:
     differs_at: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Alignment:
+class Alignment(msgspec.Struct, frozen=True):
     """All turns of two rollouts.
 
     Args:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+import msgspec
 
 from tui_eval.fold.run_state import RunState
 
@@ -15,8 +16,7 @@ Rows: TypeAlias = Mapping[bytes, Sequence[int]]
 """The rows of every example by its digest."""
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(msgspec.Struct, frozen=True):
     """A run to compare.
 
     Args:
@@ -32,8 +32,8 @@ class Side:
     digests: Mapping[int, bytes]
     system: frozenset[str] = frozenset()
     untold: int = 0
-    code: Mapping[str, str] = field(default_factory=dict)
-    versions: Mapping[str, str] = field(default_factory=dict)
+    code: Mapping[str, str] = msgspec.field(default_factory=dict)
+    versions: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     @property
     def environment(self) -> str | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+import msgspec
 
 from tui_eval.fold.compared_side import Rows, Side, is_rerun
 from tui_eval.fold.comparison_doubts import comparison_doubts
@@ -29,8 +30,7 @@ class Change(StrEnum):
     BOTH_RIGHT = "both-right"
 
 
-@dataclass(frozen=True, slots=True)
-class PairedExample:
+class PairedExample(msgspec.Struct, frozen=True):
     """An example that both runs have with a reward.
 
     Args:
@@ -51,8 +51,7 @@ class PairedExample:
         return self.second - self.first
 
 
-@dataclass(slots=True)
-class Comparison:
+class Comparison(msgspec.Struct):
     """A run beside the first one.
 
     Args:
@@ -68,7 +67,7 @@ class Comparison:
     figures: list[PairedFigure]
     unpaired: dict[str, int]
     doubts: list[str]
-    changes: Counter[Change] = field(default_factory=Counter)
+    changes: Counter[Change] = msgspec.field(default_factory=Counter)
     thresholds: tuple[float, float] = (0.5, 0.5)
     is_rerun: bool = False
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
+
+import msgspec
 
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.fold.filter_nodes import quoted
@@ -46,8 +47,7 @@ class ConditionError(RefusedError):
         super().__init__(Fault(f"{where}, character {at}", *rest) for at, *rest in sorted(places))
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
+class Measure(msgspec.Struct, frozen=True):
     """A number of a run.
 
     Args:
@@ -88,8 +88,7 @@ class Judged(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(msgspec.Struct, frozen=True):
     """A measure against a number."""
 
     measure: Measure
@@ -123,8 +122,7 @@ class Comparison:
         yield self.measure
 
 
-@dataclass(frozen=True, slots=True)
-class Joined:
+class Joined(msgspec.Struct, frozen=True):
     """Two parts at least that must all be true, or of which one must.
 
     What is not known decides only where no other part does (Kleene's logic of three values).
@@ -154,8 +152,7 @@ class Joined:
             yield from part.measures()
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(msgspec.Struct, frozen=True):
     """What was typed, as plain data that prints itself in its own language.
 
     Args:

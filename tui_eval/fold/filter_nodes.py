@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TypeAlias
+
+import msgspec
 
 KEYWORDS = frozenset(("and", "or", "not"))
 _BARE_WORD = re.compile(r"[^\s()\"<>=:!/][^\s()\"<>=:!]*")
 _BARE_VALUE = re.compile(r"[^\s()\"<>=:!/][^\s()\"]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(msgspec.Struct, frozen=True):
     """A regular expression; upper and lower case are the same to it."""
 
     source: str
@@ -21,8 +21,7 @@ class Pattern:
         return "/" + re.sub(r"(\\.)|/", lambda m: m.group(1) or r"\/", self.source) + "/"
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(msgspec.Struct, frozen=True):
     """Text that the indexed row holds somewhere, in upper or lower case."""
 
     text: str
@@ -32,8 +31,7 @@ class Word:
         return self.text if bare else quoted(self.text)
 
 
-@dataclass(frozen=True, slots=True)
-class Compare:
+class Compare(msgspec.Struct, frozen=True):
     """A field against a value.
 
     Args:
@@ -53,8 +51,7 @@ class Compare:
         return f"{field}{self.operator}{_value_text(self.value)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(msgspec.Struct, frozen=True):
     """Everything but what its part says."""
 
     part: Node
@@ -63,8 +60,7 @@ class Not:
         return f"not {_inside(self.part)}"
 
 
-@dataclass(frozen=True, slots=True)
-class All:
+class All(msgspec.Struct, frozen=True):
     """What every part says; two parts at least."""
 
     parts: tuple[Node, ...]
@@ -73,8 +69,7 @@ class All:
         return " and ".join(map(_inside, self.parts))
 
 
-@dataclass(frozen=True, slots=True)
-class Either:
+class Either(msgspec.Struct, frozen=True):
     """What one part at least says; two parts at least."""
 
     parts: tuple[Node, ...]

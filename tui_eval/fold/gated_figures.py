@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from tui_eval.errors import Fault, nearest
 from tui_eval.exit_codes import VERDICTS, ExitCode

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
 
 from tui_eval.fold.columns import Columns
 from tui_eval.fold.compared_side import Side
@@ -22,8 +23,7 @@ FIGURES = ("turns", "calls", "tokens", "time")
 """What is compared beside reward and metrics."""
 
 
-@dataclass(frozen=True, slots=True)
-class NoiseFloor:
+class NoiseFloor(msgspec.Struct, frozen=True):
     """How far runs of one configuration are apart by chance alone.
 
     Args:
@@ -35,8 +35,7 @@ class NoiseFloor:
     place: int
 
 
-@dataclass(slots=True)
-class PairedFigure:
+class PairedFigure(msgspec.Struct):
     """One number of both runs over the examples that both have, and second minus first.
 
     Args:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from tui_eval.errors import Fault, RefusedError, nearest
 from tui_eval.fold.columns import Columns
@@ -25,8 +26,7 @@ class NothingMeasuredError(Exception):
     """The pilot has too few rewards, or all are equal; says which."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """What it takes to show a difference.
 
     Args:

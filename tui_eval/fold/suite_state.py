@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+import msgspec
 from msgspec.structs import replace
 
 from tui_eval.events import (
@@ -26,8 +25,7 @@ OVER = frozenset(
 """How an evaluation stands that nobody works on."""
 
 
-@dataclass(slots=True)
-class EvaluationState:
+class EvaluationState(msgspec.Struct):
     """One evaluation: what it is, and its last event."""
 
     listed: ListedEvaluation
@@ -44,8 +42,7 @@ class EvaluationState:
         return self.last.total or self.listed.total
 
 
-@dataclass(slots=True)
-class SuiteState:
+class SuiteState(msgspec.Struct):
     """The evaluations of a suite; `started` is None where one run alone is reported.
 
     Args:
@@ -55,11 +52,11 @@ class SuiteState:
     """
 
     started: SuiteStarted | None = None
-    evaluations: list[EvaluationState] = field(default_factory=list)
+    evaluations: list[EvaluationState] = msgspec.field(default_factory=list)
     several_models: bool = False
     end: RunFinished | None = None
-    notices: list[tuple[str, str]] = field(default_factory=list)
-    refused: list[tuple[str, str, str]] = field(default_factory=list)
+    notices: list[tuple[str, str]] = msgspec.field(default_factory=list)
+    refused: list[tuple[str, str, str]] = msgspec.field(default_factory=list)
     gate_open: bool = True
     limit_moved: LimitMoved | None = None
 

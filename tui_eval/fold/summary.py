@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
 
 from tui_eval.fold.anytime import REWARD, anytime_means
 from tui_eval.fold.mean_reward import held_mean, mean_reward
@@ -36,8 +37,7 @@ class CodeRows(NamedTuple):
     mean: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(msgspec.Struct, frozen=True):
     """The numbers of a run, finished or not.
 
     Args:

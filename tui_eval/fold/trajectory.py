@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from tui_eval import events as ev
 
 
-@dataclass(slots=True)
-class ToolUse:
+class ToolUse(msgspec.Struct):
     """A tool call with its result, once there is one."""
 
     call_id: str
@@ -43,8 +41,7 @@ class ToolOutcome(NamedTuple):
     output: str = ""
 
 
-@dataclass(slots=True)
-class Entry:
+class Entry(msgspec.Struct):
     """One thing to show: a message, or a tool call with its result.
 
     Args:
@@ -64,14 +61,13 @@ GAP = "\n[…]\n"
 """Stands where text was left out because the listener did not read in time."""
 
 
-@dataclass(slots=True)
-class RunningText:
+class RunningText(msgspec.Struct):
     """What came so far of an answer that is being streamed; `parts` are texts by their kind."""
 
     call: int
-    parts: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, str] = msgspec.field(default_factory=dict)
     version: int = 0
-    _next: dict[str, int] = field(default_factory=dict)
+    _next: dict[str, int] = msgspec.field(default_factory=dict)
 
     def add(self, more: ev.TextAdded) -> None:
         """Takes in more of it; what belongs to an earlier answer is left out."""
@@ -83,8 +79,7 @@ class RunningText:
         self.version += 1
 
 
-@dataclass(slots=True)
-class Score:
+class Score(msgspec.Struct):
     """What one reward function gave: `raw` is None where it failed, and `error` says how."""
 
     name: str
@@ -99,19 +94,18 @@ class Score:
         return None if self.raw is None else self.raw * self.weight
 
 
-@dataclass(slots=True)
-class Rollout:
+class Rollout(msgspec.Struct):
     """Everything there is to show of one rollout."""
 
     row: int
     attempt: int = 1
     prompt_length: int = 0
-    messages: list[dict[str, Any]] = field(default_factory=list)
-    tools: dict[str, list[ToolOutcome]] = field(default_factory=dict)
-    steps: list[dict[str, Any]] = field(default_factory=list)
-    scores: list[Score] = field(default_factory=list)
-    metrics: dict[str, float] = field(default_factory=dict)
-    judged: list[str] = field(default_factory=list)
+    messages: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    tools: dict[str, list[ToolOutcome]] = msgspec.field(default_factory=dict)
+    steps: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    scores: list[Score] = msgspec.field(default_factory=list)
+    metrics: dict[str, float] = msgspec.field(default_factory=dict)
+    judged: list[str] = msgspec.field(default_factory=list)
     """What judges said."""
     reward: float | None = None
     advantage: float | None = None
@@ -125,7 +119,7 @@ class Rollout:
     answer: str = ""
     stop_condition: str | None = None
     is_truncated: bool = False
-    timing: dict[str, float] = field(default_factory=dict)
+    timing: dict[str, float] = msgspec.field(default_factory=dict)
     finished: bool = False
     version: int = 0
     coming: RunningText | None = None

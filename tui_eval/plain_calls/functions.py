@@ -12,8 +12,9 @@ import time
 import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import Any, TypeVar
+
+import msgspec
 
 from tui_eval.call_limits import CURRENT_CALL
 from tui_eval.errors import must_propagate
@@ -32,8 +33,7 @@ ONE_THREAD = Threads(1)
 """That of functions that are not thread-safe."""
 
 
-@dataclass(slots=True, eq=False, weakref_slot=True)
-class PlainFunction:
+class PlainFunction(msgspec.Struct, eq=False, weakref=True):
     """What is known of a plain function.
 
     Args:

@@ -18,8 +18,9 @@ import traceback
 import weakref
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from tui_eval.plain_calls import main_thread
 from tui_eval.plain_calls.line import GivenUp, Job, Line
@@ -42,8 +43,7 @@ class TooManyLeftBehindError(RuntimeError):
     """A function was not called, as too many that were given up still run."""
 
 
-@dataclass(slots=True)
-class Outcome:
+class Outcome(msgspec.Struct):
     """How a call went: its value, or the error that it raised.
 
     Args:

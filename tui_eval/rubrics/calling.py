@@ -9,9 +9,10 @@ import itertools
 import math
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from inspect import Parameter
 from typing import Any, get_origin
+
+import msgspec
 
 from tui_eval.call_limits import limited
 from tui_eval.errors import CallTimeoutError, ErrorChain, is_ours, must_propagate
@@ -25,8 +26,7 @@ _MOST_FRAMES = 8
 _LONGEST_HEAD = 4000
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(msgspec.Struct, frozen=True):
     """What a reward function wants to be called with.
 
     Args:
@@ -38,8 +38,7 @@ class Signature:
     is_group: bool
 
 
-@dataclass(slots=True)
-class RewardFunction:
+class RewardFunction(msgspec.Struct):
     """A reward function with what is known of it.
 
     Args:
@@ -60,8 +59,7 @@ class RewardFunction:
         return default_s if self.timeout_seconds is None else self.timeout_seconds
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(msgspec.Struct, frozen=True):
     """Why there is no score: the exception, and its text with a traceback."""
 
     error: BaseException

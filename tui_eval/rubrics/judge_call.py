@@ -11,9 +11,10 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from inspect import Parameter
 from typing import Any
+
+import msgspec
 
 from tui_eval.clients.base import Client
 from tui_eval.clients.given_clients import ask_sdk, paced
@@ -36,8 +37,7 @@ _NO_VERDICTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Judge:
+class Judge(msgspec.Struct, frozen=True):
     """A model that gives verdicts.
 
     Args:
@@ -52,7 +52,7 @@ class Judge:
     model: str
     sampling_args: SamplingArgs
     timeout: float
-    learnt: LearntParameters = field(default_factory=LearntParameters)
+    learnt: LearntParameters = msgspec.field(default_factory=LearntParameters)
 
     def __str__(self) -> str:
         return f"Judge {self.model!r}" + (f" at {self.url}" if self.url else "")

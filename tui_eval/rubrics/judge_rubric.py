@@ -9,8 +9,9 @@ import re
 import time
 import weakref
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from tui_eval.call_limits import limited
 from tui_eval.clients.given_clients import note_use
@@ -46,13 +47,12 @@ Does the response say the same as the correct answer? Reply with "yes" or "no" a
 _FIELD = re.compile(r"\{(question|answer|response)\}")
 
 
-@dataclass(slots=True)
-class _Verdicts:
+class _Verdicts(msgspec.Struct):
     """What judges said about one rollout, and a lock for each question that was put."""
 
     state: weakref.ref[State]
-    said: dict[tuple[str, ...], str] = field(default_factory=dict)
-    locks: dict[tuple[str, ...], asyncio.Lock] = field(default_factory=dict)
+    said: dict[tuple[str, ...], str] = msgspec.field(default_factory=dict)
+    locks: dict[tuple[str, ...], asyncio.Lock] = msgspec.field(default_factory=dict)
 
 
 class JudgeRubric(Rubric):

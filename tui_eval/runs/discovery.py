@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from tui_eval.errors import RefusedError
 from tui_eval.events import STOPPED_EARLY
@@ -41,8 +43,7 @@ MEASURED_BYTES = 1 << 18
 """A smaller file of another program is read: metadata is often missing, and sometimes wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundRun:
+class FoundRun(msgspec.Struct, frozen=True):
     """A run as a list shows it.
 
     Args:
@@ -80,9 +81,9 @@ class FoundRun:
     pid: int
     socket: str
     saved: bool
-    given: Mapping[str, Any] = field(default_factory=dict)
+    given: Mapping[str, Any] = msgspec.field(default_factory=dict)
     errored: int = 0
-    classes: Mapping[str, int] = field(default_factory=dict)
+    classes: Mapping[str, int] = msgspec.field(default_factory=dict)
     failed_tools: int = 0
     interval_name: str = ""
     stopped_early: str = ""

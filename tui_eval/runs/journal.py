@@ -13,7 +13,6 @@ import asyncio
 import contextlib
 import errno
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +30,7 @@ _CLOSED = b'{"closed":true}\n'
 """Stands at the end of a session that was stopped: nothing in flight has ended its engine."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Waiting:
+class _Waiting(msgspec.Struct, frozen=True):
     """A record that is written next.
 
     Args:

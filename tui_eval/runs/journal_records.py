@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -109,17 +108,16 @@ def _is_json(value: Any) -> bool:
     return True
 
 
-@dataclass
-class InFlight:
+class InFlight(msgspec.Struct):
     """What a journal has, by row."""
 
-    generated: dict[int, dict[str, Any]] = field(default_factory=dict)
+    generated: dict[int, dict[str, Any]] = msgspec.field(default_factory=dict)
     """Of rollouts that lack but their score."""
-    answers: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
+    answers: dict[int, list[dict[str, Any]]] = msgspec.field(default_factory=dict)
     """Of the last attempt of each of the others, in the order in which they came; among them
     are results that the environment had kept, which have a name, and what its judges said. Of those
     that are generated what came after that."""
-    unreadable: list[tuple[int, bytes]] = field(default_factory=list)
+    unreadable: list[tuple[int, bytes]] = msgspec.field(default_factory=list)
     """Lines that are no JSON, with their numbers: at the end of the file one that was cut off."""
     version: Any = VERSION
     """Of its records; of those of another version nothing is taken."""

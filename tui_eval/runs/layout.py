@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import platformdirs
 
 from tui_eval.own_folders import home_folder
@@ -24,8 +24,7 @@ BELOW = ("*", "*/*", f"{EVALS}/*/*")
 """Where runs are in a folder of results, in the folder `evals` of it, and in one of that."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunDir:
+class RunDir(msgspec.Struct, frozen=True):
     """The files of one run; nothing is created or read here.
 
     Args:

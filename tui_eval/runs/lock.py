@@ -16,7 +16,6 @@ import os
 import shlex
 import threading
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -35,8 +34,7 @@ _HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
 """How `flock` says that somebody else has it; all else says that it does not lock here."""
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(msgspec.Struct, frozen=True):
     """Who holds a lock: the engine's process id, 0 if it is not known, and its socket's path.
 
     Args:

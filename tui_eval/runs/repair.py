@@ -10,10 +10,12 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO
+
+import msgspec
+from msgspec.structs import replace
 
 from tui_eval.events import RolloutFinished
 from tui_eval.runs.file_writing import keep_mode, sync_to_disk
@@ -24,8 +26,7 @@ from tui_eval.runs.row_places import RowPlaces
 from tui_eval.runs.scan import Line, line_of, scan
 
 
-@dataclass(slots=True)
-class Repaired:
+class Repaired(msgspec.Struct):
     """What a repair found.
 
     Args:
@@ -34,9 +35,9 @@ class Repaired:
         dropped: Lines that were taken out for other reasons, as sentences.
     """
 
-    kept: list[RolloutFinished] = field(default_factory=list)
-    rerun: list[RolloutFinished] = field(default_factory=list)
-    dropped: list[str] = field(default_factory=list)
+    kept: list[RolloutFinished] = msgspec.field(default_factory=list)
+    rerun: list[RolloutFinished] = msgspec.field(default_factory=list)
+    dropped: list[str] = msgspec.field(default_factory=list)
 
 
 def repair(

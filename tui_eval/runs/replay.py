@@ -7,7 +7,6 @@ only a reader of rows.
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Iterator
 
@@ -216,7 +215,7 @@ class Replay:
                 line = run.line
                 if line.row is not None:
                     row = osmosis.row_of(line.row, run.row_index)
-                    line = dataclasses.replace(line, row=row, fault=reward_fault(row))
+                    line = replace(line, row=row, fault=reward_fault(row))
                     rows.append(row_event(line))
                 if line.fault:
                     faults.append(_unreadable(self.run, line))

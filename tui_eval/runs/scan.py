@@ -6,7 +6,6 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -17,8 +16,7 @@ BLOCK = 1 << 20
 """Bytes that are read at a time; the buffer grows for a longer line and shrinks again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """One line of results.jsonl: its place in bytes, its row, and why it has none or a fault."""
 
     number: int

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from tui_eval.fold.columns import Columns, Notes, Version
 from tui_eval.fold.filter_nodes import Compare, Pattern
@@ -15,8 +16,7 @@ from tui_eval.runs.layout import RunDir
 from tui_eval.runs.saved_rows import SavedRows, values_of
 
 
-@dataclass(frozen=True, slots=True)
-class SearchProgress:
+class SearchProgress(msgspec.Struct, frozen=True):
     """How far a search is; `unread` counts rollouts that could not be read or took too long."""
 
     searched: int

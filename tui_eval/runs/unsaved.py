@@ -8,9 +8,10 @@ import itertools
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.file_names import cut_name
@@ -90,8 +91,7 @@ def save_run(run: RunDir, target: RunDir) -> RunDir:
     return target
 
 
-@dataclass(frozen=True, slots=True)
-class Incomplete:
+class Incomplete(msgspec.Struct, frozen=True):
     """A run that has rollouts left to do, or `is_complete`."""
 
     run: RunDir

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from tui_eval.exit_codes import ExitCode
 from tui_eval.stats.intervals import unseen_share
@@ -25,8 +26,7 @@ MARGIN = 0.02
 """How much worse a run may be where nobody says it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(msgspec.Struct, frozen=True):
     """What a gate says of a difference.
 
     Args:

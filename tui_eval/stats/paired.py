@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
 
 from tui_eval.stats.intervals import Interval, unseen_share, widened, wilson
 from tui_eval.stats.power import LEAST_EXAMPLES
@@ -21,8 +22,7 @@ Table: TypeAlias = tuple[int, int, int, int]
 """Pairs in which both pass, only the first, only the second, neither."""
 
 
-@dataclass(frozen=True, slots=True)
-class PairedDifference:
+class PairedDifference(msgspec.Struct, frozen=True):
     """The mean of differences within pairs.
 
     Args:
@@ -69,8 +69,7 @@ ROUNDING = 1e-13
 NO_DIFFERENCE = PairedDifference(0, None, None, None, None, "none", None)
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
+class Pairs(msgspec.Struct, frozen=True):
     """What is to be compared of examples that two runs have.
 
     Args:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from tui_eval.stats.power import examples_needed
 
@@ -12,8 +13,7 @@ EACH = (1, 2, 4, 8, 16)
 """Rollouts of an example that are planned with."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(msgspec.Struct, frozen=True):
     """How much the rewards of a pilot differ.
 
     Args:
@@ -52,8 +52,7 @@ def spread_of(groups: Sequence[Sequence[float]]) -> Spread | None:
     return Spread(len(kept), mean, total, within, math.fsum(1 / len(g) for g in kept) / len(kept))
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
+class Need(msgspec.Struct, frozen=True):
     """What one way to show a difference takes, in each of the two runs."""
 
     each: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from tui_eval.stats.paired import PairedDifference
 from tui_eval.stats.power import LEAST_EXAMPLES, LEVEL, examples_needed, smallest_difference
@@ -19,8 +20,7 @@ class Direction(StrEnum):
     INCONCLUSIVE = "inconclusive"
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """What a paired difference means.
 
     Args:

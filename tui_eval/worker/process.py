@@ -12,11 +12,11 @@ import logging
 import os
 import socket
 from collections.abc import Coroutine
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
+from msgspec.structs import replace
 
 from tui_eval.clients.replica_set import ReplicaSet
 from tui_eval.clients.wire.longest_answer import LongestAnswers, longest_by_default

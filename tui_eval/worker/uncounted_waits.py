@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import Context
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from tui_eval.worker.gate import Gate
 
@@ -39,8 +40,7 @@ class Pauses:
                 observer.state.began += self._gate.closed_s - self._closed_before
 
 
-@dataclass(eq=False, slots=True)
-class _Write:
+class _Write(msgspec.Struct, eq=False):
     observer: RolloutObserver
     is_seen: bool = False
     waiting: ExitStack | None = None

@@ -16,7 +16,8 @@ import struct
 import tempfile
 import threading
 import time
-from dataclasses import dataclass
+
+import msgspec
 
 from tui_eval.error_classes import ERROR_CLASSES, class_at
 from tui_eval.events import Stage
@@ -37,8 +38,7 @@ _WITHOUT_COMMA = re.compile(r"line (\d+) in ")
 NOBODY = -1
 
 
-@dataclass(frozen=True, slots=True)
-class LastCall:
+class LastCall(msgspec.Struct, frozen=True):
     """The code that a worker called last.
 
     Args:

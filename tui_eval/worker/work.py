@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from tui_eval.config.plan import RunPlan
 from tui_eval.environments.one_rollout import GoesOn
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from tui_eval.environments.environment import Environment
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(msgspec.Struct, frozen=True):
     """What every rollout of a run has in common.
 
     Args:

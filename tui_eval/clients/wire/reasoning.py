@@ -7,8 +7,9 @@ with properties that they do not know.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from tui_eval.provider_profiles import AS_RECEIVED, NOT_SENT
 
@@ -17,8 +18,7 @@ DETAILS = "reasoning_details"
 BLOCKS = "thinking_blocks"
 
 
-@dataclass(frozen=True, slots=True)
-class ReasoningRoute:
+class ReasoningRoute(msgspec.Struct, frozen=True):
     """Which reasoning an endpoint takes back.
 
     Args:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from tui_eval.clients.wire.answer_struct import AnswerStruct
 from tui_eval.clients.wire.chat_request import to_chat_messages
@@ -17,8 +18,7 @@ class TokenizeAnswer(AnswerStruct):
     tokens: list[int]
 
 
-@dataclass(frozen=True, slots=True)
-class EarlierTurn:
+class EarlierTurn(msgspec.Struct, frozen=True):
     """An earlier turn with whose messages a prompt begins.
 
     Args:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
+
+import msgspec
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """A tool call; `arguments` is a JSON object in Python's shapes."""
 
     id: str
@@ -19,8 +19,7 @@ class Call:
     arguments: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(msgspec.Struct, frozen=True):
     """One answer: text, reasoning and tool calls, each of which may be missing."""
 
     content: str = ""
@@ -28,8 +27,7 @@ class Reply:
     calls: Sequence[Call] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Dialogue:
+class Dialogue(msgspec.Struct, frozen=True):
     """A conversation in the shape of the wire, with the tools that are offered.
 
     Args:
@@ -38,7 +36,7 @@ class Dialogue:
     """
 
     messages: list[dict[str, Any]]
-    tools: list[dict[str, Any]] = field(default_factory=list)
+    tools: list[dict[str, Any]] = msgspec.field(default_factory=list)
 
     @property
     def instructions(self) -> str:

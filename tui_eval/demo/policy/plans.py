@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class Result:
+
+class Result(msgspec.Struct, frozen=True):
     """What an earlier step gave, counted from 0."""
 
     step: int
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """One tool call: numbers, names of constants, or results of earlier steps."""
 
     tool: str

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from tui_eval.engine.limits.budget import Budget
 from tui_eval.engine.limits.limits import Shared
 from tui_eval.runs.layout import RunDir
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(msgspec.Struct, frozen=True):
     """The process that a session runs in, and what it may do there.
 
     Args:

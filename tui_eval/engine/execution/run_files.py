@@ -6,8 +6,9 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from tui_eval.engine.execution.disk_pause import DiskPause
 from tui_eval.engine.execution.finished_rows import FinishedRows
@@ -26,8 +27,7 @@ from tui_eval.runs.writer import RunWriter
 from tui_eval.text.figures import plural
 
 
-@dataclass(slots=True)
-class Unwritten:
+class Unwritten(msgspec.Struct):
     """What the disk had not taken at the end of a run.
 
     Args:

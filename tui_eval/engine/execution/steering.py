@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from tui_eval import clock
 from tui_eval.commands import Cancel, Command, MoveLimit, Rerun, SaveAs, SaveNow
@@ -25,8 +26,7 @@ from tui_eval.runs.writer import write_atomically
 from tui_eval.text.figures import plural
 
 
-@dataclass(frozen=True, slots=True)
-class AtWork:
+class AtWork(msgspec.Struct, frozen=True):
     """The parts of a session that a run is steered by.
 
     Args:

@@ -12,8 +12,9 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from tui_eval.clients.wire.longest_answer import LongestAnswers, longest_by_default
 from tui_eval.config.plan import RunPlan
@@ -72,8 +73,7 @@ class Budget:
             guard.admit()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Call:
+class _Call(msgspec.Struct, frozen=True, eq=False):
     """A call that waits until it fits."""
 
     tokens: int

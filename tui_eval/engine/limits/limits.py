@@ -15,8 +15,9 @@ import math
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from tui_eval import clock
 from tui_eval.engine.limits.adaptive import Concurrency
@@ -191,8 +192,7 @@ class ScoringSlots:
             share.release()
 
 
-@dataclass(frozen=True, slots=True)
-class Shared:
+class Shared(msgspec.Struct, frozen=True):
     """The slots that an evaluation has in common with others of its process.
 
     Args:

@@ -8,8 +8,9 @@ together, so a difference is refused, or accepted by name and kept with the run.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from tui_eval.config.changes import Change, change, change_faults, changes, misfits, text_change
 from tui_eval.config.plan import RunPlan

@@ -8,8 +8,9 @@ for one alone it is `check`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from tui_eval.config.env_file import load_env_file
 from tui_eval.config.expansion import Expander

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+import msgspec
 
 from tui_eval.config.settings import place_of
 from tui_eval.engine.interpreters.interpreter import Interpreter
@@ -20,8 +21,7 @@ from tui_eval.worker.examples import Examples, Places
 from tui_eval.worker.opening import Loaded, describe_loaded, load_environment
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(msgspec.Struct, frozen=True):
     """An environment that was loaded, or what keeps it from that.
 
     Args:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Container, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
 
 from tui_eval.config.adopted_plan import option_values, plan_to_resume
 from tui_eval.config.changes import KEPT, change_faults, changes, misfits, same_size
@@ -26,8 +28,7 @@ from tui_eval.runs.unsaved import Incomplete, incomplete_runs
 _COMPARED = {"env_id", "shuffle", "shuffle_seed", "examples", *KEPT}
 
 
-@dataclass(slots=True)
-class Planned:
+class Planned(msgspec.Struct):
     """One evaluation of a file.
 
     Args:
@@ -41,11 +42,10 @@ class Planned:
     before: RunPlan | None = None
 
 
-@dataclass(slots=True)
-class _Candidate:
+class _Candidate(msgspec.Struct):
     run: RunDir
     plan: RunPlan
-    key: str = field(init=False)
+    key: str = ""
     is_taken: bool = False
 
     def __post_init__(self) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
 
 from tui_eval import clock
 from tui_eval.config.command_line import resume_words
@@ -37,8 +39,7 @@ if TYPE_CHECKING:
 LIMITS = ("max_concurrent", "max_concurrent_generation", "max_concurrent_scoring")
 
 
-@dataclass(slots=True)
-class SuitePreflight:
+class SuitePreflight(msgspec.Struct):
     """Evaluations that can begin, as far as that is known.
 
     Args:
@@ -50,11 +51,11 @@ class SuitePreflight:
     """
 
     evaluations: list[Planned]
-    checked: dict[int, Checked] = field(default_factory=dict)
+    checked: dict[int, Checked] = msgspec.field(default_factory=dict)
     limits: tuple[int, int, int] = (0, 0, 0)
     max_cost: float | None = None
     max_total_tokens: int | None = None
-    notices: list[Notice] = field(default_factory=list)
+    notices: list[Notice] = msgspec.field(default_factory=list)
 
     async def take(self, request: Request, index: int) -> Checked:
         """An evaluation that is to begin, with its environment.
@@ -83,8 +84,7 @@ def expand_suite(expander: Expander) -> Expansion | None:
     return expansion if len(expansion.evaluations) > 1 else None
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteDraft:
+class SuiteDraft(msgspec.Struct, frozen=True):
     """Evaluations of a file, expanded, with the runs that they resume.
 
     Args:

@@ -14,14 +14,14 @@ import sys
 import tempfile
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import BinaryIO
+
+import msgspec
 
 from tui_eval.worker.vital_signs import VitalSigns
 
 
-@dataclass(frozen=True, slots=True)
-class StartedWorker:
+class StartedWorker(msgspec.Struct, frozen=True):
     """A worker's process and what this one shares with it.
 
     Args:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from tui_eval.worker.end_causes import IGNORED, MEMORY, TIMEOUT
 from tui_eval.worker.vital_signs import LastCall
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """What made the engine end a worker.
 
     Args:

@@ -7,11 +7,11 @@ import contextlib
 import os
 import signal
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from tui_eval import clock
 from tui_eval.engine.interpreters.interpreter import Interpreter

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+import msgspec
 
 from tui_eval.engine.limits.limits import Held, Limits
 from tui_eval.engine.setup.prepared import Prepared
@@ -21,8 +22,7 @@ class RowsOnDisk(Rows, Protocol):
         """Writes the line of a rollout within this turn of the loop, then reports it."""
 
 
-@dataclass(frozen=True, slots=True)
-class EngineParts:
+class EngineParts(msgspec.Struct, frozen=True):
     """What of the engine rollouts in workers need.
 
     Args:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import dataclass, field
 
+import msgspec
 from msgspec.structs import replace
 
 from tui_eval import clock
@@ -45,8 +45,7 @@ class RemoteRollout:
         return []
 
 
-@dataclass(eq=False)
-class Lease:
+class Lease(msgspec.Struct, eq=False):
     """What the engine holds for a rollout while a worker is at it.
 
     Args:
@@ -63,8 +62,8 @@ class Lease:
     is_done: asyncio.Future[None]
     worker: Worker | None = None
     is_scored: bool = False
-    reserved: dict[int, int] = field(default_factory=dict)
-    requests: dict[int, asyncio.Task[None]] = field(default_factory=dict)
+    reserved: dict[int, int] = msgspec.field(default_factory=dict)
+    requests: dict[int, asyncio.Task[None]] = msgspec.field(default_factory=dict)
     _lent: AbstractAsyncContextManager[None] | None = None
     _scoring: AbstractAsyncContextManager[None] | None = None
 

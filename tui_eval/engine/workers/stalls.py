@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from tui_eval.engine.transport.verdict import Verdict
 from tui_eval.engine.transport.worker import HELD_AFTER_S, Worker

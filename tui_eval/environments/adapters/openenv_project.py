@@ -8,9 +8,10 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from tui_eval.errors import Fault
 
@@ -25,8 +26,7 @@ _PASSED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class OpenEnvProject:
+class OpenEnvProject(msgspec.Struct, frozen=True):
     """A project whose server can be launched.
 
     Args:

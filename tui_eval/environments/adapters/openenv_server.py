@@ -10,8 +10,9 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any
+
+import msgspec
 
 from tui_eval.environments.adapters.openenv_project import OpenEnvProject
 from tui_eval.errors import SandboxError
@@ -27,8 +28,7 @@ _TAIL_BYTES = 4096
 _FIRST_POLL_S = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class StartSettings:
+class StartSettings(msgspec.Struct, frozen=True):
     """How a server is started, times in seconds.
 
     Args:
@@ -42,7 +42,7 @@ class StartSettings:
     poll_interval: float = 1.0
     health_timeout: float = 2.0
     schema_timeout: float = 5.0
-    variables: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
 class OpenEnvServer:

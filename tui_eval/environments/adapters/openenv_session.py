@@ -6,8 +6,9 @@ import asyncio
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from tui_eval.environments.adapters.openenv_server import OpenEnvServer
 from tui_eval.stats.rewards import is_number
@@ -30,8 +31,7 @@ class _TakenError(Exception):
     """The server still has another session."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """What a reset or a step led to; `reward` is 0 where the server says none."""
 
     observation: Any

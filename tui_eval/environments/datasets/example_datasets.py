@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+import msgspec
 
 from tui_eval.environments.datasets.hub import import_datasets
 from tui_eval.errors import nearest
@@ -36,8 +37,7 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _PYTHON_TASKS = "Solve the following coding problem using the programming language python:"
 
 
-@dataclass(frozen=True, slots=True)
-class _Example:
+class _Example(msgspec.Struct, frozen=True):
     """Where a dataset is on the hub, and how its rows are read.
 
     Args:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec.structs import replace
 
 from tui_eval.environments.datasets.example_table import ExampleTable
 from tui_eval.environments.datasets.prompt_rules import PromptRules
@@ -101,7 +102,7 @@ class ExampleSets:
 
     def change_rules(self, **changes: Any) -> None:
         """Makes prompts by other rules, those of examples already read included."""
-        self._rules = dataclasses.replace(self._rules, **changes)
+        self._rules = replace(self._rules, **changes)
         for split, table in self._tables.items():
             self._tables[split] = table.with_rules(self._rules)
 

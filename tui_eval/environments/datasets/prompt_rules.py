@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from tui_eval.environments.datasets.row_faults import rule_faults
 from tui_eval.errors import RefusedError
 
 
-@dataclass(frozen=True, slots=True)
-class PromptRules:
+class PromptRules(msgspec.Struct, frozen=True):
     """How the prompt of a row is made.
 
     Args:
@@ -25,7 +25,7 @@ class PromptRules:
     """
 
     system_prompt: str | None = None
-    few_shot: Sequence[Any] = field(default_factory=tuple)
+    few_shot: Sequence[Any] = ()
     task: str = "default"
 
     def __post_init__(self) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from tui_eval.fold.compared_side import Side, differing_settings
 from tui_eval.fold.comparison import Change, Comparison
@@ -29,8 +30,7 @@ NAME_MOST = 30
 VALUE_MOST = 40
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedRun:
+class ComparedRun(msgspec.Struct, frozen=True):
     """A run to compare, and how it differs from the first one; None for the first itself."""
 
     run: RunDir

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from tui_eval.fold.columns import Notes
 from tui_eval.fold.rollout_columns import DONE
@@ -15,8 +16,7 @@ from tui_eval.runs.layout import RunDir
 from tui_eval.runs.saved_rows import SavedRows, values_of
 
 
-@dataclass(frozen=True, slots=True)
-class ExportSource:
+class ExportSource(msgspec.Struct, frozen=True):
     """Finished rollouts of a run in the order in which they are exported.
 
     Args:
@@ -29,7 +29,7 @@ class ExportSource:
     notes: Notes
     rows: Sequence[int]
     where: str = ""
-    doubts: dict[int, str] = field(default_factory=dict)
+    doubts: dict[int, str] = msgspec.field(default_factory=dict)
     """By row, of those that were read: what of its line cannot be read as it is."""
 
     @property

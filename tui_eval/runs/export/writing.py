@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
+
+import msgspec
 
 from tui_eval.errors import Fault, RefusedError, UnwritableError
 from tui_eval.runs.export.source import ExportSource
@@ -28,8 +29,7 @@ FORMATS = {
 SUFFIXES = {"markdown": "md"}
 
 
-@dataclass(frozen=True, slots=True)
-class ExportProgress:
+class ExportProgress(msgspec.Struct, frozen=True):
     """How many rollouts are written."""
 
     written: int

@@ -6,9 +6,10 @@ import gc
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from tui_eval.text.figures import letter_of
 
@@ -24,8 +25,7 @@ ROWS_SHARE = 0.3
 """Of the time that a run takes: its rows, before what its examples ask."""
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedRun:
+class ComparedRun(msgspec.Struct, frozen=True):
     """One run that was read.
 
     Args:
@@ -51,8 +51,7 @@ class ComparedRun:
         return read_rollout(self.run, row, self.state.offset[row], self.state.length[row])
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedRuns:
+class ComparedRuns(msgspec.Struct, frozen=True):
     """All that there is to show: `comparisons` has every run but the first, beside the first."""
 
     runs: list[ComparedRun]

@@ -6,8 +6,9 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from tui_eval.fold.comparison import Comparison
 from tui_eval.printable import one_line

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from tui_eval.fold.comparison import Change
 from tui_eval.fold.rollout_columns import DONE
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from tui_eval.fold.trajectory import Rollout
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(msgspec.Struct, frozen=True):
     """Where the rollouts of one side come from.
 
     Args:
@@ -31,8 +31,7 @@ class Source:
     read: Callable[[int], Rollout | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(msgspec.Struct, frozen=True):
     """Two rollouts to read, and others of their example that can stand in their place.
 
     Args:

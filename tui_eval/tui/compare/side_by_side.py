@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, TypeAlias
 
+import msgspec
+from msgspec.structs import replace
 from rich.cells import cell_len
 
 from tui_eval.tui.base.keys.keymap import key_for
@@ -38,8 +39,7 @@ Spot: TypeAlias = tuple[int, int, int]
 """A side of a unit, the place of one of its texts, -1 for the head of them all, and a character."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(msgspec.Struct, frozen=True):
     """What is laid out, selected and folded as one: a turn's head, or one entry of each side.
 
     Args:
@@ -74,8 +74,7 @@ class Unit:
         return self.has_changes and (self.is_tool or is_prompt)
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(msgspec.Struct, frozen=True):
     """The lines of a unit, how many there are beyond them, and whether it can be folded.
 
     Args:
@@ -90,8 +89,7 @@ class Block:
     is_far: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Two:
+class Two(msgspec.Struct, frozen=True):
     """Two rollouts, aligned, and the units that they are shown as.
 
     Args:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
 
 from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.trajectory.piece import Block, Piece, View, about_height
@@ -34,8 +35,7 @@ NOTHING_YET: Line = (("no messages yet", "faint"),)
 NO_MESSAGES: Line = (("no messages were saved of it", "faint"),)
 
 
-@dataclass(slots=True)
-class Part:
+class Part(msgspec.Struct):
     """A piece of the trajectory that may not be laid out yet.
 
     Args:
@@ -55,7 +55,7 @@ class Part:
     text: Line | str = ""
     live: bool = False
     failed: bool = False
-    gap: bool = field(default=True)
+    gap: bool = msgspec.field(default=True)
 
     @property
     def is_tool(self) -> bool:

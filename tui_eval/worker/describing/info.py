@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from tui_eval.errors import Fault, Notice
 from tui_eval.runs.versions import CodeVersion
 
 
-@dataclass(frozen=True, slots=True)
-class FirstRequest:
+class FirstRequest(msgspec.Struct, frozen=True):
     """What the first requests of rollouts have, to estimate what a run will cost.
 
     Args:
@@ -28,8 +28,7 @@ class FirstRequest:
     functions: list[tuple[str, float]]
 
 
-@dataclass(frozen=True, slots=True)
-class RunBefore:
+class RunBefore(msgspec.Struct, frozen=True):
     """What the run that is to be resumed differs in from an environment as it is now.
 
     Args:
@@ -44,8 +43,7 @@ class RunBefore:
     version: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EnvironmentInfo:
+class EnvironmentInfo(msgspec.Struct, frozen=True):
     """An environment with its examples, for who has neither.
 
     Args:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+
+class Wanted(msgspec.Struct, frozen=True):
     """What is to be found out of an environment beside what every run needs.
 
     Args:
@@ -19,15 +19,14 @@ class Wanted:
         estimates: Whether what a run would send is measured.
     """
 
-    columns: list[str] = field(default_factory=list)
+    columns: list[str] = msgspec.field(default_factory=list)
     resumes: str = ""
     digest_before: str = ""
     looks: bool = True
     estimates: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class EnvironmentSettings:
+class EnvironmentSettings(msgspec.Struct, frozen=True):
     """What an environment is loaded with.
 
     Args:
@@ -52,8 +51,8 @@ class EnvironmentSettings:
     only: list[str]
     sources: dict[str, str]
     python: str = ""
-    others: list[dict[str, Any]] = field(default_factory=list)
-    wanted: Wanted = field(default_factory=Wanted)
+    others: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    wanted: Wanted = msgspec.field(default_factory=Wanted)
 
 
 def settings_of(values: Mapping[str, Any], wanted: Wanted | None = None) -> EnvironmentSettings:

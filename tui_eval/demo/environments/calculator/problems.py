@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 CONSTANTS = {
     "pi": 3.141593,
@@ -42,8 +43,7 @@ _GOODS = [
 _CLOTHES = ["A winter jacket", "A pair of boots", "A wool blanket", "A rucksack", "A raincoat"]
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(msgspec.Struct, frozen=True):
     """One problem; `answer` is exact, `info` names its kind."""
 
     question: str

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 
+import msgspec
 from rich.cells import cell_len, chop_cells, get_character_cell_size
 
 from tui_eval.printable import printable
@@ -19,8 +19,7 @@ HANG_MOST = 4
 _WORD = re.compile(r"\s*\S+|\s+$")
 
 
-@dataclass(slots=True)
-class Shown:
+class Shown(msgspec.Struct):
     """The first lines of a text.
 
     Args:
