@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
 from scripted_rows import saved_rows
 from scripted_run import NOW, ScriptedFeed, all_events, run_started, running_events
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from compared_sides import sentences, shares, side
+from msgspec.structs import replace
 
 from tui_eval.fold.alignment import align
 from tui_eval.fold.compared_side import Side, differing_settings

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from compared_sides import sentences, shares, side
+from msgspec.structs import replace
 
 from tui_eval.fold.comparison import Comparison, compare_runs
 from tui_eval.runs.export.comparison import ComparedRun, comparison_lines, comparison_object

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from run_events import finished, staged, started
 
 from tui_eval.events import Event, RunFinished, Stage

@@ -6,12 +6,12 @@ import json
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from compared_runs import two_runs
+from msgspec.structs import replace
 from run_on_disk import run_on_disk
 from scripted_form import ready
 from scripted_home import FormBackend, found_run, pin_time_zone

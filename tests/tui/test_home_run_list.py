@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from home_staging import at_home
+from msgspec.structs import replace
 from scripted_home import FormBackend, found_run, running_run, several_runs
 
 from tui_eval.tui.home import run_list

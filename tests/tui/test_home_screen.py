@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from home_staging import at_home
+from msgspec.structs import replace
 from scripted_home import UNREACHABLE, FormBackend, found_run, running_run, several_runs
 from scripted_run import NOW
 
