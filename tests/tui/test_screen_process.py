@@ -87,7 +87,7 @@ def said_by(program: Program, script: str, *args: str) -> Any:
 def test_what_no_first_frame_shows_is_loaded_after_it(program: Program) -> None:
     modules = set(said_by(program, FIRST_FRAME))
     assert "tui_eval.tui.run.screen" in modules
-    later = {"msgspec", "numpy", "pygments.lexers.python", "tui_eval.events"}
+    later = {"numpy", "pygments.lexers.python", "tui_eval.events"}
     later |= {"tui_eval.fold.summary", "tui_eval.fold.filter_nodes"}
     later |= {"tomllib", "tui_eval.config.toml_files"}
     later |= {f"tui_eval.tui.trajectory.{name}" for name in ("syntax", "error_text")}
