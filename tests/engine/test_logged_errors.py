@@ -11,7 +11,7 @@ from program import chat_answer
 from servers import FaultServer, Reply
 
 import tui_eval as vf
-from tui_eval.worker import rollouts
+from tui_eval.worker import rollout_retries
 
 CHAT = "/v1/chat/completions"
 GOOD = Reply(body=chat_answer("yes"))
@@ -39,7 +39,7 @@ async def test_each_error_of_a_rollout_is_one_line_of_the_log_where_it_is_over(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("MY_KEY", KEY)
-    monkeypatch.setattr(rollouts, "LONGEST_BACKOFF_S", 0.0)
+    monkeypatch.setattr(rollout_retries, "LONGEST_BACKOFF_S", 0.0)
     refused = Reply(400, {"error": {"message": "no\nsuch model"}})
     fault_server.script(CHAT, [refused, GOOD, Reply(500), GOOD])
     client = vf.ClientConfig(

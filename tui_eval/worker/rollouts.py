@@ -8,9 +8,7 @@ no listener knows of a row that a crash could lose.
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import random
 import time
 from collections import deque
 from collections.abc import Coroutine, Mapping, Sequence
@@ -20,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 from tui_eval import clock
 from tui_eval.environments.one_rollout import broken_state, generate, score
 from tui_eval.error_classes import class_at
-from tui_eval.errors import Error, ErrorChain, RolloutTimeoutError
+from tui_eval.errors import Error, RolloutTimeoutError
 from tui_eval.events import Stage
 from tui_eval.fold.trajectory import from_row
 from tui_eval.observer import CURRENT
-from tui_eval.open_files import REASON, is_out_of_files
+from tui_eval.open_files import is_out_of_files
 from tui_eval.runs.journal_records import encode_state, restore_state, tokens_in_journal
 from tui_eval.runs.row import encode_row
 from tui_eval.runs.scan import decode_row
@@ -38,9 +36,9 @@ from tui_eval.worker.groups import Groups, Member, Unscored, fault_of, leading, 
 from tui_eval.worker.ports import Held, Hub, Journal, Limits, Rows
 from tui_eval.worker.recorded_calls import RecordedCalls
 from tui_eval.worker.restored_states import interrupted_state
-from tui_eval.worker.retryable import is_retryable
 from tui_eval.worker.rollout_log import log_errors
 from tui_eval.worker.rollout_observer import RolloutObserver
+from tui_eval.worker.rollout_retries import RolloutRetries
 from tui_eval.worker.work import Work
 
 if TYPE_CHECKING:
@@ -50,10 +48,6 @@ log = logging.getLogger("tui_eval.rollout")
 
 TIMED_OUT = "timeout_reached"
 """The stop condition of a rollout whose time was up."""
-LONGEST_BACKOFF_S = 60.0
-LONGEST_STARVING_S = 8.0
-MOST_SHORT_STARVES = 10
-"""So often a rollout soon runs again for want of open files: each time its model calls are paid."""
 
 
 class Rollouts:
@@ -76,6 +70,7 @@ class Rollouts:
         self.generated: deque[tuple[RolloutObserver, State]] = deque()
         self.lost_tokens = dict(work.lost)
         self._recorder = CallRecorder(work, journal)
+        self._retries = RolloutRetries(work)
 
     def observer(self, row: int, held: Held) -> RolloutObserver:
         """The observer of a rollout that begins."""
@@ -269,8 +264,8 @@ class Rollouts:
         state = None
         with EndedByCancelling(observer):
             state = await self._attempt(observer, client)
-            while self._runs_again(observer, state):
-                await self._sleep(observer, state)
+            while self._retries.runs_again(observer, state):
+                await self._retries.sleep(observer, state)
                 if self._work.out_of_budget():
                     break
                 observer.starved += is_out_of_files(fault_of(state))
@@ -284,37 +279,6 @@ class Rollouts:
             observer.example_id = values["example_id"]
             state = broken_state(values, observer.cancelled, clock.now())
         return state if observer.cancelled is None else give_up(state, observer)
-
-    def _runs_again(self, observer: RolloutObserver, state: State, tries: int = 0) -> bool:
-        if observer.cancelled is not None:
-            return False
-        error = fault_of(state)
-        if not is_out_of_files(error):
-            retries_left = self._work.max_retries - observer.failed_attempts - tries
-            if retries_left <= 0 or not is_retryable(error):
-                return False
-        return not self._work.out_of_budget()
-
-    async def _sleep(self, observer: RolloutObserver, state: State, tries: int = 0) -> None:
-        """Waits a while before a rollout that errored is generated or scored again.
-
-        Args:
-            tries: How often it was scored again.
-        """
-        error = fault_of(state)
-        is_starved = is_out_of_files(error)
-        doublings = observer.starved if is_starved else observer.failed_attempts + tries
-        is_soon = is_starved and observer.starved < MOST_SHORT_STARVES
-        pause = min(2.0**doublings, LONGEST_STARVING_S if is_soon else LONGEST_BACKOFF_S)
-        pause *= 0.75 + random.random() / 2
-        log.warning("%s: %s; runs again in %.1f s", observer, ErrorChain(error), pause)
-        why = REASON if is_starved else type(error).__name__
-        observer.sleeps_for(pause, f"{why}, runs again in {pause:.0f}s")
-        observer.staged(Stage.SLEEPING)
-        async with observer.held.lent():
-            await asyncio.sleep(pause)
-            observer.slept()
-        observer.woke()
 
     async def _attempt(self, observer: RolloutObserver, client: AnyClient) -> State:
         """Generates once; where that takes too long the state has what was said so far."""
@@ -348,11 +312,12 @@ class Rollouts:
     async def _score(self, observer: RolloutObserver, states: list[State]) -> None:
         """Scores rollouts; what failed for infrastructure is scored again, with its group."""
         ready, tries = [Unscored(one) for one in states if one.get("error") is None], 0
+        again = self._retries.runs_again
         try:
             await self._score_once(observer, states)
-            while failed := [x.state for x in ready if self._runs_again(observer, x.state, tries)]:
+            while failed := [x.state for x in ready if again(observer, x.state, tries)]:
                 is_starved = all(is_out_of_files(fault_of(state)) for state in failed)
-                await self._sleep(observer, failed[0], tries)
+                await self._retries.sleep(observer, failed[0], tries)
                 tries += not is_starved
                 for one in ready:
                     one.restore()
