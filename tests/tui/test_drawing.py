@@ -153,6 +153,7 @@ async def test_a_selection_that_was_seen_is_seen_in_a_smaller_terminal() -> None
         assert top <= line < top + height
         rollouts.jump(rollouts.count())
         await stage.until(lambda: "▌" not in stage.text(rollouts))
+        await stage.pilot.pause()  # that is on the screen now
         await stage.pilot.resize_terminal(120, 14)
         await stage.until(lambda: rollouts.view_height < height)
         await stage.pilot.pause()
