@@ -64,6 +64,7 @@ def test_an_engine_that_is_killed_leaves_its_rows(lifecycle: Lifecycle) -> None:
     assert "signal 9" in lifecycle.killed.err or "SIGKILL" in lifecycle.killed.err, lifecycle.killed
 
 
+@pytest.mark.slow
 def test_the_run_is_resumed_to_its_end(lifecycle: Lifecycle) -> None:
     assert lifecycle.resumed.code == 0, lifecycle.resumed
     assert len(lifecycle.run.rows) == EXAMPLES

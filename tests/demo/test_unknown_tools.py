@@ -45,6 +45,7 @@ def test_at_least_four_of_five_calls_are_valid(runs: dict[str, Run]) -> None:
     assert every > 60 and valid / every >= 0.8, (valid, every)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_twelve_rollouts_do_not_all_end_alike(runs: dict[str, Run], kind: str) -> None:
     ends = {(row["reward"], row["stop_condition"], bool(row["error"])) for row in runs[kind].rows}

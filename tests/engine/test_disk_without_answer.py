@@ -128,6 +128,7 @@ def goes_on(program: Program, server: FaultServer) -> None:
     assert len(server.requests) == 8
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_a_stop_leaves_an_engine_that_the_disk_holds(
     program: Program, fault_server: FaultServer
@@ -143,6 +144,7 @@ def test_a_stop_leaves_an_engine_that_the_disk_holds(
     goes_on(program, fault_server)
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_so_does_the_screen(program: Program, fault_server: FaultServer) -> None:
     terminal = Terminal(program.folder, program.env, *words(program, fault_server))

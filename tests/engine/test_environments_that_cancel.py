@@ -7,6 +7,7 @@ import json
 import pytest
 from program import Program, chat_answer
 from servers import FaultServer, Reply
+from tiers import some_slow
 
 CODE = """
 import asyncio
@@ -71,7 +72,15 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("where", "what", "waits", "grouped", "says"), CASES)
+IDS = ["-".join(map(str, case[:4])) for case in CASES]
+
+
+@pytest.mark.parametrize(
+    ("where", "what", "waits", "grouped", "says"),
+    some_slow(
+        CASES, IDS, "setup-own-True-False", "reward-own-False-False", "reward-loop-True-True"
+    ),
+)
 def test_every_rollout_has_its_row(
     program: Program,
     fault_server: FaultServer,

@@ -6,6 +6,7 @@ import pytest
 from command_here import command_here
 from program import Program, chat_answer
 from servers import FaultServer, Reply
+from tiers import some_slow
 
 CODE = """
 import tui_eval as vf
@@ -44,7 +45,10 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "error", "says", "more"), CASES, ids=[one[0] for one in CASES])
+@pytest.mark.parametrize(
+    ("name", "error", "says", "more"),
+    some_slow(CASES, [one[0] for one in CASES], "temperature", "replayable"),
+)
 def test_one_whose_property_raises_is_refused_with_the_line(
     program: Program,
     fault_server: FaultServer,
@@ -103,7 +107,10 @@ RAISED = [
 ]
 
 
-@pytest.mark.parametrize(("error", "says"), RAISED, ids=[error for error, _ in RAISED])
+@pytest.mark.parametrize(
+    ("error", "says"),
+    some_slow(RAISED, [error for error, _ in RAISED], "KeyboardInterrupt", "Silent"),
+)
 @pytest.mark.parametrize("teardown", [False, True])
 def test_whatever_a_load_or_a_teardown_raises_is_reported(
     program: Program, fault_server: FaultServer, error: str, says: str, teardown: bool

@@ -96,6 +96,7 @@ async def test_a_worker_that_has_ended_is_freed() -> None:
     assert freed() is None
 
 
+@pytest.mark.slow
 async def test_an_engine_keeps_numbers_of_a_finished_rollout_and_no_texts() -> None:
     hub = Hub()
     hub.publish(started(ROWS // 2))

@@ -20,8 +20,8 @@ from suites import CHAT, NUMBERED, Suites, marked
     ("name", "rollouts"),
     [
         ("benchmark", [18, 30, 30]),
-        ("compare", [40, 40, 40]),
-        ("detailed", [24, 24, 24]),
+        pytest.param("compare", [40, 40, 40], marks=pytest.mark.slow),
+        pytest.param("detailed", [24, 24, 24], marks=pytest.mark.slow),
         ("sweep", [12] * 6),
     ],
 )

@@ -20,8 +20,16 @@ PICTURES = {
 }
 """One scene of each screen, at the size of its picture; what is text is easier to review."""
 
+LARGEST = (200, 60)
+"""What it has that 120 x 40 has not is room; `make slow` looks at it."""
+
 CASES = [
-    pytest.param(scene, size, id=f"{name}-{size[0]}x{size[1]}")
+    pytest.param(
+        scene,
+        size,
+        id=f"{name}-{size[0]}x{size[1]}",
+        marks=pytest.mark.slow if size == LARGEST else [],
+    )
     for name, scene in SCENES.items()
     for size in scene.sizes
     if PICTURES.get(name) != size

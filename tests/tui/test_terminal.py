@@ -73,6 +73,7 @@ def test_the_demo_runs_and_leaving_prints_the_summary(
     assert len(program.only_run().rows) == 8
 
 
+@pytest.mark.slow
 def test_a_theme_wished_for_is_the_theme(
     program: Program, on_terminal: Callable[..., Terminal]
 ) -> None:
@@ -236,6 +237,7 @@ def test_a_killed_engine_is_told_and_the_rows_stay(
     assert "the engine was killed" in program.run("report", str(run.path)).out
 
 
+@pytest.mark.slow
 def test_code_that_holds_the_engine_does_not_hold_the_screen(
     program: Program, on_terminal: Callable[..., Terminal], fault_server: FaultServer
 ) -> None:

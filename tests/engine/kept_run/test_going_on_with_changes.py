@@ -198,6 +198,7 @@ def test_rollouts_that_wait_for_their_group_keep_their_place_in_larger_groups(
     assert rewards[0, 3] == 4.0
 
 
+@pytest.mark.slow
 def test_complete_runs_that_are_not_taken_say_why(
     program: Program, fault_server: FaultServer
 ) -> None:

@@ -92,6 +92,7 @@ def load_environment(num_eval_examples: int = 50, **kwargs):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", ["echo", "tools"])
 def test_both_contracts_run_through_the_program(program: Program, game: str):
     program.environment("my-openenv", MODULE)
