@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import socket
 import tracemalloc
 import weakref
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,6 +19,9 @@ from servers import FaultServer, Reply
 
 import tui_eval as vf
 from tui_eval.engine.transport.hub import Hub
+from tui_eval.engine.transport.listener import Listener
+from tui_eval.engine.transport.server import listen
+from tui_eval.engine.transport.sockets import bind_socket
 from tui_eval.engine.transport.worker import Worker
 from tui_eval.events import HEAD, RolloutFinished
 from tui_eval.stats.quantiles import EXACT_UP_TO
@@ -94,6 +99,22 @@ async def test_a_worker_that_has_ended_is_freed() -> None:
     freed = weakref.ref(worker)
     del worker
     assert freed() is None
+
+
+@pytest.mark.usefixtures("no_collections")
+async def test_a_listener_that_left_is_freed() -> None:
+    hub, gone = Hub(), asyncio.Event()
+    path = f"/tmp/tui-eval-test-{id(hub)}.sock"
+    server = await listen(bind_socket(path), hub, lambda command: None, gone.set)
+    for _ in range(3):  # as who only looks whether an engine is there
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(path)
+        await asyncio.wait_for(gone.wait(), 30)
+        gone.clear()
+    await asyncio.sleep(0.01)  # its connection is closed in a later turn
+    assert [one for one in gc.get_objects() if isinstance(one, Listener)] == []
+    server.close()
+    Path(path).unlink()
 
 
 @pytest.mark.slow

@@ -51,6 +51,8 @@ async def listen(
         finally:
             hub.leave(listener)
             writer.close()
+            # They keep the error of a write that failed, which keeps this frame: see `_read`.
+            del reader, writer
         if not listener.detached and not hub.listeners:
             vanished()
 
@@ -67,5 +69,8 @@ async def _read(reader: asyncio.StreamReader) -> Command | None:
             return None
         command: Command = decode_command(await reader.readexactly(size))
         return command
-    except (asyncio.IncompleteReadError, OSError, msgspec.DecodeError):
+    except (asyncio.IncompleteReadError, OSError, msgspec.DecodeError) as error:
+        # The reader keeps it, and its frames keep the reader and what was being sent. Whoever looks
+        # whether an engine is there leaves at once: that much stayed until a garbage collection.
+        error.__traceback__ = None
         return None
