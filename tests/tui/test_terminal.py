@@ -176,6 +176,31 @@ def test_a_detached_run_goes_on_and_can_be_joined(
     assert program.only_run().metadata["status"] == "finished"
 
 
+def test_a_detached_run_is_left_alone_by_another_engine_that_starts(
+    program: Program, echo: list[str], on_terminal: Callable[..., Terminal],
+    fault_server: FaultServer,
+) -> None:  # fmt: skip
+    answers = threading.Event()
+    held = Reply(body=chat_answer("yes"), hold=(0, answers))
+    fault_server.script(CHAT, [GOOD, GOOD, held])
+    terminal = on_terminal(*echo, "-s")
+    terminal.wait_for("2/10")
+    pid, run = engine_pid(program), program.only_run().path
+    terminal.type("q")
+    terminal.wait_for("detach")
+    terminal.type("d")
+    assert terminal.finish() == 0
+    words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    os.utime(words[words.index("--socket") + 1], (1, 1))  # one that was killed looks the same
+    assert program.finish(program.start("calculator", "-m", "demo", "-n", "1", "-d"), 60).code == 0
+    joined = on_terminal("open", str(run))
+    joined.wait_for("2/10")
+    answers.set()
+    joined.wait_for("10/10")
+    joined.type("q")
+    assert joined.finish() == 0
+
+
 def test_an_unsaved_run_is_saved_when_it_is_stopped_to_be_saved(
     program: Program, echo: list[str], on_terminal: Callable[..., Terminal],
     fault_server: FaultServer,

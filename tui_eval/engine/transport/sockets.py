@@ -191,13 +191,17 @@ def remove_dead(folder: Path) -> None:
 
 
 def _is_dead(path: Path) -> bool:
+    """Whether nobody listens there; who does is not connected to.
+
+    An engine whose last listener has gone stops its run, and who only looked would be one.
+    """
     loopback = read_loopback(path)
-    with socket.socket(socket.AF_INET if loopback else socket.AF_UNIX) as sock:
-        sock.setblocking(loopback is not None)
+    kind = (socket.AF_INET, socket.SOCK_STREAM) if loopback else (socket.AF_UNIX, socket.SOCK_DGRAM)
+    with socket.socket(*kind) as sock:
         try:
             sock.connect(("127.0.0.1", loopback.port) if loopback else str(path))
         except ConnectionRefusedError:
             return True
-        except OSError:  # too many are waiting there
+        except OSError:  # EPROTOTYPE: a socket of the other type is there
             return False
     return False
