@@ -150,25 +150,33 @@ def test_quitting_asks_and_stop_leaves_a_run_that_can_go_on(
     assert run.places() == [(i, 0) for i in range(10)]
 
 
-def test_a_detached_run_goes_on_and_can_be_joined(
+@pytest.fixture
+def detached(
     program: Program, echo: list[str], on_terminal: Callable[..., Terminal],
     fault_server: FaultServer,
-) -> None:  # fmt: skip
+) -> threading.Event:  # fmt: skip
+    """Once the event is set, a run that nobody watches has the rest of its answers."""
     answers = threading.Event()
     held = Reply(body=chat_answer("yes"), hold=(0, answers))
     fault_server.script(CHAT, [GOOD, GOOD, held])
     terminal = on_terminal(*echo, "-s")
     terminal.wait_for("2/10")
-    pid = engine_pid(program)
     terminal.type("q")
     terminal.wait_for("detach")
     terminal.type("d")
     assert terminal.finish() == 0
     assert "tui-eval open" in terminal.text
+    return answers
+
+
+def test_a_detached_run_goes_on_and_can_be_joined(
+    program: Program, detached: threading.Event, on_terminal: Callable[..., Terminal]
+) -> None:
+    pid = engine_pid(program)
     assert Path(f"/proc/{pid}").exists()
     joined = on_terminal("open", str(program.only_run().path))
     joined.wait_for("2/10")
-    answers.set()
+    detached.set()
     joined.wait_for("10/10")
     joined.type("q")
     assert joined.finish() == 0
@@ -177,25 +185,15 @@ def test_a_detached_run_goes_on_and_can_be_joined(
 
 
 def test_a_detached_run_is_left_alone_by_another_engine_that_starts(
-    program: Program, echo: list[str], on_terminal: Callable[..., Terminal],
-    fault_server: FaultServer,
-) -> None:  # fmt: skip
-    answers = threading.Event()
-    held = Reply(body=chat_answer("yes"), hold=(0, answers))
-    fault_server.script(CHAT, [GOOD, GOOD, held])
-    terminal = on_terminal(*echo, "-s")
-    terminal.wait_for("2/10")
-    pid, run = engine_pid(program), program.only_run().path
-    terminal.type("q")
-    terminal.wait_for("detach")
-    terminal.type("d")
-    assert terminal.finish() == 0
+    program: Program, detached: threading.Event, on_terminal: Callable[..., Terminal]
+) -> None:
+    run, pid = program.only_run().path, engine_pid(program)
     words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
     os.utime(words[words.index("--socket") + 1], (1, 1))  # one that was killed looks the same
     assert program.finish(program.start("calculator", "-m", "demo", "-n", "1", "-d"), 60).code == 0
     joined = on_terminal("open", str(run))
     joined.wait_for("2/10")
-    answers.set()
+    detached.set()
     joined.wait_for("10/10")
     joined.type("q")
     assert joined.finish() == 0
