@@ -106,15 +106,17 @@ async def test_a_listener_that_left_is_freed() -> None:
     hub, gone = Hub(), asyncio.Event()
     path = f"/tmp/tui-eval-test-{id(hub)}.sock"
     server = await listen(bind_socket(path), hub, lambda command: None, gone.set)
-    for _ in range(3):  # as who only looks whether an engine is there
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.connect(path)
-        await asyncio.wait_for(gone.wait(), 30)
-        gone.clear()
-    await asyncio.sleep(0.01)  # its connection is closed in a later turn
-    assert [one for one in gc.get_objects() if isinstance(one, Listener)] == []
-    server.close()
-    Path(path).unlink()
+    try:
+        for _ in range(3):  # as who only looks whether an engine is there
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.connect(path)
+            await asyncio.wait_for(gone.wait(), 30)
+            gone.clear()
+        await asyncio.sleep(0.01)  # its connection is closed in a later turn
+        assert [one for one in gc.get_objects() if isinstance(one, Listener)] == []
+    finally:
+        server.close()
+        Path(path).unlink()
 
 
 @pytest.mark.slow
