@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import sys
 import threading
+from collections.abc import Iterator
 
 import pytest
 
@@ -13,33 +15,55 @@ from tui_eval.engine.transport.started_worker import StartedWorker, start_worker
 
 pytestmark = pytest.mark.process
 
-SLEEPS = (sys.executable, "-c", "import time; time.sleep(600)")
+LIVES_AS_LONG_AS_ITS_SOCKET = """
+import socket, sys
+socket.socket(fileno=int(sys.argv[sys.argv.index("--socket-fd") + 1])).recv(1)
+"""
 
 
-async def end(worker: StartedWorker) -> int:
+@pytest.fixture
+def worker() -> Iterator[StartedWorker]:
+    """One that ends with this process at the latest."""
+    started = start_worker((sys.executable, "-c", LIVES_AS_LONG_AS_ITS_SOCKET))
+    with contextlib.closing(started.printed), started.socket:
+        yield started
+        started.popen.kill()
+        started.popen.wait()
+
+
+def waiting_threads(worker: StartedWorker) -> list[threading.Thread]:
+    return [one for one in threading.enumerate() if str(worker.popen.pid) in one.name]
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="a thread waits here: see below")
+async def test_no_thread_waits_for_a_worker(worker: StartedWorker) -> None:
+    files = len(os.listdir("/proc/self/fd"))
     waiting = asyncio.create_task(worker.wait())
-    await asyncio.sleep(0)
-    assert not worker.has_ended
+    await asyncio.sleep(0)  # it waits now
+    assert waiting_threads(worker) == [] and not worker.has_ended
     worker.popen.kill()
-    code = await waiting
-    assert worker.has_ended
-    worker.socket.close()
-    return code
+    assert await waiting == -9
+    assert len(os.listdir("/proc/self/fd")) == files
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="its kernel has descriptors of processes")
-async def test_no_thread_waits_for_a_worker():
-    worker, threads = start_worker(SLEEPS), set(threading.enumerate())
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="a thread waits here: see below")
+async def test_a_wait_that_is_given_up_leaves_no_file_open(worker: StartedWorker) -> None:
+    files = len(os.listdir("/proc/self/fd"))
     waiting = asyncio.create_task(worker.wait())
-    await asyncio.sleep(0)
-    assert set(threading.enumerate()) == threads
-    open_files = set(os.listdir("/proc/self/fd"))
+    await asyncio.sleep(0)  # it waits now
+    assert len(os.listdir("/proc/self/fd")) == files + 1
     waiting.cancel()
-    await asyncio.gather(waiting, return_exceptions=True)
-    assert len(open_files - set(os.listdir("/proc/self/fd"))) == 1
-    assert await end(worker) == -9
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert len(os.listdir("/proc/self/fd")) == files
 
 
-async def test_a_thread_waits_where_the_system_has_no_descriptors_of_processes(monkeypatch):
+async def test_a_thread_waits_where_the_system_has_no_descriptors_of_processes(
+    worker: StartedWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delattr(os, "pidfd_open", raising=False)
-    assert await end(start_worker(SLEEPS)) == -9
+    waiting = asyncio.create_task(worker.wait())
+    await asyncio.sleep(0)  # it waits now
+    assert len(waiting_threads(worker)) == 1 and not worker.has_ended
+    worker.popen.kill()
+    assert await waiting == -9
