@@ -45,11 +45,8 @@ class Planned(msgspec.Struct):
 class _Candidate(msgspec.Struct):
     run: RunDir
     plan: RunPlan
-    key: str = ""
+    key: str
     is_taken: bool = False
-
-    def __post_init__(self) -> None:
-        self.key = rows_key(self.plan)
 
 
 def choose_runs(
@@ -160,7 +157,7 @@ def _candidates(
         if one.env_id in env_ids and one.run.path.resolve() not in taken:
             before = plan_of(one)
             if before is not None:
-                found.append(_Candidate(one.run, before))
+                found.append(_Candidate(one.run, before, rows_key(before)))
     return found
 
 

@@ -70,7 +70,7 @@ async def _read(reader: asyncio.StreamReader) -> Command | None:
         command: Command = decode_command(await reader.readexactly(size))
         return command
     except (asyncio.IncompleteReadError, OSError, msgspec.DecodeError) as error:
-        # The reader keeps it, and its frames keep the reader and what was being sent. Whoever looks
-        # whether an engine is there leaves at once: that much stayed until a garbage collection.
+        # The reader keeps it, and its frames keep the reader and what was being sent: all of that
+        # would stay until a garbage collection, which an engine rarely has.
         error.__traceback__ = None
         return None

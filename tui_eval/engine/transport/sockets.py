@@ -191,9 +191,10 @@ def remove_dead(folder: Path) -> None:
 
 
 def _is_dead(path: Path) -> bool:
-    """Whether nobody listens there; who does is not connected to.
+    """Whether nobody listens there.
 
-    An engine whose last listener has gone stops its run, and who only looked would be one.
+    To an engine's socket no connection is made: a detached run has no listener, and would stop as
+    this one leaves. Connecting a datagram socket says whether a stream socket is there, too.
     """
     loopback = read_loopback(path)
     kind = (socket.AF_INET, socket.SOCK_STREAM) if loopback else (socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -202,6 +203,6 @@ def _is_dead(path: Path) -> bool:
             sock.connect(("127.0.0.1", loopback.port) if loopback else str(path))
         except ConnectionRefusedError:
             return True
-        except OSError:  # EPROTOTYPE: a socket of the other type is there
+        except OSError:  # EPROTOTYPE: a stream socket is there
             return False
     return False

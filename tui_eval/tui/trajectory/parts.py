@@ -55,7 +55,7 @@ class Part(msgspec.Struct):
     text: Line | str = ""
     live: bool = False
     failed: bool = False
-    gap: bool = msgspec.field(default=True)
+    gap: bool = True
 
     @property
     def is_tool(self) -> bool:
