@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from scenes import SCENES, Scene, act
+from scenes import SCENES, act
 from styled_text import styled_text
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
@@ -20,20 +21,47 @@ PICTURES = {
 }
 """One scene of each screen, at the size of its picture; what is text is easier to review."""
 
-LARGEST = (200, 60)
-"""What it has that 120 x 40 has not is room; `make slow` looks at it."""
+LARGE, SMALL, LARGEST = (120, 40), (80, 24), (200, 60)
+
+KEEPS_ITS_PLACE = {
+    *("watching", "numbers", "worker-held-numbers", "faults-numbers", "zoomed", "columns-wide"),
+    *(
+        "suite-paused",
+        "suite-quit",
+        "trajectory-tools",
+        "tool-raised",
+        "tool-raised-whole",
+        "error",
+    ),
+    *("trajectories-top", "trajectories-copy", "trajectories-group"),
+}
+"""Scenes that are not the same made small as begun small: what was scrolled to or said stays."""
+
+MADE_SMALL = SCENES.keys() - KEEPS_ITS_PLACE - PICTURES.keys()
+"""Scenes whose small picture is what is left once the terminal of the large one shrinks."""
+
+
+def is_slow(name: str, size: tuple[int, int]) -> bool:
+    """Whether `make slow` alone begins a scene at a size.
+
+    The largest has nothing but room that 120 x 40 has not; the small one follows from that.
+    """
+    return size == LARGEST or (size == SMALL and name in MADE_SMALL)
+
 
 CASES = [
     pytest.param(
-        scene,
+        name,
         size,
         id=f"{name}-{size[0]}x{size[1]}",
-        marks=pytest.mark.slow if size == LARGEST else [],
+        marks=pytest.mark.slow if is_slow(name, size) else [],
     )
     for name, scene in SCENES.items()
     for size in scene.sizes
     if PICTURES.get(name) != size
 ]
+
+ACCEPTED = Path(__file__).parent / "__snapshots__" / "test_snapshots"
 
 
 class TextFile(SingleFileSnapshotExtension):
@@ -43,14 +71,21 @@ class TextFile(SingleFileSnapshotExtension):
     _write_mode = WriteMode.TEXT
 
 
-@pytest.mark.parametrize(("scene", "size"), CASES)
+@pytest.mark.parametrize(("name", "size"), CASES)
 async def test_scene_looks_as_accepted(
-    snapshot: SnapshotAssertion, scene: Scene, size: tuple[int, int]
+    snapshot: SnapshotAssertion, name: str, size: tuple[int, int]
 ) -> None:
+    scene = SCENES[name]
     app = scene.make()
     async with app.run_test(size=size) as pilot:
         await act(scene)(pilot)
         assert styled_text(app) == snapshot(extension_class=TextFile)
+        if size != LARGE or name not in MADE_SMALL or snapshot.session.update_snapshots:
+            return
+        await pilot.resize_terminal(*SMALL)
+        await pilot.pause()
+        small = f"test_scene_looks_as_accepted[{name}-{SMALL[0]}x{SMALL[1]}].txt"
+        assert styled_text(app) == (ACCEPTED / small).read_text()
 
 
 @pytest.mark.parametrize("name", PICTURES)

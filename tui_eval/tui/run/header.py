@@ -54,7 +54,7 @@ MOVED_S = 10.0
 
 
 class Header(LineView, can_focus=False):
-    """Title and progress, a line each; progress alone where `skipped` is 1."""
+    """Title and progress, a line each; progress alone where there is one line."""
 
     def __init__(self, feed: Feed, state: RunState, now: Callable[[], float], *, id: str) -> None:
         super().__init__(id=id)
@@ -63,32 +63,35 @@ class Header(LineView, can_focus=False):
         self.now = now
         self.requested_pause: bool | None = None
         self.requested_limit: int | None = None
-        self.skipped = 0
         self._longest = LongestWait()
-        self._width = 0
+        self._made_for = (0, False)
         self._lines: tuple[Line, Line] = (EMPTY, EMPTY)
 
     def count(self) -> int:
-        """Two lines."""
-        return 2 - self.skipped
+        """Two lines, or one."""
+        return 1 if self._is_short else 2
 
     def line(self, index: int) -> Line:
         """Title or progress, as they were when the panes were filled."""
-        if self._width != self.line_width:
+        if self._made_for != (self.line_width, self._is_short):
             self._make()
-        return self._lines[index + self.skipped]
+        return self._lines[index + self._is_short]
 
     def update(self) -> None:
         """Makes both lines anew."""
         self._make()
         super().update()
 
+    @property
+    def _is_short(self) -> bool:
+        return self.size.height == 1
+
     def _make(self) -> None:
-        width, now, state = self.line_width, self.now(), self.state
+        width, now, state, named = self.line_width, self.now(), self.state, self._is_short
         how = status(state, self.feed.live, self.requested_pause, now)
-        longest, named = self._longest.of(state, now), bool(self.skipped)
+        longest = self._longest.of(state, now)
         bar = progress(state, now, width, self.requested_limit, named, longest)
-        self._width, self._lines = width, (title(state, how, width), bar)
+        self._made_for, self._lines = (width, named), (title(state, how, width), bar)
 
 
 def elapsed(state: RunState, now: float) -> float:

@@ -123,7 +123,6 @@ class SuiteScreen(RunScreen):
         self._follow_on(now)
         self._show_evaluation()
         self._turn_blank()
-        self.header.skipped = int(self.header.size.height == 1)
         fault = self.state.end.text if self.state.end is not None else ""
         self.top.live, self.top.requested_pause = self.root.live, self.steering.requested_pause
         shut = [run.state for run in self.opened if not run.state.gate_open]
