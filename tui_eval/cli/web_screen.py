@@ -76,7 +76,8 @@ class WebScreen(AppService):
         received = asyncio.gather(self._relay(process.stdout), self._listen(process.stderr))
         await process.wait()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(received, LAST_WORDS_WITHIN_S)
+            async with asyncio.timeout(LAST_WORDS_WITHIN_S):
+                await received
         self.kill()
         with contextlib.suppress(ConnectionError, RuntimeError):
             said = "\r\n".join(self._said or ["It ended without a word."])

@@ -172,7 +172,8 @@ class Engine:
         """Whether who started this process is still there: otherwise nobody wants the run."""
         with contextlib.suppress(TimeoutError):
             listens = self._hub.somebody_listens.wait()
-            return await asyncio.wait_for(listens, LAUNCHER_CONNECTS_WITHIN_S)
+            async with asyncio.timeout(LAUNCHER_CONNECTS_WITHIN_S):
+                return await listens
         return False
 
     def _refuse(self, error: RefusedError) -> None:

@@ -189,7 +189,8 @@ class LiveFeed:
                 if self._leaves and self._writer.can_write_eof():
                     # What was sent is lost on an engine that writes to a closed connection.
                     self._writer.write_eof()
-                    await asyncio.wait_for(self._hung_up.wait(), HANGS_UP_WITHIN_S)
+                    async with asyncio.timeout(HANGS_UP_WITHIN_S):
+                        await self._hung_up.wait()
             self._writer.close()
         if self._reading is not None:
             self._reading.cancel()

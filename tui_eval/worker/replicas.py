@@ -47,7 +47,8 @@ class EmbeddedEndpoint:
         )
         assert process.stdout is not None
         try:
-            line = await asyncio.wait_for(process.stdout.readline(), STARTS_WITHIN_S)
+            async with asyncio.timeout(STARTS_WITHIN_S):
+                line = await process.stdout.readline()
             port = msgspec.json.decode(line)["port"]
         except BaseException as error:
             if process.returncode is None:

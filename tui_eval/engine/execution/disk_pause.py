@@ -110,7 +110,8 @@ class DiskPause:
     async def _try_often(self) -> None:
         while True:
             try:
-                await asyncio.wait_for(self._at_once.wait(), RETRIES_EVERY_S)
+                async with asyncio.timeout(RETRIES_EVERY_S):
+                    await self._at_once.wait()
             except TimeoutError:
                 pass
             self._at_once.clear()

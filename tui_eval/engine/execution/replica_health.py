@@ -119,6 +119,7 @@ async def _answer_of(config: ClientConfig) -> str:
 
     threading.Thread(target=probe, name="tui-eval-probe", daemon=True).start()
     try:
-        return await asyncio.wait_for(answered, PROBED_WITHIN_S)
+        async with asyncio.timeout(PROBED_WITHIN_S):
+            return await answered
     except TimeoutError:
         return f"no answer within {PROBED_WITHIN_S:.0f} s"

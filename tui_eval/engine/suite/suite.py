@@ -264,7 +264,8 @@ class Suite:
         idle = 0
         while idle < IDLE_LOOKS:
             with suppress(TimeoutError):
-                await asyncio.wait_for(one.all_begun.wait(), IDLE_S)
+                async with asyncio.timeout(IDLE_S):
+                    await one.all_begun.wait()
                 return
             session = self._working.get(one.index)
             is_idle = session is not None and session.is_at_work and self._limits.has_room

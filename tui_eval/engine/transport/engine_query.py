@@ -42,7 +42,8 @@ async def ask_engine(
         return _fault(f"no process could be started: {error.strerror or error}")
     requested = b"" if request is None else json.dumps(request).encode()
     try:
-        out, _ = await asyncio.wait_for(process.communicate(requested), within)
+        async with asyncio.timeout(within):
+            out, _ = await process.communicate(requested)
         found: dict[str, Any] = json.loads(out)
     except TimeoutError:
         return _fault(f"the engine has not answered within {within:g} s")
@@ -53,7 +54,8 @@ async def ask_engine(
         signal_group(process.pid, signal.SIGKILL)
         # A loop that ends with its pipes open has them closed by the garbage collector, too late.
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(process.communicate(), _GONE_WITHIN_S)
+            async with asyncio.timeout(_GONE_WITHIN_S):
+                await process.communicate()
     return found
 
 

@@ -175,7 +175,8 @@ async def admits(
 
 async def _is_said(reader: asyncio.StreamReader, words: str) -> bool:
     try:
-        said = await asyncio.wait_for(reader.readexactly(len(words)), SAYS_TOKEN_WITHIN_S)
+        async with asyncio.timeout(SAYS_TOKEN_WITHIN_S):
+            said = await reader.readexactly(len(words))
     except (asyncio.IncompleteReadError, TimeoutError, OSError):
         return False
     return hmac.compare_digest(said, words.encode())

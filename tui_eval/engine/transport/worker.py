@@ -158,7 +158,8 @@ class Worker:
         """Waits for the end of the process, and takes what it had sent before."""
         code = await self._process.wait()
         with contextlib.suppress(TimeoutError):  # a child of its own may have the socket still
-            await asyncio.wait_for(self._is_closed.wait(), READ_WITHIN_S)
+            async with asyncio.timeout(READ_WITHIN_S):
+                await self._is_closed.wait()
         self._link.close()
         self._last_called = self._signs.last_called()
         self.last_stack = self._signs.stack()

@@ -118,7 +118,8 @@ class Export:
         if process.returncode is None and not (process.stdout and process.stdout.at_eof()):
             process.terminate()
         try:
-            await asyncio.wait_for(process.wait(), ENDS_WITHIN_S)
+            async with asyncio.timeout(ENDS_WITHIN_S):
+                await process.wait()
         except (TimeoutError, asyncio.CancelledError):
             with contextlib.suppress(ProcessLookupError):
                 process.kill()

@@ -94,7 +94,8 @@ class HomePolling:
         """Waits until it is time to look again; while another screen is shown it never is."""
         while True:
             try:
-                await asyncio.wait_for(self._look_now.wait(), seconds)
+                async with asyncio.timeout(seconds):
+                    await self._look_now.wait()
                 return
             except TimeoutError:
                 if self._screen.is_current:

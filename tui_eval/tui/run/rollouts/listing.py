@@ -200,7 +200,8 @@ class Listing:
     async def rest(self) -> None:
         """Waits a while, or until something else is asked for."""
         try:
-            await asyncio.wait_for(self._hurry.wait(), self._rest_s)
+            async with asyncio.timeout(self._rest_s):
+                await self._hurry.wait()
         except TimeoutError:
             pass
 
