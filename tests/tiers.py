@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -19,4 +19,15 @@ def some_slow(cases: Sequence[tuple[Any, ...]], ids: Sequence[str], *always: str
     return [
         pytest.param(*case, id=name, marks=[] if name in always else pytest.mark.slow)
         for case, name in zip(cases, ids, strict=True)
+    ]
+
+
+def first_always(cases: Iterable[Any], number: int = 1) -> list[Any]:
+    """Parameters that go much the same way: the first few run each time."""
+    return [
+        pytest.param(
+            *(case if isinstance(case, tuple) else (case,)),
+            marks=[] if at < number else pytest.mark.slow,
+        )
+        for at, case in enumerate(cases)
     ]

@@ -168,6 +168,7 @@ def homes() -> dict[str, Path]:
     return found
 
 
+@pytest.mark.slow
 def test_every_test_that_is_named_is_collected(
     homes: dict[str, Path], request: pytest.FixtureRequest
 ) -> None:

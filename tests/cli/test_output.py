@@ -17,6 +17,7 @@ from program import Finished, Program, chat_answer, wait_until
 from run_here import inside, run_here
 from servers import FaultServer, Reply
 from test_analysing import saved
+from tiers import first_always
 
 from tui_eval.cli.main import cli
 from tui_eval.cli.output import last_code, ready_streams
@@ -163,7 +164,7 @@ def test_a_name_that_no_file_can_have_is_refused(program: Program, place: str) -
     assert expected in done.err
 
 
-@pytest.mark.parametrize("streams", ["2> /dev/full", "2>&1 | head -n 1"])
+@pytest.mark.parametrize("streams", first_always(["2> /dev/full", "2>&1 | head -n 1"]))
 def test_errors_that_nobody_reads_do_not_end_the_run(
     program: Program, fault_server: FaultServer, streams: str
 ) -> None:

@@ -143,6 +143,7 @@ def test_so_many_at_a_time(manual: Manual, line: str, most: int) -> None:
     assert len(manual.asked) == 300
 
 
+@pytest.mark.slow
 def test_a_run_is_saved_where_the_manual_says_and_goes_on(manual: Manual) -> None:
     registry = manual.folder / "configs" / "endpoints.toml"
     registry.write_text(
@@ -247,6 +248,7 @@ def hub(manual: Manual) -> Iterator[HubStandIn]:
         yield hub
 
 
+@pytest.mark.slow
 def test_rollouts_are_published_on_the_hub(manual: Manual, hub: HubStandIn) -> None:
     manual.works(r"""
         prime eval run my-env -m gpt-4.1-mini -n 100 -s \

@@ -115,6 +115,7 @@ async def shown(held: HeldRun, tab: Tab) -> None:
         await tab.wait_for("1/3")
 
 
+@pytest.mark.slow
 async def test_closing_the_tab_stops_the_run_which_can_go_on(tmp_path: Path) -> None:
     with held_run(tmp_path, "model call") as held:
         served = Served(held.program, *held.args)

@@ -24,6 +24,7 @@ from ended_answers import (
 from endpoint_scripts import ANSWERS, PATHS, Connect
 from servers import FaultServer, Reply
 from streamed_answers import SSE, events_of, sent
+from tiers import first_always
 
 from tui_eval.clients.openai_chat import OpenAIChatCompletionsClient
 from tui_eval.errors import (
@@ -58,7 +59,7 @@ def failing(protocol: str, place: str, told: Any) -> Body:
 
 @pytest.mark.parametrize("way", ["whole", "SDK's way"])
 @each_protocol
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", first_always(PLACES))
 @pytest.mark.parametrize(("told", "status"), FAILURES)
 async def test_a_failure_told_in_a_200_is_tried_again_like_its_status(
     connect: Connect,

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from endpoint_scripts import PATHS, Connect, take
 from servers import FaultServer, Reply
+from tiers import first_always
 
 from tui_eval.errors import ModelError, OverlongPromptError, PromptRefusedError
 from tui_eval.messages import UserMessage
@@ -138,7 +139,7 @@ async def failure(
     return raised.value
 
 
-@each_way
+@pytest.mark.parametrize("way", first_always(["short way", "SDK's way"]))
 @each_protocol
 @pytest.mark.parametrize("who", list(OVERLONG))
 async def test_a_prompt_that_outgrew_the_context_is_one_whoever_serves(

@@ -18,6 +18,7 @@ def test_every_gap_is_known_and_every_known_gap_is_one() -> None:
     assert not closed, f"gaps that are closed; {how}: {closed}"
 
 
+@pytest.mark.slow
 def test_every_accepted_gap_is_one() -> None:
     places = [place_of(gap) for gap in gaps()]
     unused = [one for one in ACCEPTED if not any(fnmatchcase(place, one) for place in places)]

@@ -133,6 +133,7 @@ async def test_temperature_0_repeats_itself_and_temperature_1_does_not(endpoint:
     assert len({answer["content"] for answer in warm}) > 2
 
 
+@pytest.mark.slow
 async def test_the_seeds_decide_the_answers(run_endpoint: Any) -> None:
     async def answers(server_seed: str, **fields: Any) -> list[dict[str, Any]]:
         with run_endpoint("--speed", "0", "--seed", server_seed) as url:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import pytest
+from tiers import first_always
 
 from bench.virtual_time import run_in_virtual_time
 from tui_eval.engine.limits.limits import Held, Limits, Phases
@@ -120,16 +121,19 @@ def work(
 
 @pytest.mark.parametrize(
     ("endpoint", "turns"),
-    [
-        (Endpoint(rate=150, burst=15), 1),
-        (Endpoint(rate=150, burst=150), 1),
-        (Endpoint(rate=150, burst=15, wait=0.1), 1),
-        (Endpoint(rate=5, burst=5, latency=0.5), 1),
-        (Endpoint(rate=20, burst=10, latency=0.5, wait=10), 1),
-        (Endpoint(rate=8, burst=480, latency=6), 1),
-        (Endpoint(rate=100, burst=20), 10),
-        (Endpoint(rate=5, burst=10, latency=4), 10),
-    ],
+    first_always(
+        [
+            (Endpoint(rate=150, burst=15), 1),
+            (Endpoint(rate=150, burst=150), 1),
+            (Endpoint(rate=150, burst=15, wait=0.1), 1),
+            (Endpoint(rate=5, burst=5, latency=0.5), 1),
+            (Endpoint(rate=20, burst=10, latency=0.5, wait=10), 1),
+            (Endpoint(rate=8, burst=480, latency=6), 1),
+            (Endpoint(rate=100, burst=20), 10),
+            (Endpoint(rate=5, burst=10, latency=4), 10),
+        ],
+        3,
+    ),
 )
 def test_a_bucket_of_tokens_is_used_up_as_it_fills(endpoint: Endpoint, turns: int) -> None:
     seconds = 120 + 40 * endpoint.latency + 4 * (endpoint.wait or 0)

@@ -13,6 +13,7 @@ import pytest
 from program import Program, Run, chat_answer, tool_call
 from run_here import run_here
 from servers import FaultServer, Reply
+from tiers import first_always
 
 CHAT = "/v1/chat/completions"
 CALLS = Reply(body=chat_answer("", tool_calls=[tool_call("look", '{"at": "it"}')]))
@@ -206,7 +207,9 @@ def check_rows(rows: dict[str, dict[str, Any]], limit: str) -> None:
     assert rows["none"]["reward"] == 3.0
 
 
-@pytest.mark.parametrize("workers", [(), ("-w", "1")], ids=["here", "in-a-worker"])
+@pytest.mark.parametrize(
+    "workers", first_always([(("-w", "1"),), ((),)]), ids=["in-a-worker", "here"]
+)
 def test_a_call_that_waits_too_long_is_the_error_of_its_rollout(
     looks: Program, fault_server: FaultServer, workers: tuple[str, ...]
 ) -> None:

@@ -13,13 +13,14 @@ from run_here import run_here
 from seat import seat
 from servers import FaultServer, Reply
 from steered_runs import CHAT, GOOD, HANG, answered, answers, as_on_disk, errors_of, figures
+from tiers import first_always
 
 from tui_eval.commands import Cancel, Rerun
 from tui_eval.events import Stage
 from tui_eval.feeds.live_feed import LiveFeed
 
 
-@pytest.mark.parametrize("num_workers", [None, "1"], ids=["here", "in-a-worker"])
+@pytest.mark.parametrize("num_workers", first_always(["1", None]), ids=["in-a-worker", "here"])
 async def test_a_cancelled_rollout_is_cleaned_up_and_written_and_its_slot_is_free(
     program: Program,
     fault_server: FaultServer,
@@ -66,8 +67,8 @@ async def test_what_has_finished_cannot_be_cancelled(
         assert not answer.done and "nothing to run again" in answer.text
 
 
-@pytest.mark.parametrize("num_workers", [None, "1"], ids=["here", "in-a-worker"])
-@pytest.mark.parametrize("waits", [True, False], ids=["waiting", "scored"])
+@pytest.mark.parametrize("num_workers", first_always(["1", None]), ids=["in-a-worker", "here"])
+@pytest.mark.parametrize("waits", first_always([True, False]), ids=["waiting", "scored"])
 async def test_the_others_of_its_group_go_on_without_a_cancelled_one(
     program: Program,
     fault_server: FaultServer,
@@ -103,7 +104,7 @@ async def test_the_others_of_its_group_go_on_without_a_cancelled_one(
     assert rewards == pytest.approx({2: 1.4} if waits else {0: 2.2, 2: 2.1})
 
 
-@pytest.mark.parametrize("num_workers", [None, "1"], ids=["here", "in-a-worker"])
+@pytest.mark.parametrize("num_workers", first_always(["1", None]), ids=["in-a-worker", "here"])
 async def test_a_rollout_that_waits_for_its_scores_can_be_cancelled(
     program: Program,
     fault_server: FaultServer,

@@ -11,6 +11,7 @@ from program import Program, wait_until
 from seat import seat
 from servers import FaultServer
 from steered_runs import CHAT, GOOD, answered, as_on_disk, errors_of, figures
+from tiers import first_always
 
 from tui_eval.commands import Cancel, MoveLimit
 from tui_eval.events import Stage
@@ -38,7 +39,7 @@ HOLDS = """
 """
 
 
-@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("grouped", first_always([True, False]))
 async def test_a_rollout_that_has_just_begun_is_cancelled(
     program: Program,
     fault_server: FaultServer,

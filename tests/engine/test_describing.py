@@ -261,6 +261,7 @@ async def test_an_engine_that_nobody_waits_for_is_ended(
     await ended(pid)
 
 
+@pytest.mark.slow
 def test_a_loop_that_ends_with_the_question_leaves_no_open_pipe(
     program: Program, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
 ) -> None:

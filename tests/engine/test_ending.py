@@ -196,6 +196,7 @@ def test_results_that_somebody_takes_away_end_the_run(
     assert "cannot be written" in done.err
 
 
+@pytest.mark.slow
 def test_an_embedded_endpoint_that_dies_ends_the_run(program: Program) -> None:
     program.env["TUI_EVAL_DEMO_SPEED"] = "1"
     process = program.start("calculator", "-m", "demo", "-n", "100", "-c", "2")

@@ -15,6 +15,7 @@ from endpoint_scripts import ANSWERS, PATHS
 from pretended_time import PretendedTime
 from program import Program, Run, chat_answer, wait_until
 from servers import FaultServer, Reply
+from tiers import first_always
 
 import tui_eval as vf
 from tui_eval.clients import pacing
@@ -64,7 +65,7 @@ PASSING = {
 }
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", first_always(PROTOCOLS))
 @pytest.mark.parametrize("fault", PASSING)
 async def test_a_fault_that_passes_is_not_seen_in_the_results(
     folder: Path, fault_server: FaultServer, waits: list[float], protocol: str, fault: str

@@ -16,6 +16,7 @@ from program import Program, Run, chat_answer
 from seat import Seat, seat
 from servers import FaultServer, Reply
 from steered_runs import BAD, CHAT, GOOD, HANG, as_on_disk, figures
+from tiers import first_always
 
 from tui_eval.commands import Cancel, Rerun, SaveAs, Unpause
 from tui_eval.events import CommandAnswered, GateMoved, RunMoved, Stage
@@ -108,7 +109,7 @@ async def test_rollouts_whose_rows_wait_for_the_disk_are_held(
     assert sorted(program.only_run().places()) == [(i, 0) for i in range(8)]
 
 
-@pytest.mark.parametrize("has_room_aside", [False, True])
+@pytest.mark.parametrize("has_room_aside", first_always([False, True]))
 async def test_errored_rows_run_again_once_there_is_room_to_move_them(
     program: Program,
     fault_server: FaultServer,

@@ -11,6 +11,7 @@ import pytest
 from program import Finished, Program, Run, chat_answer
 from run_here import run_here
 from servers import FaultServer, Reply
+from tiers import first_always
 
 import tui_eval as vf
 
@@ -198,7 +199,7 @@ def test_a_file_of_evaluations_names_one(program: Program, others: Run) -> None:
     assert "has no effect" not in done.err
 
 
-@pytest.mark.parametrize("more", ["", '[[eval]]\nenv_id = "kept"\n'])
+@pytest.mark.parametrize("more", first_always(["", '[[eval]]\nenv_id = "kept"\n']))
 def test_a_file_of_evaluations_says_what_metadata_lack(
     program: Program, fault_server: FaultServer, more: str
 ) -> None:

@@ -11,6 +11,7 @@ from run_here import run_here
 from seat import seat
 from servers import FaultServer, Reply
 from steered_runs import CHAT, GOOD, HANG, WAITS, answered, errors_of
+from tiers import first_always
 
 from tui_eval.commands import Cancel, Rerun
 from tui_eval.feeds.live_feed import LiveFeed
@@ -53,7 +54,9 @@ def load_environment(later=False, all=False):
 )
 
 
-@pytest.mark.parametrize("later", ["false", "true"], ids=["before-the-others", "as-the-last-one"])
+@pytest.mark.parametrize(
+    "later", first_always(["false", "true"]), ids=["before-the-others", "as-the-last-one"]
+)
 def test_the_others_are_compared_without_one_that_errors_there(
     program: Program, fault_server: FaultServer, later: str
 ) -> None:

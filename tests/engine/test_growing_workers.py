@@ -57,6 +57,7 @@ def workers_of(
     return {row["reward"] for row in rows}
 
 
+@pytest.mark.slow
 def test_a_worker_that_keeps_a_core_full_gets_another_beside_it(
     led: Program, fault_server: FaultServer, tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 from program import Program, chat_answer
 from run_here import run_here
 from servers import FaultServer, Received, Reply
+from tiers import first_always
 
 from tui_eval.engine.execution.heartbeat import Heartbeat
 from tui_eval.events import RolloutFinished, RunFinished, RunStarted
@@ -52,7 +53,7 @@ def test_start_and_end_are_told_where_that_is_asked_for(
     assert sorted(queries) == ["key=1", "key=1&status=finished", "key=1&status=started"]
 
 
-@pytest.mark.parametrize("fault", ["refused", "reset", "hang"])
+@pytest.mark.parametrize("fault", first_always(["refused", "reset", "hang"]))
 def test_a_heart_that_cannot_beat_stops_nothing(
     program: Program, fault_server: FaultServer, fault: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -14,6 +14,7 @@ from program import Program, Run, wait_until
 from seat import seat
 from servers import FaultServer, Reply
 from steered_runs import CHAT, GOOD
+from tiers import first_always
 
 from tui_eval.commands import SaveAs
 from tui_eval.events import RunMoved
@@ -52,7 +53,7 @@ async def end_worker(folder: Path) -> None:
     await asyncio.to_thread(wait_until, lambda: len(workers(folder)) > 1, "another one")
 
 
-@pytest.mark.parametrize("ends", ["while it waits", "when it has moved"])
+@pytest.mark.parametrize("ends", first_always(["while it waits", "when it has moved"]))
 async def test_a_worker_that_comes_later_writes_to_the_log_where_it_is_now(
     request_of: Callable[..., dict[str, Any]],
     program: Program,

@@ -18,6 +18,7 @@ import pytest
 from program import Program, Run, chat_answer, wait_until
 from run_here import run_here
 from servers import FaultServer, Reply
+from tiers import first_always
 
 CHAT = "/v1/chat/completions"
 GOOD = Reply(body=chat_answer("42"))
@@ -207,7 +208,7 @@ def test_time_before_its_scoring_does_not_count_for_a_reward_that_holds_its_work
     assert "A worker ended" not in done.err
 
 
-@pytest.mark.parametrize(("what", "where"), [("hold", "answer"), ("stop", "reward")])
+@pytest.mark.parametrize(("what", "where"), first_always([("hold", "answer"), ("stop", "reward")]))
 def test_a_rollout_that_holds_its_worker_longer_than_it_may_times_out(
     talk: Program, fault_server: FaultServer, what: str, where: str
 ) -> None:

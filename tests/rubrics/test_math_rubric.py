@@ -62,6 +62,7 @@ async def test_a_correct_answer_without_mathematics_is_an_error():
     assert "no mathematics in the correct answer ''" in str(state["error"])
 
 
+@pytest.mark.slow
 @pytest.mark.process
 async def test_an_answer_that_takes_for_ever_is_an_error_and_holds_nothing_up():
     endless, next_one = rollout("1", said=r"\boxed{10^{10^{10}}}"), rollout("42")

@@ -57,6 +57,7 @@ def test_intervals_are_those_of_the_formula(name: str) -> None:
     assert found[1] == pytest.approx(expected[1], abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["0.5", "0.8", "0.95", "beta"])
 def test_at_most_one_run_in_twenty_misses_the_mean_at_any_time(name: str) -> None:
     mean, runs = samples(name, (RUNS, STEPS))

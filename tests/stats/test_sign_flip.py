@@ -34,6 +34,7 @@ def test_differences_of_0_are_not_flipped() -> None:
     assert (p, exact) == (2 / 64, True)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=4)
 @given(st.integers(0, 1000), st.booleans())
 def test_many_differences_come_near_to_the_exact_chance(seed: int, continuous: bool) -> None:

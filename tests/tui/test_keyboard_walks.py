@@ -18,6 +18,7 @@ from scripted_suite import suite_events
 from seeing import is_at_rest, press, seen, until
 from textual.app import App
 from textual.pilot import Pilot
+from tiers import first_always
 
 from tui_eval.tui.base.dialogs.question import Question
 from tui_eval.tui.base.keys.command import ABOVE, HIDDEN, Command
@@ -211,7 +212,7 @@ async def test_every_pane_is_reached_and_its_help_tells_its_keys_first(
         assert reached == set(walk.panes)
 
 
-@pytest.mark.parametrize("name", WALKS)
+@pytest.mark.parametrize("name", first_always(WALKS, 3))
 async def test_a_click_on_a_key_does_what_it_does_and_one_beside_a_box_closes_it(name: str) -> None:
     walk = WALKS[name]
     async with walk.make().run_test(size=(120, 40)) as pilot:

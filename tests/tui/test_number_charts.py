@@ -48,6 +48,7 @@ def test_what_is_told_of_a_metric_is_whole_or_not_there(width: int) -> None:
     assert ("Wilson" in both) == (width >= 52)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [40, 80])
 def test_the_greatest_count_of_the_chart_is_whole(width: int) -> None:
     state = RunState()

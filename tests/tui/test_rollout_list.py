@@ -117,6 +117,7 @@ async def test_the_palette_has_what_the_list_can_do_from_every_pane() -> None:
         await stage.until(lambda: "enter runs · esc closes" in seen(stage.app))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("every_frame")
 async def test_sorting_many_rows_draws_only_what_can_be_seen() -> None:
     rows = 20_000

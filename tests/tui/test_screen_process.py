@@ -7,6 +7,7 @@ import subprocess
 import sys
 from typing import Any
 
+import pytest
 from compared_runs import two_runs
 from program import Program, chat_answer
 from servers import FaultServer, Reply
@@ -154,6 +155,7 @@ print(json.dumps([asyncio.run(main()), sorted(sys.modules)]))
 """
 
 
+@pytest.mark.slow
 def test_filling_in_a_form_imports_no_sdk_and_no_environment(program: Program) -> None:
     program.environment(
         "observed",

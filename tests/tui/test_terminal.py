@@ -105,6 +105,7 @@ def test_pausing_stops_requests_and_resuming_finishes(
     assert terminal.finish() == 0
 
 
+@pytest.mark.slow
 def test_ctrl_z_gives_the_shell_back_and_fg_draws_everything_anew(
     echo: list[str], on_terminal: Callable[..., Terminal]
 ) -> None:
@@ -184,6 +185,7 @@ def test_a_detached_run_goes_on_and_can_be_joined(
     assert program.only_run().metadata["status"] == "finished"
 
 
+@pytest.mark.slow
 def test_a_detached_run_is_left_alone_by_another_engine_that_starts(
     program: Program, detached: threading.Event, on_terminal: Callable[..., Terminal]
 ) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from openenv_projects import Make, Project, is_alive, play, render
 from program import wait_until
+from tiers import first_always
 
 import tui_eval as vf
 
@@ -64,17 +65,20 @@ async def test_the_app_is_served_by_the_projects_own_python(make: Make):
 
 @pytest.mark.parametrize(
     ("fault", "says"),
-    [
-        ("no start", ["did not start (it ended with exit code 3)", "there is no database"]),
-        ("sick", ["not healthy within 5 s", "HTTP 503", "startup_timeout_seconds"]),
-        ("no schema", ["GET /schema gave no action schema: HTTP 404"]),
-        ("close", ["closed the session (code 1011) before step", "closing for no reason"]),
-        ("die", ["before step was done (it ended with exit code 7)", "dying for no reason"]),
-        ("hang", ["no answer to step within 1.5 s", "message_timeout_seconds"]),
-        ("babble", ["answered step by something that is no frame: 'no json'"]),
-        ("raise", ["step failed: the game broke (EXECUTION_ERROR)"]),
-        ("odd reward", ["its reward is 'plenty', not a finite number"]),
-    ],
+    first_always(
+        [
+            ("no start", ["did not start (it ended with exit code 3)", "there is no database"]),
+            ("sick", ["not healthy within 5 s", "HTTP 503", "startup_timeout_seconds"]),
+            ("no schema", ["GET /schema gave no action schema: HTTP 404"]),
+            ("close", ["closed the session (code 1011) before step", "closing for no reason"]),
+            ("die", ["before step was done (it ended with exit code 7)", "dying for no reason"]),
+            ("hang", ["no answer to step within 1.5 s", "message_timeout_seconds"]),
+            ("babble", ["answered step by something that is no frame: 'no json'"]),
+            ("raise", ["step failed: the game broke (EXECUTION_ERROR)"]),
+            ("odd reward", ["its reward is 'plenty', not a finite number"]),
+        ],
+        3,
+    ),
 )
 async def test_a_servers_fault_is_the_rollouts_error(make: Make, fault: str, says: list[str]):
     late = {"startup_timeout_seconds": 5.0} if fault == "sick" else {}

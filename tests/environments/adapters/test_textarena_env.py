@@ -45,6 +45,7 @@ def number(seed: int) -> int:
     return random.Random(seed).randint(1, 20)
 
 
+@pytest.mark.slow
 async def test_a_game_is_played_to_its_end():
     env = env_with(system_prompt="Play.", seed=7)
     row = env.get_dataset()[0]
