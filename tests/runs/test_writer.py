@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -170,6 +171,15 @@ def test_an_atomic_write_replaces_the_whole_file_and_leaves_nothing_behind(tmp_p
     assert sorted(one.name for one in tmp_path.iterdir()) == ["folder", "metadata.json"]
 
 
+def test_an_atomic_write_flushes_the_whole_file_before_it_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed = []
+    monkeypatch.setattr(os, "fdatasync", lambda fd: flushed.append(os.fstat(fd).st_size))
+    write_atomically(tmp_path / "metadata.json", b"four")
+    assert flushed == [4]
+
+
 def test_who_writes_after_the_end_does_not_write_to_another_file(tmp_path: Path) -> None:
     writer = RunWriter(RunDir(tmp_path), Redactor())
     writer.append(b"{}\n")
@@ -253,12 +263,34 @@ def test_a_writer_continues_with_the_results_that_replaced_its_own(tmp_path: Pat
     assert run.results.read_bytes() == kept + line
 
 
-def test_a_flush_syncs_the_index_too(tmp_path: Path) -> None:
-    (tmp_path / "results.index").symlink_to("/dev/null")  # fdatasync refuses it
+@pytest.mark.parametrize("name", ["results.jsonl", "results.index"])
+def test_a_flush_syncs_the_results_and_the_index(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).symlink_to("/dev/null")  # fdatasync refuses it
     writer = RunWriter(RunDir(tmp_path), Redactor())
     with pytest.raises(OSError, match="Invalid argument"):
         writer.sync()
+    with contextlib.suppress(OSError):
+        writer.close()
+
+
+def test_lines_are_taken_again_once_the_disk_keeps_them(tmp_path: Path) -> None:
+    refuses, failed = [OSError("not kept")], threading.Event()
+
+    def also_sync() -> None:
+        if refuses:
+            raise refuses.pop()
+
+    writer = RunWriter(RunDir(tmp_path), Redactor())
+    writer.also_sync = also_sync
+    writer.sync_failed = lambda _error: failed.set()
+    writer.append(b"1\n")
+    assert failed.wait(60)
+    with pytest.raises(OSError, match="not kept"):
+        writer.append(b"2\n")
+    writer.sync()
+    writer.append(b"3\n")
     writer.close()
+    assert (tmp_path / "results.jsonl").read_bytes() == b"1\n3\n"
 
 
 def test_what_is_flushed_with_the_results_is_flushed_soon(tmp_path: Path) -> None:
