@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -161,6 +162,32 @@ def test_a_death_between_the_two_files_loses_nothing(
             repaired(run)
     check_places(run, repaired(run))
     assert aside(run) == [b"junk"]
+
+
+def test_all_that_a_repair_writes_is_flushed_to_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = write_run(tmp_path, [line(0, 0), line(0, 1, error=True)])
+    flushed: list[tuple[int, int]] = []
+
+    def note(fd: int) -> None:
+        status = os.fstat(fd)
+        flushed.append((status.st_ino, status.st_size))
+
+    monkeypatch.setattr(os, "fdatasync", note)
+    repaired(run)
+    files = [path.stat() for path in (run.superseded, run.results)]
+    assert flushed == [(status.st_ino, status.st_size) for status in files]
+
+
+def test_where_the_index_cannot_be_written_all_is_as_it_was(tmp_path: Path) -> None:
+    rows = [line(0, 0), line(0, 1, error=True)]
+    run = write_run(tmp_path, rows)
+    run.index.with_suffix(f".index.{os.getpid()}.new").mkdir()  # where a new one is made
+    with pytest.raises(OSError):
+        repaired(run)
+    assert run.results.read_bytes() == b"".join(rows)
+    assert not run.results.with_suffix(".jsonl.new").exists()
 
 
 def test_a_torn_line_in_the_file_aside_does_not_swallow_the_next(tmp_path: Path) -> None:
