@@ -245,6 +245,29 @@ async def test_what_a_disk_refuses_waits_until_it_takes_it(run: RunDir) -> None:
     journal.close()
 
 
+@pytest.mark.parametrize("is_open", [True, False])
+def test_a_journal_that_was_moved_is_written_where_it_is_now(
+    run: RunDir, tmp_path: Path, is_open: bool
+) -> None:
+    journal, moved = journal_of(run), RunDir(tmp_path / "moved")
+    moved.path.mkdir()
+    if is_open:
+        journal.add(1, encode_state(1, 0, 1, tool_state()))
+        journal.hold()
+        journal.copy_to(moved.journal)
+    journal.move_to(moved.journal)
+    journal.retry()
+    before = [one.read_bytes() for one in tmp_path.glob("journal*")]
+    text = "x" * 1_000_000
+    for row in range(2, 36):  # enough for it to be written anew
+        journal.add(row, encode_state(row, 0, 1, tool_state(text=text)))
+        journal.forget(row)
+    journal.add(36, encode_state(36, 0, 1, tool_state()))
+    journal.close()
+    assert read_journal(moved).generated.keys() == ({1, 36} if is_open else {36})
+    assert [one.read_bytes() for one in tmp_path.glob("journal*")] == before
+
+
 @pytest.mark.parametrize(
     "junk", [b'{"row": 9, "compl', b'{"row": 9}\n', b"[]\n", b"\xff\xfe\n", b'{"row": "x"}\n']
 )
