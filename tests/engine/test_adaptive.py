@@ -62,8 +62,7 @@ class Endpoint:
 
 
 async def roll_out(endpoint: Endpoint, held: Held, turns: int) -> None:
-    loop, concurrency = asyncio.get_running_loop(), held.concurrency
-    assert concurrency is not None
+    loop = asyncio.get_running_loop()
     try:
         for _ in range(turns):
             asked_at = loop.time()
@@ -73,7 +72,7 @@ async def roll_out(endpoint: Endpoint, held: Held, turns: int) -> None:
                     await asyncio.sleep(wait)
                 asked_at = loop.time()
             await endpoint.answer()
-            concurrency.answered(asked_at, loop.time())
+            held.answered(asked_at)
     finally:
         held.release()
 

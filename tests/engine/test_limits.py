@@ -146,17 +146,42 @@ async def test_evaluations_of_one_endpoint_count_each_what_they_were_refused() -
 async def test_what_sleeps_at_the_same_time_gives_its_slots_back_once() -> None:
     limits = Limits(Phases(1), [0])
     held, _ = await limits.begin([0])
+    wakes = asyncio.Event()
 
     async def sleeps() -> None:
         async with held.lent():
-            await asyncio.sleep(0.01)
+            await wakes.wait()
 
-    await asyncio.gather(sleeps(), sleeps(), sleeps())
-    beginning = asyncio.create_task(limits.begin([0]))
-    await asyncio.sleep(0.01)
-    assert not beginning.done()
+    sleepers = asyncio.gather(sleeps(), sleeps(), sleeps())
+    await asyncio.sleep(0)
+    beginning, later = (asyncio.create_task(limits.begin([0])) for _ in range(2))
+    await asyncio.sleep(0)
+    assert (beginning.done(), later.done()) == (True, False)
+    wakes.set()
+    await asyncio.sleep(0)
+    beginning.result()[0].release()
+    await sleepers
+    assert not later.done(), "who slept comes back first"
     held.release()
-    await beginning
+    await later
+
+
+async def test_a_group_that_is_cancelled_while_it_takes_its_slots_keeps_none() -> None:
+    limits = Limits(Phases(2, scoring=2), [0])
+    one, group = [(await limits.begin([0]))[0] for _ in range(2)]
+
+    async def score_group() -> None:
+        async with limits.scoring(group, 2):
+            raise AssertionError("one of its slots is taken")
+
+    async with limits.scoring(one, 1):
+        scoring = asyncio.create_task(score_group())
+        await asyncio.sleep(0)
+        scoring.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await scoring
+        async with asyncio.timeout(20), limits.scoring(one, 1):
+            pass
 
 
 async def test_what_was_parked_and_is_cancelled_gives_nothing_back_that_it_does_not_have() -> None:
@@ -221,3 +246,15 @@ async def test_a_moved_limit_moves_the_phases_without_one_of_their_own() -> None
         third = asyncio.create_task(limits.begin([0]))
         await asyncio.sleep(0)
         assert third.done()  # what is scored keeps nothing that is generated away
+
+
+@pytest.mark.parametrize("phases", [Phases(2), Phases(2, scoring=2)])
+async def test_a_limit_that_is_moved_to_one_lets_them_begin_one_by_one(phases: Phases) -> None:
+    limits = Limits(phases, [0])
+    limits.move(1)
+    held, _ = await limits.begin([0])
+    beginning = asyncio.create_task(limits.begin([0]))
+    await asyncio.sleep(0)
+    assert not beginning.done()
+    held.release()
+    await beginning
