@@ -87,6 +87,13 @@ def test_a_pause_is_no_part_of_the_time_of_a_running_rollout() -> None:
     assert math.isnan(state.passed_s(1, 9.0))
 
 
+def test_who_comes_later_knows_how_long_a_rollout_had_run_when_it_was_held() -> None:
+    state = folded(started(), staged(0, Stage.HELD, at=1.0), staged(0, Stage.HELD, at=3.0))
+    assert state.passed_s(0, 9.0) == 2.0, "the first says when it began"
+    state.apply(staged(0, Stage.MODEL, at=10.0))
+    assert state.passed_s(0, 11.0) == 3.0
+
+
 def test_a_pause_is_no_part_of_the_time_of_a_rollout_that_waits_for_a_slot_again() -> None:
     state = folded(
         started(),
@@ -160,6 +167,16 @@ def test_a_last_line_that_became_whole_and_is_no_row_stays_reported() -> None:
         state.apply(event)
     assert state.unreadable == [whole]
     assert state.notices == [("warning", "results.jsonl, line 3: junk")]
+
+
+def test_a_last_line_that_has_grown_and_is_not_whole_yet_is_reported_once() -> None:
+    short = LineUnreadable(0, 0.0, "results.jsonl", 3, 10, 5, "not finished", ends=False)
+    longer = LineUnreadable(0, 0.0, "results.jsonl", 3, 10, 9, "not finished", ends=False)
+    state = folded(started(), short, ReadingMoved(0, 0.0, 15, 15, 1, unfinished=3))
+    for event in (longer, ReadingMoved(0, 0.0, 19, 19, 1, unfinished=3)):
+        state.apply(event)
+    assert state.unreadable == [longer]
+    assert state.notices == [("warning", "results.jsonl, line 3: not finished")]
 
 
 def test_a_file_of_another_program_has_gaps_until_each_place_has_its_rollout() -> None:
