@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email.utils
+import errno
 import socket
 import time
 from collections.abc import AsyncIterator
@@ -17,6 +18,7 @@ from servers import FaultServer, Reply
 
 from tui_eval.clients.anthropic_messages import AnthropicMessagesClient
 from tui_eval.clients.openai_chat import OpenAIChatCompletionsClient
+from tui_eval.clients.request_retries import Retries, send_with_retries
 from tui_eval.clients.retry_after import requested_wait
 from tui_eval.errors import ErrorChain, ModelError
 from tui_eval.messages import UserMessage
@@ -35,6 +37,7 @@ class SlotObserver(SilentObserver):
 
     def __init__(self, naps: list[float]) -> None:
         self.heard: list[tuple[float, str]] = []
+        self.paced: list[bool] = []
         self.slept_inside: list[bool] = []
         self._naps = naps
 
@@ -43,6 +46,7 @@ class SlotObserver(SilentObserver):
         self, seconds: float, reason: str, is_paced: bool = False
     ) -> AsyncIterator[None]:
         self.heard.append((seconds, reason))
+        self.paced.append(is_paced)
         before = len(self._naps)
         yield
         self.slept_inside.append(len(self._naps) > before)
@@ -213,6 +217,38 @@ async def test_the_slot_is_given_back_around_each_wait(
     assert observer.heard[0] == (3, "status 429")
     assert observer.heard[1][1] == "no connection: the connection was reset"
     assert observer.slept_inside == [True, True]
+    assert observer.paced == [True, False], "only the first wait is the server's"
+
+
+async def test_an_answer_ends_the_time_for_which_refusals_are_borne(
+    connect: Connect, fault_server: FaultServer, naps: list[float]
+) -> None:
+    refused = Reply(429, headers={"Retry-After": "7"})
+    fault_server.script(CHAT, [refused, GOOD] * 4)
+
+    async with connect(rate_limit_timeout=10) as client:
+        for _ in range(4):
+            assert (await ask(client)).message.content == "ok"
+
+    assert len(fault_server.requests) == 8
+
+
+async def test_a_request_that_may_open_no_file_is_tried_again_a_few_times(
+    naps: list[float],
+) -> None:
+    left = [OSError(errno.EMFILE, "Too many open files")] * 4
+
+    async def send() -> str:
+        if left:
+            raise left.pop()
+        return "ok"
+
+    assert await send_with_retries(send, Retries()) == "ok"
+    assert len(naps) == 4
+    left.extend([OSError(errno.EMFILE, "Too many open files")] * 5)
+    with pytest.raises(OSError, match="Too many"):
+        await send_with_retries(send, Retries())
+    assert left == []
 
 
 async def test_a_server_can_forbid_or_ask_for_another_try(
