@@ -362,6 +362,7 @@ async def test_tool_definitions_must_be_tools():
         (([{"role": "user", "content": "y"}], {}), "env_response[0]: a message is an object"),
         (5, "env_response: a list of messages, not int"),
         ([{"content": "y"}], "env_response[0]: a message has the role None"),
+        (None, "env_response returned None"),
     ],
 )
 async def test_what_env_response_may_not_say_is_named(said, text):
