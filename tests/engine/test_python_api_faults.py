@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from servers import FaultServer, Reply
 
 import tui_eval as vf
 from tui_eval.errors import RefusedError
+from tui_eval.worker import rollout_retries
 
 
 async def test_what_an_environment_raises_is_data(folder: Path, fault_server: FaultServer) -> None:
@@ -53,6 +55,40 @@ async def test_a_key_that_is_refused_later_is_the_error_of_its_rollout(
     fault_server.script(CHAT, [GOOD, Reply(403, {"error": {"message": "not this one"}}), GOOD])
     got = await environment().evaluate(config(fault_server), "m", max_concurrent=1)
     assert [bool(output["error"]) for output in got["outputs"]] == [False, True, False]
+
+
+async def test_attempts_that_could_open_no_file_are_none_of_those_that_are_asked_for(
+    folder: Path, fault_server: FaultServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for longest in ("LONGEST_STARVING_S", "LONGEST_BACKOFF_S"):
+        monkeypatch.setattr(rollout_retries, longest, 0.01)
+    meets: list[Exception] = [OSError(errno.EMFILE, "Too many open files") for _ in range(2)]
+    meets.append(vf.InfraError("not now"))
+
+    class Starved(vf.SingleTurnEnv):
+        async def setup_state(self, state: vf.State) -> vf.State:
+            if meets:
+                raise meets.pop(0)
+            return state
+
+    fault_server.script(CHAT, [GOOD])
+    env = Starved(dataset=EXAMPLES[:1], rubric=vf.Rubric([lambda completion: 1.0]))
+    got = await env.evaluate(config(fault_server), "m", max_retries=1)
+    assert [(one["error"], one["tui_eval"]["attempt"]) for one in got["outputs"]] == [(None, 4)]
+
+
+async def test_rollouts_that_fail_together_run_again_one_after_the_other(
+    folder: Path,
+    fault_server: FaultServer,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(rollout_retries, "LONGEST_BACKOFF_S", 0.01)
+    fault_server.script(CHAT, [*[Reply(500)] * 3, GOOD])
+    got = await environment().evaluate(config(fault_server, max_retries=0), "m", max_retries=1)
+    assert [one["error"] for one in got["outputs"]] == [None] * 3
+    waits = [one.args[-1] for one in caplog.records if one.args and "runs again in" in one.msg]
+    assert len(waits) == len({*waits}) == 3, "no two wait as long"
 
 
 async def test_an_endpoint_that_does_not_answer_is_data(folder: Path) -> None:
