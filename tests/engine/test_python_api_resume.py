@@ -126,6 +126,20 @@ async def test_an_unfinished_group_is_scored_with_the_members_that_were_there(
     assert len(fault_server.requests) == 4 + 16
 
 
+async def test_answers_of_what_has_its_row_are_not_kept_on(
+    folder: Path, fault_server: FaultServer
+) -> None:
+    env, journal = environment(), folder / "run" / "journal.jsonl"
+    await interrupted(env, fault_server, folder / "run")
+    place = {"row": 0, "number": 0, "attempt": 1, "input": {"example_id": 0}}
+    record = {**place, "request": {"model": "m"}, "ms": 1.0, "response": {"message": {}}}
+    journal.write_text(json.dumps(record) + "\n")  # as where the engine is killed just then
+    fault_server.script(CHAT, [GOOD])
+    got = await env.evaluate(config(fault_server), "m", results_path=folder / "run")
+    assert len(got["outputs"]) == 6
+    assert not journal.exists()
+
+
 async def test_groups_of_different_sizes_go_on_too(folder: Path, fault_server: FaultServer) -> None:
     ids = [5, 5, 5, 2, 9, 9]
     inputs = [{"question": f"q{n}", "example_id": id_} for n, id_ in enumerate(ids)]
