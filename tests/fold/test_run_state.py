@@ -17,6 +17,7 @@ from tui_eval.events import (
     RunFinished,
     Stage,
 )
+from tui_eval.fold.columns import Columns
 from tui_eval.fold.projection import projected_cost, projected_tokens
 from tui_eval.fold.run_state import RunState
 
@@ -144,6 +145,18 @@ def test_what_happens_around_the_rollouts_is_kept() -> None:
     assert state.notices == [("warning", "a line is torn")]
     assert state.refused == [("-n", "too small", "")]
     assert state.end is not None and state.end.exit_code == 130
+
+
+@pytest.mark.parametrize(
+    ("state", "heads"), [(RunState(), ["who?", "me"]), (RunState(keeps_heads=False), ["", ""])]
+)
+def test_how_questions_and_answers_begin_is_kept_unless_nobody_reads_it(
+    state: RunState, heads: list[str]
+) -> None:
+    for event in (started(), finished(0, question="Who?", answer="Me")):
+        state.apply(event)
+    columns = [Columns(state).text(name) for name in ("question", "answer")]
+    assert [column.texts[column.codes[0]] for column in columns] == heads
 
 
 def test_a_time_that_is_not_known_is_no_part_of_the_times() -> None:

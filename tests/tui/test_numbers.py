@@ -56,6 +56,16 @@ def test_tokens_are_told_as_those_of_a_rollout(total_ms: float) -> None:
     assert ("4.0s" in lines[at + 1]) == bool(total_ms)
 
 
+def test_what_generating_and_scoring_take_is_told_as_their_mean() -> None:
+    state, took = RunState(), ((3000.0, 400.0), (5000.0, 600.0), (0.0, 0.0))
+    state.apply(run_started())
+    for row, (generation, scoring) in enumerate(took):  # the last one's are not known
+        state.apply(finished(row, generation_ms=generation, scoring_ms=scoring))
+    told = ("".join(text for text, _ in one.line) for one in numbers(state, 80))
+    line = next(line for line in told if line.startswith("mean time"))
+    assert line.split()[2:] == ["4.0s", "generating", "500ms", "scoring"]
+
+
 async def test_header_and_numbers_are_of_one_moment() -> None:
     async with staged_app(ScriptedFeed([run_started(), finished(0)]), size=(200, 60)) as stage:
 
