@@ -101,7 +101,7 @@ class Rollouts:
             return
         observer.code_begins()  # others may have begun since it was made
         state = await self._generate(observer, client)
-        if state.get("error") is not None and self._work.is_fatal(state):
+        if self._work.is_fatal(state):
             raise state["error"]
         self._limits.generated(observer.held)
         waits = self._work.grouped or self._work.score_at_end
