@@ -107,6 +107,22 @@ async def test_the_embedded_endpoint_is_there_for_programs_too(
     assert got["metadata"]["base_url"] == "embedded:demo"
 
 
+async def test_a_run_whose_results_alone_are_removed_is_kept_whole_elsewhere(
+    folder: Path, fault_server: FaultServer
+) -> None:
+    def removes(info: Any) -> float:
+        if info["n"] == 1:
+            (folder / "run" / "results.jsonl").unlink()
+        return 1.0
+
+    fault_server.script(CHAT, [GOOD])
+    settings: dict[str, Any] = {"results_path": folder / "run", "max_concurrent": 1}
+    with pytest.raises(RuntimeError, match=r"removed results\.jsonl; all of it is in ") as raised:
+        await environment(removes).evaluate(config(fault_server), "m", **settings)
+    kept = str(raised.value).split(" is in ")[1].split()[0].rstrip(";.,")
+    assert len(Run(Path(kept)).rows) == 2
+
+
 async def test_keys_are_redacted(
     folder: Path, fault_server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,6 +17,7 @@ import pytest
 from made_runs import row, rows_of, write_indexed, write_run
 
 from tui_eval.events import RolloutFinished, RunFinished
+from tui_eval.runs import writer as writing
 from tui_eval.runs.index import IndexReader
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.opening import saved_events
@@ -291,6 +292,26 @@ def test_lines_are_taken_again_once_the_disk_keeps_them(tmp_path: Path) -> None:
     writer.append(b"3\n")
     writer.close()
     assert (tmp_path / "results.jsonl").read_bytes() == b"1\n3\n"
+
+
+def test_closing_does_not_wait_for_a_disk_that_does_not_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "PATIENCE_S", 0.05)
+    waits, answers = threading.Event(), threading.Event()
+
+    def also_sync() -> None:
+        waits.set()
+        answers.wait(60)
+
+    writer = RunWriter(RunDir(tmp_path), Redactor())
+    writer.also_sync = also_sync
+    writer.append(b"{}\n")
+    assert waits.wait(60)
+    with pytest.raises(OSError, match="does not answer"):
+        writer.close()
+    answers.set()
+    writer.close()
 
 
 def test_what_is_flushed_with_the_results_is_flushed_soon(tmp_path: Path) -> None:
