@@ -31,6 +31,9 @@ class Env(vf.SingleTurnEnv):
             if LATER:
                 await until("others")
             raise ValueError("no")
+        if state.observer.row == 3 and LATER:
+            while not any(one.stat().st_size for one in Path("outputs").rglob("results.jsonl")):
+                await asyncio.sleep(0.01)
         if ALL and state.observer.row == 1 and not Path("mended").exists():
             raise ValueError("nor this one")
         return state
@@ -55,18 +58,22 @@ def load_environment(later=False, all=False):
 
 
 @pytest.mark.parametrize(
-    "later", first_always(["false", "true"]), ids=["before-the-others", "as-the-last-one"]
+    ("later", "others"),
+    first_always([("false", 2), ("true", 3), ("true", 2)], 2),
+    ids=["before-the-others", "between-them", "as-the-last-one"],
 )
 def test_the_others_are_compared_without_one_that_errors_there(
-    program: Program, fault_server: FaultServer, later: str
+    program: Program, fault_server: FaultServer, later: str, others: int
 ) -> None:
     program.environment("ends", CODE)
     fault_server.script("/v1/chat/completions", [Reply(body=chat_answer("42"))])
-    to = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "1", "-r", "3", "-s", "-c", "3")
-    done = run_here(program, "ends", *to, "-a", f'{{"later": {later}}}')
+    to = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "1", "-s", "-c", "4")
+    done = run_here(program, "ends", *to, "-r", f"{others + 1}", "-a", f'{{"later": {later}}}')
     rows = sorted(program.only_run().rows, key=lambda row: row["tui_eval"]["rollout"])
-    assert [row["reward"] for row in rows if not row["error"]] == [2.0, 2.0], done
-    assert [row["error"] and row["error"]["error"] for row in rows] == ["ValueError", None, None]
+    rewards = [row["reward"] for row in rows if not row["error"]]
+    assert rewards == [float(others)] * others, done
+    errors = [row["error"] and row["error"]["error"] for row in rows]
+    assert errors == ["ValueError", *[None] * others]
     assert done.code == 3, done
 
 
