@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from scenes import SCENES, act
+from seeing import is_drawn, until
 from styled_text import styled_text
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
@@ -64,6 +65,12 @@ CASES = [
 ACCEPTED = Path(__file__).parent / "__snapshots__" / "test_snapshots"
 
 
+def accepted(name: str, size: tuple[int, int]) -> str:
+    """What a scene looks like that began at a size."""
+    test = f"test_scene_looks_as_accepted[{name}-{size[0]}x{size[1]}].txt"
+    return (ACCEPTED / test).read_text()
+
+
 class TextFile(SingleFileSnapshotExtension):
     """A snapshot that is a text file of its own."""
 
@@ -84,8 +91,17 @@ async def test_scene_looks_as_accepted(
             return
         await pilot.resize_terminal(*SMALL)
         await pilot.pause()
-        small = f"test_scene_looks_as_accepted[{name}-{SMALL[0]}x{SMALL[1]}].txt"
-        assert styled_text(app) == (ACCEPTED / small).read_text()
+        assert styled_text(app) == accepted(name, SMALL)
+
+
+@pytest.mark.parametrize("name", ["form", "suite-ended", "paused"])
+async def test_a_terminal_that_grows_shows_what_a_large_one_would(name: str) -> None:
+    app = SCENES[name].make()
+    async with app.run_test(size=SMALL) as pilot:
+        await act(SCENES[name])(pilot)
+        await pilot.resize_terminal(*LARGE)
+        await until(pilot, lambda: is_drawn(app))
+        assert styled_text(app) == accepted(name, LARGE)
 
 
 @pytest.mark.parametrize("name", PICTURES)

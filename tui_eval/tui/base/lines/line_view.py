@@ -31,6 +31,8 @@ _STYLES: LRUCache[tuple[str, Style, str], Style] = LRUCache(4096)
 """Styles by theme, the plain style around, and the name of the ink: what they depend on."""
 LIT_INKS = {"faint": "muted", "comment": "muted", "thought": "muted", "rule": "faint"}
 MARK = "▌"
+BESIDE_LINE = 2
+"""Cells that no line has: one for the mark, and one free before the edge."""
 KEPT = 256
 """Strips that are kept: each is some forty objects, which every collection of garbage looks at."""
 ALL_SHOWN = "All of it is shown."
@@ -125,8 +127,8 @@ class LineView(SelectedLines, can_focus=True):
 
     @property
     def line_width(self) -> int:
-        """Cells that a line can use: one is left for the mark, and one free before the edge."""
-        return max(self.scrollable_content_region.width - 2, 1)
+        """Cells that a line can use."""
+        return max(self.scrollable_content_region.width - BESIDE_LINE, 1)
 
     @property
     def view_height(self) -> int:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 
-from tui_eval.tui.base.lines.line_view import LineView
+from textual.geometry import Size
+
+from tui_eval.tui.base.lines.line_view import BESIDE_LINE, LineView
 from tui_eval.tui.base.look.ink import Line
 
 
@@ -31,6 +33,10 @@ class TextPanel(LineView):
         """Makes the lines anew."""
         self._lines = list(self._lines_for(self.line_width))
         self.update()
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """The lines that there will be: those of another width say nothing of this one."""
+        return len(self._lines_for(max(width - BESIDE_LINE, 1)))
 
     def on_resize(self) -> None:
         """Lays the lines out for the new width."""
