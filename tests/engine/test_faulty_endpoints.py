@@ -27,10 +27,8 @@ WORDS = {"error": {"message": "so it is", "type": "some_error"}}
 
 
 def environment(questions: int = 1) -> vf.SingleTurnEnv:
-    return vf.SingleTurnEnv(
-        dataset=[{"question": str(n)} for n in range(questions)],
-        rubric=vf.Rubric(funcs=[lambda completion: 1.0]),
-    )
+    asked = [{"question": str(n)} for n in range(questions)]
+    return vf.SingleTurnEnv(dataset=asked, rubric=vf.Rubric(funcs=[lambda completion: 1.0]))
 
 
 def config(server: FaultServer, protocol: str = PROTOCOLS[0], **more: Any) -> vf.ClientConfig:
