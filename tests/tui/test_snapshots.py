@@ -4,8 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from scenes import SCENES, act
-from seeing import is_drawn, until
+from scenes import SCENES, act, settle
 from styled_text import styled_text
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
@@ -90,7 +89,7 @@ async def test_scene_looks_as_accepted(
         if size != LARGE or name not in MADE_SMALL or snapshot.session.update_snapshots:
             return
         await pilot.resize_terminal(*SMALL)
-        await pilot.pause()
+        await settle(pilot)
         assert styled_text(app) == accepted(name, SMALL)
 
 
@@ -100,7 +99,7 @@ async def test_a_terminal_that_grows_shows_what_a_large_one_would(name: str) -> 
     async with app.run_test(size=SMALL) as pilot:
         await act(SCENES[name])(pilot)
         await pilot.resize_terminal(*LARGE)
-        await until(pilot, lambda: is_drawn(app))
+        await settle(pilot)
         assert styled_text(app) == accepted(name, LARGE)
 
 
