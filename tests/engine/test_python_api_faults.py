@@ -57,7 +57,7 @@ async def test_a_key_that_is_refused_later_is_the_error_of_its_rollout(
     assert [bool(output["error"]) for output in got["outputs"]] == [False, True, False]
 
 
-async def test_attempts_that_could_open_no_file_are_none_of_those_that_are_asked_for(
+async def test_attempts_without_a_free_file_descriptor_do_not_count_as_retries(
     folder: Path, fault_server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for longest in ("LONGEST_STARVING_S", "LONGEST_BACKOFF_S"):

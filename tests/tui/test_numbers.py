@@ -56,7 +56,7 @@ def test_tokens_are_told_as_those_of_a_rollout(total_ms: float) -> None:
     assert ("4.0s" in lines[at + 1]) == bool(total_ms)
 
 
-def test_what_generating_and_scoring_take_is_told_as_their_mean() -> None:
+def test_mean_generation_and_scoring_time_are_shown() -> None:
     state, took = RunState(), ((3000.0, 400.0), (5000.0, 600.0), (0.0, 0.0))
     state.apply(run_started())
     for row, (generation, scoring) in enumerate(took):  # the last one's are not known
