@@ -24,7 +24,7 @@ async def test_a_comparison_is_exported_as_markdown_a_table_or_json(
     async with comparing(CompareRuns(two_runs(tmp_path))) as stage:
         assert "x export" in stage.text("keys")
         await stage.press("x")
-        typed = stage.screen.query_one("PathLine").typed
+        typed = stage.screen.query_one("TypedLines").typed
         assert typed.text == "careful-prompt-short-prompt.md"
         await stage.press("enter")
         written = tmp_path / "careful-prompt-short-prompt.md"
@@ -64,7 +64,7 @@ async def test_the_box_tells_every_ending_whatever_the_terminal_is_wide(
 ) -> None:
     async with comparing(CompareRuns(two_runs(tmp_path)), size) as stage:
         await stage.press("f", "x")
-        box = stage.screen.query_one("PathLine")
+        box = stage.screen.query_one("TypedLines")
         lines = [box.render_line(y).text.strip() for y in range(box.size.height)]
         told = " ".join(lines)
         assert "The examples that are listed. The ending says how: .md to read," in told
@@ -134,7 +134,7 @@ async def test_two_rollouts_are_exported_to_read_as_json_or_as_they_were_saved(
     paths = two_runs(tmp_path)
     async with comparing(runs_screen(paths)) as stage:
         await stage.press("enter", "x")
-        name = stage.screen.query_one("PathLine").typed.text.removesuffix(".md")
+        name = stage.screen.query_one("TypedLines").typed.text.removesuffix(".md")
         assert name == "A-example-4-0-B-example-4-0"
         await stage.press("enter")
         await stage.until(lambda: f"The pair is in {name}.md" in stage.text("keys"))

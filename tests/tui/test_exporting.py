@@ -47,7 +47,7 @@ async def test_the_whole_run_is_written_and_the_screen_says_where(here: Path) ->
     feed, _ = feed_on_disk(here / "sums--tiny" / "0a1b")
     async with staged_app(feed) as stage:
         dialog = await opened(stage)
-        assert stage.text(dialog.lines).count("●") == 2
+        assert stage.text(dialog.box).count("●") == 2
         await stage.press("k", "k", "k", "k", "enter")
         await came_about(stage, lambda: stage.app.screen is stage.live)
         assert stage.live.keys.message == "4 rollouts written to sums--tiny-0a1b.jsonl"
@@ -61,11 +61,11 @@ async def test_what_is_listed_is_written_in_its_order(here: Path) -> None:
         await stage.until(lambda: stage.app.state.finished == 4)
         await stage.press("slash", *"reward>0.2", "enter", "s", "j", "j", "j", "enter")
         dialog = await opened(stage)
-        assert "the 3 listed: reward>0.2" in stage.text(dialog.lines)
-        assert dialog.lines.part.where == "reward>0.2"
+        assert "the 3 listed: reward>0.2" in stage.text(dialog.box)
+        assert dialog.box.part.where == "reward>0.2"
         shown = [stage.live.rollouts.listing.row(line) for line in range(3)]
-        dialog.lines.path.put("some.jsonl")
-        dialog.lines.chosen["format"] = 0
+        dialog.box.path.put("some.jsonl")
+        dialog.box.chosen["format"] = 0
         await stage.press("enter")
         await came_about(stage, lambda: stage.app.screen is stage.live)
     saved = run.results.read_text().splitlines()
@@ -77,11 +77,11 @@ async def test_one_rollout_and_another_format(here: Path) -> None:
     async with staged_app(feed) as stage:
         dialog = await opened(stage)
         await stage.press("k", "tab", "j")
-        assert dialog.lines.path.text.endswith("-run-example-0-0.md")
+        assert dialog.box.path.text.endswith("-run-example-0-0.md")
         await stage.press("tab", "ctrl+u", *"jgk q.csv")
-        assert dialog.lines.path.text == "jgk q.csv"
+        assert dialog.box.path.text == "jgk q.csv"
         await stage.press("shift+tab", "shift+tab", "down")
-        assert dialog.lines.path.text == "jgk q.html"
+        assert dialog.box.path.text == "jgk q.html"
         await stage.press("enter")
         await came_about(stage, lambda: stage.app.screen is stage.live)
     page = (here / "jgk q.html").read_text()
@@ -94,9 +94,9 @@ async def test_nothing_is_replaced_silently(here: Path) -> None:
     async with staged_app(feed) as stage:
         dialog = await opened(stage)
         await stage.press("tab", "tab", "ctrl+u", *"mine.html")
-        assert "there already" in stage.text(dialog.lines)
+        assert "there already" in stage.text(dialog.box)
         await stage.press("enter")
-        assert "enter again replaces it" in stage.text(dialog.lines)
+        assert "enter again replaces it" in stage.text(dialog.box)
         assert (here / "mine.html").read_text() == "mine"
         await stage.press("enter")
         await came_about(stage, lambda: stage.app.screen is stage.live)
@@ -111,18 +111,18 @@ async def test_what_stands_in_the_way_is_told_before_and_after(
     async with staged_app(feed) as stage:
         dialog = await opened(stage)
         await stage.press("k", "k")
-        assert "pip install 'tui-eval[parquet]'" in stage.text(dialog.lines)
+        assert "pip install 'tui-eval[parquet]'" in stage.text(dialog.box)
         await stage.press("enter")
         assert stage.app.screen is dialog
         await stage.press("tab", "tab", "ctrl+u", *"no/where.csv")
         await stage.press("shift+tab", "shift+tab", "k")
-        assert "there is no folder no" in stage.text(dialog.lines)
-        dialog.lines.path.put("a.csv")
-        dialog.lines._look()
+        assert "there is no folder no" in stage.text(dialog.box)
+        dialog.box.path.put("a.csv")
+        dialog.box._look()
         run.results.write_text("")
         await stage.press("enter")
         await came_about(
-            stage, lambda: "none of these rollouts is on disk" in stage.text(dialog.lines)
+            stage, lambda: "none of these rollouts is on disk" in stage.text(dialog.box)
         )
         await stage.press("escape")
         assert stage.app.screen is stage.live
@@ -142,7 +142,7 @@ async def test_a_run_that_is_gone_is_told() -> None:
     async with staged_app(over()) as stage:
         await stage.press("x", "enter")
         dialog: Any = stage.app.screen
-        await came_about(stage, lambda: "there is no such file" in stage.text(dialog.lines))
+        await came_about(stage, lambda: "there is no such file" in stage.text(dialog.box))
 
 
 async def test_a_cancelled_export_leaves_neither_file_nor_process(here: Path) -> None:
@@ -186,8 +186,8 @@ async def test_a_path_of_a_user_who_is_not_there_is_a_path_like_any_other(here: 
     feed, _ = feed_on_disk(here / "run")
     async with staged_app(feed) as stage:
         dialog = await opened(stage)
-        while dialog.lines.group != "file":
+        while dialog.box.group != "file":
             await stage.press("tab")
         await stage.press("ctrl+u", *"~nobody_x/a.csv", "enter")
-        await came_about(stage, lambda: "✗" in stage.text(dialog.lines))
+        await came_about(stage, lambda: "✗" in stage.text(dialog.box))
         assert stage.app.screen is dialog

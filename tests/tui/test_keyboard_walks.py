@@ -22,7 +22,7 @@ from tiers import first_always
 
 from tui_eval.tui.base.dialogs.question import Question
 from tui_eval.tui.base.keys.command import ABOVE, HIDDEN, Command
-from tui_eval.tui.base.keys.help import HERE, Help, listed_commands
+from tui_eval.tui.base.keys.help import HERE, Help
 from tui_eval.tui.base.keys.keymap import USUAL
 from tui_eval.tui.base.keys.registry import COMMANDS
 from tui_eval.tui.base.lines.line_view import LineView
@@ -192,13 +192,13 @@ async def test_every_pane_is_reached_and_its_help_tells_its_keys_first(
             await press(pilot, walk.helps)
             told = walker.app.screen
             assert isinstance(told, Help)
-            groups = listed_commands(told._groups, told._scopes, told._here, told._others)
+            groups = told.box.topic.commands()
             for _, commands in groups:
                 apart = [one for one in commands if one.scope not in PANE_SCOPES]
                 keys = [key for one in apart for key in USUAL.keys(one)]
                 assert sorted(keys) == sorted(set(keys)), "a key is told twice"
             listed = {one.id for _, commands in groups for one in commands}
-            silent = {one for one, text in told._others.items() if not text}
+            silent = {one for one, text in told.box.topic.others.items() if not text}
             missing = {one for one in works - listed if not one.startswith("app.")}
             assert missing <= silent
             assert not silent & footer

@@ -20,7 +20,7 @@ from staging import Stage, over, question, said, staged_app
 
 from tui_eval import events as ev
 from tui_eval.tui.app import TuiEvalApp
-from tui_eval.tui.base.dialogs.path_prompt import PathLine
+from tui_eval.tui.base.dialogs.path_prompt import TypedLines
 from tui_eval.tui.base.terminal.browser import DRIVER, in_browser
 
 
@@ -200,6 +200,6 @@ async def test_in_a_browser_a_copy_is_said_to_be_on_the_server(
         feed = ScriptedFeed([run_started(path=path), *all_events()[1:]], live=False)
         async with staged_app(feed) as stage:
             await stage.press("C")
-            assert "on the server" in stage.text(stage.app.screen.query_one(PathLine))
+            assert "on the server" in stage.text(stage.app.screen.query_one(TypedLines))
     finally:
         in_browser.cache_clear()

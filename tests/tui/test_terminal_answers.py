@@ -9,7 +9,7 @@ import pytest
 from program import Program
 from terminal import Terminal
 
-from tui_eval.tui.base.terminal.answers import Answers
+from tui_eval.tui.base.terminal.keyboard import Answers
 
 WHITE = "\x1b]11;rgb:ffff/ffff/ffff\x1b\\"
 BLACK = "\x1b]11;rgb:0000/0000/0000\x07"

@@ -20,8 +20,7 @@ from tui_eval.tui.base.app import BaseApp
 from tui_eval.tui.base.dialogs.prompts import Leave
 from tui_eval.tui.base.preferences import Preferences
 from tui_eval.tui.base.terminal.browser import in_browser
-from tui_eval.tui.base.terminal.later import after
-from tui_eval.tui.base.ticker import Ticking
+from tui_eval.tui.base.ticker import Ticking, after
 from tui_eval.tui.run.rollouts.arranged_list import ArrangedList
 from tui_eval.tui.run.rollouts.row_order import Sorting
 from tui_eval.tui.run.screen import RunScreen

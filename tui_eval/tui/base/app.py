@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
@@ -27,14 +28,12 @@ from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.key_names import sign_of
 from tui_eval.tui.base.keys.keymap import IN_USE
 from tui_eval.tui.base.keys.registry import COMMANDS, bindings
-from tui_eval.tui.base.lines.selected_lines import SelectedLines
+from tui_eval.tui.base.lines.mouse_lines import MouseLines
 from tui_eval.tui.base.look.palettes import shades_of
-from tui_eval.tui.base.look.stylesheet import KeptStylesheet
-from tui_eval.tui.base.look.themes import choices, dress, fitting_theme, terminal_of
+from tui_eval.tui.base.look.themes import KeptStylesheet, choices, dress, fitting_theme, theme_of
 from tui_eval.tui.base.look.widths import count_spacing_marks
 from tui_eval.tui.base.preferences import Preferences
 from tui_eval.tui.base.terminal.browser import NO_SHELL, in_browser
-from tui_eval.tui.base.terminal.ending import EndingSignals
 from tui_eval.tui.base.terminal.keys_in_turn import InTurnApp
 from tui_eval.tui.base.textual_private import READS_TEXTS, can_drive_terminals, take_callbacks
 
@@ -45,6 +44,38 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 MOST_SHOWN = 500
 NO_COLOUR = NoColor()
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+
+
+class EndingSignals:
+    """Has a function called on the loop when one comes.
+
+    An exception in its place would come from wherever the loop is just then, also from the middle
+    of taking the terminal or of giving it back.
+
+    Args:
+        end: Is called for each of them.
+    """
+
+    def __init__(self, end: Callable[[], None]) -> None:
+        self._end = end
+        self._before: dict[int, Any] = {}
+
+    def handle(self) -> None:
+        """From now on; asked again it takes back what others took meanwhile."""
+        loop = asyncio.get_running_loop()
+        for number in ENDING:
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+                self._before.setdefault(number, signal.getsignal(number))
+                loop.add_signal_handler(number, self._end)
+
+    def let_go(self) -> None:
+        """They mean again what they meant before."""
+        loop = asyncio.get_running_loop()
+        while self._before:
+            number, handler = self._before.popitem()
+            loop.remove_signal_handler(number)
+            signal.signal(number, handler)
 
 
 class BaseApp(InTurnApp[Result]):
@@ -172,7 +203,7 @@ class BaseApp(InTurnApp[Result]):
                 line.say(one_line(text, MOST_SHOWN), getattr(screen, "now", time.time)())
                 return
 
-    def on_selected_lines_dragged(self, message: SelectedLines.Dragged) -> None:
+    def on_mouse_lines_dragged(self, message: MouseLines.Dragged) -> None:
         """Copies what was selected."""
         self.run_worker(self._copy_selected(message.text), group="copy", exclusive=True)
 
@@ -193,7 +224,7 @@ class BaseApp(InTurnApp[Result]):
 
     def choose_theme(self, name: str) -> None:
         """Puts a theme on, and keeps it."""
-        self.theme = terminal_of(self).theme(name)
+        self.theme = theme_of(self, name)
         self.keep({("theme",): name})
 
     def action_suspend_process(self) -> None:
@@ -222,12 +253,9 @@ class BaseApp(InTurnApp[Result]):
             if command.palette and command.scope in (*getattr(where, "scopes", ()), listed):
                 is_listed = command.scope == listed
                 action = f"in_list({command.action!r})" if is_listed else command.action
-                act = self._runner(action, where)
+                act: Any = partial(self.run_action, action, default_namespace=where)
                 keys = " or ".join(sign_of(key) for key in self.keymap.keys(command))
                 yield SystemCommand(command.palette_name, f"key {keys}" if keys else "", act)
         for name, meaning in choices().items():
             act = partial(self.choose_theme, name)
             yield SystemCommand(f"Theme: {name}", meaning, act)
-
-    def _runner(self, action: str, screen: Screen[Any]) -> Callable[[], Any]:
-        return lambda: self.run_action(action, default_namespace=screen)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from inspect import getattr_static, isfunction
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from textual import log
 from textual.app import App
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from textual._compositor import ChopsUpdate as ChopsUpdate
     from textual._compositor import Compositor as Compositor
     from textual._compositor import LayoutUpdate as LayoutUpdate
+    from textual._xterm_parser import XTermParser
     from textual.css.model import RuleSet
 
 Result = TypeVar("Result")
@@ -251,21 +252,11 @@ class TextsStylesheet(Stylesheet):
         return self.read_text(*source, **options)
 
 
-class KeyParser(Protocol):
-    """Makes keys and other events of what a terminal sends."""
-
-    def feed(self, data: str) -> Any:
-        """The events that are complete with these characters."""
-
-    def tick(self) -> Any:
-        """The events for which nothing more came in time."""
-
-
-def key_parser() -> KeyParser | None:
-    """A new parser; None where there is none."""
+def key_parser() -> XTermParser | None:
+    """A new parser, which makes keys and other events of what a terminal sends; None without it."""
     parser = _class("textual._xterm_parser", "XTermParser")
     has_both = callable(getattr(parser, "feed", None)) and callable(getattr(parser, "tick", None))
-    made: KeyParser | None = parser() if has_both else None
+    made: XTermParser | None = parser() if has_both else None
     _has("textual._xterm_parser.XTermParser", made is not None)
     return made
 

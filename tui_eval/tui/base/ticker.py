@@ -1,9 +1,14 @@
-"""How often an app looks for what is new: often while there is something, hardly ever at rest."""
+"""When things are done: what an app does over and over, and what is done after a while.
+
+An app looks for what is new often while there is something, and hardly ever at rest.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Hashable
+
+from textual.message_pump import MessagePump
 
 RESTS_AFTER_S = 3.0
 """So long after the last thing that was new, or that somebody did, it goes on looking often."""
@@ -78,3 +83,12 @@ class Ticking:
         is_at_rest = self._loop_time() >= self._rests_at
         slow_s = QUIET_S if self._is_at_work() else REST_S
         self._schedule(max(self._every_s, slow_s) if is_at_rest else self._every_s)
+
+
+def after(seconds: float, target: MessagePump, do: Callable[[], object]) -> None:
+    """Has a widget, a screen or an app do something after so many seconds.
+
+    A timer of Textual that runs once never does where its thread is held up for so long just when
+    it begins: it takes its only turn for one that was missed.
+    """
+    asyncio.get_running_loop().call_later(seconds, target.call_later, do)

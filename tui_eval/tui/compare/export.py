@@ -25,7 +25,7 @@ from tui_eval.text.verdict_words import (
     verdict_text,
 )
 from tui_eval.tui.compare.comparing import ComparedRuns
-from tui_eval.tui.copying.whole_texts import WholeText
+from tui_eval.tui.copying.exporting import WholeText
 
 TEXT_MOST = 400
 USUAL = ".md"

@@ -14,7 +14,7 @@ from tui_eval.tui.base.look.paths import shown_path, typed_path
 from tui_eval.tui.base.terminal.browser import in_browser, lies_in
 
 if TYPE_CHECKING:
-    from tui_eval.tui.copying.whole_texts import WholeText
+    from tui_eval.tui.copying.exporting import WholeText
 
 NOTHING = "Nothing is compared yet that could be {}."
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tui_eval.fold.trajectory import Rollout
     from tui_eval.tui.compare.side_by_side import Two
     from tui_eval.tui.copying.copyable import Copyable
-    from tui_eval.tui.copying.whole_texts import WholeText
+    from tui_eval.tui.copying.exporting import WholeText
 
 BESIDE_LEAST = 100
 """Cells from which on two trajectories stand beside each other."""
@@ -224,8 +224,7 @@ class TrajectoriesScreen(DrawnScreen[int]):
 
     def action_copy(self) -> None:
         """Asks what to copy of the two rollouts: what is selected of each, or all of it."""
-        from tui_eval.tui.copying.copy_menu import offer_copies
-        from tui_eval.tui.copying.copyable import of_entry, of_example, of_rollout
+        from tui_eval.tui.copying.copyable import of_entry, of_example, of_rollout, offer_copies
 
         found: list[Copyable] = []
         for at, (side, row) in enumerate(zip(self.sides, self.rows, strict=True)):
@@ -249,10 +248,10 @@ class TrajectoriesScreen(DrawnScreen[int]):
 
     def action_help(self) -> None:
         """Shows the keys."""
-        from tui_eval.tui.base.keys.help import Help, without_words
+        from tui_eval.tui.base.keys.help import Help, Topic, without_words
 
         others = without_words(self.keys.words, "example(1)", "rollout(0)", "difference(1)")
-        self.app.push_screen(Help(GROUPS, (*self.scopes, "view", "beside"), others=others))
+        self.app.push_screen(Help(Topic(GROUPS, (*self.scopes, "view", "beside"), others=others)))
 
     def action_back(self) -> None:
         """Back to where the trajectories were opened."""

@@ -37,7 +37,7 @@ from tui_eval.tui.compare.paired_numbers import PairedNumbers
 if TYPE_CHECKING:
     from tui_eval.fold.comparison import Comparison
     from tui_eval.tui.compare.comparing import ComparedRuns
-    from tui_eval.tui.copying.whole_texts import WholeText
+    from tui_eval.tui.copying.exporting import WholeText
 
 TICK_S = 1 / 12
 POLL_INTERVAL_S = 3.0
@@ -337,8 +337,7 @@ class CompareRuns(DrawnScreen[None]):
 
     def action_copy(self) -> None:
         """Asks what to copy of the two runs that stand beside each other."""
-        from tui_eval.tui.copying.copy_menu import offer_copies
-        from tui_eval.tui.copying.copyable import of_run
+        from tui_eval.tui.copying.copyable import of_run, offer_copies
 
         runs = [self.found.runs[0], self.found.runs[self.place]] if self.found is not None else []
         of_runs = (
@@ -356,10 +355,10 @@ class CompareRuns(DrawnScreen[None]):
 
     def action_help(self) -> None:
         """Shows the keys."""
-        from tui_eval.tui.base.keys.help import Help, without_words
+        from tui_eval.tui.base.keys.help import Help, Topic, without_words
 
         others = without_words(self.keys.words, "run(1)")
-        self.app.push_screen(Help(GROUPS, (*self.scopes, "view", "pairs"), others=others))
+        self.app.push_screen(Help(Topic(GROUPS, (*self.scopes, "view", "pairs"), others=others)))
 
     def action_back(self) -> None:
         """Cancels the reading; out of the zoom, to all examples, to the examples, then away."""

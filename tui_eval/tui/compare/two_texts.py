@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tui_eval.printable import one_line
 from tui_eval.text.stages import rollout_name
 from tui_eval.tui.copying.copyable import saved_line
-from tui_eval.tui.copying.readable import plain_json
-from tui_eval.tui.copying.whole_texts import WholeText
+from tui_eval.tui.copying.elsewhere import plain_json
+from tui_eval.tui.copying.exporting import WholeText
 
 if TYPE_CHECKING:
     from tui_eval.fold.trajectory import Rollout

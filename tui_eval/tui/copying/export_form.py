@@ -8,13 +8,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from textual import events
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.content import Content
-from textual.message import Message
+from textual.binding import BindingType
 from textual.screen import Screen
 
-from tui_eval.printable import printable
 from tui_eval.runs.export.writing import FORMATS, SUFFIXES, default_path
 from tui_eval.text.figures import plural
 from tui_eval.tui.base.dialogs.dialog import Dialog
@@ -49,9 +45,6 @@ class ExportLines(LineView):
 
     moves_add_up = False
 
-    class Wanted(Message):
-        """What stands there is to be written."""
-
     def __init__(self, run: Path, parts: Sequence[Part]) -> None:
         super().__init__()
         self._run, self.parts = run, parts
@@ -76,10 +69,6 @@ class ExportLines(LineView):
         """The rollouts."""
         return self.parts[self.chosen[WHICH]]
 
-    def on_mount(self) -> None:
-        """Takes the height that it needs."""
-        self.update()
-
     def _propose(self) -> None:
         """Names the file after the choice, unless somebody named it; then only its ending."""
         proposed = str(default_path(self._run, self.kind, self.part.name))
@@ -94,23 +83,20 @@ class ExportLines(LineView):
 
     def _look(self) -> None:
         """Says what stands in the way."""
-        path = typed_path(self.path.text)
+        path, what, ink = typed_path(self.path.text), "", "fault"
         if package := missing_package(self.kind):
             what = f"✗ {package} is missing: pip install 'tui-eval[{self.kind}]'"
         elif not self.path.text or path.is_dir():
             what = "✗ name a file"
         elif not path.parent.is_dir():
             what = f"✗ there is no folder {shown_path(path.parent)}"
-        else:
-            self.message = (("! this file is there already", "warn"),) if path.exists() else EMPTY
-            self.update()
-            return
-        self.message = ((what, "fault"),)
-        self.update()
+        elif path.exists():
+            what, ink = "! this file is there already", "warn"
+        self.show_message(what, ink)
 
     def show_message(self, text: str, ink: str) -> None:
-        """Says something below the choices."""
-        self.message = ((text, ink),)
+        """Says something below the choices; nothing for the empty text."""
+        self.message = ((text, ink),) if text else EMPTY
         self.update()
 
     @property
@@ -231,7 +217,7 @@ class ExportLines(LineView):
             self._choose(group, at)
 
 
-class ExportDialog(Dialog[str]):
+class ExportDialog(Dialog[ExportLines, str]):
     """Dismissed with a sentence that says where the export is; None where there is none.
 
     Args:
@@ -241,24 +227,18 @@ class ExportDialog(Dialog[str]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "give_up", "Cancel", show=False),
-        Binding("enter", "write", "Write", show=False),
+        ("escape", "give_up", "Cancel"),
+        ("enter", "write", "Write"),
     ]
 
     def __init__(self, run: Path, name: str, parts: Sequence[Part]) -> None:
-        super().__init__()
+        super().__init__(ExportLines(run, parts), f"Export · {name}")
         self._run = run
-        self.lines = ExportLines(run, parts)
-        self.lines.border_title = Content(printable(f"Export · {name}"))
         self._replaces: Path | None = None
-
-    def compose(self) -> ComposeResult:
-        """The box."""
-        yield self.lines
 
     def action_write(self) -> None:
         """Writes it; a file that is there is replaced when it is asked for twice."""
-        lines = self.lines
+        lines = self.box
         path = typed_path(lines.path.text)
         if lines.export is not None or not lines.is_ready:
             return
@@ -288,11 +268,11 @@ class ExportDialog(Dialog[str]):
         except OSError as error:
             fault = f"no process could be started: {error.strerror}"
         self._watch.stop()
-        self.lines.export = None
+        self.box.export = None
         if export.is_cancelled:
-            self.lines.show_message("cancelled: nothing is written", "warn")
+            self.box.show_message("cancelled: nothing is written", "warn")
         elif fault:
-            self.lines.show_message(f"✗ {fault}", "fault")
+            self.box.show_message(f"✗ {fault}", "fault")
         else:
             took = f" in {time.monotonic() - started:.0f}s" if export.written > 1000 else ""
             count = plural(export.written, "rollout")
@@ -304,8 +284,8 @@ class ExportDialog(Dialog[str]):
 
     def action_give_up(self) -> None:
         """Ends what is being written, or leaves."""
-        if self.lines.export is not None:
-            self.lines.export.cancel()
+        if self.box.export is not None:
+            self.box.export.cancel()
         else:
             self.dismiss(None)
 

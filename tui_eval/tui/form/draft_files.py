@@ -121,8 +121,7 @@ class DraftFiles:
         self._copy(self._screen.looked.toml, "TOML")
 
     def _copy(self, text: str, what: str) -> None:
-        from tui_eval.tui.copying.copy_menu import copy_at_once
-        from tui_eval.tui.copying.copyable import given
+        from tui_eval.tui.copying.copyable import copy_at_once, given
 
         if text:
             without = not_taken_text(self._screen.looked.not_taken)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 from textual.widget import Widget
 
-from tui_eval.tui.base.lines.panes import style_of_others
+from tui_eval.tui.base.layout import style_of_others
 from tui_eval.tui.base.terminal.keys_in_turn import focus_once_drawn
 
 if TYPE_CHECKING:

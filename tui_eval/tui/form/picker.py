@@ -7,10 +7,8 @@ from functools import partial
 from typing import Any, ClassVar
 
 from textual import events
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Container
-from textual.content import Content
 from textual.message import Message
 
 from tui_eval.printable import one_line
@@ -188,7 +186,7 @@ def _distance(name: str, text: str) -> int:
     return (name != text) + (not name.startswith(text)) + (text not in name)
 
 
-class Picker(Dialog[Offer | None]):
+class Picker(Dialog[Container, Offer]):
     """A list of offers with a text on the one under the cursor.
 
     Args:
@@ -203,7 +201,7 @@ class Picker(Dialog[Offer | None]):
     """
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-normal")]  # noqa: RUF012
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "Close", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss", "Close")]
 
     def __init__(
         self,
@@ -218,26 +216,18 @@ class Picker(Dialog[Offer | None]):
         label: str = "filter",
         how: str = "type to filter · enter chooses",
     ) -> None:
-        super().__init__()
-        self._title = title
-        self._how = how
+        self.list = OfferList(text, free, is_meant, id="offers")
+        self.text = TextPanel(lambda width: (), id="offer-about")
+        box = Container(self.list, self.text, id="picker")
+        super().__init__(box, title, f"{how} · esc closes")
         self._load = load
         self._current = current
         self._about = about
         self._abouts: dict[str, str] = {}
-        self.list = OfferList(text, free, is_meant, id="offers")
         self.list.label = label
         self.set_class(bool(text), "-one")
-        self.text = TextPanel(lambda width: (), id="offer-about")
         self.text.can_focus = False
         self.waits = True
-
-    def compose(self) -> ComposeResult:
-        """The list, and the text beside or below it."""
-        box = Container(self.list, self.text, id="picker")
-        box.border_title = Content(self._title)
-        box.border_subtitle = Content(f"{self._how} · esc closes")
-        yield box
 
     def on_mount(self) -> None:
         """Gets the offers."""
@@ -250,7 +240,7 @@ class Picker(Dialog[Offer | None]):
         self.set_class(has_about, "-with-about")
         if not (has_about or self.has_class("-one")):
             lines = max(len(offers) + bool(self.list.free), 1)
-            self.query_one("#picker").styles.height = lines + AROUND
+            self.box.styles.height = lines + AROUND
         self.list.offer(offers, self._current)
         self.waits = False
 

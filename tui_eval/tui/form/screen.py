@@ -365,13 +365,13 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
 
     def action_help(self) -> None:
         """Shows the keys."""
-        from tui_eval.tui.base.keys.help import Help, without_words
+        from tui_eval.tui.base.keys.help import Help, Topic, without_words
 
         others = without_words(self.keys.words, "table")
         if self.focused is self.fields:
-            self.app.push_screen(Help(GROUPS, ("form", "fields"), others=others))
+            self.app.push_screen(Help(Topic(GROUPS, ("form", "fields"), others=others)))
         else:
-            self.app.push_screen(Help((FORM, PANES), ("form", "panels"), "view", others))
+            self.app.push_screen(Help(Topic((FORM, PANES), ("form", "panels"), "view", others)))
 
     def action_leave(self) -> None:
         """Back to the form, then out of it; asks where something would be lost."""

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
-from textual.content import Content
 from textual.widgets import TextArea
 
 from tui_eval.config.fields import Field, value_of
@@ -18,7 +16,7 @@ from tui_eval.tui.base.lines.text_panel import TextPanel
 from tui_eval.tui.form.plan_lines import wrapped
 
 
-class TextBox(Dialog[str]):
+class TextBox(Dialog[Container, str]):
     """Gives the text back as one line; what is wrong with it stands below while it is typed."""
 
     VERTICAL_BREAKPOINTS = [(0, "-short"), (28, "-tall")]  # noqa: RUF012
@@ -27,19 +25,13 @@ class TextBox(Dialog[str]):
     ]
 
     def __init__(self, field: Field, text: str) -> None:
-        super().__init__()
-        self._field = field
         self.area = TextArea(_in_lines(field, text), soft_wrap=True, tab_behavior="indent")
         self.area.cursor_blink = False  # as no caret of this program does
         self.fault = TextPanel(lambda width: (), id="text-fault")
         self.fault.can_focus = False
-
-    def compose(self) -> ComposeResult:
-        """The area, and what is wrong."""
         box = Container(self.area, self.fault, id="text-box")
-        box.border_title = Content(printable(self._field.label))
-        box.border_subtitle = Content("esc keeps it and closes")
-        yield box
+        super().__init__(box, field.label, "esc keeps it and closes")
+        self._field = field
 
     def on_mount(self) -> None:
         """Types at the end."""

@@ -353,8 +353,7 @@ class HomeScreen(DrawnScreen[None]):
 
     def action_copy(self) -> None:
         """Asks what to copy of the selected run."""
-        from tui_eval.tui.copying.copy_menu import offer_copies
-        from tui_eval.tui.copying.copyable import of_run
+        from tui_eval.tui.copying.copyable import of_run, offer_copies
 
         one = self.runs.selected
         items = list(of_run(str(one.run.place))) if one is not None else []
@@ -374,8 +373,8 @@ class HomeScreen(DrawnScreen[None]):
 
     def action_help(self) -> None:
         """Shows the keys."""
-        from tui_eval.tui.base.keys.help import Help
+        from tui_eval.tui.base.keys.help import Help, Topic
 
         scopes = (*self.scopes, "runs", "picks", "view", "app")
         others = dict.fromkeys(("app.interrupt", "app.quit"), QUIT)
-        self.app.push_screen(Help(GROUPS, scopes, self._pane_scope, others=others))
+        self.app.push_screen(Help(Topic(GROUPS, scopes, self._pane_scope, others=others)))

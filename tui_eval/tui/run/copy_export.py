@@ -11,8 +11,8 @@ from tui_eval.tui.run.titles import STILL_LOADING
 
 if TYPE_CHECKING:
     from tui_eval.tui.copying.copyable import Copyable
+    from tui_eval.tui.copying.elsewhere import Readable
     from tui_eval.tui.copying.exporting import Part
-    from tui_eval.tui.copying.readable import Readable
     from tui_eval.tui.run.screen import RunScreen
 
 
@@ -108,7 +108,7 @@ class CopyExport:
 
     async def _readable(self, editor: bool) -> Readable | None:
         """The log or the piece that has the focus, else the rollout."""
-        from tui_eval.tui.copying.readable import log_text, piece_text, rollout_text
+        from tui_eval.tui.copying.elsewhere import log_text, piece_text, rollout_text
 
         screen, state = self._screen, self._screen.state
         row, rollout, part = (
@@ -127,6 +127,6 @@ class CopyExport:
 
     def action_copy(self) -> None:
         """Asks what to copy."""
-        from tui_eval.tui.copying.copy_menu import offer_copies
+        from tui_eval.tui.copying.copyable import offer_copies
 
         offer_copies(self._screen, self.copyable(), self._screen.say, "run.copy")

@@ -18,9 +18,8 @@ from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
-from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, Zoom, size_classes
+from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, Panes, Zoom, size_classes
 from tui_eval.tui.base.lines.line_view import LineView
-from tui_eval.tui.base.lines.panes import Panes
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
 from tui_eval.tui.base.terminal.keys_in_turn import focus_once_drawn
 from tui_eval.tui.run.annotations import Annotations
@@ -391,9 +390,9 @@ class RunScreen(DrawnScreen[None]):
 
     def action_help(self) -> None:
         """Shows the keys."""
-        from tui_eval.tui.base.keys.help import Help
+        from tui_eval.tui.base.keys.help import Help, Topic
 
         others = help_texts(
             self.keys.words, self.quit_flow.help_text, self.status.is_live, self.status.at_work
         )
-        self.app.push_screen(Help(self.groups, here=self.pane_scope, others=others))
+        self.app.push_screen(Help(Topic(self.groups, here=self.pane_scope, others=others)))

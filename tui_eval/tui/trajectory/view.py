@@ -11,7 +11,7 @@ from textual.strip import Strip
 
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.look.ink import EMPTY, Line
-from tui_eval.tui.base.terminal.later import after
+from tui_eval.tui.base.ticker import after
 from tui_eval.tui.trajectory.layout import Layout, keep
 from tui_eval.tui.trajectory.marking import Texts
 from tui_eval.tui.trajectory.parts import Part, parts_of, set_apart, tail_of

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
+from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.color import Color
+from textual.content import Content
 from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen
 from textual.widget import Widget
 
-from tui_eval.tui.base.keys.clicked_keys import NAMED_KEYS, key_in_hints
+from tui_eval.printable import printable
+from tui_eval.tui.base.keys.key_names import NAMED_KEYS, key_in_hints
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.look.ink import EMPTY
 
 Result = TypeVar("Result")
+Box = TypeVar("Box", bound=Widget)
 FRAME = 3
 """Cells of a border before its title, and behind its subtitle."""
 DIM = Style(color="default", bgcolor="default", dim=True)
@@ -74,10 +78,34 @@ def _hints_at(widget: Widget, x: int, y: int) -> tuple[str, int]:
     return "", 0
 
 
-class Dialog(ClosedOnce[Result]):
-    """A box in the middle; a click on a key that it tells does the same as that key."""
+class Dialog(ClosedOnce[Result], Generic[Box, Result]):
+    """A box in the middle; a click on a key that it tells does the same as that key.
 
+    Args:
+        title: Of the box, unless that has one.
+        keys: What stands below the box of the keys that it has.
+    """
+
+    closes_beside = False
+    """Whether a click beside the box closes it."""
     _pressed_at = -1
+
+    def __init__(self, box: Box, title: str = "", keys: str = "") -> None:
+        super().__init__()
+        self.box = box
+        if title:
+            box.border_title = Content(printable(title))
+        if keys:
+            box.border_subtitle = Content(keys)
+
+    def compose(self) -> ComposeResult:
+        """The box."""
+        yield self.box
+
+    def on_mount(self) -> None:
+        """Gives the box the height that it needs."""
+        if isinstance(self.box, LineView):
+            self.box.fit()
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Remembers the line: who lets go on another one wants nothing."""
@@ -85,6 +113,8 @@ class Dialog(ClosedOnce[Result]):
 
     def on_click(self, event: events.Click) -> None:
         """Presses the key that is told there, once where it is clicked twice at once."""
+        if event.widget is self and self.closes_beside:
+            self.dismiss()
         if event.widget is None or event.widget is self or event.chain > 1:
             return
         if event.screen_y == self._pressed_at:

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 from textual import events
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.content import Content
+from textual.binding import BindingType
 
-from tui_eval.printable import one_line, printable
+from tui_eval.printable import one_line
 from tui_eval.tui.base.dialogs.dialog import Dialog
 from tui_eval.tui.base.keys.key_names import sign_of
-from tui_eval.tui.base.lines.picking import Picking
+from tui_eval.tui.base.lines.line_list import Picking
 from tui_eval.tui.base.look.ink import Line, cut, cut_start, left, line_width
 
 LABEL_MOST, NOTE_MOST = 28, 200
@@ -51,7 +49,7 @@ class MenuLines(Picking):
         )
 
 
-class Menu(Dialog[int]):
+class Menu(Dialog[MenuLines, int]):
     """Dismissed with the place of the item that was chosen; None for none.
 
     Args:
@@ -59,37 +57,24 @@ class Menu(Dialog[int]):
             cursor.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "dismiss", "Close", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [("escape,q", "dismiss", "Close")]
+    closes_beside = True
 
     def __init__(self, title: str, items: Sequence[Item], again: str = "") -> None:
-        super().__init__()
-        self._again = again
-        self.lines = MenuLines(items)
-        self.lines.border_title = Content(printable(title))
         keys = f"its letter, enter or {again}" if again else "its letter, or enter"
-        self.lines.border_subtitle = Content(f"{keys} · esc closes")
-
-    def compose(self) -> ComposeResult:
-        """The box."""
-        yield self.lines
+        super().__init__(MenuLines(items), title, f"{keys} · esc closes")
+        self._again = again
 
     def on_key(self, event: events.Key) -> None:
         """The items' own keys."""
-        keys = [one.key for one in self.lines.items]
+        keys = [one.key for one in self.box.items]
         if event.character in keys:
             event.stop()
             self.dismiss(keys.index(event.character))
         elif self._again and sign_of(event.key) == self._again:
             event.stop()
-            self.dismiss(self.lines.cursor)
-
-    def on_click(self, event: events.Click) -> None:
-        """A click beside the box closes it."""
-        if event.widget is self:
-            self.dismiss(None)
+            self.dismiss(self.box.cursor)
 
     def on_picking_done(self) -> None:
         """An item was chosen with the cursor or the mouse."""
-        self.dismiss(self.lines.cursor)
+        self.dismiss(self.box.cursor)

@@ -1,65 +1,86 @@
-"""A path that somebody types."""
+"""Lines that somebody types: a path, or others with their names."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from textual import events
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.content import Content
+from textual.binding import BindingType
 
-from tui_eval.printable import printable
 from tui_eval.tui.base.dialogs.dialog import Dialog
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.lines.text_line import TextLine, type_into
-from tui_eval.tui.base.look.ink import EMPTY, Line
+from tui_eval.tui.base.look.ink import EMPTY, Line, left
 from tui_eval.tui.base.look.wrap import wrap
 
 ABOUT_MOST = 3
+GAP = 2
+"""Cells behind the longest name."""
+STEPS = {"tab": 1, "down": 1, "shift+tab": -1, "up": -1}
+"""Keys that go to another line."""
 
 
-class PathLine(LineView):
-    """A line to type on, and what it is for."""
+class TypedLines(LineView):
+    """Lines to type on; below them what they are for, and what the keys do.
 
-    def __init__(self, path: str, about: str, does: str) -> None:
+    Args:
+        texts: What stands there at first, by the names before the lines.
+        hint: What the keys do.
+        about: What they are for, as a sentence.
+    """
+
+    def __init__(self, texts: Mapping[str, str], hint: str, about: str = "") -> None:
         super().__init__()
-        self._hint = f"enter {does} · esc closes"
-        self.typed = TextLine()
-        self.typed.put(path)
-        self._about = about
+        self.names = [*texts]
+        self.fields = [TextLine(text, len(text)) for text in texts.values()]
+        self.at = 0
+        self._name_width = max(len(name) + GAP if name else 0 for name in texts)
+        self._hint, self._about = hint, about
 
-    def on_mount(self) -> None:
-        """Takes the height that it needs."""
-        self.update()
-
-    def count(self) -> int:
-        """The path, a blank line, what it is for, what the keys do."""
-        return 3 + len(self._about_lines)
-
-    def line(self, index: int) -> Line:
-        """The path with its caret, or a word on it."""
-        if index == 0:
-            return tuple(self.typed.spans(self.line_width))
-        about: list[Line] = [((line, "muted"),) for line in self._about_lines]
-        return (EMPTY, *about, ((self._hint, "faint"),))[index - 1]
+    @property
+    def typed(self) -> TextLine:
+        """The line that is typed on."""
+        return self.fields[self.at]
 
     @property
     def _about_lines(self) -> list[str]:
-        return wrap(self._about, self.line_width, ABOUT_MOST)[0]
+        return wrap(self._about, self.line_width, ABOUT_MOST)[0] if self._about else []
+
+    @property
+    def _room(self) -> int:
+        return self.line_width - self._name_width
+
+    def count(self) -> int:
+        """The fields, a blank line, what they are for, what the keys do."""
+        return len(self.fields) + 2 + len(self._about_lines)
+
+    def line(self, index: int) -> Line:
+        """A field, with the caret if it is typed on, or a word on them."""
+        if index >= len(self.fields):
+            about: list[Line] = [((line, "muted"),) for line in self._about_lines]
+            return (EMPTY, *about, ((self._hint, "faint"),))[index - len(self.fields)]
+        is_here, text = index == self.at, self.fields[index].text
+        name = (left(self.names[index], self._name_width), "key" if is_here else "muted")
+        return (name, *(self.typed.spans(self._room) if is_here else ((text[: self._room], ""),)))
 
     def clicked_at(self, x: int, index: int) -> None:
-        """Puts the caret there."""
-        if index == 0:
-            self.typed.click(x, self.line_width)
+        """Goes to a line; puts the caret into the one that is typed on."""
+        if index < len(self.fields):
+            if index == self.at:
+                self.typed.click(x - self._name_width, self._room)
+            self.at = index
             self.update()
 
     def on_key(self, event: events.Key) -> None:
-        """Types."""
-        if type_into(self.typed, event):
-            event.stop()
-            event.prevent_default()
-            self.update()
+        """Types, or goes to another line."""
+        if len(self.fields) > 1 and event.key in STEPS:
+            self.at = (self.at + STEPS[event.key]) % len(self.fields)
+        elif not type_into(self.typed, event):
+            return
+        event.stop()
+        event.prevent_default()
+        self.update()
 
     def on_paste(self, event: events.Paste) -> None:
         """Takes what is pasted."""
@@ -68,7 +89,7 @@ class PathLine(LineView):
         self.update()
 
 
-class PathPrompt(Dialog[str | None]):
+class PathPrompt(Dialog[TypedLines, str]):
     """Comes back with the path, or None.
 
     Args:
@@ -78,20 +99,15 @@ class PathPrompt(Dialog[str | None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "Leave it", show=False),
-        Binding("enter", "take", "Take it", show=False),
+        ("escape", "dismiss", "Leave it"),
+        ("enter", "take", "Take it"),
     ]
 
     def __init__(self, title: str, path: str, about: str, does: str) -> None:
-        super().__init__()
-        self._box = PathLine(path, about, does)
-        self._box.border_title = Content(printable(title))
-
-    def compose(self) -> ComposeResult:
-        """The box."""
-        yield self._box
+        lines = TypedLines({"": path}, f"enter {does} · esc closes", about)
+        super().__init__(lines, title)
 
     def action_take(self) -> None:
         """Comes back with what stands there."""
-        path = self._box.typed.text.strip()
+        path = self.box.typed.text.strip()
         self.dismiss(path or None)

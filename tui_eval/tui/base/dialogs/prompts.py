@@ -60,17 +60,18 @@ def leave_question(goes_on: bool, saved: bool, on_disk: str, noun: str) -> Promp
 
 def leave_choices(goes_on: bool, saved: bool) -> list[Choice]:
     """The answers to choose from; see `leave_question`."""
+    detach = Choice("d", "detach", "it goes on without this screen", Leave("detach"))
     if goes_on and saved:
         return [
             Choice("s", "stop", "resumable; what finished is kept", Leave("stop")),
-            Choice("d", "detach", "it goes on without this screen", Leave("detach")),
+            detach,
             STAY,
         ]
     if goes_on:
         return [
             Choice("s", "stop and save", "resumable; kept for good", Leave("stop", save=True)),
             Choice("u", "stop, unsaved", "resumable; deleted after 14 days", Leave("stop")),
-            Choice("d", "detach", "it goes on without this screen", Leave("detach")),
+            detach,
             STAY,
         ]
     if saved:

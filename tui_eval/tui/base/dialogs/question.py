@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from textual import events
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 
@@ -27,7 +26,7 @@ TEXT, MOST = 66, 12
 class Choices(LineView):
     """The question's text and its answers, one of them under the cursor."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "choose", "Choose", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [("enter", "choose", "Choose")]
 
     class Chosen(Message):
         """An answer was chosen."""
@@ -42,84 +41,64 @@ class Choices(LineView):
         self._put(prompt)
 
     def _put(self, prompt: Prompt) -> None:
-        self._shown_prompt = prompt
-        self._text, self.choices = prompt.text, prompt.choices
+        """Takes what is asked; the first line of its text stands out."""
+        self.prompt = prompt
         self.border_title = Content(printable(prompt.title))
+        text: list[Line] = [
+            ((part, "muted" if at else ""),)
+            for at, text in enumerate(prompt.text)
+            for part in shown_lines(text, TEXT, MOST)[0]
+        ]
+        self._first = len(text) + 1
+        self._all_lines = (*text, EMPTY, *map(_choice_line, prompt.choices))
 
     def show(self, prompt: Prompt) -> None:
         """Shows what is asked now; the cursor stays on its answer, else goes to the last one."""
-        if prompt == self._shown_prompt:
+        if prompt == self.prompt:
             return
-        key = self.choices[self.cursor].key
+        key = self.prompt.choices[self.cursor].key
         self._put(prompt)
         keys = [one.key for one in prompt.choices]
         self.cursor = keys.index(key) if key in keys else len(keys) - 1
         self.update()
 
-    def on_mount(self) -> None:
-        """Takes the height that it needs."""
-        self.update()
-
-    def count(self) -> int:
-        """The text, a blank line, the answers."""
-        return len(self._lines) + 1 + len(self.choices)
-
-    @property
-    def _lines(self) -> list[Line]:
-        """The text, wrapped; the first line of it stands out."""
-        return [
-            ((part, "muted" if at else ""),)
-            for at, text in enumerate(self._text)
-            for part in shown_lines(text, TEXT, MOST)[0]
-        ]
-
-    def _at(self, index: int) -> int:
-        return index - len(self._lines) - 1
-
     def marked(self, index: int) -> bool:
         """The answer under the cursor."""
-        return self._at(index) == self.cursor
+        return index - self._first == self.cursor
 
     def lit(self, index: int) -> bool:
         """The answer under the cursor."""
-        return self._at(index) == self.cursor
-
-    def line(self, index: int) -> Line:
-        """A line of text, or an answer."""
-        if (at := self._at(index)) < 0:
-            return (*self._lines, EMPTY)[index]
-        choice = self.choices[at]
-        key = "esc" if choice.key == "escape" else choice.key
-        return (
-            (f" {key:<5}", "key"),
-            (left(choice.label, LABEL), "strong"),
-            (choice.note, "muted"),
-        )
+        return self.marked(index)
 
     def action_move(self, by: int) -> None:
         """Moves the cursor."""
-        self.cursor = (self.cursor + by) % len(self.choices)
+        self.cursor = (self.cursor + by) % len(self.prompt.choices)
         self.update()
 
     def action_choose(self) -> None:
         """Chooses the answer under the cursor."""
-        self.post_message(self.Chosen(self.choices[self.cursor]))
+        self.post_message(self.Chosen(self.prompt.choices[self.cursor]))
 
     def clicked(self, index: int) -> None:
         """Chooses an answer."""
-        if self._at(index) >= 0:
-            self.cursor = self._at(index)
+        if index >= self._first:
+            self.cursor = index - self._first
             self.action_choose()
+
+
+def _choice_line(choice: Choice) -> Line:
+    key = "esc" if choice.key == "escape" else choice.key
+    return (f" {key:<5}", "key"), (left(choice.label, LABEL), "strong"), (choice.note, "muted")
+
+
+CLOSES = Choice("escape", "close", "", None)
+ACCEPTS = "--accept-changes"
+"""What the hint of a fault has in it that can be accepted."""
 
 
 def closing_question(title: str, text: str) -> Question:
     """A text that has to be read, with nothing to choose."""
-    closes = Choice("escape", "close", "", None)
-    return Question(lambda: Prompt(title, [text], [closes]))
-
-
-ACCEPTS = "--accept-changes"
-"""What the hint of a fault has in it that can be accepted."""
+    return Question(lambda: Prompt(title, [text], [CLOSES]))
 
 
 def refusal_question(title: str, faults: Sequence[Fault]) -> Question:
@@ -128,11 +107,10 @@ def refusal_question(title: str, faults: Sequence[Fault]) -> Question:
         return closing_question(title, "\n".join(str(one).removeprefix(": ") for one in faults))
     text = "\n".join(fault.what for fault in faults)
     accepts = Choice("a", "accept it", "the run goes on all the same", True)
-    closes = Choice("escape", "close", "", None)
-    return Question(lambda: Prompt(title, ["What is not as it was:", text], [accepts, closes]))
+    return Question(lambda: Prompt(title, ["What is not as it was:", text], [accepts, CLOSES]))
 
 
-class Question(Dialog[Any]):
+class Question(Dialog[Choices, Any]):
     """Comes back with the answer that was chosen.
 
     Args:
@@ -140,21 +118,16 @@ class Question(Dialog[Any]):
     """
 
     def __init__(self, ask: Callable[[], Prompt]) -> None:
-        super().__init__()
+        super().__init__(Choices(ask()))
         self._ask = ask
-        self._box = Choices(ask())
-
-    def compose(self) -> ComposeResult:
-        """The box."""
-        yield self._box
 
     def follow(self) -> None:
         """Asks what is to be asked now."""
-        self._box.show(self._ask())
+        self.box.show(self._ask())
 
     def on_key(self, event: events.Key) -> None:
         """The answers' own keys."""
-        for choice in self._box.choices:
+        for choice in self.box.prompt.choices:
             if event.key == choice.key:
                 event.stop()
                 self.dismiss(choice.answer)

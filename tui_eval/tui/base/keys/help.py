@@ -6,13 +6,11 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from types import MappingProxyType
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len
 from textual import events
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.content import Content
+from textual.binding import BindingType
 
 from tui_eval.text.stages import LOOKS, MEANINGS, OTHERS
 from tui_eval.tui.base.dialogs.dialog import Dialog
@@ -43,56 +41,6 @@ def without_words(words: Mapping[str, str], *actions: str) -> dict[str, str]:
     return {command.id: "" for command in COMMANDS if command.action in silent}
 
 
-def listed_commands(
-    groups: Sequence[str],
-    scopes: Collection[str] = (),
-    here: Scope = "",
-    others: Mapping[str, str] = AS_EVER,
-) -> list[tuple[str, list[Command]]]:
-    """The commands of these groups; of these scopes only, else of those of a run.
-
-    Args:
-        here: Scope of the pane with the focus: its commands come first.
-        others: What is said of commands, by their ids, in place of what the tables say; they are
-            left out where that is nothing.
-    """
-    listed: dict[str, list[Command]] = {name: [] for name in (HERE, *groups)}
-    for command in COMMANDS:
-        if command.group == ABOVE or not others.get(command.id, command.help):
-            continue
-        works = command.scope in scopes if scopes else command.scope not in APART
-        if command.scope == here or (works and command.group == LISTS.get(here)):
-            listed[HERE].append(command)
-        elif works and command.group in groups:
-            listed[command.group].append(command)
-    return [(name, commands) for name, commands in listed.items() if commands]
-
-
-def key_lines(
-    groups: Sequence[str],
-    keymap: Keymap,
-    scopes: Collection[str] = (),
-    here: Scope = "",
-    others: Mapping[str, str] = AS_EVER,
-) -> Iterator[Line]:
-    """The lines of `listed_commands`, keys that do the same on one; a blank one between groups."""
-    others = {**UNFOLLOWED, **others} if scopes else others
-    listed = listed_commands(groups, scopes, here, others)
-    shown = {command.id: keymap.shown(command) for _, commands in listed for command in commands}
-    width = max(KEYS, *(cell_len(keys) + 2 for keys in shown.values()))
-    for name, commands in listed:
-        yield ((name, "role"),)
-        keys: dict[str, list[str]] = {}
-        for command in commands:
-            text = others.get(command.id, command.help)
-            text = PLACE.sub(lambda match: match[1].upper(), text) if name == HERE else text
-            keys.setdefault(text, []).append(shown[command.id])
-        for text, those in keys.items():
-            yield (f"  {left(' '.join(those), width)}", "key"), (text, "")
-        if name != listed[-1][0]:
-            yield EMPTY
-
-
 def sign_lines() -> Iterator[Line]:
     """What the signs of the stages mean."""
     yield (("States", "role"),)
@@ -106,93 +54,99 @@ def sign_lines() -> Iterator[Line]:
         yield ((f"  {left(f'{glyph} {word}', KEYS)}", "warn"), (meaning, "muted"))
 
 
-def help_lines(
-    groups: Sequence[str],
-    width: int,
-    keymap: Keymap,
-    scopes: Collection[str] = (),
-    here: Scope = "",
-    others: Mapping[str, str] = AS_EVER,
-) -> list[Line]:
-    """Keys and signs, in two columns where there is room; no signs for some scopes only."""
-    lines = list(key_lines(groups, keymap, scopes, here, others))
-    if not scopes:
-        lines += [EMPTY, *MOUSE, EMPTY, *sign_lines()]
-    ends = [at for at, line in enumerate(lines) if not line]
-    middle = min(ends, key=lambda at: abs(at - len(lines) // 2), default=len(lines))
-    start, end = lines[:middle], lines[middle + 1 :]
-    beside = max(map(line_width, start)) + GAP
-    if not end or width < beside + max(map(line_width, end)):
-        return lines
-    return [
-        (*one, (" " * (beside - line_width(one)), ""), *other) if other else one
-        for one, other in zip_longest(start, end, fillvalue=EMPTY)
-    ]
+class Topic(NamedTuple):
+    """What a help is about.
+
+    Args:
+        groups: Of commands, in their order.
+        scopes: Where they work; empty for those of a run, with the signs of its stages.
+        here: Scope of the pane with the focus: its commands come first.
+        others: What is said of commands, by their ids, in place of what the tables say; they are
+            left out where that is nothing.
+    """
+
+    groups: Sequence[str]
+    scopes: Collection[str] = ()
+    here: Scope = ""
+    others: Mapping[str, str] = AS_EVER
+
+    def text(self, command: Command) -> str:
+        """What a command does; empty where it is left out."""
+        usual = UNFOLLOWED.get(command.id, command.help) if self.scopes else command.help
+        return self.others.get(command.id, usual)
+
+    def commands(self) -> list[tuple[str, list[Command]]]:
+        """The commands of each group, of these scopes only, else of those of a run."""
+        listed: dict[str, list[Command]] = {name: [] for name in (HERE, *self.groups)}
+        for command in COMMANDS:
+            if command.group == ABOVE or not self.text(command):
+                continue
+            works = command.scope in self.scopes if self.scopes else command.scope not in APART
+            if command.scope == self.here or (works and command.group == LISTS.get(self.here)):
+                listed[HERE].append(command)
+            elif works and command.group in self.groups:
+                listed[command.group].append(command)
+        return [(name, commands) for name, commands in listed.items() if commands]
+
+    def key_lines(self, keymap: Keymap) -> Iterator[Line]:
+        """The lines of `commands`, keys that do the same on one; a blank one between groups."""
+        listed = self.commands()
+        shown = {one.id: keymap.shown(one) for _, commands in listed for one in commands}
+        width = max(KEYS, *(cell_len(keys) + 2 for keys in shown.values()))
+        for name, commands in listed:
+            yield ((name, "role"),)
+            keys: dict[str, list[str]] = {}
+            for command in commands:
+                text = self.text(command)
+                text = PLACE.sub(lambda match: match[1].upper(), text) if name == HERE else text
+                keys.setdefault(text, []).append(shown[command.id])
+            for text, those in keys.items():
+                yield (f"  {left(' '.join(those), width)}", "key"), (text, "")
+            if name != listed[-1][0]:
+                yield EMPTY
+
+    def lines(self, width: int, keymap: Keymap) -> list[Line]:
+        """Keys and signs, in two columns where there is room; no signs for some scopes only."""
+        lines = list(self.key_lines(keymap))
+        if not self.scopes:
+            lines += [EMPTY, *MOUSE, EMPTY, *sign_lines()]
+        ends = [at for at, line in enumerate(lines) if not line]
+        middle = min(ends, key=lambda at: abs(at - len(lines) // 2), default=len(lines))
+        start, end = lines[:middle], lines[middle + 1 :]
+        beside = max(map(line_width, start)) + GAP
+        if not end or width < beside + max(map(line_width, end)):
+            return lines
+        return [
+            (*one, (" " * (beside - line_width(one)), ""), *other) if other else one
+            for one, other in zip_longest(start, end, fillvalue=EMPTY)
+        ]
 
 
 class HelpLines(LineView):
     """The text of the help."""
 
-    def __init__(
-        self,
-        groups: Sequence[str],
-        scopes: Collection[str],
-        here: Scope,
-        others: Mapping[str, str],
-    ) -> None:
+    def __init__(self, topic: Topic) -> None:
         super().__init__()
-        self._groups = groups
-        self._scopes = scopes
-        self._here = here
-        self._others = others
-        self._lines: list[Line] = []
+        self.topic = topic
 
     def update(self) -> None:
         """Lays the help out for the width."""
-        width, keymap = self.line_width, keymap_of(self.app)
-        self._lines = help_lines(
-            self._groups, width, keymap, self._scopes, self._here, self._others
-        )
+        self._all_lines = self.topic.lines(self.line_width, keymap_of(self.app))
         super().update()
         keys = f"{key_for('view.down')} {key_for('view.up')}"
-        self.border_subtitle = f"{keys} scroll" if len(self._lines) > self.view_height else ""
-
-    def count(self) -> int:
-        """Lines of the help."""
-        return len(self._lines)
-
-    def line(self, index: int) -> Line:
-        """One line of the help."""
-        return self._lines[index]
+        self.border_subtitle = f"{keys} scroll" if len(self._all_lines) > self.view_height else ""
 
 
-class Help(Dialog[None]):
-    """Closed by the keys that opened it, and by those that close things.
-
-    Args:
-        groups: Of commands, in their order.
-        scopes: Where they work; empty for those of a run, with the signs of its stages.
-        here: Scope of the pane with the focus, told first.
-        others: See `listed_commands`.
-    """
+class Help(Dialog[HelpLines, None]):
+    """Closed by the keys that opened it, and by those that close things."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-filled"), (130, "-free")]  # noqa: RUF012
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,question_mark", "dismiss", "Close", show=False)
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [("escape,q,question_mark", "dismiss", "Close")]
+    closes_beside = True
 
-    def __init__(
-        self,
-        groups: Sequence[str],
-        scopes: Collection[str] = (),
-        here: Scope = "",
-        others: Mapping[str, str] = AS_EVER,
-    ) -> None:
-        super().__init__()
-        self._groups = groups
-        self._scopes = scopes
-        self._here = here
-        self._others = others
+    def __init__(self, topic: Topic) -> None:
+        what = "Keys" if topic.scopes else "Keys and signs"
+        super().__init__(HelpLines(topic), f"{what} · esc closes")
 
     def on_key(self, event: events.Key) -> None:
         """The keys that open it, as people set them."""
@@ -200,15 +154,3 @@ class Help(Dialog[None]):
         if any(event.key in keymap.keys(one) for one in COMMANDS if one.id.endswith(".help")):
             event.stop()
             self.dismiss()
-
-    def on_click(self, event: events.Click) -> None:
-        """A click beside the box closes it."""
-        if event.widget is self:
-            self.dismiss()
-
-    def compose(self) -> ComposeResult:
-        """The box."""
-        box = HelpLines(self._groups, self._scopes, self._here, self._others)
-        what = "Keys" if self._scopes else "Keys and signs"
-        box.border_title = Content(f"{what} · esc closes")
-        yield box

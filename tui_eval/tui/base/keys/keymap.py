@@ -80,7 +80,8 @@ def read_keymap(
     changed: dict[str, tuple[str, ...]] = {}
     faults: list[Fault] = []
     for name, texts in written.items():
-        command = BY_ID.get(_today(name))
+        scope, dot, action = name.partition(".")
+        command = BY_ID.get(EARLIER_SCOPES.get(scope, scope) + dot + action)
         if command is None:
             hint = nearest(name, BY_ID) or "`tui-eval config keys` lists them all"
             faults.append(Fault(at(name), f"keys.{name}: there is no such command", hint))
@@ -96,12 +97,6 @@ def read_keymap(
     keymap = Keymap(changed)
     faults += _conflicts(keymap, at)
     return (USUAL if faults else keymap), faults
-
-
-def _today(name: str) -> str:
-    """The id of a command that settings may have as earlier versions called it."""
-    scope, dot, action = name.partition(".")
-    return EARLIER_SCOPES.get(scope, scope) + dot + action
 
 
 def _allowed(command: Command, key: str) -> str:

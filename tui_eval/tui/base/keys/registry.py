@@ -29,13 +29,10 @@ EVERYWHERE = (
 )  # fmt: skip
 
 
+TABLES = (run, suite, form, compare, trajectories, home)
+"""Of the screens."""
 COMMANDS: tuple[Command, ...] = (
-    *run.COMMANDS,
-    *suite.COMMANDS,
-    *form.COMMANDS,
-    *compare.COMMANDS,
-    *trajectories.COMMANDS,
-    *home.COMMANDS,
+    *(command for screen in TABLES for command in screen.COMMANDS),
     *EVERYWHERE,
 )
 APART: frozenset[Scope] = frozenset(
@@ -44,9 +41,7 @@ APART: frozenset[Scope] = frozenset(
 """Scopes of screens over no run: their help names nothing else, and no other help names them."""
 
 TOGETHER: tuple[frozenset[Scope], ...] = tuple(
-    scopes | {"app"}
-    for screen in (run, suite, form, compare, trajectories, home)
-    for scopes in screen.TOGETHER
+    scopes | {"app"} for screen in TABLES for scopes in screen.TOGETHER
 )
 """Scopes whose keys work at the same time, from the pane with the focus to the whole app."""
 LISTS = {"list": run.LIST, "runs": home.RUNS}
@@ -62,14 +57,7 @@ def bindings(scope: Scope) -> list[BindingType]:
     from textual.binding import Binding
 
     return [
-        Binding(
-            command.keys,
-            command.action,
-            command.help,
-            show=False,
-            priority=scope == "app",
-            id=command.id,
-        )
-        for command in COMMANDS
-        if command.scope == scope
+        Binding(one.keys, one.action, one.help, priority=scope == "app", id=one.id)
+        for one in COMMANDS
+        if one.scope == scope
     ]

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from textual.binding import BindingType
+from textual.message import Message
+
 from tui_eval.tui.base.lines.line_view import LineView
 
 
@@ -13,9 +18,19 @@ class LineList(LineView):
 
     cursor = 0
 
+    def marked(self, index: int) -> bool:
+        """The selected line."""
+        return index == self.cursor
+
+    def lit(self, index: int) -> bool:
+        """The selected line."""
+        return self.marked(index)
+
     def select(self, index: int) -> None:
         """Selects a line, or the nearest that there is, and shows it."""
-        raise NotImplementedError
+        self.cursor = min(max(index, 0), self.count() - 1)
+        self.show_line(self.cursor)
+        self.update()
 
     def action_move(self, by: int) -> None:
         """Selects the next or previous line."""
@@ -32,3 +47,34 @@ class LineList(LineView):
     def action_bottom(self) -> None:
         """Selects the last line."""
         self.select(self.count() - 1)
+
+
+class Picking(LineList):
+    """Lines of which one is chosen: the one under the cursor, which goes around the ends."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [("enter", "choose", "Choose")]
+
+    class Done(Message):
+        """The line under the cursor, or all of them as they are, are what is wanted."""
+
+    def on_mount(self) -> None:
+        """Takes the height that it needs."""
+        self.update()
+        self.call_after_refresh(self.show_line, self.cursor)
+
+    def action_move(self, by: int) -> None:
+        """Moves the cursor, around the end."""
+        self.select((self.cursor + by) % self.count())
+
+    def action_page(self, pages: float) -> None:
+        """Moves the cursor by pages."""
+        self.select(self.cursor + round(pages * self.view_height))
+
+    def action_choose(self) -> None:
+        """Takes what there is."""
+        self.post_message(self.Done())
+
+    def clicked(self, index: int) -> None:
+        """Chooses a line."""
+        self.select(index)
+        self.action_choose()

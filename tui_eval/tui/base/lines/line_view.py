@@ -8,7 +8,7 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import ClassVar, NamedTuple
 
 from rich.style import Style
@@ -23,7 +23,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tui_eval.tui.base.keys.registry import bindings
-from tui_eval.tui.base.lines.selected_lines import SelectedLines, with_selection
+from tui_eval.tui.base.lines.mouse_lines import MouseLines, with_selection
 from tui_eval.tui.base.look.ink import EMPTY, INKS, Line, line_width, strip_of
 
 NO_STYLE = Style()
@@ -68,13 +68,13 @@ class _InkNode(DOMNode):
         return [self, *self._within.ancestors_with_self]
 
 
-class LineView(SelectedLines, can_focus=True):
+class LineView(MouseLines, can_focus=True):
     """Lines drawn on demand, below as many fixed ones as `heads` says.
 
-    A subclass says how many lines there are (`count`) and what each holds (`line`), and calls
-    `update` when that may have changed. Strips are cached by `key`: a value that determines all
-    that the line shows, never an identity. `built` counts the strips that were made and `requested`
-    the lines that Textual asked for: the work done so far.
+    A subclass says how many lines there are (`count`) and what each holds (`line`), or keeps them
+    in `_all_lines`, and calls `update` when that may have changed. Strips are cached by `key`: a
+    value that determines all that the line shows, never an identity. `built` counts the strips that
+    were made and `requested` the lines that Textual asked for: the work done so far.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("view")
@@ -94,6 +94,7 @@ class LineView(SelectedLines, can_focus=True):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
+        self._all_lines: Sequence[Line] = ()
         self._strips: LRUCache[Hashable, Strip] = LRUCache(KEPT)
         self._shown: dict[int, Hashable] = {}
         self._line_wanted: tuple[int, int] | None = None
@@ -105,9 +106,13 @@ class LineView(SelectedLines, can_focus=True):
         self.built = 0
         self.requested = 0
 
+    def count(self) -> int:
+        """Lines that there are, the fixed ones left out."""
+        return len(self._all_lines)
+
     def line(self, index: int) -> Line:
         """What a line holds, without its first cell, which marks the selection."""
-        raise NotImplementedError
+        return self._all_lines[index]
 
     def key(self, index: int) -> Hashable:
         """A value that determines `line(index)` at this width; cheaper than the line itself."""
@@ -243,17 +248,12 @@ class LineView(SelectedLines, can_focus=True):
         """
         style = self._inks.get(name)
         if style is None:
-            style = self._inks[name] = self._style_of(name)
+            plain = self.rich_style
+            place = (self.app.theme, plain, name)
+            if place not in _STYLES:
+                _STYLES[place] = self._styled(name) if name else plain
+            style = self._inks[name] = _STYLES[place]
         return style
-
-    def _style_of(self, name: str) -> Style:
-        plain = self.rich_style
-        if not name:
-            return plain
-        place = (self.app.theme, plain, name)
-        if place not in _STYLES:
-            _STYLES[place] = self._styled(name)
-        return _STYLES[place]
 
     def _lit_ink(self, name: str) -> Style:
         """What is faint, words or lines, stands out too little from the ground of the cursor."""

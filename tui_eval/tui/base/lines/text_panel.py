@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 
 from textual.geometry import Size
 
@@ -22,7 +22,6 @@ class TextPanel(LineView):
     ) -> None:
         super().__init__(id=id)
         self._lines_for = lines_for
-        self._lines: Sequence[Line] = ()
 
     def show(self, lines_for: Callable[[int], Sequence[Line]]) -> None:
         """Shows other lines."""
@@ -31,7 +30,7 @@ class TextPanel(LineView):
 
     def lay_out(self) -> None:
         """Makes the lines anew."""
-        self._lines = list(self._lines_for(self.line_width))
+        self._all_lines = list(self._lines_for(self.line_width))
         self.update()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
@@ -42,15 +41,3 @@ class TextPanel(LineView):
         """Lays the lines out for the new width."""
         self.lay_out()
         super().on_resize()
-
-    def count(self) -> int:
-        """Lines that there are."""
-        return len(self._lines)
-
-    def line(self, index: int) -> Line:
-        """One of them."""
-        return self._lines[index]
-
-    def key(self, index: int) -> Hashable:
-        """The line itself."""
-        return self._lines[index]

@@ -170,20 +170,7 @@ LIGHT_256 = Theme(
 )
 """Each of these is what a terminal of 256 colours has; as Rich rounds, light greys are two more."""
 
-ANSI_SHADES = {
-    "ink-muted": "ansi_default",
-    "ink-title": "ansi_default",
-    "ink-faint": "ansi_default",
-    "ink-thought": "ansi_default",
-    "ink-rule": "ansi_default",
-    "ink-brace": "ansi_default",
-    "ink-histogram": "ansi_default",
-    "ink-bar-good": "ansi_default",
-    "ink-match": "ansi_default",
-    "ground-match": "ansi_default",
-    "ground-cursor": "ansi_default",
-    "ground-blurred": "ansi_default",
-}
+ANSI_SHADES = dict.fromkeys(shades("", "", "", "", dark=True), "ansi_default")
 
 
 def _terminal(name: str, like: str, lines: str, colours: Mapping[str, str]) -> Theme:

@@ -1,11 +1,11 @@
-"""The theme that an app wears: what people chose, as the terminal can show it."""
+"""The theme that an app wears: what people chose, as the terminal can show it; its style sheet."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.console import COLOR_SYSTEMS, Console
 from textual.app import App
@@ -13,6 +13,10 @@ from textual.app import App
 from tui_eval.tui.base.look.palettes import DARK, LIGHT, themes
 from tui_eval.tui.base.terminal.browser import in_browser
 from tui_eval.tui.base.terminal.ground import has_light_ground
+from tui_eval.tui.base.textual_private import TextsStylesheet
+
+if TYPE_CHECKING:
+    from textual.css.model import RuleSet
 
 PATIENCE_S = 0.5
 _NAME = ("tmux", "display-message", "-p", "#{client_termname}")
@@ -72,31 +76,19 @@ CHOICES = {
 """Themes that can be chosen, and what they are to people."""
 
 
-class Terminal(NamedTuple):
-    """What of a terminal decides on a theme."""
+def theme_of(app: App[Any], chosen: str) -> str:
+    """The name, to Textual, of a theme that was chosen; of none, what fits the terminal.
 
-    colours: str | None
-    light: bool | None
-
-    def theme(self, chosen: str) -> str:
-        """The name, to Textual, of a theme that was chosen; of none, what fits.
-
-        A terminal of few colours has no ground but its own, light or dark as it says; what was
-        chosen counts where it says nothing.
-        """
-        few = self.colours in FEW_COLOURS
-        if chosen != "terminal" and not few:
-            light = self.light if not chosen else chosen == "light"
-            return LIGHT.name if light else DARK.name
-        light = self.light
-        if light is None and chosen in ("dark", "light"):
-            light = chosen == "light"
-        return {True: "ansi-light", False: "ansi-dark", None: "ansi-either"}[light]
-
-
-def terminal_of(app: App[Any]) -> Terminal:
-    """What is known of the terminal that an app is drawn on."""
-    return Terminal(app.console.color_system, None if in_browser() else has_light_ground())
+    A terminal of few colours has no ground but its own, light or dark as it says; what was
+    chosen counts where it says nothing.
+    """
+    light = None if in_browser() else has_light_ground()
+    if chosen != "terminal" and app.console.color_system not in FEW_COLOURS:
+        light = light if not chosen else chosen == "light"
+        return LIGHT.name if light else DARK.name
+    if light is None and chosen in ("dark", "light"):
+        light = chosen == "light"
+    return {True: "ansi-light", False: "ansi-dark", None: "ansi-either"}[light]
 
 
 def choices() -> dict[str, str]:
@@ -142,4 +134,34 @@ def fitting_theme(app: App[Any], chosen: str) -> str:
     chosen = named if named in CHOICES else chosen
     if named in app.available_themes and not (in_browser() and named.startswith("ansi")):
         return named
-    return terminal_of(app).theme(chosen if chosen in choices() else "")
+    return theme_of(app, chosen if chosen in choices() else "")
+
+
+class KeptStylesheet(TextsStylesheet):
+    """Keeps what its texts say in the colours they were read with, for all apps of the process.
+
+    Textual reads them all again for each change of the theme, which an app makes twice before its
+    first frame, and for each screen with styles of its own that opens.
+    """
+
+    _kept: ClassVar[dict[tuple[Any, ...], list[RuleSet]]] = {}
+
+    def __init__(self, *, variables: dict[str, str]) -> None:
+        super().__init__(variables=variables)
+        self._colours = frozenset(variables.items())
+
+    def set_variables(self, variables: dict[str, str]) -> None:
+        """Takes the colours of now."""
+        super().set_variables(variables)
+        self._colours = frozenset(variables.items())
+
+    def read_text(self, *source: Any, **options: Any) -> list[RuleSet]:
+        """Reads one text, unless it was read in these colours."""
+        key = (self._colours, source, frozenset(options.items()))
+        if key not in self._kept:
+            self._kept[key] = super().read_text(*source, **options)
+        return self._kept[key]
+
+    def reparse(self) -> None:
+        """Takes the texts as they read in the colours of now."""
+        self.parse()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
+from itertools import groupby
 
 from rich import cells
 
@@ -42,16 +43,13 @@ def count_spacing_marks() -> None:
     widths = cell_widths()
     counted: list[tuple[int, int, int]] = []
     for start, end, width in widths:
-        if width:
+        if width or start > _LAST_MARK:
             counted.append((start, end, width))
             continue
-        for code in range(start, end + 1) if start <= _LAST_MARK else ():
-            if code in marks:
-                if code > start:
-                    counted.append((start, code - 1, 0))
-                start = code + 1
-        if start <= end:
-            counted.append((start, end, 0))
+        for is_mark, alike in groupby(range(start, end + 1), marks.__contains__):
+            if not is_mark:
+                codes = [*alike]
+                counted.append((codes[0], codes[-1], 0))
     widths[:] = counted
     cells.get_character_cell_size.cache_clear()
     cells.cached_cell_len.cache_clear()

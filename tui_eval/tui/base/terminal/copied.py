@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,18 +24,18 @@ TMUX = ("tmux", "load-buffer", "-w", "-")
 _SSH = ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY")
 
 
-def in_tmux(env: Mapping[str, str] = os.environ) -> bool:
+def in_tmux() -> bool:
     """Whether the terminal is one of tmux."""
-    return bool(env.get("TMUX"))
+    return bool(os.environ.get("TMUX"))
 
 
-def desktop_command(env: Mapping[str, str] = os.environ) -> tuple[str, ...] | None:
+def desktop_command() -> tuple[str, ...] | None:
     """What writes the clipboard of the machine that somebody sits at; over ssh it is another's."""
-    if any(map(env.get, _SSH)):
+    if any(map(os.environ.get, _SSH)):
         return None
     commands = (
-        (env.get("WAYLAND_DISPLAY"), ("wl-copy",)),
-        (env.get("DISPLAY"), ("xclip", "-selection", "clipboard")),
+        (os.environ.get("WAYLAND_DISPLAY"), ("wl-copy",)),
+        (os.environ.get("DISPLAY"), ("xclip", "-selection", "clipboard")),
         (sys.platform == "darwin", ("pbcopy",)),
     )
     there = (command for applies, command in commands if applies and shutil.which(command[0]))

@@ -271,5 +271,5 @@ class TerminalDriver(LinuxDriver):
     def _flows(self) -> None:
         """What was left out is asked for and drawn anew."""
         self.loop.remove_writer(self._output.fileno())
-        self._output.flows()
+        self._output.leaves_out = False
         self._take_again()

@@ -9,15 +9,11 @@ QUERY = "\x1b]11;?\x1b\\\x1b[c"
 """Asks for the colour of the ground, and for what every terminal answers: the end of the wait."""
 ANSWERS_WITHIN_S = 0.1
 _COLOUR = re.compile(r"\x1b\]11;rgba?:([0-9a-f]+)/([0-9a-f]+)/([0-9a-f]+)", re.IGNORECASE)
-_ATTRIBUTES = re.compile(r"\x1b\[\?[\d;]*c")
+ATTRIBUTES = re.compile(r"\x1b\[\?[\d;]*c")
+"""The last of the answers: nothing more is to be waited for."""
 _LIGHT = 0.5
 """The brightness (0 to 1, as the eye weighs the three colours) from which a ground is light."""
 _answered: bool | None = None
-
-
-def is_complete(received: str) -> bool:
-    """Whether nothing more is to be waited for."""
-    return _ATTRIBUTES.search(received) is not None
 
 
 def read_answer(received: str) -> bool | None:

@@ -94,7 +94,7 @@ class TerminalOutput:
         self._until, self.has_left_out = math.inf, False
 
     def leave_out(self) -> None:
-        """All is left out from now on, until `flows` is called; `has_left_out` stays."""
+        """All is left out from now on, until `leaves_out` is taken back; `has_left_out` stays."""
         self.leaves_out = self.has_left_out = True
 
     def flush(self) -> None:
@@ -102,10 +102,6 @@ class TerminalOutput:
         if self._fd < 0:
             with contextlib.suppress(OSError):
                 self._file.flush()
-
-    def flows(self) -> None:
-        """The terminal takes something again."""
-        self.leaves_out = False
 
     def write_last(self, text: str, in_place: bool) -> None:
         """Writes at once; where wanted in place of what the terminal has not taken."""

@@ -6,15 +6,13 @@ from collections.abc import Collection, Sequence
 from typing import ClassVar, TypeAlias
 
 from rich.cells import cell_len
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.content import Content
+from textual.binding import BindingType
 
 from tui_eval.fold.filter_fields import FIELDS, METRIC
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.tui.base.dialogs.dialog import Dialog
-from tui_eval.tui.base.lines.picking import Picking
+from tui_eval.tui.base.lines.line_list import Picking
 from tui_eval.tui.base.look.ink import Line, cut, left
 from tui_eval.tui.run.rollouts.columns import HEADS, known_columns
 from tui_eval.tui.run.rollouts.row_order import Sorting
@@ -83,35 +81,27 @@ def _headed(field: str) -> str:
     return f" · headed {HEADS[field]}" if field in HEADS else ""
 
 
-class SortMenu(Dialog[str | None]):
+class SortMenu(Dialog[SortLines, str]):
     """Answers with a field, the empty one for the order of the run."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,s", "dismiss", "Close", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [("escape,q,s", "dismiss", "Close")]
 
     def __init__(self, state: RunState, sorting: Sorting, weighted: Collection[str]) -> None:
-        super().__init__()
-        self._box = SortLines(state, sorting, weighted)
-
-    def compose(self) -> ComposeResult:
-        """The box."""
-        self._box.border_title = Content("Sort by")
-        self._box.border_subtitle = Content("enter sorts, again reverses · esc closes")
-        yield self._box
+        lines = SortLines(state, sorting, weighted)
+        super().__init__(lines, "Sort by", "enter sorts, again reverses · esc closes")
 
     def on_picking_done(self) -> None:
         """A field was chosen."""
-        self.dismiss(self._box.fields[self._box.cursor])
+        self.dismiss(self.box.fields[self.box.cursor])
 
 
 class ColumnLines(Picking):
     """Every column with whether it is shown; those that are come first, in their order."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "switch", "Show or hide", show=False),
-        Binding("J,shift+down", "carry(1)", "Further right", show=False),
-        Binding("K,shift+up", "carry(-1)", "Further left", show=False),
+        ("space", "switch", "Show or hide"),
+        ("J,shift+down", "carry(1)", "Further right"),
+        ("K,shift+up", "carry(-1)", "Further left"),
     ]
 
     def __init__(
@@ -165,29 +155,21 @@ class ColumnLines(Picking):
         self.action_switch()
 
 
-class ColumnChooser(Dialog[Chosen | None]):
+class ColumnChooser(Dialog[ColumnLines, Chosen]):
     """Answers with the columns to show, in their order."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "dismiss", "Close", show=False),
-        Binding("r", "usual", "What is usual", show=False),
+        ("escape,q", "dismiss", "Close"),
+        ("r", "usual", "What is usual"),
     ]
 
     def __init__(self, lines: ColumnLines) -> None:
-        super().__init__()
-        self._box = lines
-
-    def compose(self) -> ComposeResult:
-        """The box."""
-        self._box.border_title = Content("Columns, as far as they fit")
-        self._box.border_subtitle = Content(
-            "space switches · J K move · r usual · enter keeps · esc closes"
-        )
-        yield self._box
+        keys = "space switches · J K move · r usual · enter keeps · esc closes"
+        super().__init__(lines, "Columns, as far as they fit", keys)
 
     def on_picking_done(self) -> None:
         """They are as they are wanted."""
-        box = self._box
+        box = self.box
         self.dismiss((tuple(name for name in box.names if name in box.on),))
 
     def action_usual(self) -> None:

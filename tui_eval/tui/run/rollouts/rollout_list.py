@@ -13,7 +13,7 @@ from textual.timer import Timer
 from tui_eval.fold.columns import Notes
 from tui_eval.fold.row_facts import TOOLS_APART
 from tui_eval.fold.run_state import RunState
-from tui_eval.tui.base.keys.clicked_keys import key_in_line
+from tui_eval.tui.base.keys.key_names import key_in_line
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
 from tui_eval.tui.base.lines.text_line import type_into

@@ -1,4 +1,4 @@
-"""Lines of which a part is selected by dragging the mouse over it, and then copied."""
+"""Lines under the mouse: which was clicked, and which part was dragged over, to be copied."""
 
 from __future__ import annotations
 
@@ -6,14 +6,31 @@ from typing import NamedTuple
 
 from rich.style import Style
 from textual import events
+from textual.geometry import Offset
 from textual.message import Message
+from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from tui_eval.tui.base.lines.clicked_lines import ClickedLines
+from tui_eval.tui.base.keys.key_names import key_in_line
+from tui_eval.tui.base.look.ink import Line
 
 SELECTED = Style(reverse=True)
 LEAST = 3
 """Cells of a line over which a mouse has to be dragged: who clicks may move it by less."""
+
+
+class Pressed(NamedTuple):
+    """Where a button of the mouse was pressed.
+
+    Args:
+        y: On the screen.
+        offset: Within the view.
+        line: Which one stood there.
+    """
+
+    y: int
+    offset: Offset
+    line: int
 
 
 class Place(NamedTuple):
@@ -23,10 +40,12 @@ class Place(NamedTuple):
     x: int
 
 
-class SelectedLines(ClickedLines):
-    """What is dragged over is copied when the button is let go, and shown until then.
+class MouseLines(ScrollView):
+    """As many fixed lines as `heads` says, those that are scrolled, and those of the foot.
 
-    A terminal's own selection takes whole lines of the screen, through all panes beside each other.
+    A `pill` that is not empty stands at the end of the last one. What is dragged over is copied
+    when the button is let go, and shown until then: a terminal's own selection takes whole lines
+    of the screen, through all panes beside each other.
     """
 
     class Dragged(Message):
@@ -36,8 +55,19 @@ class SelectedLines(ClickedLines):
             super().__init__()
             self.text = text
 
+    heads = 0
+    pill = ""
+    _pressed: Pressed | None = None
     _drag_start: Place | None = None
     _drag_end: Place | None = None
+
+    def count(self) -> int:
+        """Lines that there are, the fixed ones left out."""
+        raise NotImplementedError
+
+    def foot(self) -> tuple[Line, ...]:
+        """The last lines of the view, whatever is scrolled; none by default."""
+        return ()
 
     def update(self) -> None:
         """Redraws what has changed."""
@@ -51,6 +81,26 @@ class SelectedLines(ClickedLines):
         """A line as it is drawn."""
         raise NotImplementedError
 
+    def clicked(self, index: int) -> None:
+        """A line was clicked."""
+
+    def clicked_at(self, x: int, index: int) -> None:
+        """A line was clicked, so many cells from its first."""
+        self.clicked(index)
+
+    def head_clicked(self, x: int, index: int) -> None:
+        """A fixed line was clicked, so many cells from its first."""
+
+    def press_key_at(self, line: Line, x: int) -> bool:
+        """Presses the key that a line tells at a cell, if it tells one there."""
+        key = key_in_line(line, x)
+        if key:
+            self.app.simulate_key(key)
+        return bool(key)
+
+    def pill_clicked(self) -> None:
+        """The pill that counts what is new was clicked."""
+
     def selected_cells(self, index: int) -> tuple[int, int] | None:
         """From which cell of a line to which it is selected."""
         if self._drag_start is None or self._drag_end is None:
@@ -63,13 +113,15 @@ class SelectedLines(ClickedLines):
         return start, end
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Remembers where it began."""
-        super().on_mouse_down(event)
-        pressed = self._pressed
-        in_lines = pressed is not None and self.heads <= pressed.offset.y
-        if pressed is not None and in_lines and event.button == 1 and pressed.line < self.count():
+        """Remembers what is under the mouse: it may move before the button is let go."""
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return
+        line = self.scroll_offset.y + offset.y - self.heads
+        self._pressed = Pressed(event.screen_y, offset, line)
+        if self.heads <= offset.y and event.button == 1 and line < self.count():
             self._end_drag()  # one that ended elsewhere
-            self._drag_start = Place(pressed.line, pressed.offset.x)
+            self._drag_start = Place(line, offset.x)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """Selects up to the mouse, while its button is held."""
@@ -116,6 +168,19 @@ class SelectedLines(ClickedLines):
             assert cells is not None
             lines.append(self.strip_to_copy(index).crop(*cells).text.rstrip())
         return "\n".join(lines)
+
+    def on_click(self, event: events.Click) -> None:
+        """Tells what was clicked; who lets go of the button on another line wants nothing."""
+        pressed, self._pressed = self._pressed, None
+        if pressed is None or pressed.y != event.screen_y:
+            return
+        x, y = pressed.offset
+        if y < self.heads:
+            self.head_clicked(x - 1, y)
+        elif self.pill and y == self.size.height - 1 and x >= self.size.width - len(self.pill) - 4:
+            self.pill_clicked()
+        elif y < self.size.height - len(self.foot()) and pressed.line < self.count():
+            self.clicked_at(x - 1, pressed.line)
 
 
 def with_selection(strip: Strip, cells: tuple[int, int]) -> Strip:
