@@ -13,7 +13,7 @@ from staging import over, staged_app
 from tui_eval import events as ev
 from tui_eval.fold.run_state import RunState
 from tui_eval.tui.run.numbers.lines import numbers
-from tui_eval.tui.run.numbers.number_line import NumberLine
+from tui_eval.tui.run.numbers.sections import NumberLine
 
 
 async def test_tools_percentiles_and_stops_are_counted() -> None:

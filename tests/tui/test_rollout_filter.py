@@ -18,7 +18,7 @@ from tui_eval import events as ev
 from tui_eval.fold.columns import Version
 from tui_eval.fold.patterns import Matcher
 from tui_eval.fold.run_state import RunState
-from tui_eval.tui.run.rollouts.filter_entry import error_condition, with_errors_only
+from tui_eval.tui.run.rollouts.filter_entry import condition, with_errors_only
 
 
 async def typed(stage: Stage, text: str) -> None:
@@ -225,7 +225,7 @@ async def test_errors_only_joins_the_filter_that_there_is() -> None:
 
 async def test_the_rollouts_of_one_error_are_listed() -> None:
     async with staged_app(over()) as stage:
-        stage.live.rollouts.filter_by(error_condition("ToolCallError -> ZeroDivisionError"))
+        stage.live.rollouts.filter_by(condition("error", "ToolCallError -> ZeroDivisionError"))
         await stage.until(lambda: listed(stage) == sorted(ERRORS))
         await stage.press("e")
         assert stage.live.rollouts.row in ERRORS

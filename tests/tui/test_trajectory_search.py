@@ -18,9 +18,9 @@ from staging import Stage, over, running, staged_app
 from tui_eval import events as ev
 from tui_eval.printable import printable
 from tui_eval.tui.trajectory import view as trajectory_view
-from tui_eval.tui.trajectory.finding import Match, TooSlowError, find, shown_source, wanted
 from tui_eval.tui.trajectory.marking import Texts
 from tui_eval.tui.trajectory.piece import USUAL, Block, lay_out
+from tui_eval.tui.trajectory.search import Match, TooSlowError, find, shown_source, wanted
 
 
 def foot(stage: Stage) -> str:
@@ -183,7 +183,7 @@ async def test_where_no_process_can_be_started_the_search_says_so_and_the_screen
 async def test_an_expression_that_takes_forever_is_given_up_and_the_screen_lives(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tui_eval.tui.trajectory.finding.find.__defaults__", (0.5,))
+    monkeypatch.setattr("tui_eval.tui.trajectory.search.find.__defaults__", (0.5,))
     row = saved_row(0, completion=[{"role": "assistant", "content": "a" * 60 + "!"}])
     feed = ScriptedFeed(all_events(), {**saved_rows(), 0: row}, live=False)
     async with staged_app(feed) as stage:
@@ -287,13 +287,13 @@ def test_every_match_is_marked_where_it_is(texts: list[str], typed: str, width: 
 
 @given(st.text(alphabet="ab\t\r\n\x1b漢🏴\U000e0067", max_size=400))
 def test_a_text_in_slices_is_shown_as_the_whole_is(text: str) -> None:
-    from tui_eval.tui.trajectory import finding
+    from tui_eval.tui.trajectory import search
 
-    before, finding._SLICE = finding._SLICE, 16
+    before, search._SLICE = search._SLICE, 16
     try:
         assert shown_source(text) == printable(text.strip("\r\n"))
     finally:
-        finding._SLICE = before
+        search._SLICE = before
 
 
 def test_finding_gives_places_in_the_order_of_the_texts() -> None:

@@ -72,25 +72,11 @@ class ExportFlow:
         if whole is None:
             self._say(NOTHING.format("read"))
             return
-        from tui_eval.tui.copying.elsewhere import NoProgramError, program
+        from tui_eval.tui.copying.elsewhere import Readable, open_elsewhere
 
-        try:
-            words = program(editor)
-        except NoProgramError as error:
-            self._say(f"{error}.")
-            return
-        read = self._read_elsewhere(whole, words, whole.read[editor])
-        self._screen.run_worker(read, group="elsewhere", exclusive=True)
+        suffix = whole.read[editor]
 
-    async def _read_elsewhere(self, whole: WholeText, words: list[str], suffix: str) -> None:
-        from tui_eval.errors import RefusedError
-        from tui_eval.tui.copying.elsewhere import read_elsewhere
+        async def readable() -> Readable:
+            return Readable(printable(await asyncio.to_thread(whole.formats[suffix])), suffix)
 
-        try:
-            text = await asyncio.to_thread(whole.formats[suffix])
-        except (RefusedError, OSError, ValueError) as error:
-            self._say(f"It cannot be opened: {error}")
-            return
-        data = printable(text).encode("utf-8", "backslashreplace")
-        if fault := read_elsewhere(self._screen.app, words, data, suffix):
-            self._say(f"{fault}.")
+        open_elsewhere(self._screen, self._say, editor, readable)

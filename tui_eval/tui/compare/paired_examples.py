@@ -118,10 +118,6 @@ class PairedExamples(LineList):
         """The selected example."""
         return bool(self.shown) and index == self.cursor
 
-    def lit(self, index: int) -> bool:
-        """The selected example."""
-        return self.marked(index)
-
     def key(self, index: int) -> Hashable:
         """Its place; a comparison never changes."""
         return (self.letter, self.shown[index]) if self.shown else self.line(index)

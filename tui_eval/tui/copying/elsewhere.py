@@ -12,7 +12,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +22,7 @@ from tui_eval.tui.copying.copyable import call_json, saved_line, so_far
 
 if TYPE_CHECKING:
     from textual.app import App
+    from textual.screen import Screen
 
     from tui_eval.feeds.feed import Feed
     from tui_eval.fold.columns import Notes
@@ -146,6 +147,40 @@ def program(editor: bool, env: Mapping[str, str] = os.environ) -> list[str]:
     if found is None:
         raise NoProgramError(f"There is no {'editor' if editor else 'pager'}: set ${names[-1]}")
     return [found]
+
+
+def open_elsewhere(
+    screen: Screen[Any],
+    say: Callable[[str], None],
+    editor: bool,
+    readable: Callable[[], Awaitable[Readable | None]],
+) -> None:
+    """Opens a text of a screen in the editor or the pager.
+
+    Args:
+        say: Shows a message.
+        readable: Makes the text; None where there is none yet.
+    """
+    try:
+        words = program(editor)
+    except NoProgramError as error:
+        say(f"{error}.")
+        return
+
+    async def read() -> None:
+        from tui_eval.errors import RefusedError
+
+        try:
+            found = await readable()
+        except (RefusedError, OSError, ValueError) as error:
+            say(f"It cannot be opened: {error}")
+            return
+        if found is None:
+            say("There is nothing to read here yet.")
+        elif fault := read_elsewhere(screen.app, words, found.data, found.suffix):
+            say(f"{fault}.")
+
+    screen.run_worker(read(), group="elsewhere", exclusive=True)
 
 
 def read_elsewhere(app: App[Any], words: list[str], text: bytes, suffix: str) -> str:

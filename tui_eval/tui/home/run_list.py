@@ -149,8 +149,6 @@ class RunList(LineList):
         """The selected run."""
         return index == self.runs.line and bool(self.runs.shown)
 
-    lit = marked
-
     def key(self, index: int) -> Hashable:
         """What is known of the run."""
         if not self.runs.shown:

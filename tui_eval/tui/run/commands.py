@@ -22,8 +22,7 @@ TOGETHER = tuple(frozenset((pane, "view", "run")) for pane in PANE_SCOPES)
 
 COMMANDS = (
     Command(
-        "question_mark", "help", "run", HELP, "Show the keys", footer="help", rank=2,
-        palette=True,
+        "question_mark", "help", "run", HELP, "Show the keys", footer="help", rank=2, palette=True,
     ),
     Command(
         "space,p", "pause", "run", RUN, "Pause the run, or resume it", footer="pause", rank=3,
@@ -38,12 +37,10 @@ COMMANDS = (
         palette="Next error", name="next-error",
     ),
     Command("E", "error(-1)", "run", ABOVE, "Previous error", name="previous-error"),
+    Command("K", "cancel_rollout", "run", RUN, "Cancel the selected rollout", palette=True),
     Command(
-        "K", "cancel_rollout", "run", RUN, "Cancel the selected rollout", palette=True,
-    ),
-    Command(
-        "R", "rerun", "run", RUN, "Run errored or missing ones again",
-        footer="rerun", rank=19, palette=True,
+        "R", "rerun", "run", RUN, "Run errored or missing ones again", footer="rerun", rank=19,
+        palette=True,
     ),
     Command(
         "plus", "limit(1)", "run", RUN, "Raise, lower the concurrency", footer="concurrency",
@@ -53,9 +50,7 @@ COMMANDS = (
         "minus", "limit(-1)", "run", ABOVE, "Lower the concurrency", palette=True,
         name="fewer-in-flight",
     ),
-    Command(
-        "ctrl+s", "save_now", "run", RUN, "Write all of it to disk now", palette=True,
-    ),
+    Command("ctrl+s", "save_now", "run", RUN, "Write all of it to disk now", palette=True),
     Command("C", "save_as", "run", RUN, "Save the run as: copy it to a path", palette=True),
     Command(
         "right_square_bracket", "rollout(1)", "run", MOVE, "Next, previous rollout",
@@ -76,8 +71,7 @@ COMMANDS = (
     Command("enter", "open", "list", READ, "In the list: read the rollout", footer="open", rank=9),
     Command(
         "enter", "switch_fold", "trajectory", READ, "In the trajectory: unfold, fold",
-        footer="unfold",
-        rank=9,
+        footer="unfold", rank=9,
     ),
     Command("l,right", "unfold", "trajectory", READ, "Unfold or show more"),
     Command("h,left", "fold", "trajectory", READ, "Fold"),
@@ -90,8 +84,7 @@ COMMANDS = (
         rank=15,
     ),
     Command(
-        "n", "match(1)", "trajectory", READ, "Next, previous match; esc clears",
-        name="next-match",
+        "n", "match(1)", "trajectory", READ, "Next, previous match; esc clears", name="next-match",
     ),
     Command("N", "match(-1)", "trajectory", ABOVE, "Previous match", name="previous-match"),
     Command("escape", "clear_search", "trajectory", HIDDEN, "Clear what was found"),
@@ -162,12 +155,12 @@ COMMANDS = (
         palette=True,
     ),
     Command(
-        "y", "copy", "run", PASS, "Copy a text, a rollout, the command",
-        footer="copy", rank=19, palette=True,
+        "y", "copy", "run", PASS, "Copy a text, a rollout, the command", footer="copy", rank=19,
+        palette=True,
     ),
     Command(
-        "x", "export", "run", PASS, "Export as JSONL, CSV, HTML and more",
-        footer="export", rank=27, palette=True,
+        "x", "export", "run", PASS, "Export as JSONL, CSV, HTML and more", footer="export", rank=27,
+        palette=True,
     ),
     Command(
         "o", "read_elsewhere(False)", "run", PASS, "Read it in $PAGER; O: in $EDITOR",

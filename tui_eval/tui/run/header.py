@@ -10,16 +10,10 @@ from tui_eval.fold.outcome_words import has_many_errors
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.stats.mean import Mean
-from tui_eval.text.figures import (
-    clock_text,
-    limit_text,
-    named_interval,
-    reward_text,
-    took_text,
-)
+from tui_eval.text.figures import clock_text, limit_text, named_interval, reward_text, took_text
+from tui_eval.text.waits import longest_wait
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, line_width, spread
-from tui_eval.tui.run.held_up import LongestWait
 from tui_eval.tui.run.progress_facts import progress_facts
 
 WIDE = 100
@@ -51,7 +45,10 @@ class Header(LineView, can_focus=False):
         self.now = now
         self.requested_pause: bool | None = None
         self.requested_limit: int | None = None
-        self._longest = LongestWait()
+        self._longest_at = (0, 0)
+        self._longest = 0.0
+        """Seconds of the longest wait: all in flight are looked at, so once a second, and where
+        their number changes."""
         self._made_for = (0, False)
         self._lines: tuple[Line, Line] = (EMPTY, EMPTY)
 
@@ -77,8 +74,9 @@ class Header(LineView, can_focus=False):
     def _make(self) -> None:
         width, now, state, named = self.line_width, self.now(), self.state, self._is_short
         how = status(state, self.feed.live, self.requested_pause, now)
-        longest = self._longest.of(state, now)
-        bar = progress(state, now, width, self.requested_limit, named, longest)
+        if (at := (int(now), state.running)) != self._longest_at:
+            self._longest_at, self._longest = at, longest_wait(state, now)
+        bar = progress(state, now, width, self.requested_limit, named, self._longest)
         self._made_for, self._lines = (width, named), (title(state, how, width), bar)
 
 

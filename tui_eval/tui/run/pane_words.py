@@ -1,13 +1,24 @@
-"""What footer and help have for keys that do nothing as things are, or something else."""
+"""What the titles of panes say, and the footer and the help of keys that do nothing as things are.
+
+Titles are styled by the theme's own names and never parsed as markup.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
 from typing import TYPE_CHECKING
 
+from textual.content import Content
 from textual.widget import Widget
 
+from tui_eval.fold.columns import Note
+from tui_eval.fold.filter_fields import METRIC
+from tui_eval.fold.rollout_columns import DONE
+from tui_eval.printable import one_line
+from tui_eval.text.figures import clock_text, span_text
+from tui_eval.text.stages import endings_of, look_of, rollout_name
 from tui_eval.tui.base.keys.command import RUN
+from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.run.commands import COMMANDS
 from tui_eval.tui.run.log.log_pane import LogPane
 from tui_eval.tui.run.rollouts.rollout_list import RolloutList
@@ -16,6 +27,14 @@ from tui_eval.tui.run.trajectory_pane import TrajectoryPane
 if TYPE_CHECKING:
     from tui_eval.tui.run.screen import RunScreen
 
+COLOURS = {
+    "good": "$text-success",
+    "bad": "$text-error bold",
+    "warn": "$text-warning",
+    "busy": "$text-primary",
+    "accent": "$text-accent",
+}
+STILL_LOADING = "Not yet: the run is still loading."
 NO_LOG = {"search": "", "level": ""}
 ENDED = {
     "run.save-now": "",
@@ -23,6 +42,75 @@ ENDED = {
     "app.quit": "Quit",
 }
 """What the help says of commands where no engine is at work."""
+
+
+def pane_titles(screen: RunScreen) -> tuple[Content, ...]:
+    """The titles of the panes, in the order of their numbers."""
+    row = screen.reader.row
+    of = f" · {rollout_name(screen.state, row)}" if 0 <= row < screen.state.total else ""
+    return (
+        _rollouts_title(screen),
+        _trajectory_title(screen),
+        Content(f" {key_for('run.numbers')} Numbers · 95 % intervals "),
+        screen.log_pane.title(),
+        Content(f" {key_for('run.reward')} Reward{of} "),
+    )
+
+
+def _rollouts_title(screen: RunScreen) -> Content:
+    """Says whether the view moves by itself, and how it is sorted."""
+    sorting, parts = screen.rollouts.listing.sorting, [""]
+    if sorting.field:
+        name = one_line(sorting.field.removeprefix(METRIC), 24)
+        parts.append(f"by {name} {'▼' if sorting.descending else '▲'}")
+    if not sorting.grouped:
+        parts.append("flat")
+    goes_on = screen.status.is_live and screen.state.run is not None
+    following = following_title(screen.follower.on) if goes_on else ""
+    start = f" {key_for('run.rollouts')} Rollouts"
+    return Content.assemble(start, following, f"{' · '.join(parts)} ")
+
+
+def following_title(following: bool) -> Content:
+    """Whether the selection of a list goes along with what is newest."""
+    if following:
+        return Content(" · following")
+    return Content.assemble(" · ", ("not following", f"{COLOURS['warn']} not dim"))
+
+
+def _trajectory_title(screen: RunScreen) -> Content:
+    """Which rollout it is, its stage, whether it is truncated, its attempt, time, and whether there
+    is a note on it; shorter to fit the pane, or without what is said of others beside it."""
+    state, row, rollout = screen.state, screen.reader.row, screen.reader.rollout
+    number = key_for("run.trajectory")
+    if row < 0 or row >= state.total:
+        return Content(f" {number} Trajectory ")
+    look = look_of(state, row)
+    ink = f"{COLOURS.get(look.ink, '')} not dim".lstrip()
+    ending = endings_of(state, row)
+    parts: list[tuple[str, str] | str] = []
+    attempt = max(state.attempt[row], rollout.attempt if rollout is not None else 1)
+    if attempt > 1:
+        parts.append(f" · attempt {attempt}")
+    if state.stage[row] >= DONE:
+        if state.total_ms[row]:
+            parts.append(f" · {span_text(state.total_ms[row] / 1000)}")
+    elif not math.isnan(passed := state.passed_s(row, screen.now())):
+        parts.append(f" · {clock_text(passed)}")
+    if screen.annotations.notebook.get(row) != Note():
+        parts += [" · ", ("✎", COLOURS["accent"])]
+    name = rollout_name(state, row)
+    glyph, stage = (f"{look.glyph} ", ink), (look.word, ink)
+    warning = (ending, f"{COLOURS['warn']} not dim")
+    whole = [glyph, stage, " · ", warning] if ending else [glyph, stage]
+    short = [glyph, warning] if ending else whole
+    forms = [
+        Content.assemble(f" {number} {title} · ", *words, *parts, " ")
+        for title, words in ((f"Trajectory · {name}", whole), (name, whole), (name, short))
+    ]
+    rooms = screen.grid.rooms(screen.trajectory)
+    fitting = (form for room in rooms for form in forms if form.cell_length <= room)
+    return next(fitting, forms[-1])
 
 
 def footer_words(screen: RunScreen) -> dict[str, str]:
@@ -62,19 +150,11 @@ def _pane_words(pane: Widget | None) -> dict[str, str]:
     return words
 
 
-def help_texts(
-    words: Mapping[str, str], leaving: str, goes_on: bool, at_work: bool
-) -> dict[str, str]:
-    """What the help says of commands, by their ids, in place of what the tables say.
-
-    Args:
-        words: Those of the footer.
-        leaving: What leaving does.
-        goes_on: Whether an engine is at work on the run that is shown.
-        at_work: Whether one is at work at all.
-    """
+def help_texts(screen: RunScreen) -> dict[str, str]:
+    """What the help says of commands, by their ids, in place of what the tables say."""
+    words, leaving = screen.keys.words, screen.quit_flow.help_text
     texts = {"run.leave": leaving}
-    if not goes_on:
+    if not screen.status.is_live:
         silent = (one.id for one in COMMANDS if one.group == RUN and words.get(one.action) == "")
         texts |= {"run.cancel-rollout": "", **dict.fromkeys(silent, "")}
-    return texts if at_work else texts | ENDED | {"app.interrupt": leaving}
+    return texts if screen.status.at_work else texts | ENDED | {"app.interrupt": leaving}

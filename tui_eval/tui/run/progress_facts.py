@@ -16,10 +16,10 @@ from tui_eval.text.figures import (
     tokens_text,
 )
 from tui_eval.text.stages import TOOL_FAILED
+from tui_eval.text.waits import LONG_S
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.look.blocks import columns
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span
-from tui_eval.tui.run.held_up import holds_up
 
 LIMIT_SPANS = 2
 """Spans of a limit that gives way; with those of refused requests there are more."""
@@ -32,41 +32,34 @@ def progress_facts(
 
     Where it must be `terse` tokens are one number beside words, and none beside signs. A limit with
     what was refused takes the place of what waits then, with -1 that of the rate, and with -2 that
-    of the time left.
+    of the time left. `longest` are the seconds of the rollout that has waited longest.
     """
     left_out, words = max(-words, 0), max(words, 0)
     is_known = state.run is None or state.run.total_known
     of = f"/{state.expected:,}" if is_known else ""
     done: Line = ((f"{state.finished:,}{of}", "strong"),)
     noun = " finished" if is_known else " rollout" if state.finished == 1 else " rollouts"
-    facts = [(*done, (noun, "muted")) if words == 3 else done]
     gives_way = EMPTY if moved else _concurrency(state, words, terse)
     is_tight = terse and not words and len(gives_way) > LIMIT_SPANS
-    facts += _states(state, words, is_tight)
-    if no_number := len(state.facts.no_number):
-        facts.append(((f"! {no_number:,} no number" if words else f"!{no_number:,}", "warn"),))
-    if lines := _faults_of_files(state, words):
-        facts.append(lines)
-    if waits := _waits_in_memory(state, words):
-        facts.append(waits)
-    if held_up := holds_up(state, longest, words):
-        facts.append(held_up)
-    if moved:
-        facts.append((("limit ", "muted"), (moved, "warn")))
-    elif gives_way:
-        facts.append(gives_way)
-    pace = _pace(state, now, words)[left_out if is_tight else 0 :]
-    facts += [((text, "muted"),) for text in pace]
     comes = state.end is None and not state.is_foreign
-    if (words or not terse) and (comes or state.usage.tokens_in or state.usage.tokens_out):
-        facts.append(((_tokens(state, 1 if terse else words), "muted"),))
-    if cost := _cost(state, is_brief=not words or (terse and words == 2)):
-        facts.append(((cost, "muted"),))
+    has_tokens = (words or not terse) and (comes or state.tokens)
+    texts = [
+        *_pace(state, now, words)[left_out if is_tight else 0 :],
+        _tokens(state, 1 if terse else words) if has_tokens else "",
+        _cost(state, is_brief=not words or (terse and words == 2)),
+    ]
+    facts = (
+        (*done, (noun, "muted")) if words == 3 else done,
+        *_states(state, words, is_tight),
+        _no_numbers(state, words),
+        _faults_of_files(state, words),
+        _waits_in_memory(state, words),
+        _held_up(state, longest, words),
+        (("limit ", "muted"), (moved, "warn")) if moved else gives_way,
+        *(((text, "muted"),) for text in texts if text),
+    )
     gap: Span = ("   " if words > 1 and not terse else "  ", "")
-    joined: list[Span] = []
-    for at, fact in enumerate(facts):
-        joined += [gap, *fact] if at else fact
-    return tuple(joined)
+    return tuple(span for fact in facts if fact for span in (gap, *fact))[1:]
 
 
 def _states(state: RunState, words: int, is_tight: bool) -> list[Line]:
@@ -75,23 +68,14 @@ def _states(state: RunState, words: int, is_tight: bool) -> list[Line]:
     Where it is tight, nothing is told of those that wait, nor of failed tools.
     """
     held, sleeping = state.by_stage[HELD], state.sleeping
+    waiting, failed = (0, 0) if is_tight else (state.waiting, state.outcomes.failed_tools)
     glyphs = (
         (held, "‖", "held", "warn"),
         (sleeping, "~", "sleeping", "warn"),
         (state.running - held - sleeping, "▶", "running", "busy"),
-        (
-            0 if is_tight else state.waiting,
-            "·",
-            "waiting" if state.end is None else "missing",
-            "muted",
-        ),
+        (waiting, "·", "waiting" if state.end is None else "missing", "muted"),
         (state.errored, "✗", "errors" if state.errored != 1 else "error", "bad"),
-        (
-            0 if is_tight else state.outcomes.failed_tools,
-            TOOL_FAILED,
-            "with failed tools" * (words > 2),
-            "warn",
-        ),
+        (failed, TOOL_FAILED, "with failed tools" * (words > 2), "warn"),
     )
     parts: list[Line] = []
     for count, glyph, word, ink in glyphs:
@@ -99,6 +83,11 @@ def _states(state: RunState, words: int, is_tight: bool) -> list[Line]:
             spoken = (f"{glyph} ", f" {word}".rstrip()) if words > 1 and word else (glyph, "")
             parts.append(((spoken[0], ink), (f"{count:,}", ""), (spoken[1], "muted")))
     return parts
+
+
+def _no_numbers(state: RunState, words: int) -> Line:
+    count = len(state.facts.no_number)
+    return ((f"! {count:,} no number" if words else f"!{count:,}", "warn"),) if count else EMPTY
 
 
 def _concurrency(state: RunState, words: int, terse: bool) -> Line:
@@ -133,6 +122,21 @@ def _waits_in_memory(state: RunState, words: int) -> Line:
         return ((f"!{rows + answers:,} unsaved", "bad"),)
     both = [plural(count, noun) for count, noun in ((rows, "row"), (answers, "answer")) if count]
     return ((f"! {', '.join(both) or 'nothing'} in memory", "bad"),)
+
+
+def _held_up(state: RunState, longest: float, words: int) -> Line:
+    """That workers stand still, that replicas are out, or that a rollout waits for long."""
+    if state.end is not None:
+        return EMPTY
+    seen = state.workers.workers if state.workers is not None else ()
+    if still := sum(bool(one.still_since) for one in seen):
+        stands = "stands still" if still == 1 else "stand still"
+        return ((f"! {plural(still, 'worker')} {stands}" if words else "!worker", "warn"),)
+    if out := len(state.out):
+        return ((f"! {plural(out, 'replica')} out" if words else f"!{out} out", "warn"),)
+    if longest < LONG_S:
+        return EMPTY
+    return ((f"longest wait {clock_text(longest)}" if words > 1 else clock_text(longest), "warn"),)
 
 
 def _faults_of_files(state: RunState, words: int) -> Line:

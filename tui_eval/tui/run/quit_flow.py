@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui_eval.tui.base.dialogs.open_prompts import Prompts
 from tui_eval.tui.base.dialogs.prompts import Leave, Prompt, leave_question
 
 if TYPE_CHECKING:
@@ -14,9 +13,8 @@ if TYPE_CHECKING:
 class QuitFlow:
     """Leaving a screen of something that an engine may be at work on."""
 
-    def __init__(self, screen: RunScreen, prompts: Prompts) -> None:
+    def __init__(self, screen: RunScreen) -> None:
         self._screen = screen
-        self._prompts = prompts
         self._pending: Leave | None = None
 
     @property
@@ -26,9 +24,9 @@ class QuitFlow:
 
     def update(self) -> None:
         """Asks what is to be asked now; leaves where only the end was waited for."""
-        self._prompts.update()
+        self._screen.prompts.update()
         is_over = not self._screen.status.at_work
-        if self._pending is not None and is_over and not self._prompts.is_open:
+        if self._pending is not None and is_over and not self._screen.prompts.is_open:
             self._answered(self._pending)
             self._pending = None
 
@@ -60,7 +58,7 @@ class QuitFlow:
     def ask_to_leave(self) -> None:
         """Asks how to leave where it would go on; what has ended is left at once."""
         if self._ends[0]:
-            self._prompts.open(self._prompt, self._answered)
+            self._screen.prompts.open(self._prompt, self._answered)
         else:
             self._answered(Leave("closed"))
 

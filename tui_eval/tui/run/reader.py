@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from textual.cache import LRUCache
 
@@ -57,8 +57,8 @@ class Reader:
             self._subscribe(row)
 
     @property
-    def _was_read(self) -> bool:
-        return self.rollout is None or self.rollout.finished
+    def _is_running(self) -> bool:
+        return self.rollout is not None and not self.rollout.finished
 
     def _subscribe(self, row: int | None) -> None:
         if row == self._subscribed:
@@ -70,20 +70,18 @@ class Reader:
 
     def take(self, event: ev.Event) -> None:
         """Adds messages, tool results and text to the running rollout that they belong to."""
-        if type(event).__name__ == "RunStarted":
-            self._restart(event.reading)  # type: ignore[union-attr]
-            return
-        if type(event).__name__ == "RowsTakenBack":
-            self._kept.clear()  # other rollouts may be where they were
-            self._coming = None
-            if self.row >= 0 and self.state.stage[self.row] < DONE and self._was_read:
-                self.open(self.row)
-            return
-        if type(event).__name__ not in ("MessagesAdded", "ToolFinished", "TextAdded"):
-            return
-        rollout = self.rollout
-        if rollout is not None and not rollout.finished and event.row == rollout.row:  # type: ignore[union-attr]
-            rollout.apply(event)  # type: ignore[arg-type]
+        of = cast(Any, event)  # its class is loaded later than this
+        match type(event).__name__:
+            case "RunStarted":
+                self._restart(of.reading)
+            case "RowsTakenBack":
+                self._kept.clear()  # other rollouts may be where they were
+                self._coming = None
+                if self.row >= 0 and self.state.stage[self.row] < DONE and not self._is_running:
+                    self.open(self.row)
+            case "MessagesAdded" | "ToolFinished" | "TextAdded":
+                if self.rollout is not None and self._is_running and of.row == self.rollout.row:
+                    self.rollout.apply(of)
 
     def _restart(self, reading: int) -> None:
         """Where the file was written anew, every row is another one, or is there no more."""
@@ -110,7 +108,7 @@ class Reader:
         """Whether the row has finished and its trajectory on disk was not read yet."""
         if self.row < 0 or self.unreadable or self.state.stage[self.row] < DONE:
             return False
-        return self.rollout is None or not self.rollout.finished
+        return self.rollout is None or self._is_running
 
     async def read(self) -> bool:
         """Reads the row from disk in a thread; False where it was left or is another meanwhile."""

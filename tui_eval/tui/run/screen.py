@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
@@ -29,17 +28,13 @@ from tui_eval.tui.run.header import Header
 from tui_eval.tui.run.log.log_pane import LogPane
 from tui_eval.tui.run.navigation import Navigation
 from tui_eval.tui.run.numbers.numbers_panel import NumbersPanel
-from tui_eval.tui.run.numbers.reward_panel import RewardPanel
-from tui_eval.tui.run.pane_words import footer_words, help_texts
+from tui_eval.tui.run.numbers.reward import RewardPanel
+from tui_eval.tui.run.pane_words import footer_words, help_texts, pane_titles
 from tui_eval.tui.run.quit_flow import QuitFlow
-from tui_eval.tui.run.rerun import RerunFlow
 from tui_eval.tui.run.rollouts.rollout_list import RolloutList
 from tui_eval.tui.run.saving import Saving
-from tui_eval.tui.run.session import RunSession
-from tui_eval.tui.run.shown_rollout import ShownRollout
-from tui_eval.tui.run.status import RunStatus
-from tui_eval.tui.run.steering import Steering, at_most
-from tui_eval.tui.run.titles import reward_title, rollouts_title, trajectory_title
+from tui_eval.tui.run.session import RunSession, RunStatus
+from tui_eval.tui.run.steering import RerunFlow, Steering, at_most
 from tui_eval.tui.run.trajectory_pane import TrajectoryPane
 
 if TYPE_CHECKING:
@@ -120,13 +115,12 @@ class RunScreen(DrawnScreen[None]):
         self.status = RunStatus(self)
         self.prompts = Prompts(self)
         self.annotations = Annotations(self)
-        self.shown = ShownRollout(self)
         self.copy_export = CopyExport(self)
         self.navigation = Navigation(self)
-        self.steering = Steering(self, self.prompts)
-        self.rerun = RerunFlow(self, self.prompts)
+        self.steering = Steering(self)
+        self.rerun = RerunFlow(self)
         self.saving = Saving(self)
-        self.quit_flow = QuitFlow(self, self.prompts)
+        self.quit_flow = QuitFlow(self)
         self.zoom = Zoom(self, self.grid, self.update_keys, self.say)
         self.annotations.open()
 
@@ -147,9 +141,9 @@ class RunScreen(DrawnScreen[None]):
         self.numbers.show_run(run.state)
         self.log_pane.show_log(run.feed)
         self.rollouts.pill = ""
-        self.shown.forget()
+        self.navigation.forget()
         self.annotations.open()
-        self.shown.show_selected()
+        self.navigation.show_selected()
 
     def say(self, text: str) -> None:
         """Shows a message in place of the keys for a while."""
@@ -215,24 +209,24 @@ class RunScreen(DrawnScreen[None]):
         self.quit_flow.update()
         self.header.requested_pause = self.steering.requested_pause
         if state.total and self.reader.row < 0:
-            self.shown.show_first()
+            self.navigation.show_first()
         elif state.run is not None and not state.total:
             self.trajectory.show(None, anew=self.trajectory.rollout is not None)
             bad = state.unreadable_lines
             why = NO_ROWS.format(key_for("run.log"))
             self.trajectory.empty = (((why, "bad"),),) if bad else FOLLOWED
         if self.reader.row >= 0:
-            self.shown.follow(now)
+            self.navigation.follow(now)
             is_gone = self.rollouts.row >= state.total
             now_read = self.reader.rollout
             if is_gone or (now_read is not None and now_read is not self.trajectory.rollout):
-                self.shown.show_selected()  # it runs again, or its file was written anew
+                self.navigation.show_selected()  # it runs again, or its file was written anew
                 self._drawn = drawn
         self.trajectory.note = wait_note(state, self.reader.row, now)
         self.trajectory.is_over = bool(state.end)
         for view in (self.header, self.rollouts, self.trajectory, self.numbers):
             view.update()
-        self.shown.show_reward()
+        self.navigation.show_reward()
         self.retitle()
         self.update_keys()
 
@@ -246,7 +240,7 @@ class RunScreen(DrawnScreen[None]):
             self.follower.switch(False)
         if message.row != self.rollouts.row or message.row == self.reader.row:
             return
-        self.shown.turn_to(message.row)
+        self.navigation.turn_to(message.row)
         self.refresh_run()
 
     def on_line_view_scrolled_back(self) -> None:
@@ -264,17 +258,13 @@ class RunScreen(DrawnScreen[None]):
 
     def on_arranged_list_rearranged(self) -> None:
         """Other rollouts are listed, other notes are known, or a filter is typed."""
-        self.shown.show_reward()
+        self.navigation.show_reward()
         self.retitle()
         self.update_keys()
 
     def on_numbers_panel_wanted(self, message: NumbersPanel.Wanted) -> None:
         """The rollouts behind a number are wanted."""
         self.navigation.go_to(message.target)
-
-    def on_numbers_panel_moved(self) -> None:
-        """What enter does depends on what is under the cursor."""
-        self.update_keys()
 
     def on_log_pane_opened(self, message: LogPane.Opened) -> None:
         """The rollout of a line of the log is wanted."""
@@ -284,8 +274,8 @@ class RunScreen(DrawnScreen[None]):
         """A key had nothing to do."""
         self.say(message.text)
 
-    def on_log_pane_retitled(self) -> None:
-        """Another level, something is searched for, or enter does something else."""
+    def on_line_view_retitled(self) -> None:
+        """A pane shows or searches for something else, or enter does something else there."""
         self.retitle()
         self.update_keys()
 
@@ -307,19 +297,7 @@ class RunScreen(DrawnScreen[None]):
 
     def retitle(self) -> None:
         """Names the panes anew."""
-        going = self.status.is_live and self.state.run is not None
-        following = self.follower.on and going
-        row, rooms = self.reader.row, self.grid.rooms(self.trajectory)
-        note = self.annotations.notebook.get(max(row, 0))
-        trajectory = trajectory_title(self.state, row, self.reader.rollout, self.now(), rooms, note)
-        titles = (
-            rollouts_title(following, going, self.rollouts.listing.sorting),
-            trajectory,
-            Content(f" {key_for('run.numbers')} Numbers · 95 % intervals "),
-            self.log_pane.title(),
-            reward_title(self.state, row),
-        )
-        self.grid.entitle_all(titles)
+        self.grid.entitle_all(pane_titles(self))
 
     def _laid_out(self) -> None:
         """Names panes, and the key that zooms one, as there is room now."""
@@ -333,10 +311,6 @@ class RunScreen(DrawnScreen[None]):
         if self.focused is self.trajectory:
             return self.trajectory.search.typing is not None
         return self.focused is self.log_pane and self.log_pane.typed is not None
-
-    def on_trajectory_pane_searched(self) -> None:
-        """Something is looked for, or not any more, or enter does something else."""
-        self.update_keys()
 
     @property
     def pane_scope(self) -> Scope:
@@ -392,7 +366,5 @@ class RunScreen(DrawnScreen[None]):
         """Shows the keys."""
         from tui_eval.tui.base.keys.help import Help, Topic
 
-        others = help_texts(
-            self.keys.words, self.quit_flow.help_text, self.status.is_live, self.status.at_work
-        )
-        self.app.push_screen(Help(Topic(self.groups, here=self.pane_scope, others=others)))
+        topic = Topic(self.groups, here=self.pane_scope, others=help_texts(self))
+        self.app.push_screen(Help(topic))

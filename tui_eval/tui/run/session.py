@@ -1,22 +1,83 @@
-"""A run that is watched: where its events come from, what they come to, what is read of it."""
+"""A run that is watched: where its events come from, what they come to, and how it stands."""
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tui_eval import clock
+from tui_eval.fold.rollout_columns import DONE
 from tui_eval.fold.run_state import RunState
+from tui_eval.text.stages import is_running
 from tui_eval.tui.run.reader import Reader
-from tui_eval.tui.run.rollouts.following import Follower
 
 if TYPE_CHECKING:
     from tui_eval import events as ev
     from tui_eval.feeds.feed import Feed
+    from tui_eval.tui.run.screen import RunScreen
 
 BATCH = 500
 """Events folded between two looks at the clock."""
+DWELL_S = 1.5
+"""How long a finished rollout stays on screen before the next is shown."""
+
+
+class Follower:
+    """Watches a rollout to its end, then goes to the one that began last.
+
+    While it is off it counts the rollouts that finish, so that people know what they miss.
+    """
+
+    def __init__(self, state: RunState) -> None:
+        self.state = state
+        self.on = True
+        self._active: deque[int] = deque(maxlen=256)
+        self._left_at = 0
+        self._ended_at: float | None = None
+
+    def take(self, event: ev.Event) -> None:
+        """Notes which rollouts are active."""
+        if type(event).__name__ == "RolloutStaged":
+            self._active.append(event.row)  # type: ignore[union-attr]
+
+    def switch(self, on: bool) -> None:
+        """Follows, or stays where people put the view."""
+        if on != self.on:
+            self.on = on
+            self._left_at = self.state.finished
+            self._ended_at = None
+
+    @property
+    def missed(self) -> int:
+        """Rollouts that finished since following was switched off."""
+        return 0 if self.on else max(self.state.finished - self._left_at, 0)
+
+    def newest(self) -> int | None:
+        """A running rollout that did something lately, or the first running one, or None."""
+        stage = self.state.stage
+        for row in reversed(self._active):
+            if is_running(stage[row]):
+                return row
+        if not self.state.running:
+            return None
+        return next((row for row, value in enumerate(stage) if is_running(value)), None)
+
+    def wanted(self, row: int, now: float) -> int | None:
+        """The row to go to from this one; None to stay."""
+        if not self.on or row >= self.state.total or is_running(self.state.stage[row]):
+            self._ended_at = None
+            return None
+        if self.state.stage[row] >= DONE:
+            if self._ended_at is None:
+                self._ended_at = now
+            if now - self._ended_at < DWELL_S:
+                return None
+        newest = self.newest()
+        if newest is not None:
+            self._ended_at = None
+        return newest
 
 
 class RunSession:
@@ -48,6 +109,68 @@ class RunSession:
             if time.perf_counter() > deadline:
                 return len(events) < BATCH  # what has come meanwhile is the next tick's
         return True
+
+
+class RunStatus:
+    """Whether an engine works on the run on a screen, and what of it is kept."""
+
+    def __init__(self, screen: RunScreen) -> None:
+        self._screen = screen
+
+    @property
+    def _state(self) -> RunState:
+        return self._screen.state
+
+    @property
+    def is_live(self) -> bool:
+        """Whether an engine is at work on the run that is shown."""
+        return self._screen.feed.live and self._state.end is None
+
+    @property
+    def at_work(self) -> bool:
+        """Whether an engine is at work that the root's commands would reach."""
+        return self.is_live
+
+    @property
+    def max_concurrent(self) -> int | None:
+        """Rollouts in flight at most, of all that the root works on; 0 for no limit.
+
+        None where it is not known yet.
+        """
+        return self._state.run.max_concurrent if self._state.run is not None else None
+
+    @property
+    def is_gate_open(self) -> bool:
+        """Whether the engine begins rollouts: it does not while it pauses."""
+        return self._state.gate_open
+
+    @property
+    def is_finishing(self) -> bool:
+        """Whether all is done and the engine has not said so yet."""
+        return 0 < self._state.total == self._state.finished
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether the run is kept without being asked for, as the caller or the run itself says."""
+        kept, run = self._screen.saving.copied and not self.is_live, self._state.run
+        return kept or (self._screen.saved and (run is None or run.saved))
+
+    @property
+    def on_disk(self) -> str:
+        """How much of it is kept, as a sentence."""
+        if not self._state.total:
+            return "It is just beginning: how much is on disk is not known yet."
+        return f"{self._state.finished:,} of {self._state.total:,} rollouts are on disk."
+
+    def why_not(self, to: str) -> str:
+        """Why the engine cannot be asked for something; empty where it can."""
+        if self.is_live:
+            return ""
+        if self._state.run is None:
+            return f"There is no run yet: there is nothing to {to}."
+        if self._state.end is None:
+            return "Another process writes this run: it can only be read."
+        return f"The run has ended: there is nothing to {to}."
 
 
 async def begin(feed: Feed, state: RunState) -> bool:

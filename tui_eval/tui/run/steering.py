@@ -1,23 +1,24 @@
-"""Steers the engine from the screen of a run: pause, cancel a rollout, max_concurrent."""
+"""Steers the engine from the screen of a run: pause, cancel, max_concurrent, what runs again."""
 
 from __future__ import annotations
 
 from functools import partial
-from itertools import count, takewhile
 from typing import TYPE_CHECKING
 
 from tui_eval.fold.rollout_columns import DONE
 from tui_eval.text.figures import plural
 from tui_eval.text.stages import rollout_name
-from tui_eval.tui.base.dialogs.open_prompts import Prompts
 from tui_eval.tui.base.dialogs.prompts import STAY, Choice, Prompt
 from tui_eval.tui.base.keys.keymap import key_for
-from tui_eval.tui.run.titles import STILL_LOADING
+from tui_eval.tui.run.pane_words import STILL_LOADING
 
 if TYPE_CHECKING:
+    from tui_eval.commands import Rerun
     from tui_eval.tui.run.screen import RunScreen
 
 BACK = STAY._replace(label="back")
+MISSING = "missing"
+"""The answer that a run is resumed with what it lacks."""
 
 
 def at_most(limit: int) -> str:
@@ -32,35 +33,26 @@ def next_limit(now: int, by: int) -> int:
         now: At least 1.
         by: 1 for the next greater one, -1 for the next smaller one, which is 1 at least.
     """
-    steps = sorted({n for power in _powers_to(now) for n in (power, power * 3 // 2)})
+    powers = [1 << n for n in range(now.bit_length() + 1)]  # the last one is greater
+    steps = {n for power in powers for n in (power, power * 3 // 2)}
     if by > 0:
-        return next(step for step in steps if step > now)
+        return min(step for step in steps if step > now)
     return max((step for step in steps if step < now), default=1)
-
-
-def _powers_to(now: int) -> list[int]:
-    """Powers of two, one of them greater than a number."""
-    below = list(takewhile(lambda power: power <= now, (1 << n for n in count())))
-    return [*below, 1 << len(below)]
 
 
 class Steering:
     """Sends commands to the feed of the run, and to `root` what concerns all runs."""
 
-    def __init__(self, screen: RunScreen, prompts: Prompts) -> None:
+    def __init__(self, screen: RunScreen) -> None:
         self._screen = screen
-        self._prompts = prompts
         self.requested_pause: bool | None = None
         """What the engine was told last and has not answered: whether it pauses."""
 
     @property
     def is_paused(self) -> bool:
         """Whether the gate is closed, or was asked to close and has not answered yet."""
-        return (
-            not self._screen.status.is_gate_open
-            if self.requested_pause is None
-            else self.requested_pause
-        )
+        requested, status = self.requested_pause, self._screen.status
+        return not status.is_gate_open if requested is None else requested
 
     def action_pause(self) -> None:
         """Closes the engine's gate, or opens it."""
@@ -92,7 +84,7 @@ class Steering:
 
                 feed.send(Cancel(row))
 
-        self._prompts.open(partial(self._cancel_prompt, row), answered)
+        self._screen.prompts.open(partial(self._cancel_prompt, row), answered)
 
     def _why_no_cancel(self, row: int) -> str:
         state = self._screen.state
@@ -136,3 +128,103 @@ class Steering:
         screen.root.send(MoveLimit(wanted))
         screen.say(at_most(wanted))
         screen.header.update()
+
+
+class RerunFlow:
+    """Asks which rollouts run again, and has them run."""
+
+    def __init__(self, screen: RunScreen) -> None:
+        self._screen = screen
+
+    @property
+    def word(self) -> str:
+        """What the key does, in a word; empty where it does nothing."""
+        return "rerun" if self._screen.state.errors else "resume" if self.is_resumable else ""
+
+    def action_rerun(self) -> None:
+        """Asks which errored rollouts are to run again."""
+        if why := self.why_not():
+            self._screen.say(why)
+        else:
+            self._screen.prompts.open(
+                partial(self.prompt, self._screen.rollouts.row), self.answered
+            )
+
+    def why_not(self) -> str:
+        state = self._screen.state
+        if state.is_loading and not state.errors:
+            return STILL_LOADING
+        if state.run is None or not (state.errors or self._is_cut_off):
+            return "No rollout has errored: there is nothing to run again."
+        if not self._screen.status.is_live and state.end is None:
+            return "Another process writes this run: it can only be read."
+        if state.is_foreign:
+            return f"This is a run of {state.run.format}: only runs of tui-eval can be resumed."
+        return ""
+
+    def prompt(self, row: int) -> Prompt:
+        title = "Run again?" if self._screen.state.errors else "Resume the run?"
+        if why := self.why_not():
+            return Prompt(title, [why], [BACK])
+        text = "The run goes on."
+        if self._screen.state.errors:
+            text = "What is chosen runs again; old rows stay in superseded.jsonl."
+        return Prompt(title, [text], [*self._choices(row), BACK])
+
+    def _choices(self, row: int) -> list[Choice]:
+        """The rollout that was selected, the error in question, all errors."""
+        from tui_eval.commands import Rerun
+
+        state, numbers = self._screen.state, self._screen.numbers
+        choices = []
+        error = state.errors.get(row, "")
+        kind, which = (self._screen.focused is numbers and numbers.cursor) or ("", "")
+        if kind == "error":
+            error = str(which)
+        elif error:
+            name = rollout_name(state, row)
+            choices.append(Choice("o", "only this one", name, Rerun([row])))
+        count = state.outcomes.errors[error] if error else 0
+        if 0 < count < state.errored:
+            note = f"{error.split(' -> ')[-1]}, {plural(count, 'rollout')}"
+            choices.append(Choice("t", "this error", note, Rerun([], error)))
+        kinds = plural(len(state.outcomes.errors), "kind") + " of error"
+        if state.errors:
+            choices.append(Choice("a", f"all {state.errored:,} errored", kinds, Rerun()))
+        if self.is_resumable:
+            missing = f"the {state.total - state.finished:,} missing"
+            note = "and all that errored" if state.errors else "what has finished stays"
+            choices.append(Choice("m", missing, note, MISSING))
+        return choices
+
+    @property
+    def _is_cut_off(self) -> bool:
+        """Whether a run has ended before all of its rollouts had."""
+        state = self._screen.state
+        is_over = not self._screen.status.is_live and state.end is not None
+        return is_over and state.finished < state.total
+
+    @property
+    def is_resumable(self) -> bool:
+        """Whether an engine could go on with what a run that has ended is missing."""
+        is_own = self._screen.noun != "suite" and not self._screen.state.is_foreign
+        return is_own and self._is_cut_off
+
+    def answered(self, command: Rerun | str | None) -> None:
+        if command is None:
+            return
+        state = self._screen.state
+        path = state.run.path if state.run is not None else ""
+        if isinstance(command, str):
+            again = {"env_id": None, "raw": {"resume": path}}
+            self._screen.post_message(self._screen.RunAgain(again))
+            return
+        if self._screen.status.is_live:
+            self._screen.feed.send(command)
+            return
+        rows = command.rows or [
+            row for row, error in state.errors.items() if command.error in ("", error)
+        ]
+        request = {"env_id": None, "raw": {"resume": path}, "again": sorted(rows)}
+        row = rows[0] if len(rows) == 1 else self._screen.rollouts.row
+        self._screen.post_message(self._screen.RunAgain(request, row))

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events
 from textual.actions import SkipAction
 from textual.binding import BindingType
-from textual.message import Message
 
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
 from tui_eval.tui.base.lines.line_view import ALL_SHOWN, NO_SEARCH, NOT_FOLDED
-from tui_eval.tui.trajectory.finding import Match
 from tui_eval.tui.trajectory.parts import Part
 from tui_eval.tui.trajectory.piece import STEP, USUAL, Piece, View
 from tui_eval.tui.trajectory.rendering import TEXT_LINES
-from tui_eval.tui.trajectory.search import search_parts
+from tui_eval.tui.trajectory.search import Match, search_parts
 from tui_eval.tui.trajectory.view import TrajectoryView
 
 if TYPE_CHECKING:
@@ -40,9 +38,6 @@ class TrajectoryPane(TrajectoryView):
 
     _shown_word = ""
     """What enter did when that was told last."""
-
-    class Searched(Message):
-        """Something is typed to be found, looked for, or not any more; or enter folds otherwise."""
 
     def show(self, rollout: Rollout | None, *, anew: bool, sticks: bool = False) -> None:
         """Shows a rollout.
@@ -82,7 +77,7 @@ class TrajectoryPane(TrajectoryView):
             self._look_through()
         if self.has_focus and (word := self.fold_word) != self._shown_word:
             self._shown_word = word
-            self.post_message(self.Searched())
+            self.post_message(self.Retitled())
 
     def scroll_lines(self, lines: int) -> None:
         """Scrolls, and takes the cursor along into what can be seen."""
@@ -144,24 +139,16 @@ class TrajectoryPane(TrajectoryView):
         if self.rollout is None or self.rollout.finished:
             self.let_go()
 
-    def pill_clicked(self) -> None:
-        """Follows again."""
-        self.action_bottom()
-
     def action_turn(self, by: int) -> None:
         """Selects the first piece of the next or previous turn."""
         if not self._layout.parts:
             return
         turns = [part.turn for part in self._layout.parts]
         here = turns[self.cursor]
-        if by > 0:
-            wanted = min((turn for turn in turns if turn > here), default=here)
+        if others := [turn for turn in turns if (turn > here if by > 0 else turn < here)]:
+            self._go_to(turns.index(min(others) if by > 0 else max(others)), by)
         else:
-            wanted = max((turn for turn in turns if turn < here), default=here)
-        if wanted == here:
             self.post_message(self.Missed("There is no other turn this way."))
-            return
-        self._go_to(turns.index(wanted), by)
 
     def action_tool_call(self, by: int) -> None:
         """Selects the next or previous tool call."""
@@ -324,7 +311,7 @@ class TrajectoryPane(TrajectoryView):
     def _searched(self) -> None:
         self._inked.clear()
         self.update()
-        self.post_message(self.Searched())
+        self.post_message(self.Retitled())
 
     def _find(self, *, goes: bool) -> None:
         """Finds what is wanted; may go to the next match, or the first one behind the cursor."""

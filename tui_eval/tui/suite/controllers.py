@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui_eval.text.evaluation_words import rollouts_on_disk
-from tui_eval.tui.base.dialogs.open_prompts import Prompts
 from tui_eval.tui.base.dialogs.prompts import Prompt
 from tui_eval.tui.base.layout import Zoom
-from tui_eval.tui.run.rerun import RerunFlow
-from tui_eval.tui.run.status import RunStatus
+from tui_eval.tui.run.session import RunStatus
+from tui_eval.tui.run.steering import RerunFlow
 from tui_eval.tui.suite.resume_request import (
     ALL,
     NOT_YET,
@@ -65,8 +64,8 @@ class SuiteStatus(RunStatus):
 class SuiteRerun(RerunFlow):
     """Reruns of the evaluation that is shown while it goes on, of all once the suite is over."""
 
-    def __init__(self, screen: SuiteScreen, prompts: Prompts) -> None:
-        super().__init__(screen, prompts)
+    def __init__(self, screen: SuiteScreen) -> None:
+        super().__init__(screen)
         self._suite_screen, self._suite = screen, screen.suite
 
     @property

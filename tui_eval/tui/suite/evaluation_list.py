@@ -103,14 +103,6 @@ class EvaluationList(LineList):
         """One line an evaluation."""
         return len(self.suite.evaluations)
 
-    def marked(self, index: int) -> bool:
-        """The selected evaluation."""
-        return index == self.cursor
-
-    def lit(self, index: int) -> bool:
-        """The selected evaluation."""
-        return index == self.cursor
-
     def key(self, index: int) -> Hashable:
         """The status of the evaluation, and how the suite is."""
         last, suite = self.suite.evaluations[index].last, self.suite

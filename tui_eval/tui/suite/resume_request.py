@@ -9,7 +9,7 @@ from tui_eval.events import OUT_OF_BUDGET
 from tui_eval.text.figures import plural
 from tui_eval.tui.base.dialogs.prompts import STAY, Choice, Prompt
 from tui_eval.tui.base.keys.keymap import key_for
-from tui_eval.tui.run.titles import STILL_LOADING
+from tui_eval.tui.run.pane_words import STILL_LOADING
 
 if TYPE_CHECKING:
     from tui_eval.fold.suite_state import SuiteState

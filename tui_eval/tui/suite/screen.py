@@ -19,11 +19,10 @@ from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
 from tui_eval.tui.base.terminal.keys_in_turn import focus_once_drawn
-from tui_eval.tui.run.rollouts.following import DWELL_S
+from tui_eval.tui.run.pane_words import following_title
 from tui_eval.tui.run.rollouts.rollout_list import RolloutList
 from tui_eval.tui.run.screen import NO_CLOCK_S, RunScreen
-from tui_eval.tui.run.session import RunSession
-from tui_eval.tui.run.titles import following_title
+from tui_eval.tui.run.session import DWELL_S, RunSession
 from tui_eval.tui.suite.blank import Blank
 from tui_eval.tui.suite.commands import GROUPS
 from tui_eval.tui.suite.controllers import SuiteRerun, SuiteStatus, SuiteZoom
@@ -71,7 +70,7 @@ class SuiteScreen(RunScreen):
         super().__init__(self._no_run, now, saved)
         self.root = root.feed
         self.status = SuiteStatus(self)
-        self.rerun = SuiteRerun(self, self.prompts)
+        self.rerun = SuiteRerun(self)
         self.zoom = SuiteZoom(self)
         self.opened = Opened(open_feed)
         self.follows = True

@@ -110,10 +110,7 @@ class Layout:
             return 0
         here = self.at(top)
         inside = top - self.starts[here]
-        above, at = 0, here
-        while at > 0 and above < height:
-            at -= 1
-            above += self._settled(at)
+        self.settle_above(here, height)
         below, at = -inside, here
         while at < len(self.parts) and below < height:
             below += self._settled(at)
@@ -121,12 +118,11 @@ class Layout:
         inside = min(inside, max(self._heights[here] - 1, 0))
         return self.starts[here] + inside
 
-    def settle_end(self, height: int) -> None:
-        """Makes the last screen exact."""
-        at, below = len(self.parts), 0
-        while at > 0 and below < height:
+    def settle_above(self, at: int, height: int) -> None:
+        """Makes the parts before one exact, as far as a screen has room for them."""
+        while at > 0 and height > 0:
             at -= 1
-            below += self._settled(at)
+            height -= self._settled(at)
 
     def _settled(self, at: int) -> int:
         if self._exact[at] != EXACT:

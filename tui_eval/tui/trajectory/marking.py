@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tui_eval.tui.base.look.ink import Line, Span
-from tui_eval.tui.trajectory.finding import Match
 from tui_eval.tui.trajectory.piece import Piece
+from tui_eval.tui.trajectory.search import Match
 
 if TYPE_CHECKING:
     from tui_eval.tui.trajectory.syntax import Inked, Token
@@ -83,10 +83,8 @@ class Texts:
         return found
 
     def _placed(self, at: int) -> int | None:
-        for which, placed in enumerate(self.piece.placed):
-            if placed.at <= at < placed.at + len(placed.shown.lines):
-                return which
-        return None
+        every = enumerate(self.piece.placed)
+        return next((i for i, one in every if 0 <= at - one.at < len(one.shown.lines)), None)
 
 
 def _folded(call: Line, found: set[str]) -> Line:

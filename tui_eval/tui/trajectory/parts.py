@@ -64,9 +64,9 @@ class Part(msgspec.Struct):
 
     def blocks(self) -> list[Block]:
         """Its texts, those that are folded too."""
-        if self.kind == "coming" and self.coming is not None:
+        if self.coming is not None:
             return coming_blocks(self.coming)
-        if self.kind == "end" and self.rollout is not None:
+        if self.rollout is not None:
             return ending_blocks(self.rollout)
         if self.entry is None:
             return []
@@ -78,9 +78,9 @@ class Part(msgspec.Struct):
             return tool_piece(self.entry.tool, view, width, self.live)
         if self.entry is not None:
             return message_piece(self.entry, self.step, view, width)
-        if self.kind == "coming" and self.coming is not None:
+        if self.coming is not None:
             return coming_piece(self.coming, self.turn, width, self.live)
-        if self.kind == "end" and self.rollout is not None:
+        if self.rollout is not None:
             return ending_piece(self.rollout, view, width)
         if self.kind == "head":
             return Piece((role_line("assistant", self.turn, step_note(self.step), width),))
@@ -112,8 +112,8 @@ def parts_of(rollout: Rollout, is_over: bool) -> list[Part]:
     for entry in rollout.entries():
         step = steps.get(entry.turn) if entry.turn > turn else None
         if entry.turn > turn and entry.tool is not None:
-            parts.append(_head(entry.turn, step))
-            step = None
+            parts.append(Part("head", (entry.turn, str(step)), entry.turn, step=step))
+            step = None  # the model called tools without a word
         turn = max(turn, entry.turn)
         parts.append(_part(entry, step, live))
     if rollout.finished:
@@ -151,11 +151,6 @@ def set_apart(parts: list[Part]) -> None:
     for part, after in zip(parts, [*parts[1:], None], strict=False):
         together = after is not None and after.is_tool and after.turn == part.turn
         part.gap = not together and not (part.is_tool and after is None)
-
-
-def _head(turn: int, step: dict[str, Any] | None) -> Part:
-    """The head of a turn in which the model called tools without a word."""
-    return Part("head", (turn, str(step)), turn, step=step)
 
 
 def _part(entry: Entry, step: dict[str, Any] | None, live: bool) -> Part:

@@ -61,7 +61,8 @@ class View(NamedTuple):
 
     Args:
         limit: Lines of each text; None for what is usual, 0 for folded.
-        block: The name of a text that is shown from the middle, from its character `skip` on.
+        block: The name of a text that is shown from the middle: from the character `skip` on
+            of what can be shown of it.
     """
 
     limit: int | None = None
@@ -95,7 +96,7 @@ def lay_out(head: Line, blocks: Iterable[Block], view: View, width: int) -> Piec
     for block in blocks:
         most = lines_at_most(block.usual, view)
         skip = view.skip if block.name == view.block else 0
-        text = _from(block.text, skip) if skip else block.text
+        text = printable(block.text.strip("\r\n"))[skip:] if skip else block.text
         found = shown(text, block.width(width), most, block.hangs)
         if 0 < found.rest <= 2 and view.limit is None:
             found = shown(text, block.width(width), most + 2, block.hangs)
@@ -114,11 +115,6 @@ def lay_out(head: Line, blocks: Iterable[Block], view: View, width: int) -> Piec
         lines += _more(found.rest, block.later)
         hidden += found.rest
     return Piece(tuple(lines), hidden, hidden > 0 or len(lines) > 2, tuple(placed))
-
-
-def _from(text: str, skip: int) -> str:
-    """A text from a place on that is counted in what can be shown of it."""
-    return printable(text.strip("\r\n"))[skip:]
 
 
 def about_height(blocks: Iterable[Block], view: View, width: int) -> int:

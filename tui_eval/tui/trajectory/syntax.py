@@ -54,14 +54,7 @@ def tokens(text: str, language: str) -> Iterator[Token]:
     whoever has no time left can stop there.
     """
     language = _OTHER_NAMES.get(language, language)
-    if language == "markdown":
-        return _markdown(text)
-    return _code(text, 0, len(text), language)
-
-
-def _json(text: str, start: int, end: int) -> Iterator[Token]:
-    for match in _JSON.finditer(text, start, end):
-        yield match.start(), match.end(), _JSON_INKS[match.lastgroup or "string"]
+    return _markdown(text) if language == "markdown" else _code(text, 0, len(text), language)
 
 
 def _markdown(text: str) -> Iterator[Token]:
@@ -101,7 +94,8 @@ def _markdown_line(text: str, start: int, end: int) -> Iterator[Token]:
 
 def _code(text: str, start: int, end: int, language: str) -> Iterator[Token]:
     if language == "json":
-        yield from _json(text, start, end)
+        for match in _JSON.finditer(text, start, end):
+            yield match.start(), match.end(), _JSON_INKS[match.lastgroup or "string"]
     if language not in CODE:
         return
     code = text[start : min(end, start + LONGEST_CODE)]

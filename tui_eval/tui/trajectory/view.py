@@ -251,7 +251,7 @@ class TrajectoryView(LineView):
         self.cursor = max(len(self._layout.parts) - 1, 0)
         if self.rollout is not None:
             before = self._layout.starts
-            self._layout.settle_end(self.view_height)
+            self._layout.settle_above(len(self._layout.parts), self.view_height)
             self._moved(before, self.scroll_offset.y)
         if not self.at_end:
             self.jump(self.max_scroll_y)

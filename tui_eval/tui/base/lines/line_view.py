@@ -85,6 +85,9 @@ class LineView(MouseLines, can_focus=True):
     class ScrolledBack(Message):
         """Somebody moved away from the end: the view must not move by itself any more."""
 
+    class Retitled(Message):
+        """What the title says of the view, or the footer of its keys, may have changed."""
+
     class Missed(Message):
         """A key had nothing to go to or to show; `text` says what there is not."""
 

@@ -98,8 +98,9 @@ class MouseLines(ScrollView):
             self.app.simulate_key(key)
         return bool(key)
 
-    def pill_clicked(self) -> None:
-        """The pill that counts what is new was clicked."""
+    def action_bottom(self) -> None:
+        """Goes to the last line; to what is new where a pill counts that, which may be clicked."""
+        raise NotImplementedError
 
     def selected_cells(self, index: int) -> tuple[int, int] | None:
         """From which cell of a line to which it is selected."""
@@ -178,7 +179,7 @@ class MouseLines(ScrollView):
         if y < self.heads:
             self.head_clicked(x - 1, y)
         elif self.pill and y == self.size.height - 1 and x >= self.size.width - len(self.pill) - 4:
-            self.pill_clicked()
+            self.action_bottom()
         elif y < self.size.height - len(self.foot()) and pressed.line < self.count():
             self.clicked_at(x - 1, pressed.line)
 

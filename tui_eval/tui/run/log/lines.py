@@ -1,12 +1,16 @@
-"""Records of a log as lines: pure functions from what was logged to what is shown."""
+"""Records of a log as lines: what is shown of each, and which lines of all of them it takes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Hashable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
+from textual.cache import LRUCache
+
 from tui_eval.fold.log_records import DEBUG, ERROR, INFO, OUTPUT, WARNING, LogRecord
+from tui_eval.fold.log_window import LogWindow
 from tui_eval.text.figures import plural
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.look.ink import Line, Span, cut, left, line_width
@@ -46,7 +50,7 @@ LEVELS = {
 }
 
 
-def left_out(size: int) -> LogRecord:
+def _left_out(size: int) -> LogRecord:
     """Says how much of the log stands before what is shown."""
     amount = f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size:,} bytes"
     key = key_for("log.switch-fold")
@@ -66,19 +70,13 @@ class Body(NamedTuple):
     rest: int = 0
 
 
-def height(record: LogRecord, room: int, limit: int | None) -> int:
-    """How many lines a record takes.
-
-    Args:
-        room: Cells of a line after the margin.
-        limit: Lines that it may take; None for what is usual.
-    """
+def _height(record: LogRecord, room: int, limit: int | None) -> int:
+    """How many lines a record takes: those of `_body`, in half of its time."""
     most = LEVELS[record.level].most if limit is None else limit
     if len(record.lines) == 1 and len(record.lines[0]) + len(record.name) + NAME <= room // 2:
         return 1
-    record, hang = _hung(record, room)
-    room -= hang
-    total = _total(record, room, most)
+    nameless, hang = _hung(record, room)
+    total = _total(nameless, room - hang, most)
     return 2 if _shows_ends(record, total, most, limit) else min(total, most)
 
 
@@ -116,10 +114,15 @@ def _shows_ends(record: LogRecord, total: int, most: int, limit: int | None) -> 
     return total > most and limit is None and record.level == ERROR and len(record.lines) > 2
 
 
-def body(record: LogRecord, room: int, limit: int | None) -> Body:
-    """The lines of a record that are shown."""
+def _body(record: LogRecord, room: int, limit: int | None) -> Body:
+    """The lines of a record that are shown.
+
+    Args:
+        room: Cells of a line after the margin.
+        limit: Lines that it may take; None for what is usual.
+    """
     nameless, hang = _hung(record, room)
-    shown = _body(nameless, room - hang, limit)
+    shown = _wrapped(nameless, room - hang, limit)
     if not hang:
         return shown
     first, *others = shown.lines
@@ -127,7 +130,7 @@ def body(record: LogRecord, room: int, limit: int | None) -> Body:
     return shown._replace(lines=lines)
 
 
-def _body(record: LogRecord, room: int, limit: int | None) -> Body:
+def _wrapped(record: LogRecord, room: int, limit: int | None) -> Body:
     most = LEVELS[record.level].most if limit is None else limit
     total = _total(record, room, most)
     if _shows_ends(record, total, most, limit):
@@ -146,36 +149,7 @@ def _body(record: LogRecord, room: int, limit: int | None) -> Body:
     return Body(lines)
 
 
-def log_line(
-    record: LogRecord, shown: Body, at: int, room: int, needle: str, selected: bool
-) -> Line:
-    """One line of a record.
-
-    Args:
-        shown: Its body.
-        at: Which line of the body.
-        needle: What is searched for, in small letters; it is lit, more so where one is.
-    """
-    look, found = LEVELS[record.level], "match-here" if selected else "match"
-    text, note = shown.lines[at], ""
-    if shown.is_cut and at == len(shown.lines) - 1:
-        note = f"  +{plural(shown.rest, 'line')}" if shown.rest else ""
-        text = cut(text, max(room - line_width(((note, ""),)), 1))
-    if record.offset < 0:
-        return ((text, "faint"),)
-    spans: list[Span] = [(" " * MARGIN, "")]
-    if at == 0:
-        spans = [(left(record.time, TIME), "faint"), (f" {look.glyph} ", look.ink)]
-        spans += [(left(look.word, WORD + 2), look.ink)]
-        name = len(record.name) if record.name and text.startswith(record.name) else 0
-        spans += lit(text[:name], "faint", needle, found)
-        spans += lit(text[name:], look.text, needle, found)
-    else:
-        spans += lit(text, look.text, needle, found)
-    return (*spans, (note, "faint"))
-
-
-def lit(text: str, ink: str, needle: str, found: str) -> list[Span]:
+def _lit(text: str, ink: str, needle: str, found: str) -> list[Span]:
     """A text with what is searched for in it in the ink of what was found."""
     lowered = text.lower()
     if not needle or needle not in lowered or len(lowered) != len(text):
@@ -188,6 +162,123 @@ def lit(text: str, ink: str, needle: str, found: str) -> list[Span]:
     return [*spans, (text[start:], ink)]
 
 
-def holds(record: LogRecord, needle: str) -> bool:
-    """Whether a record has a text in it, given in small letters."""
-    return any(needle in line.lower() for line in record.lines) or needle in record.name.lower()
+class LogLayout:
+    """The records of a window from a level on, one under the other.
+
+    Args:
+        window: Where the records come from.
+    """
+
+    def __init__(self, window: LogWindow) -> None:
+        self.window = window
+        self.records: list[LogRecord] = []
+        self.limits: dict[int, int] = {}
+        """Lines that a record may take, by its offset, where it is unfolded."""
+        self.room = 1
+        """Cells of a line after the margin."""
+        self._starts = [0]
+        """The first line of each record, and the number of all lines."""
+        self._used = 0
+        self._laid_out: Hashable = None
+        self._bodies: LRUCache[Hashable, Body] = LRUCache(512)
+        self._found: tuple[Hashable, list[int]] = None, []
+
+    def lay_out(self, room: int, least: int) -> bool:
+        """Takes in what is new; returns whether lines that were there may have moved.
+
+        Args:
+            least: The least level that is shown.
+        """
+        window, limits = self.window, tuple(self.limits.items())
+        facts = (room, least, limits, window.begin, window.begun)
+        moved = facts != self._laid_out
+        if moved:
+            self._laid_out, self.room = facts, room
+            self.records, self._starts, self._used = [], [0], 0
+            if window.begin:
+                self._add(_left_out(window.begin))
+        elif self._used and self.records and self.records[-1] is window.records[self._used - 1]:
+            self.records.pop()  # it may have grown
+            self._starts.pop()
+            self._used -= 1
+        for record in window.records[self._used :]:
+            if record.level >= least:
+                self._add(record)
+        self._used = len(window.records)
+        return moved
+
+    def _add(self, record: LogRecord) -> None:
+        self.records.append(record)
+        lines = _height(record, self.room, self.limits.get(record.offset))
+        self._starts.append(self._starts[-1] + lines)
+
+    @property
+    def count(self) -> int:
+        """Lines of all records."""
+        return self._starts[-1]
+
+    def at_line(self, index: int) -> int:
+        """Which of the records has this line; the last one for any below."""
+        return min(bisect_right(self._starts, index), len(self.records)) - 1
+
+    def at_offset(self, offset: int) -> int:
+        """Which of the records begins here in the log, or else the one before."""
+        return max(bisect_right(self.records, offset, key=lambda record: record.offset) - 1, 0)
+
+    def span(self, at: int) -> tuple[int, int]:
+        """First line of a record and the one after its last."""
+        return self._starts[at], self._starts[at + 1]
+
+    def is_cut(self, record: LogRecord) -> bool:
+        """Whether not all of a record is shown."""
+        return self._body(record).is_cut
+
+    def _body(self, record: LogRecord) -> Body:
+        limit = self.limits.get(record.offset)
+        key = (record.offset, len(record.lines), record.lines[0], self.room, limit)
+        shown = self._bodies.get(key)
+        if shown is None:
+            shown = self._bodies[key] = _body(record, self.room, limit)
+        return shown
+
+    def line(self, index: int, needle: str, cursor: int) -> Line:
+        """One line, with what is searched for lit, more so where one is.
+
+        Args:
+            needle: What is searched for, in small letters.
+            cursor: Where the selected record begins in the log.
+        """
+        at = self.at_line(index)
+        record, at_head = self.records[at], index == self._starts[at]
+        shown, look = self._body(record), LEVELS[record.level]
+        text, note = shown.lines[index - self._starts[at]], ""
+        if shown.is_cut and index + 1 == self._starts[at + 1]:
+            note = f"  +{plural(shown.rest, 'line')}" if shown.rest else ""
+            text = cut(text, max(self.room - line_width(((note, ""),)), 1))
+        if record.offset < 0:
+            return ((text, "faint"),)
+        spans: list[Span] = [(" " * MARGIN, "")]
+        if at_head:
+            spans = [(left(record.time, TIME), "faint"), (f" {look.glyph} ", look.ink)]
+            spans += [(left(look.word, WORD + 2), look.ink)]
+        name = len(record.name) if at_head and text.startswith(record.name) else 0
+        found = "match-here" if record.offset == cursor else "match"
+        spans += _lit(text[:name], "faint", needle, found)
+        spans += _lit(text[name:], look.text, needle, found)
+        return (*spans, (note, "faint"))
+
+    def key(self, index: int) -> Hashable:
+        """A value that determines the line, but for what is lit."""
+        at = self.at_line(index)
+        record = self.records[at]
+        place, limit = index - self._starts[at], self.limits.get(record.offset)
+        return (record.offset, len(record.lines), place, limit, self.room, self.window.begin)
+
+    def found(self, needle: str) -> list[int]:
+        """Which of the records have a text, given in small letters; looked for once."""
+        looked_for = (needle, self._laid_out, self.window.end)
+        if looked_for != self._found[0]:
+            texts = ((one.name, *one.lines) for one in self.records)
+            has_it = (any(needle in text.lower() for text in found) for found in texts)
+            self._found = looked_for, [at for at, found in enumerate(has_it) if found]
+        return self._found[1]

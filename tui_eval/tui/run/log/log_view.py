@@ -8,14 +8,11 @@ from collections.abc import Callable, Hashable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from textual.message import Message
-
 from tui_eval.fold.log_records import DEBUG, ERROR, OUTPUT, WARNING, LogRecord
 from tui_eval.fold.log_window import LogPiece, LogWindow
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.look.ink import Line
-from tui_eval.tui.run.log.layout import LogLayout
-from tui_eval.tui.run.log.lines import MARGIN
+from tui_eval.tui.run.log.lines import MARGIN, LogLayout
 
 if TYPE_CHECKING:
     from tui_eval.feeds.feed import Feed
@@ -34,9 +31,6 @@ class LogView(LineView):
     """
 
     moves_add_up = False
-
-    class Retitled(Message, namespace="log_pane"):
-        """The level, what is searched for, the place in it or what enter does has changed."""
 
     def __init__(self, feed: Feed, *, id: str) -> None:
         super().__init__(id=id)
@@ -221,8 +215,7 @@ class LogView(LineView):
         if not self._records:
             return
         top = self.scroll_offset.y
-        first = self.lines.at_line(top)
-        last = self.lines.at_line(min(top + self.view_height, self.lines.count) - 1)
+        first, last = map(self.lines.at_line, (top, top + self.view_height - 1))
         if self.lines.span(first)[0] < top and first < last:
             first += 1
         self.cursor = self._records[min(max(self._here, first), last)].offset
@@ -238,10 +231,6 @@ class LogView(LineView):
         self.sticks = True
         self.update()
         self.poll()
-
-    def pill_clicked(self) -> None:
-        """Follows again."""
-        self.action_bottom()
 
     def _go_to(self, places: list[int], by: int) -> None:
         """Selects the next or previous of these records, around the end."""

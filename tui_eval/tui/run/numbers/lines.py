@@ -26,16 +26,23 @@ from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.look.blocks import columns
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut_line, left, line_width, right, spread
 from tui_eval.tui.base.look.wrap import shown_lines
-from tui_eval.tui.run.numbers.number_line import NumberLine
-from tui_eval.tui.run.numbers.outcomes import errors, left_out, stops, tools
-from tui_eval.tui.run.numbers.pass_rates import pass_rate_table, pass_rates
-from tui_eval.tui.run.numbers.spending import refusals, spending
+from tui_eval.tui.run.numbers.sections import (
+    NAME_MOST,
+    NumberLine,
+    errors,
+    left_out,
+    pass_rate_table,
+    pass_rates,
+    refusals,
+    spending,
+    stops,
+    tools,
+)
 
 MEASURE = 84
 """Cells that the numbers take at most: what belongs together stands together."""
 BESIDE, APART = 100, 4
 """Cells from which on there are two columns, and those between the two."""
-NAME_MOST = 60
 OTHER_INTERVALS = "pass rates and metrics: intervals for a fixed number"
 EXAMPLE = 10
 """Cells for the name of an example."""
@@ -74,14 +81,12 @@ def _lines(*sections: Iterator[Line | NumberLine]) -> Iterator[NumberLine]:
 def _two_columns(state: RunState, width: int) -> Iterator[NumberLine]:
     """Rewards, and what can be gone to from them, on the left; all else on the right."""
     first = min((width - APART) * 11 // 20, MEASURE)
-    sections = ((pass_rate_table, 1) if one[0] is pass_rates else one for one in SECTIONS)
-    chosen: tuple[list[Section], list[Section]] = ([], [])
-    for section, side in sections:
-        chosen[side].append(section)
-    sides = [
-        list(_lines(*(section(state, cells) for section in chosen[at])))
-        for at, cells in enumerate((first, min(width - first - APART, MEASURE)))
-    ]
+    cells = first, min(width - first - APART, MEASURE)
+    sides: tuple[list[NumberLine], list[NumberLine]] = ([], [])
+    for section, side in SECTIONS:
+        if section is pass_rates:
+            section, side = pass_rate_table, 1
+        sides[side].extend(_lines(section(state, cells[side])))
     without = NumberLine(EMPTY)
     for one, other in zip_longest(sides[0], sides[1][1:], fillvalue=without):  # begins with a gap
         gap: Span = (" " * (first + APART - line_width(one.line)), "")

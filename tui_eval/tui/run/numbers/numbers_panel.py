@@ -13,7 +13,7 @@ from tui_eval.tui.base.keys.registry import bindings
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.run.numbers.lines import example_line, numbers
-from tui_eval.tui.run.numbers.number_line import NumberLine, Target
+from tui_eval.tui.run.numbers.sections import NumberLine, Target
 
 
 class NumbersPanel(LineView):
@@ -31,9 +31,6 @@ class NumbersPanel(LineView):
         def __init__(self, target: Target) -> None:
             super().__init__()
             self.target = target
-
-    class Moved(Message):
-        """Something else is under the cursor, or it came into sight or out of it."""
 
     def __init__(self, state: RunState, *, id: str) -> None:
         super().__init__(id=id)
@@ -76,9 +73,7 @@ class NumbersPanel(LineView):
         """The line under the cursor."""
         return self.cursor is not None and self.target(index) == self.cursor
 
-    def lit(self, index: int) -> bool:
-        """The line under the cursor."""
-        return self.marked(index)
+    lit = marked
 
     def update(self) -> None:
         """Makes the lines anew where a rollout finished or the width changed."""
@@ -143,7 +138,7 @@ class NumbersPanel(LineView):
         self.cursor = self.target(line)
         self.update()
         self.show_line(line)
-        self.post_message(self.Moved())
+        self.post_message(self.Retitled())
 
     def _show_selected(self) -> None:
         """Another width has other lines: what is under the cursor stands elsewhere."""
@@ -181,7 +176,7 @@ class NumbersPanel(LineView):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Tells that enter may do something else."""
         super().watch_scroll_y(old_value, new_value)
-        self.post_message(self.Moved())
+        self.post_message(self.Retitled())
 
     def on_blur(self) -> None:
         """Whoever goes elsewhere waits for nothing here."""

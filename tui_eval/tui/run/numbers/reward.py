@@ -1,4 +1,4 @@
-"""How the reward of one rollout came about, function by function, as lines."""
+"""The pane of one rollout's reward: how it came about, function by function."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
+from tui_eval.fold.columns import Note
 from tui_eval.printable import one_line, printable
 from tui_eval.stats.rewards import is_equal
 from tui_eval.text.figures import NONE, plural, reward_text, signed_text
+from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.look.blocks import bar
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, left, right
 from tui_eval.tui.base.look.wrap import shown, shown_lines
 
 if TYPE_CHECKING:
-    from tui_eval.fold.columns import Note
     from tui_eval.fold.trajectory import Rollout, Score
     from tui_eval.stats.examples import ExampleFigures
 
@@ -31,6 +32,52 @@ TEXT_LINES = 400
 """Lines that are shown of what failed, and of what a judge said."""
 
 _FRAME = re.compile(r'^  File "', re.MULTILINE)
+
+
+class RewardPanel(LineView):
+    """What somebody noted, how the reward came about, its group, the metrics, what judges said and
+    what failed."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self.rollout: Rollout | None = None
+        self.group: ExampleFigures | None = None
+        self.note = Note()
+        self.empty: tuple[Line, ...] = ()
+        """What stands where there is no rollout."""
+        self._lines: list[Line] = []
+        self._made_for: Rollout | None = None
+        self._made_of: tuple[object, ...] = ()
+
+    def count(self) -> int:
+        """Lines of all of it."""
+        return len(self._lines)
+
+    def line(self, index: int) -> Line:
+        """One line of it."""
+        return self._lines[index]
+
+    def show(self, rollout: Rollout | None, group: ExampleFigures | None, note: Note) -> None:
+        """Shows a rollout's reward, another one's from its begin.
+
+        Args:
+            group: What the rollouts of its example came to so far; None where it is alone.
+        """
+        is_another = (rollout and rollout.row) != (self.rollout and self.rollout.row)
+        self.rollout, self.group, self.note = rollout, group, note
+        self.update()
+        if is_another:
+            self.jump(0)
+
+    def update(self) -> None:
+        """Makes the lines anew where something changed."""
+        rollout = self.rollout
+        made_of = (rollout and rollout.finished, self.group, self.note, self.empty, self.line_width)
+        if rollout is not self._made_for or made_of != self._made_of:
+            self._made_for, self._made_of = rollout, made_of
+            words = breakdown(rollout, self.group, self.line_width)
+            self._lines = [*noted(self.note, self.line_width), *words] or [*self.empty]
+        super().update()
 
 
 def noted(note: Note, width: int) -> Iterator[Line]:
@@ -61,7 +108,7 @@ def breakdown(rollout: Rollout | None, group: ExampleFigures | None, width: int)
     names = {score.name for score in weighted}
     metrics = {s.name: s.raw for s in rollout.scores if s.name not in names}
     metrics |= {name: value for name, value in rollout.metrics.items() if name not in names}
-    longest = max((len(printable(name)) for name in [*names, *metrics, "function"]), default=8)
+    longest = max(len(printable(name)) for name in [*names, *metrics, "function"])
     name_width = max(min(longest, NAME_MOST, width - TABLE), 6)
     if weighted:
         yield from _table(weighted, name_width, width)

@@ -8,7 +8,7 @@ from textual.message import Message
 
 from tui_eval.fold.run_state import RunState
 from tui_eval.tui.base.keys.keymap import key_for
-from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.lines.line_list import LineList
 from tui_eval.tui.run.rollouts.lines import RolloutLines
 from tui_eval.tui.run.rollouts.listing import Listing
 from tui_eval.tui.run.rollouts.row_order import Sorting
@@ -20,7 +20,7 @@ LEAST_FIRST = ("example", "number", "row", "stage", "error", "stop", "tool", "qu
 """Fields that are sorted upwards at first; the others from the greatest down."""
 
 
-class ArrangedList(LineView):
+class ArrangedList(LineList):
     """A list of rollouts whose columns and order people choose."""
 
     state: RunState
@@ -88,12 +88,12 @@ class ArrangedList(LineView):
         """Asks which column to sort by."""
         from tui_eval.tui.run.rollouts.columns_dialog import SortMenu
 
-        menu = SortMenu(self.state, self.listing.sorting, self.weighted)
-        self.app.push_screen(menu, self._sort_chosen)
+        def chosen(field: str | None) -> None:
+            if field is not None:
+                self.sort(field)
 
-    def _sort_chosen(self, field: str | None) -> None:
-        if field is not None:
-            self.sort(field)
+        menu = SortMenu(self.state, self.listing.sorting, self.weighted)
+        self.app.push_screen(menu, chosen)
 
     def action_columns(self) -> None:
         """Asks which columns to show."""
@@ -101,8 +101,7 @@ class ArrangedList(LineView):
 
         lines = self.lines
         columns = ColumnLines(self.state, lines.chosen, lines.shown, self.weighted)
-        chooser = ColumnChooser(columns)
-        self.app.push_screen(chooser, self._columns_chosen)
+        self.app.push_screen(ColumnChooser(columns), self._columns_chosen)
 
     def _columns_chosen(self, answer: tuple[tuple[str, ...] | None] | None) -> None:
         if answer is not None:

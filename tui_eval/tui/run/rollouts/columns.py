@@ -8,15 +8,17 @@ from typing import Any, NamedTuple
 from tui_eval.fold.columns import counts_of, tokens_of
 from tui_eval.fold.filter_fields import FIELDS, METRIC
 from tui_eval.fold.rollout_columns import DONE, WAITING
-from tui_eval.fold.row_facts import TOOLS_APART
+from tui_eval.fold.row_facts import TOOLS_APART, Codes
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
+from tui_eval.stats.examples import ExampleFigures
+from tui_eval.stats.passk import pass_at_k
 from tui_eval.text.figures import NONE, count_text, reward_text
-from tui_eval.tui.base.look.ink import cut, left, right
+from tui_eval.tui.base.look.ink import Span, cut, left, right
 
 BAR = 5
-GROUP, GROUP_LEAST = 19, 12
-"""Cells of what an example came to: with pass@k, and where there is no room for that."""
+GROUP, GROUP_LEAST, MEAN, SPREAD = 19, 12, 6, 6
+"""Cells of what an example came to: with pass@k, where there is no room for that, of its parts."""
 STATE_LEAST, STATE_GOOD, STATE_NOTED, STATE_BEST = 13, 15, 18, 36
 """Cells that the state keeps: for an error's name, beside metrics, for two tags, and beside columns
 of text."""
@@ -84,12 +86,8 @@ def _text(name: str, width: int, value: Callable[[RunState, int], Hashable]) -> 
     return Column(name, name, width, FIELDS[name].meaning, value, shown, is_text=True)
 
 
-def _tools(state: RunState, row: int) -> str:
-    return state.facts.tools.get(row).replace(TOOLS_APART, ", ")
-
-
-def _failed_tools(state: RunState, row: int) -> str:
-    return state.facts.failed_tools.get(row).replace(TOOLS_APART, ", ")
+def _names(name: str, texts: Callable[[RunState], Codes]) -> Column:
+    return _text(name, 22, lambda state, row: texts(state).get(row).replace(TOOLS_APART, ", "))
 
 
 BAR_COLUMN = Column("bar", "", BAR + 1, "reward as a bar", lambda state, row: None)
@@ -110,10 +108,10 @@ COLUMNS = (
     TIME_COLUMN,
     _text("finish", 16, lambda state, row: state.facts.finish.get(row)),
     _text("class", 13, lambda state, row: state.facts.error_class.get(row)),
-    _text("model", 22, lambda state, row: state.facts.models.get(row).replace(TOOLS_APART, ", ")),
+    _names("model", lambda state: state.facts.models),
     _text("stop", 20, lambda state, row: state.facts.stop.get(row)),
-    _text("tool", 22, _tools),
-    _text("failed_tool", 22, _failed_tools),
+    _names("tool", lambda state: state.facts.tools),
+    _names("failed_tool", lambda state: state.facts.failed_tools),
     _text("question", 42, lambda state, row: state.facts.questions.get(row // state.per_example)),
     _text("answer", 32, lambda state, row: state.facts.answers.get(row)),
 )
@@ -235,3 +233,33 @@ def _usual(state: RunState) -> list[str]:
     }
     metrics = [METRIC + name for name in facts.metrics if name != "num_turns"]
     return [*FIRST, *metrics, *(name for name, known in texts.items() if known.has_any)]
+
+
+def group_head(state: RunState, width: int) -> str:
+    """The name over these cells."""
+    return f"mean ±std pass@{state.pass_rates.ks[-1]} " if width >= GROUP else "mean ±std "
+
+
+def group_spans(
+    state: RunState, one: ExampleFigures | None, width: int, is_part: bool = False
+) -> list[Span]:
+    """The numbers of an example; nothing before one of its rollouts has a reward.
+
+    A spread that is none, of rewards that are all equal, stands out: such a group teaches nothing.
+    One reward alone has no spread.
+
+    Args:
+        is_part: Not all of its rollouts are listed: the numbers are faint, being of all of them.
+    """
+    if one is None or one.mean is None:
+        return [(" " * width, "")]
+    spread = f"±{reward_text(one.std)}" if one.n > 1 else NONE
+    spans: list[Span] = [
+        (right(reward_text(one.mean), MEAN), "strong"),
+        (right(spread, SPREAD), "warn" if one.all_equal else "muted"),
+    ]
+    if width >= GROUP:
+        k = state.pass_rates.ks[-1]
+        rate = reward_text(pass_at_k(one.n, one.passed, k)) if one.n >= k else NONE
+        spans.append((right(rate, GROUP - MEAN - SPREAD - 1) + " ", ""))
+    return [(text, "faint") for text, _ in spans] if is_part else spans

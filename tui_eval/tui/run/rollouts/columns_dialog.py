@@ -13,7 +13,7 @@ from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.tui.base.dialogs.dialog import Dialog
 from tui_eval.tui.base.lines.line_list import Picking
-from tui_eval.tui.base.look.ink import Line, cut, left
+from tui_eval.tui.base.look.ink import Line, Span, cut, left, line_width
 from tui_eval.tui.run.rollouts.columns import HEADS, known_columns
 from tui_eval.tui.run.rollouts.row_order import Sorting
 
@@ -25,60 +25,56 @@ Chosen: TypeAlias = tuple[tuple[str, ...] | None]
 """The columns that were chosen; None for what is usual."""
 
 
-class SortLines(Picking):
-    """Every field that can be sorted by, under the run's own order."""
+class FieldLines(Picking):
+    """Fields with what each means; a metric's name has what is left beside the few words on it.
 
-    def __init__(self, state: RunState, sorting: Sorting, weighted: Collection[str]) -> None:
+    Args:
+        weighted: Metrics that are known to count for the reward.
+    """
+
+    def __init__(self, names: Sequence[str], weighted: Collection[str]) -> None:
         super().__init__()
-        self._sorting = sorting
+        self.names = list(names)
         self._weighted = weighted
-        metrics = [METRIC + name for name in state.facts.metrics]
-        fields = [name for name in FIELDS if name not in UNSORTABLE]
-        self.fields = ["", *fields[:3], *metrics, *fields[3:]]
-        self._longest = _longest(metrics)
-        self.cursor = self.fields.index(sorting.field) if sorting.field in self.fields else 0
+        metrics = [one.removeprefix(METRIC) for one in names if one.startswith(METRIC)]
+        self._longest = max((cell_len(one_line(one, 60)) for one in metrics), default=0)
 
     def count(self) -> int:
         """Lines."""
-        return len(self.fields)
+        return len(self.names)
+
+    def described(self, field: str, meaning: str, is_chosen: bool) -> tuple[Span, str]:
+        """A field's name in its column, and what it means with what stands over its own column."""
+        name, width = field.removeprefix(METRIC), NAME
+        if name != field:
+            meaning = "reward function" if name in self._weighted else "metric"
+            width = max(NAME, min(self._longest, self.line_width - BESIDE))
+        elif field in HEADS:
+            meaning += f" · headed {HEADS[field]}"
+        name = one_line(name, 60) if field else "as in the run"
+        return (left(name, width), "strong" if is_chosen else ""), meaning
+
+
+class SortLines(FieldLines):
+    """Every field that can be sorted by, under the run's own order."""
+
+    def __init__(self, state: RunState, sorting: Sorting, weighted: Collection[str]) -> None:
+        self._sorting = sorting
+        metrics = [METRIC + name for name in state.facts.metrics]
+        fields = [name for name in FIELDS if name not in UNSORTABLE]
+        super().__init__(["", *fields[:3], *metrics, *fields[3:]], weighted)
+        self.cursor = self.names.index(sorting.field) if sorting.field in self.names else 0
 
     def line(self, index: int) -> Line:
         """A field and what it means."""
-        field = self.fields[index]
+        field = self.names[index]
         sorts = field == self._sorting.field
         arrow = ("▼" if self._sorting.descending else "▲") if sorts and field else "•" * sorts
-        name = one_line(field.removeprefix(METRIC), 60) if field else "as in the run"
-        meaning = FIELDS[field].meaning if field in FIELDS else ""
-        meaning = _metric(field, self._weighted) or meaning + _headed(field)
-        width = _name_width(field, self._longest, self.line_width)
-        return (
-            (f" {arrow or ' '} ", "key"),
-            (left(name, width), "strong" if sorts else ""),
-            (f"  {cut(meaning, self.line_width - width - 5)}", "muted"),
+        name, meaning = self.described(
+            field, FIELDS[field].meaning if field in FIELDS else "", sorts
         )
-
-
-def _metric(field: str, weighted: Collection[str]) -> str:
-    """What a metric is, as far as that is known; empty for other fields."""
-    if not field.startswith(METRIC):
-        return ""
-    return "reward function" if field.removeprefix(METRIC) in weighted else "metric"
-
-
-def _longest(fields: Sequence[str]) -> int:
-    """Cells of the longest name of a metric."""
-    names = [one.removeprefix(METRIC) for one in fields if one.startswith(METRIC)]
-    return max((cell_len(one_line(one, 60)) for one in names), default=0)
-
-
-def _name_width(field: str, longest: int, width: int) -> int:
-    """Cells for a name: metrics have what is left beside the few words on them."""
-    return max(NAME, min(longest, width - BESIDE)) if field.startswith(METRIC) else NAME
-
-
-def _headed(field: str) -> str:
-    """What stands over the column of a field, where that is not its name."""
-    return f" · headed {HEADS[field]}" if field in HEADS else ""
+        room = self.line_width - line_width((name,)) - 5
+        return ((f" {arrow or ' '} ", "key"), name, (f"  {cut(meaning, room)}", "muted"))
 
 
 class SortMenu(Dialog[SortLines, str]):
@@ -92,10 +88,10 @@ class SortMenu(Dialog[SortLines, str]):
 
     def on_picking_done(self) -> None:
         """A field was chosen."""
-        self.dismiss(self.box.fields[self.box.cursor])
+        self.dismiss(self.box.names[self.box.cursor])
 
 
-class ColumnLines(Picking):
+class ColumnLines(FieldLines):
     """Every column with whether it is shown; those that are come first, in their order."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -111,30 +107,18 @@ class ColumnLines(Picking):
         shown: tuple[str, ...],
         weighted: Collection[str],
     ) -> None:
-        super().__init__()
-        self._weighted = weighted
         self._known = known_columns(state)
         begun = [name for name in (shown if chosen is None else chosen) if name in self._known]
         self.on = set(begun)
-        self.names = [*begun, *(name for name in self._known if name not in self.on)]
-        self._longest = _longest(self.names)
-
-    def count(self) -> int:
-        """Lines."""
-        return len(self.names)
+        super().__init__([*begun, *(name for name in self._known if name not in self.on)], weighted)
 
     def line(self, index: int) -> Line:
         """A column and whether it is shown."""
         column = self._known[self.names[index]]
         is_on = column.name in self.on
-        name = one_line(column.name.removeprefix(METRIC), 60)
-        width = _name_width(column.name, self._longest, self.line_width)
-        meaning = _metric(column.name, self._weighted) or column.meaning
-        return (
-            (" [x] " if is_on else " [ ] ", "key" if is_on else "faint"),
-            (left(name, width), "strong" if is_on else ""),
-            (f"  {meaning}{_headed(column.name)}", "muted"),
-        )
+        name, meaning = self.described(column.name, column.meaning, is_on)
+        sign = (" [x] ", "key") if is_on else (" [ ] ", "faint")
+        return (sign, name, (f"  {meaning}", "muted"))
 
     def action_switch(self) -> None:
         """Shows the column under the cursor, or hides it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -28,13 +29,9 @@ HINTS = (
 WORDS = 2
 """The first of them: anybody tries those untold."""
 FAULT_LINES = 3
+_WORD = re.compile(r".\S*", re.DOTALL)
 LAST_GOOD_LEAST = 50
 """Cells of a list from which on it says that what it shows is not what was typed."""
-
-
-def quoted(value: str) -> str:
-    """A text as the language of filters takes it, whatever it holds."""
-    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def with_errors_only(text: str) -> str:
@@ -100,19 +97,13 @@ class FilterEntry:
             at: Where in the text the first span begins.
         """
         found: list[Span] = []
-        bad = {place for column, _ in self.listing.faults for place in self._word(column)}
+        words = (_WORD.match(self.text, column) for column, _ in self.listing.faults)
+        bad = {place for word in words if word for place in range(*word.span())}
         for text, ink in spans:
             for place, sign in enumerate(text, at):
                 found.append((sign, "bad" if place in bad and not ink else ink))
             at += len(text)
         return found
-
-    def _word(self, column: int) -> range:
-        text = self.text
-        end = column + 1
-        while end < len(text) and not text[end].isspace():
-            end += 1
-        return range(column, end)
 
     def _progress_line(self, width: int) -> list[Line]:
         listing, search = self.listing, self.listing.search
@@ -161,11 +152,8 @@ def _hint(width: int) -> str:
     return next((text for text in fitting if len(text) <= width), "")
 
 
-def error_condition(name: str) -> str:
-    """The filter for the rollouts of one error."""
-    return f"error={quoted(name)}"
+def condition(field: str, value: str) -> str:
+    """The filter for the rollouts of which a field has a value, whatever that holds."""
+    from tui_eval.fold.filter_nodes import quoted  # which the first frame needs not
 
-
-def tool_condition(name: str, failed: bool) -> str:
-    """The filter for the rollouts that called a tool, or of which a call of it went wrong."""
-    return f"{'failed_tool' if failed else 'tool'}={quoted(name)}"
+    return f"{field}={quoted(value)}"

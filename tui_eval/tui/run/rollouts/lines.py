@@ -36,9 +36,10 @@ from tui_eval.tui.run.rollouts.columns import (
     TIME_COLUMN,
     Column,
     fitting_columns,
+    group_head,
+    group_spans,
     known_columns,
 )
-from tui_eval.tui.run.rollouts.group_figures import group_head, group_spans
 from tui_eval.tui.run.rollouts.row_order import Sorting
 
 ID_LEAST, ID_MOST = 3, 14
@@ -66,7 +67,7 @@ class RolloutLines:
         """Another run."""
         self.state = state
         self.mark = -1
-        self._id_width = ID_LEAST
+        self._id_width, self._signs = ID_LEAST, 0
         self._columns: tuple[Column, ...] = ()
         self._room = 1
         self._fitted: tuple[object, ...] = ()
@@ -81,30 +82,21 @@ class RolloutLines:
         """Fits the columns to a width, and that of the ids to the rows that can be seen."""
         for row in rows:
             self._id_width = max(self._id_width, min(len(self._example(row)), ID_MOST))
-        state = self.state
+        state, facts = self.state, self.state.facts
         has_signs = self.mark >= 0 or bool(self.notes)
-        facts = state.facts
         texts = (facts.stop, facts.tools, facts.questions, facts.answers)
-        tools = (len(facts.tools.texts), len(facts.failed_tools.texts))
-        words = (len(facts.metrics), *tools, *(one.has_any for one in texts))
-        made_of = (
-            width,
-            self._id_width,
-            has_signs,
-            grouped,
-            self.chosen,
-            state.per_example,
-            words,
-        )
+        names = (facts.metrics, facts.tools.texts, facts.failed_tools.texts)
+        there = (state.per_example, *map(len, names), *(one.has_any for one in texts))
+        made_of = (width, self._id_width, has_signs, grouped, self.chosen, there)
         if made_of == self._fitted:
             return
         self._fitted = made_of
         self._signs = 3 if has_signs else 0
-        room = width - self._start_width - REWARD - 2
+        # Before the reward: brace, glyph, example, number, signs.
+        start = self._id_width + self._signs + (7 if state.per_example > 1 else 2)
+        room = width - start - REWARD - 2
         self._columns = fitting_columns(state, self.chosen, room, grouped, has_signs)
         self._room = max(room - sum(column.width for column in self._columns), 1)
-
-    _signs = 0
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -122,16 +114,14 @@ class RolloutLines:
         shown = [name for name in names if grouped or name != GROUP_COLUMN.name]
         return [one_line(name.removeprefix(METRIC), METRIC_MOST) for name in shown]
 
-    @property
-    def _start_width(self) -> int:
-        """Cells before the reward: brace, glyph, example, number, signs."""
-        return (5 if self.state.per_example > 1 else 0) + 2 + self._id_width + self._signs
-
     def _example(self, row: int) -> str:
         return one_line(str(self.state.example_id(row)), ID_MOST)
 
     def _note(self, row: int) -> Note:
         return self.notes.get(note_key(self.state, row), Note()) if self.notes else Note()
+
+    def _waits(self, row: int) -> str:
+        return self.state.notes.get(row) or long_wait(self.state, row, self.now())
 
     def _seconds(self, row: int) -> float:
         """Seconds that it took or, whole ones, that it has taken so far."""
@@ -189,28 +179,18 @@ class RolloutLines:
 
     def key(self, row: int, brace: str) -> Hashable:
         """All that the line of a row shows."""
-        state = self.state
-        seconds, reward = self._seconds(row), state.reward[row]
+        state, group = self.state, self._group(row, brace)
+        numbers = (state.reward[row], self._seconds(row))
+        waits = self._waits(row)
+        how = (look_of(state, row), endings_of(state, row), state.errors.get(row), waits)
+        tried = (state.attempt[row], state.facts.failed_tools.get(row))
+        marks = (row == self.mark, self._note(row))
+        is_part = group is not None and self.is_part(row)
         return (
-            self._fitted,
-            row,
-            brace,
-            self._example(row),
-            row == self.mark,
-            self._note(row),
-            look_of(state, row),
-            endings_of(state, row),
-            state.facts.failed_tools.get(row),
-            state.attempt[row],
-            None if math.isnan(seconds) else seconds,
-            None if math.isnan(reward) else reward,
-            state.errors.get(row),
-            state.notes.get(row) or long_wait(state, row, self.now()),
-            state.threshold,
-            state.reward_most,
-            tuple(column.value(state, row) for column in self._columns),
-            group := self._group(row, brace),
-            group is not None and self.is_part(row),
+            (self._fitted, row, brace, self._example(row), *marks, *how, *tried, group, is_part),
+            *(None if math.isnan(number) else number for number in numbers),
+            (state.threshold, state.reward_most),
+            *(column.value(state, row) for column in self._columns),
         )
 
     def line(self, row: int, brace: str) -> Line:
@@ -302,7 +282,7 @@ class RolloutLines:
                 fits = [text for text in forms if line_width(spans) + len(text) <= room]
                 spans += [(text, "warn") for text in fits[:1]]
         spans += _noted(self._note(row), room - line_width(spans))
-        waits = self.state.notes.get(row) or long_wait(self.state, row, self.now())
+        waits = self._waits(row)
         left_over = room - line_width(spans) - 2
         if waits and len(waits) > left_over:  # of a cut one its number tells most
             waits = waits.removeprefix("status ")

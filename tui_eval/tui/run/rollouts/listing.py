@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_eval.fold.run_state import RunState
 from tui_eval.tui.run.rollouts.row_order import RowOrder, Sorting, make_order
-from tui_eval.tui.run.rollouts.whole_search import TrajectorySearch
 
 if TYPE_CHECKING:
     from tui_eval.fold.columns import Notes
     from tui_eval.fold.filtering import RowFilter
+    from tui_eval.runs.text_search import SearchProgress
 
 AT_ONCE = 2_000
 """Rows of a run that is filtered and sorted right on the loop, which takes about a millisecond."""
@@ -158,8 +159,7 @@ class Listing:
         is_slow = self.wanted is not None and self.wanted.has_pattern
         if not self._is_plain and (is_slow or self.state.total > AT_ONCE):
             return True
-        version = self._version
-        self._put(self._make(), version)
+        self._made, self.order = self._version, self._make()
         return False
 
     def _fit_to_run(self) -> None:
@@ -171,9 +171,6 @@ class Listing:
         if self._is_plain:
             return None
         return make_order(self.state, self.wanted, self.sorting, self.notes)
-
-    def _put(self, order: RowOrder | None, version: tuple[int, ...]) -> None:
-        self.order, self._made = order, version
 
     async def keep_up(self) -> bool:
         """Finds the rows in a thread once; returns whether to draw."""
@@ -188,11 +185,11 @@ class Listing:
             if state is self.state and wanted is self.wanted:
                 self.faults = [(0, str(error))]
                 self.wanted = None
-                self._put(None, (self._request,))
+                self.order, self._made = None, (self._request,)
             return True
         if state is not self.state:
             return False
-        self._put(order, version)
+        self.order, self._made = order, version
         self._fit_to_run()
         self._rest_s = max((time.monotonic() - started) * REST, REST_LEAST_S)
         return True
@@ -236,12 +233,62 @@ class Listing:
     def may_find_more(self) -> bool:
         """Whether trajectories that were not searched may match."""
         search = self.search
-        whole = search is not None and search.is_over and not search.is_given_up
-        return self.may_search and (search is None or not whole or bool(search.fault))
+        is_whole = search and search.is_over and not (search.is_given_up or search.fault)
+        return self.may_search and not is_whole
 
     def give_up(self) -> bool:
         """Ends a search; returns whether one went on."""
         if not self.is_searching or self.search is None:
             return False
-        self.search.give_up()
+        self.search.is_given_up = True
         return True
+
+
+class TrajectorySearch:
+    """Tells a filter which trajectories match, of those that were there when it began."""
+
+    def __init__(self, state: RunState, wanted: RowFilter, notes: Notes) -> None:
+        self.wanted = wanted
+        self._there = _trajectories(state)
+        self.progress: SearchProgress | None = None
+        self.fault = ""
+        """Why it ended early."""
+        self.is_over = False
+        self._state = state
+        self._notes = notes
+        self.is_given_up = False
+        """Whether somebody did not want to wait for the rest: the thread ends after the rollout
+        that it is reading."""
+
+    @property
+    def is_up_to_date(self) -> bool:
+        """Whether there are no other trajectories by now."""
+        return self._there == _trajectories(self._state)
+
+    def work(self) -> None:
+        """Searches; for a thread."""
+        from tui_eval.errors import RefusedError
+        from tui_eval.runs.opening import find_run
+        from tui_eval.runs.text_search import search_trajectories
+
+        run = self._state.run
+        try:
+            if run is None:
+                return
+            files = find_run(Path(run.path))
+            steps = search_trajectories(files, self._state, self.wanted, self._notes)
+            for self.progress in steps:
+                if self.is_given_up:
+                    break
+        except RefusedError as error:
+            self.fault = error.faults[0].what
+        except (OSError, ValueError) as error:  # no path has a NUL in it
+            self.fault = getattr(error, "strerror", None) or str(error)
+        finally:
+            self.is_over = True
+
+
+def _trajectories(state: RunState) -> tuple[int, int, int]:
+    """Another value wherever there may be other trajectories."""
+    reading = state.run.reading if state.run is not None else 0
+    return reading, state.finished, state.taken_back

@@ -11,7 +11,6 @@ from textual.message import Message
 from textual.timer import Timer
 
 from tui_eval.fold.columns import Notes
-from tui_eval.fold.row_facts import TOOLS_APART
 from tui_eval.fold.run_state import RunState
 from tui_eval.tui.base.keys.key_names import key_in_line
 from tui_eval.tui.base.keys.keymap import key_for
@@ -21,8 +20,7 @@ from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.run.rollouts.arranged_list import ArrangedList
 from tui_eval.tui.run.rollouts.filter_entry import FilterEntry, with_errors_only
 from tui_eval.tui.run.rollouts.lines import RolloutLines
-from tui_eval.tui.run.rollouts.listing import Listing
-from tui_eval.tui.run.rollouts.whole_search import TrajectorySearch
+from tui_eval.tui.run.rollouts.listing import Listing, TrajectorySearch
 
 SEARCH_TICK_S = 0.2
 NOTHING, NOTHING_YET = "no rollout matches", "none found so far"
@@ -107,10 +105,6 @@ class RolloutList(ArrangedList):
     def marked(self, index: int) -> bool:
         """The selected rollout."""
         return self._row(index) == self.row
-
-    def lit(self, index: int) -> bool:
-        """The selected rollout."""
-        return self.marked(index)
 
     def key(self, index: int) -> Hashable:
         """All that the line shows."""
@@ -321,28 +315,6 @@ class RolloutList(ArrangedList):
         if self.count():
             self.select(self._row(min(max(line, 0), self.count() - 1)))
 
-    def error_from(self, step: int, name: str | None = None) -> int | None:
-        """The next (1) or previous (-1) listed row that errored, around the end; None if none.
-
-        Args:
-            name: Of the error; any if None.
-        """
-        errors = self.state.errors
-        rows = errors if name is None else [row for row, error in errors.items() if error == name]
-        return self.next_of(step, rows)
-
-    def tool_from(self, step: int, name: str, failed: bool) -> int | None:
-        """The next (1) or previous (-1) listed row with this tool, around the end.
-
-        Args:
-            failed: Only where a call of it went wrong.
-        """
-        facts = self.state.facts
-        column = facts.failed_tools if failed else facts.tools
-        codes = {at for at, text in enumerate(column.texts) if name in text.split(TOOLS_APART)}
-        rows = [row for row, code in enumerate(column.codes) if code in codes]
-        return self.next_of(step, rows)
-
     def next_of(self, step: int, rows: Iterable[int]) -> int | None:
         """The next or previous listed one of some rows, around the end; None if none is."""
         lines = [line for row in rows if (line := self.listing.line(row)) >= 0]
@@ -365,10 +337,6 @@ class RolloutList(ArrangedList):
         """Selects the next or previous rollout of the list."""
         self.select_line(self._here + by)
 
-    def action_page(self, pages: float) -> None:
-        """Selects a rollout some pages away."""
-        self.action_move(round(pages * self.view_height))
-
     def action_top(self) -> None:
         """Selects the first rollout of the list."""
         self.select_line(0)
@@ -388,7 +356,3 @@ class RolloutList(ArrangedList):
             self.action_open()
         else:
             self.select(self._row(index))
-
-    def pill_clicked(self) -> None:
-        """Follows again."""
-        self.post_message(self.FollowWanted())
