@@ -43,13 +43,13 @@ from tui_eval import events as ev
 from tui_eval.config.user_settings import UserSettings
 from tui_eval.fold.columns import Note
 from tui_eval.tui.app import TuiEvalApp
+from tui_eval.tui.base.app import ScreenApp
 from tui_eval.tui.base.preferences import Preferences
 from tui_eval.tui.compare.rollouts_screen import CompareRollouts
 from tui_eval.tui.compare.screen import CompareRuns
 from tui_eval.tui.home_app import HomeApp
 from tui_eval.tui.run.annotations import Notebook
 from tui_eval.tui.run.session import RunSession
-from tui_eval.tui.screen_app import ScreenApp
 
 
 def app_of(feed: ScriptedFeed, *, saved: bool = True) -> TuiEvalApp:
@@ -198,9 +198,9 @@ def writing() -> TuiEvalApp:
 def home(backend: Callable[[], FormBackend]) -> Callable[[], TuiEvalApp]:
     def make() -> TuiEvalApp:
         pin_time_zone()
-        hooks = {"compare": lambda paths: Screen(), "configure": lambda env_id: Screen()}
+        hooks = {"compare": lambda paths: Screen(), "configure": lambda *asked: Screen()}
         app = HomeApp(backend(), now=lambda: NOW, **hooks)
-        app.home.header.folder = "~/evals/monday"
+        app.home.folder = "~/evals/monday"
         return app
 
     return make

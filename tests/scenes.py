@@ -44,9 +44,9 @@ from textual.pilot import Pilot
 from textual.strip import Strip
 
 from tui_eval.tui.app import TuiEvalApp
+from tui_eval.tui.base.app import ScreenApp
 from tui_eval.tui.home.pick_lists import ASKING
 from tui_eval.tui.home_app import HomeApp
-from tui_eval.tui.screen_app import ScreenApp
 from tui_eval.tui.suite.screen import SuiteScreen
 
 SIZES = ((80, 24), (120, 40), (200, 60))

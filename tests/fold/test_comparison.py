@@ -16,7 +16,7 @@ from tui_eval.fold.trajectory import Rollout
 from tui_eval.runs.export.comparison import ComparedRun, comparison_object
 from tui_eval.runs.layout import RunDir
 from tui_eval.text.verdict_words import verdict_look
-from tui_eval.tui.compare.paired_numbers import number_lines
+from tui_eval.tui.compare.pane_lines import number_lines
 
 
 def test_examples_are_paired_by_content_and_sorted_into_what_became_of_them() -> None:

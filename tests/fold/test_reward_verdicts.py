@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tui_eval.fold.comparison import Comparison, compare_runs
 from tui_eval.runs.export.comparison import ComparedRun, comparison_lines, comparison_object
 from tui_eval.runs.layout import RunDir
-from tui_eval.tui.compare.paired_numbers import number_lines
+from tui_eval.tui.compare.pane_lines import number_lines
 
 
 def test_one_rollout_that_passes_or_fails_has_newcombes_interval_and_mcnemars_test() -> None:

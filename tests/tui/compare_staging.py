@@ -15,10 +15,10 @@ from textual.screen import Screen
 
 from tui_eval.feeds.feed import Feed
 from tui_eval.fold.run_state import RunState
+from tui_eval.tui.base.app import ScreenApp
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.compare.screen import CompareRuns
 from tui_eval.tui.run.session import RunSession
-from tui_eval.tui.screen_app import ScreenApp
 
 OUTCOMES = ("fixed", "broken", "both-wrong", "both-right")
 

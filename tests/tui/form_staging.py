@@ -36,7 +36,7 @@ class Stage(Watching):
         await self.until(lambda: isinstance(self.app.screen, Picker))
         picker = self.app.screen
         assert isinstance(picker, Picker)
-        await self.until(lambda: not picker.waits)
+        await self.until(lambda: not picker.list.is_waiting)
         return picker
 
     async def to(self, name: str) -> None:

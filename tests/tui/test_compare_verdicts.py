@@ -13,7 +13,7 @@ from compared_runs import PASSES, QUESTIONS, three_runs, two_runs, write_run
 from tui_eval.fold.comparison import Change, Comparison, PairedExample
 from tui_eval.fold.paired_figures import PairedFigure
 from tui_eval.stats.paired import paired_difference
-from tui_eval.tui.compare.paired_numbers import number_lines, wrapped
+from tui_eval.tui.compare.pane_lines import number_lines, wrapped
 from tui_eval.tui.compare.screen import CompareRuns
 
 

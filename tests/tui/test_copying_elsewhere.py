@@ -19,9 +19,9 @@ from scripted_run import NOW
 from textual.app import App
 from textual.pilot import Pilot
 
+from tui_eval.tui.base.app import ScreenApp
 from tui_eval.tui.compare.screen import CompareRuns
 from tui_eval.tui.home_app import HomeApp
-from tui_eval.tui.screen_app import ScreenApp
 
 
 @pytest.fixture(autouse=True)

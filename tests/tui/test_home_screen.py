@@ -200,7 +200,7 @@ async def test_names_from_disk_never_reach_the_terminal_raw() -> None:
 
 async def test_the_mouse_does_what_the_keys_do() -> None:
     async with at_home(size=(80, 24)) as stage:
-        await stage.pilot.click("#home-header", offset=(40, 1))
+        await stage.pilot.click("#pane-tabs", offset=(40, 0))
         await stage.until(lambda: stage.app.focused is stage.home.endpoints)
         await stage.press("1")
         await stage.pilot.click("#runs", offset=(10, 3))

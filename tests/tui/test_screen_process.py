@@ -35,7 +35,7 @@ print(json.dumps([finished, sorted(sys.modules)]))
 COMPARE_RUNS = """
 import asyncio, json, sys
 from pathlib import Path
-from tui_eval.tui.screen_app import ScreenApp
+from tui_eval.tui.base.app import ScreenApp
 from tui_eval.tui.compare.screen import CompareRuns
 
 async def main():
@@ -147,7 +147,7 @@ async def main():
         while form.plan is None:
             await pilot.pause(0.02)
         await pilot.press("enter")
-        while app.screen.waits:
+        while app.screen.list.is_waiting:
             await pilot.pause(0.02)
     return form.plan["rollouts"]
 

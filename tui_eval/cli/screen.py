@@ -243,9 +243,9 @@ def compare_on_screen(paths: Sequence[Path], only: str | None) -> int:
         only: Which examples are shown at first.
     """
     show_starting()
+    from tui_eval.tui.base.app import ScreenApp
     from tui_eval.tui.base.preferences import Preferences
     from tui_eval.tui.compare.screen import CompareRuns
-    from tui_eval.tui.screen_app import ScreenApp
 
     ScreenApp(CompareRuns(paths, only=only or ""), Preferences.read()).run()
     return 0

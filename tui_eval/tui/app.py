@@ -258,13 +258,12 @@ class TuiEvalApp(BaseApp[Leave]):
         """Keeps how somebody arranged the list."""
         columns, sorting = message.columns, message.sorting
         sort = ("-" if sorting.descending else "") + sorting.field if sorting.field else None
-        chosen = self.preferences.settings._replace(
+        self.preferences.settings = self.preferences.settings._replace(
             columns=columns,
             sort=sorting.field,
             descending=sorting.descending,
             grouped=sorting.grouped,
         )
-        self.preferences.settings = chosen
         self.keep(
             {
                 ("rollouts", "columns"): columns,
@@ -279,17 +278,12 @@ class TuiEvalApp(BaseApp[Leave]):
 
     def on_run_screen_run_again(self, message: RunScreen.RunAgain) -> None:
         """Has an engine go on with the run; its screen stands in place of this one."""
-        path, suite_events = (
-            message.request["raw"]["resume"],
-            self.suite.events if self.suite else [],
-        )
-        self._shown_before = (
-            message,
-            self.live_screen.noun,
-            (lambda: RecordedFeed(suite_events))
-            if suite_events
-            else (lambda: self._open_feed(path, "")),
-        )
+        path, of_suite = message.request["raw"]["resume"], self.suite.events if self.suite else []
+
+        def before() -> Feed:
+            return RecordedFeed(of_suite) if of_suite else self._open_feed(path, "")
+
+        self._shown_before = message, self.live_screen.noun, before
         self._replace(self._start_feed(message.request), message.row)
 
     def _replace(self, feed: Feed, row: int) -> None:

@@ -148,7 +148,8 @@ class HomeApp(TuiEvalApp):
             self.home.show_text("This run did not begin", text)
 
     def _go_home(self, leave: Leave) -> None:
-        feed, starting, live, path = self.feed, self._starting, self.live_screen, self._path
+        feed, starting, live = self.feed, self._starting, self.live_screen
+        path = self.state.run.path if self.state.run is not None else ""
         at_work = live.status.at_work
         self.watches = False
         self._turn_to(NullFeed())
@@ -162,10 +163,6 @@ class HomeApp(TuiEvalApp):
         task = asyncio.create_task(closing)
         self._let_go.add(task)
         task.add_done_callback(self._let_go.discard)
-
-    @property
-    def _path(self) -> str:
-        return self.state.run.path if self.state.run is not None else ""
 
     async def _close(
         self,
@@ -183,12 +180,11 @@ class HomeApp(TuiEvalApp):
         feed.send(Stop() if leave.action == "stop" else Detach())
         await live.close()
         await feed.close()
-        if leave.action != "detach" and (why := await asyncio.to_thread(self._end, feed, save)):
-            self.home.say(why)
+        if leave.action != "detach":
+            why = await asyncio.to_thread(self._backend.end, feed, save=save)
+            if why:
+                self.home.say(why)
         self.home.polling.look_soon()
-
-    def _end(self, feed: Feed, save: str) -> str:
-        return self._backend.end(feed, save=save)
 
     def _stop_and_leave(self) -> None:
         """Leaves the app; a run that was joined goes on."""

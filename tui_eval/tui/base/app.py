@@ -1,4 +1,4 @@
-"""What every app has: people's own settings, the palette, the themes.
+"""What every app has: people's own settings, the palette, the themes; and an app of one screen.
 
 There are three apps (a run, home, a single screen), and people's keys and colours hold in all of
 them. Only what an app alone can do is here; what a screen does is in the controllers that it holds.
@@ -24,6 +24,7 @@ from textual.filter import LineFilter, Monochrome, NoColor
 from textual.screen import Screen
 
 from tui_eval.printable import one_line
+from tui_eval.shipped import shipped
 from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.key_names import sign_of
 from tui_eval.tui.base.keys.keymap import IN_USE
@@ -259,3 +260,24 @@ class BaseApp(InTurnApp[Result]):
         for name, meaning in choices().items():
             act = partial(self.choose_theme, name)
             yield SystemCommand(f"Theme: {name}", meaning, act)
+
+
+class ScreenApp(BaseApp[None]):
+    """Ends when its first screen is left.
+
+    Args:
+        first: It ends the app itself where it is the only screen.
+    """
+
+    def __init__(self, first: Screen[Any], preferences: Preferences | None = None) -> None:
+        styles = (shipped("styles", "live.tcss"), first.CSS_PATH)  # a first screen's is not loaded
+        super().__init__(preferences, css_path=[str(path) for path in styles if path])
+        self.first = first
+
+    def get_default_screen(self) -> Screen[Any]:
+        """The screen that was given."""
+        return self.first
+
+    def action_interrupt(self) -> None:
+        """Nothing is at work that would have to be asked about."""
+        self.exit()

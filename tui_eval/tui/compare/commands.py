@@ -1,29 +1,27 @@
-"""The commands of the comparison of runs."""
+"""The commands of the comparison of runs, and of two trajectories beside each other."""
 
 from __future__ import annotations
 
 from tui_eval.tui.base.keys.command import ABOVE, HELP, LEAVE, MOVE, PANES, PASS, Command
 
-COMPARE, EXAMPLES = "Runs", "Examples"
-GROUPS = (EXAMPLES, COMPARE, PASS, MOVE, PANES, HELP, LEAVE)
-TOGETHER = (frozenset(("pairs", "view", "compare", "compared")),)
+COMPARE, EXAMPLES, TRAJECTORIES = "Runs", "Examples", "Trajectories"
+_OF_BOTH = (PASS, MOVE, PANES, HELP, LEAVE)
+GROUPS = (EXAMPLES, COMPARE, *_OF_BOTH)
+TRAJECTORY_GROUPS = (TRAJECTORIES, *_OF_BOTH)
+TOGETHER = (
+    frozenset(("pairs", "view", "compare", "compared")),
+    frozenset(("beside", "view", "trajectories", "compared")),
+)
 
 COMMANDS = (
-    Command(
-        "f", "only('fixed')", "compare", EXAMPLES, "Only what was fixed", palette=True,
-        name="fixed",
-    ),
-    Command(
-        "b", "only('broken')", "compare", EXAMPLES, "Only what was broken", palette=True,
-        name="broken",
-    ),
-    Command(
-        "w", "only('both-wrong')", "compare", EXAMPLES, "Only both wrong", palette=True,
-        name="both-wrong",
-    ),
-    Command(
-        "r", "only('both-right')", "compare", EXAMPLES, "Only both right", palette=True,
-        name="both-right",
+    *(
+        Command(key, f"only('{name}')", "compare", EXAMPLES, text, palette=True, name=name)
+        for key, name, text in (
+            ("f", "fixed", "Only what was fixed"),
+            ("b", "broken", "Only what was broken"),
+            ("w", "both-wrong", "Only both wrong"),
+            ("r", "both-right", "Only both right"),
+        )
     ),
     Command("a", "only('')", "compare", EXAMPLES, "All of them", palette=True, name="all"),
     Command(
@@ -37,8 +35,7 @@ COMMANDS = (
     Command(
         "greater_than_sign", "run(1)", "compare", COMPARE,
         "Next, previous run beside the first one", footer="next run", rank=20,
-        palette="Next run beside the first one",
-        name="next-run",
+        palette="Next run beside the first one", name="next-run",
     ),
     Command("less_than_sign", "run(-1)", "compare", ABOVE, "Previous run", name="previous-run"),
     Command("1", "pane(1)", "compare", PANES, "Examples", palette=True, name="examples"),
@@ -79,5 +76,51 @@ COMMANDS = (
     Command("escape", "back", "compared", PANES, "Back", footer="cancel", rank=3),
     Command(
         "q", "leave", "compared", LEAVE, "Leave this screen", footer="back", rank=1, palette=True,
+    ),
+    Command(
+        "n", "difference(1)", "beside", TRAJECTORIES, "Next, previous turn that differs",
+        footer="difference", rank=10, name="next-difference",
+    ),
+    Command(
+        "N", "difference(-1)", "beside", ABOVE, "Previous turn that differs",
+        name="previous-difference",
+    ),
+    Command(
+        "right_curly_bracket", "turn(1)", "beside", TRAJECTORIES, "Next, previous turn",
+        name="next-turn",
+    ),
+    Command(
+        "left_curly_bracket", "turn(-1)", "beside", ABOVE, "Previous turn", name="previous-turn",
+    ),
+    Command(
+        "enter", "switch_fold", "beside", TRAJECTORIES, "Unfold, fold", footer="unfold", rank=9,
+    ),
+    Command("l,right", "unfold", "beside", TRAJECTORIES, "Unfold or show more"),
+    Command("h,left", "fold", "beside", TRAJECTORIES, "Fold"),
+    Command(
+        "t", "fold_tools", "beside", TRAJECTORIES, "Unfold or fold every tool call", footer="tools",
+        rank=18,
+    ),
+    Command(
+        "v", "switch_view", "trajectories", TRAJECTORIES,
+        "Beside each other, or one above the other", footer="view", rank=14, palette=True,
+    ),
+    Command(
+        "right_square_bracket", "example(1)", "trajectories", TRAJECTORIES,
+        "Next, previous example", footer="example", rank=19, palette="Next example",
+        name="next-example",
+    ),
+    Command(
+        "left_square_bracket", "example(-1)", "trajectories", ABOVE, "Previous one",
+        name="previous-example",
+    ),
+    Command(
+        "a", "rollout(0)", "trajectories", TRAJECTORIES,
+        "Another rollout of the example on the first, second side", footer="rollouts", rank=27,
+        name="first-rollout",
+    ),
+    Command(
+        "b", "rollout(1)", "trajectories", ABOVE, "Another one on the second side",
+        name="second-rollout",
     ),
 )  # fmt: skip

@@ -1,14 +1,14 @@
-"""A comparison of runs as a file: Markdown to read, a table, or one JSON object."""
+"""What is compared as a file: runs or two rollouts, as Markdown, a table, JSON."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-
-from msgspec.structs import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tui_eval.fold.comparison import Comparison
 from tui_eval.printable import one_line
@@ -16,7 +16,8 @@ from tui_eval.runs.export.comparison import ComparedRun, comparison_object
 from tui_eval.runs.export.csv import safe_cell
 from tui_eval.runs.summary_json import json_line
 from tui_eval.text.changes import judged_texts, lettered
-from tui_eval.text.figures import EXACT, NONE, interval_text, reward_text, signed_text
+from tui_eval.text.figures import EXACT, interval_text, reward_text, signed_text
+from tui_eval.text.stages import rollout_name
 from tui_eval.text.verdict_words import (
     figure_name,
     gate_sentence,
@@ -25,17 +26,19 @@ from tui_eval.text.verdict_words import (
     verdict_text,
 )
 from tui_eval.tui.compare.comparing import ComparedRuns
+from tui_eval.tui.compare.pane_lines import value_text
+from tui_eval.tui.copying.copyable import saved_line
+from tui_eval.tui.copying.elsewhere import plain_json
 from tui_eval.tui.copying.exporting import WholeText
 
+if TYPE_CHECKING:
+    from tui_eval.fold.trajectory import Rollout
+    from tui_eval.tui.compare.pairs import Source
+
+Side: TypeAlias = "tuple[Source, int, Rollout]"
+"""A rollout that is read beside another: where it comes from, its row, and itself."""
 TEXT_MOST = 400
 USUAL = ".md"
-
-
-def shown_runs(found: ComparedRuns) -> list[ComparedRun]:
-    """The runs as the command line tells of them."""
-    runs = [ComparedRun(one.run, one.side, one.letter) for one in found.runs]
-    beside = zip(runs[1:], found.comparisons, strict=True)
-    return [runs[0], *(replace(one, comparison=compared) for one, compared in beside)]
 
 
 def whole_text_of(found: ComparedRuns, only: str) -> WholeText:
@@ -58,20 +61,17 @@ def comparison_markdown(found: ComparedRuns, only: str) -> str:
 
 def _markdown(found: ComparedRuns, only: str) -> Iterator[str]:
     first, letters = found.runs[0], [one.letter for one in found.runs]
-    yield f"# {' and '.join(_cell(one.name) for one in found.runs)}"
-    yield ""
+    yield from (f"# {' and '.join(_cell(one.name) for one in found.runs)}", "")
     for one in found.runs:
         yield f"- **{one.letter}** {_cell(one.name)}: `{_cell(str(one.run.place))}`"
     if found.settings:
         yield from _table(
             "Settings that differ",
             ["setting", *letters],
-            ([name, *map(_value, values)] for name, values in found.settings.items()),
+            ([name, *map(value_text, values)] for name, values in found.settings.items()),
         )
     for run, compared in zip(found.runs[1:], found.comparisons, strict=True):
-        yield ""
-        yield f"## {first.letter} and {run.letter}"
-        yield ""
+        yield from ("", f"## {first.letter} and {run.letter}", "")
         yield f"{len(compared.examples):,} examples in both."
         notes = [f"not paired: {count:,} {why}" for why, count in compared.unpaired.items()]
         notes_of = (lettered(note, run.letter) for note in (*compared.doubts, *notes))
@@ -124,21 +124,12 @@ def _examples(
 
 
 def _table(title: str, heads: list[str], rows: Iterable[list[str]]) -> Iterator[str]:
-    yield ""
-    yield f"### {title}"
-    yield ""
-    yield f"| {' | '.join(heads)} |"
-    yield f"|{'---|' * len(heads)}"
-    for row in rows:
-        yield f"| {' | '.join(map(_cell, row))} |"
+    yield from ("", f"### {title}", "", f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}")
+    yield from (f"| {' | '.join(map(_cell, row))} |" for row in rows)
 
 
 def _cell(text: str) -> str:
     return one_line(text, TEXT_MOST).replace("|", "\\|")
-
-
-def _value(value: object) -> str:
-    return NONE if value is None else str(value)
 
 
 def comparison_csv(found: ComparedRuns, only: str) -> str:
@@ -158,8 +149,10 @@ def comparison_csv(found: ComparedRuns, only: str) -> str:
 
 def comparison_json(found: ComparedRuns, only: str) -> str:
     """The object that `tui-eval compare --json` prints."""
-    notes_of = json.loads(json_line(comparison_object(shown_runs(found), only or None)))
-    return json.dumps(notes_of, indent=2) + "\n"
+    pairs = zip(found.runs, (None, *found.comparisons), strict=True)
+    runs = [ComparedRun(one.run, one.side, one.letter, beside) for one, beside in pairs]
+    compared = json.loads(json_line(comparison_object(runs, only or None)))
+    return json.dumps(compared, indent=2) + "\n"
 
 
 FORMATS: Mapping[str, Callable[[ComparedRuns, str], str]] = {
@@ -167,3 +160,42 @@ FORMATS: Mapping[str, Callable[[ComparedRuns, str], str]] = {
     ".csv": comparison_csv,
     ".json": comparison_json,
 }
+
+
+def whole_pair_of(sides: Sequence[Side]) -> WholeText:
+    """Two rollouts that have finished."""
+    names = (f"{source.letter}-{rollout_name(source.state, row)}" for source, row, _ in sides)
+    made = {".md": _pair_markdown, ".json": _pair_object, ".jsonl": _pair_saved}
+    name = one_line("-".join(names), 80).replace("#", "").replace("/", "-").replace(" ", "-")
+    about = "Both rollouts, whole. The ending says how: .md to read, .json, .jsonl as saved."
+    formats = {ending: partial(make, sides) for ending, make in made.items()}
+    return WholeText("The pair", about, name, formats, (".md", ".json"))
+
+
+def _pair_markdown(sides: Sequence[Side]) -> str:
+    return "\n".join(_pair_lines(sides)) + "\n"
+
+
+def _pair_lines(sides: Sequence[Side]) -> Iterator[str]:
+    from tui_eval.runs.export.markdown import plain, rollout_lines
+    from tui_eval.runs.export.source import ExportSource
+    from tui_eval.runs.layout import RunDir
+
+    for source, row, rollout in sides:
+        state = source.state
+        assert state.run is not None
+        yield from (f"# {plain(' '.join(filter(None, (source.letter, source.name))))}", "")
+        of_row = ExportSource(RunDir(Path(state.run.path)), state, {}, [row])
+        yield from rollout_lines(of_row, rollout)
+        yield ""
+
+
+def _pair_object(sides: Sequence[Side]) -> str:
+    rows: dict[str, Any] = {
+        source.letter: json.loads(saved_line(source.state, row).text) for source, row, _ in sides
+    }
+    return plain_json(rows) + "\n"
+
+
+def _pair_saved(sides: Sequence[Side]) -> str:
+    return "".join(saved_line(source.state, row).text + "\n" for source, row, _ in sides)

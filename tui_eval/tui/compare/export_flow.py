@@ -7,13 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from textual.screen import Screen
-
 from tui_eval.printable import printable
 from tui_eval.tui.base.look.paths import shown_path, typed_path
 from tui_eval.tui.base.terminal.browser import in_browser, lies_in
 
 if TYPE_CHECKING:
+    from tui_eval.tui.base.terminal.drawing import DrawnScreen
     from tui_eval.tui.copying.exporting import WholeText
 
 NOTHING = "Nothing is compared yet that could be {}."
@@ -24,22 +23,18 @@ class ExportFlow:
 
     Args:
         whole_text: All that is compared; None before there is any.
-        say: Shows a message.
     """
 
     def __init__(
-        self,
-        screen: Screen[Any],
-        whole_text: Callable[[], WholeText | None],
-        say: Callable[[str], None],
+        self, screen: DrawnScreen[Any], whole_text: Callable[[], WholeText | None]
     ) -> None:
-        self._screen, self._whole_text, self._say = screen, whole_text, say
+        self._screen, self._whole_text = screen, whole_text
 
     def action_export(self) -> None:
         """Asks for a file, and writes what is compared as its name says."""
         whole = self._whole_text()
         if whole is None:
-            self._say(NOTHING.format("exported"))
+            self._screen.say(NOTHING.format("exported"))
             return
         from tui_eval.tui.base.dialogs.path_prompt import PathPrompt
 
@@ -59,24 +54,23 @@ class ExportFlow:
             await asyncio.to_thread(whole.write, path)
         except RefusedError as error:
             fault = error.faults[0]
-            self._say(f"Not written to {path}: {fault.what}. {fault.hint}.")
+            self._screen.say(f"Not written to {path}: {fault.what}. {fault.hint}.")
         except (OSError, ValueError) as error:
-            self._say(f"Not written to {path}: {getattr(error, 'strerror', None) or error}.")
+            self._screen.say(f"Not written to {path}: {getattr(error, 'strerror', None) or error}.")
         else:
             delivered = f"{await deliver(self._screen.app, path)}; also " if in_browser() else ""
-            self._say(f"{whole.what} is {delivered}{lies_in(shown_path(path))}.")
+            self._screen.say(f"{whole.what} is {delivered}{lies_in(shown_path(path))}.")
 
     def action_read_elsewhere(self, editor: bool) -> None:
         """Opens what is compared in the pager or the editor."""
         whole = self._whole_text()
         if whole is None:
-            self._say(NOTHING.format("read"))
+            self._screen.say(NOTHING.format("read"))
             return
         from tui_eval.tui.copying.elsewhere import Readable, open_elsewhere
 
-        suffix = whole.read[editor]
-
-        async def readable() -> Readable:
+        async def make() -> Readable:
+            suffix = whole.read[editor]
             return Readable(printable(await asyncio.to_thread(whole.formats[suffix])), suffix)
 
-        open_elsewhere(self._screen, self._say, editor, readable)
+        open_elsewhere(self._screen, editor, make)

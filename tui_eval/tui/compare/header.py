@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -29,7 +29,7 @@ from tui_eval.text.verdict_words import (
     verdict_notes,
 )
 from tui_eval.tui.base.keys.keymap import key_for
-from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.lines.text_panel import TextPanel
 from tui_eval.tui.base.look.ink import Line, Span, cut, left, letter_ink, line_width, right, spread
 
 if TYPE_CHECKING:
@@ -40,18 +40,17 @@ NAME_LEAST, NAME_MOST = 8, 28
 BESIDE, INTERVAL, VERDICT = 30, 17, 14
 """Cells of how a run's reward differs from the first one's, and those of its interval and
 verdict among them."""
-MINUTE, HOUR, DAY = 60, 3600, 86400
 
 
 def age_text(seconds: float) -> str:
     """How long ago something was."""
-    for size, noun in ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute")):
+    for size, noun in ((86_400, "day"), (3600, "hour"), (60, "minute")):
         if seconds >= size:
             return f"{plural(int(seconds // size), noun)} ago"
     return "just now"
 
 
-class ComparedHeader(LineView, can_focus=False):
+class ComparedHeader(TextPanel, can_focus=False):
     """A line a run, then what the difference of rewards is and what speaks against it."""
 
     class Chosen(Message):
@@ -62,27 +61,13 @@ class ComparedHeader(LineView, can_focus=False):
             self.place = place
 
     def __init__(self, reading: Reading, now: Callable[[], float], *, id: str) -> None:
-        super().__init__(id=id)
+        super().__init__(self._all, id=id)
         self.reading = reading
         self.now = now
         self.found: ComparedRuns | None = None
         self.place = 1
-        self._lines: list[Line] = []
         self._places: list[int] = []
         """Which runs have a line; all where there is room."""
-
-    def update(self) -> None:
-        """Writes the lines anew."""
-        self._lines = list(self._all() if self.found is not None else self._waiting())
-        super().update()
-
-    def count(self) -> int:
-        """Runs and sentences."""
-        return len(self._lines)
-
-    def line(self, index: int) -> Line:
-        """One of them."""
-        return self._lines[index]
 
     def marked(self, index: int) -> bool:
         """The run that stands beside the first one, where there are several."""
@@ -93,7 +78,11 @@ class ComparedHeader(LineView, can_focus=False):
     def _place_at(self, index: int) -> int | None:
         return self._places[index] if index < len(self._places) else None
 
-    def _waiting(self) -> Iterator[Line]:
+    def _all(self, width: int) -> Iterator[Line]:
+        found = self.found
+        return self._waiting(width) if found is None else self._compared(found, width)
+
+    def _waiting(self, width: int) -> Iterator[Line]:
         reading = self.reading
         for place, path in enumerate(reading.paths):
             state: Span = ("waiting", "faint")
@@ -103,41 +92,40 @@ class ComparedHeader(LineView, can_focus=False):
                 state = (f"▶ {reading.text}", "busy")
             elif reading.over:
                 state = ("", "")
-            name = cut(one_line(str(path), 200), max(self.line_width - 24, 8))
+            name = cut(one_line(str(path), 200), max(width - 24, 8))
             yield (letter_of(place), letter_ink(letter_of(place))), (f"  {name}  ", ""), state
 
-    def _all(self) -> Iterator[Line]:
-        found = self.found
-        assert found is not None
+    def _compared(self, found: ComparedRuns, width: int) -> Iterator[Line]:
         letter = found.runs[self.place].letter
-        text = list(self._verdict(found.comparisons[self.place - 1], letter))
+        text = list(_verdict(found.comparisons[self.place - 1], letter, width))
         most, many = self.styles.max_height, len(found.runs)
         room = many if most is None else max(int(most.value) - len(text), 2)
         start = min(max(self.place - room + 2, 1), max(many - room + 1, 1))
         self._places = [0, *range(start, min(start + room - 1, many))]
-        runs = list(self._run_lines(found))
+        runs = self._run_lines(found, width)
         yield from (runs[place] for place in self._places)
         yield from text
 
-    def _run_lines(self, found: ComparedRuns) -> Iterator[Line]:
+    def _run_lines(self, found: ComparedRuns, width: int) -> list[Line]:
         """Names, rewards, and between them the facts that there is room for in every line."""
         runs = list(zip(found.runs, (None, *found.comparisons), strict=True))
-        room = self.line_width - len("A  reward 0.625") - 2
+        room = width - len("A  reward 0.625") - 2
         most = min(max(room - BESIDE, NAME_LEAST), NAME_MOST)
         names = padded([one_line(one.name, most) for one in found.runs])
         room -= cell_len(names[0])
         ends = [self._reward(*each, room >= BESIDE + INTERVAL) for each in runs]
         columns = [padded(texts) for texts in zip(*map(self._facts, found.runs), strict=True)]
         letters = max(len(one.letter) for one in found.runs)
-        room = self.line_width - letters - 4 - len(names[0]) - max(map(line_width, ends))
-        kept = _columns_that_fit(columns, room)
+        room = width - letters - 4 - len(names[0]) - max(map(line_width, ends))
+        kept, lines = _columns_that_fit(columns, room), []
         for place, one in enumerate(found.runs):
             start: list[Span] = [
                 (left(one.letter, letters), letter_ink(one.letter)),
                 (f"  {names[place]}", "strong"),
             ]
             start += [(f"  {column[place]}", "muted") for column in kept]
-            yield spread(tuple(start), ends[place], self.line_width)
+            lines.append(spread(tuple(start), ends[place], width))
+        return lines
 
     def _facts(self, one: ComparedRun) -> tuple[str, ...]:
         run, state = one.state.run, one.state
@@ -172,50 +160,52 @@ class ComparedHeader(LineView, can_focus=False):
         word, ink = verdict_look(beside.reward)
         return (*spans, (left(text, cells - VERDICT), "muted"), (left(word, VERDICT), ink))
 
-    def _verdict(self, found: Comparison, letter: str) -> Iterator[Line]:
-        if found.comparable:
-            yield self._difference(found, letter)
-            # A difference within chance says so however little room there is.
-            notes = [floor_note(found.reward, found), *verdict_notes(found.reward)]
-            if parts := [(at, (note, "muted")) for at, note in enumerate(filter(None, notes))]:
-                yield ("  ", ""), *_fitting(parts, self.line_width - 2, "; ")
-        for doubt in found.doubts[:1]:
-            more = len(found.doubts) - 1
-            pane = "compare.numbers" if found.comparable else "compare.examples"
-            text = one_line(lettered(doubt, letter), 400)
-            note = plural(more, "more doubt") if more else ""
-            if not note and cell_len(text) > self.line_width - 3:
-                note = "whole"
-            note = f" · {note} in pane {key_for(pane)}" if note else ""
-            text = cut(text, self.line_width - 3 - len(note))
-            yield ("! ", "warn"), (text, "warn"), (note, "faint")
-
-    def _difference(self, found: Comparison, letter: str) -> Line:
-        """The verdict, the difference, and as much of what they stand on as there is room for."""
-        one, reward = found.reward, found.reward.difference
-        parts: list[tuple[int, Span]] = [
-            (0, verdict_look(one)),
-            (0, (f"  reward {letter} − A ", "muted")),
-            (0, (signed_text(reward.mean, EXACT), "strong")),
-        ]
-        if reward.low is not None:
-            parts.append((1, (f" {interval_text(reward.low, reward.high, EXACT)}", "")))
-            parts.append((4, (f" {method_text(reward)}", "muted")))
-        if one.holm_p is not None and not one.is_equal:
-            holm = " (Holm)" if one.holm_p != reward.p else ""
-            parts.append((2, (f"  {chance_text(one.holm_p)}{holm}", "muted")))
-            parts.append((5, (f", {TESTS[reward.test]}", "muted")))
-        parts.append((3, (f"  {plural(len(found.examples), 'example')} in both", "muted")))
-        if found.unpaired:
-            parts.append((6, (", others not paired", "warn")))
-        text, ink = gate_look(one)
-        parts.append((7, (f"  {text}", ink)))
-        return tuple(_fitting(parts, self.line_width))
-
     def clicked(self, index: int) -> None:
         """Puts that run beside the first one."""
         if self.found is not None and (place := self._place_at(index)):
             self.post_message(self.Chosen(place))
+
+
+def _verdict(found: Comparison, letter: str, width: int) -> Iterator[Line]:
+    if found.comparable:
+        yield _difference(found, letter, width)
+        # A difference within chance says so however little room there is.
+        notes = [floor_note(found.reward, found), *verdict_notes(found.reward)]
+        if parts := [(at, (note, "muted")) for at, note in enumerate(filter(None, notes))]:
+            yield ("  ", ""), *_fitting(parts, width - 2, "; ")
+    for doubt in found.doubts[:1]:
+        more = len(found.doubts) - 1
+        pane = "compare.numbers" if found.comparable else "compare.examples"
+        text = one_line(lettered(doubt, letter), 400)
+        note = plural(more, "more doubt") if more else ""
+        if not note and cell_len(text) > width - 3:
+            note = "whole"
+        note = f" · {note} in pane {key_for(pane)}" if note else ""
+        text = cut(text, width - 3 - len(note))
+        yield ("! ", "warn"), (text, "warn"), (note, "faint")
+
+
+def _difference(found: Comparison, letter: str, width: int) -> Line:
+    """The verdict, the difference, and as much of what they stand on as there is room for."""
+    one, reward = found.reward, found.reward.difference
+    parts: list[tuple[int, Span]] = [
+        (0, verdict_look(one)),
+        (0, (f"  reward {letter} − A ", "muted")),
+        (0, (signed_text(reward.mean, EXACT), "strong")),
+    ]
+    if reward.low is not None:
+        parts.append((1, (f" {interval_text(reward.low, reward.high, EXACT)}", "")))
+        parts.append((4, (f" {method_text(reward)}", "muted")))
+    if one.holm_p is not None and not one.is_equal:
+        holm = " (Holm)" if one.holm_p != reward.p else ""
+        parts.append((2, (f"  {chance_text(one.holm_p)}{holm}", "muted")))
+        parts.append((5, (f", {TESTS[reward.test]}", "muted")))
+    parts.append((3, (f"  {plural(len(found.examples), 'example')} in both", "muted")))
+    if found.unpaired:
+        parts.append((6, (", others not paired", "warn")))
+    text, ink = gate_look(one)
+    parts.append((7, (f"  {text}", ink)))
+    return tuple(_fitting(parts, width))
 
 
 def _fitting(parts: list[tuple[int, Span]], width: int, between: str = "") -> list[Span]:
@@ -247,8 +237,7 @@ def _columns_that_fit(columns: list[list[str]], room: int) -> list[list[str]]:
     return [columns[at] for at in sorted(kept)]
 
 
-def padded(texts: Iterable[str]) -> list[str]:
+def padded(texts: Sequence[str]) -> list[str]:
     """Texts as wide as the widest of them."""
-    kept = list(texts)
-    width = max(map(cell_len, kept))
-    return [left(text, width) for text in kept]
+    width = max(map(cell_len, texts))
+    return [left(text, width) for text in texts]

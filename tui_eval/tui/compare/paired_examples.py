@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
 from textual.binding import BindingType
@@ -19,7 +19,7 @@ from tui_eval.tui.base.keys.registry import bindings
 from tui_eval.tui.base.lines.line_list import LineList
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut, left, line_width, right
 from tui_eval.tui.base.look.wrap import wrap
-from tui_eval.tui.compare.paired_numbers import wrapped
+from tui_eval.tui.compare.pane_lines import wrapped
 
 if TYPE_CHECKING:
     from tui_eval.fold.comparison import Comparison, PairedExample
@@ -65,17 +65,15 @@ class PairedExamples(LineList):
         self.question: Callable[[PairedExample], str] = lambda one: ""
         self.empty: tuple[Line, ...] = ()
         self.shown: list[int] = []
-        self.cursor = 0
         self._id_width = 2
-        self._differences: list[float] = []
 
     def show(self, comparison: Comparison, letter: str) -> None:
         """Shows the examples of a comparison; the selected one stays selected if it has it too."""
-        before = self._selected_id
+        examples, place = self.comparison.examples if self.comparison else [], self.selected
+        before = examples[place].example_id if place is not None else None
         self.comparison, self.letter = comparison, letter
         ids = (cell_len(one_line(str(one.example_id), ID_MOST)) for one in comparison.examples)
         self._id_width = max(2, min(max(ids, default=2), ID_MOST))
-        self._differences = [one.difference for one in comparison.examples]
         self.cursor = 0
         self.shown = []
         self.put_in_order()
@@ -92,8 +90,7 @@ class PairedExamples(LineList):
         examples = self.comparison.examples
         selected = self.selected
         found = [at for at, one in enumerate(examples) if self.only in ("", one.change)]
-        keys = [SORTS[self.sort](difference) for difference in self._differences]
-        self.shown = sorted(found, key=keys.__getitem__)
+        self.shown = sorted(found, key=lambda at: SORTS[self.sort](examples[at].difference))
         self.cursor = self.shown.index(selected) if selected in self.shown else 0
         self.update()
         self.show_line(self.cursor, margin=1)
@@ -102,13 +99,6 @@ class PairedExamples(LineList):
     def selected(self) -> int | None:
         """The place of the selected example in the comparison."""
         return self.shown[self.cursor] if self.cursor < len(self.shown) else None
-
-    @property
-    def _selected_id(self) -> Any:
-        place = self.selected
-        if self.comparison is None or place is None:
-            return None
-        return self.comparison.examples[place].example_id
 
     def count(self) -> int:
         """One line an example, or why there is none."""

@@ -18,13 +18,14 @@ from tui_eval.text.stages import example_name
 from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.registry import bindings
-from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.lines.text_panel import TextPanel
+from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
+from tui_eval.tui.compare.commands import TRAJECTORY_GROUPS
 from tui_eval.tui.compare.export_flow import ExportFlow
 from tui_eval.tui.compare.pairs import Pair, Source
-from tui_eval.tui.compare.rollouts_commands import GROUPS
 from tui_eval.tui.compare.trajectories import Trajectories
-from tui_eval.tui.compare.trajectory_heads import TrajectoryHeads
+from tui_eval.tui.compare.trajectory_heads import head_lines
 
 if TYPE_CHECKING:
     from tui_eval.feeds.feed import Feed
@@ -70,7 +71,8 @@ class TrajectoriesScreen(DrawnScreen[int]):
         self.at = list(self.pair.at)
         self.now = now
         self.two: Two | None = None
-        self.heads = TrajectoryHeads(id="heads")
+        self.heads = TextPanel(self._head_lines, id="heads")
+        self.heads.can_focus = False
         self.trajectories = Trajectories(id="trajectories")
         self.keys = KeyLine(id="keys")
         self._beside: bool | None = None
@@ -78,11 +80,7 @@ class TrajectoriesScreen(DrawnScreen[int]):
 
     def controllers(self) -> Iterable[object]:
         """What this screen can do, but for its panes."""
-        return (ExportFlow(self, self.whole_text, self.say),)
-
-    def say(self, text: str) -> None:
-        """Shows a message in place of the keys for a while."""
-        self.keys.say(text, self.now())
+        return (ExportFlow(self, self.whole_text),)
 
     def compose(self) -> ComposeResult:
         """Which rollouts, the trajectories, the keys."""
@@ -158,10 +156,8 @@ class TrajectoriesScreen(DrawnScreen[int]):
 
     def _draw(self) -> None:
         beside = self.size.width >= BESIDE_LEAST if self._beside is None else self._beside
-        self.trajectories.beside = self.heads.beside = beside
-        self.heads.shown = list(zip(self.sides, self.rows, self.pair.rows, strict=True))
-        self.heads.apart = len(self.pair.example_ids) > 1
-        self.heads.update()
+        self.trajectories.beside = beside
+        self.heads.lay_out()
         self.trajectories.update()
         self.trajectories.border_title = self._title()
         several = any(len(rows) > 1 for rows in self.pair.rows)
@@ -178,6 +174,11 @@ class TrajectoriesScreen(DrawnScreen[int]):
         self.keys.scopes = (*self.scopes, "view", "beside")
         self.keys.tick(self.now())
 
+    def _head_lines(self, width: int) -> list[Line]:
+        heads = list(zip(self.sides, self.rows, self.pair.rows, strict=True))
+        apart = len(self.pair.example_ids) > 1
+        return head_lines(heads, apart, self.trajectories.beside, width)
+
     def _title(self) -> Content:
         pair = self.pair
         name = f" {' and '.join(map(example_name, pair.example_ids))}"
@@ -188,10 +189,6 @@ class TrajectoriesScreen(DrawnScreen[int]):
         if self.two is not None:
             name += f" · {self.two.differing}"
         return Content(name + " ")
-
-    def on_line_view_missed(self, message: LineView.Missed) -> None:
-        """A key had nothing to do."""
-        self.say(message.text)
 
     def on_resize(self) -> None:
         """Beside each other where there is room, unless somebody chose."""
@@ -239,19 +236,20 @@ class TrajectoriesScreen(DrawnScreen[int]):
 
     def whole_text(self) -> WholeText | None:
         """The two rollouts that are shown."""
-        from tui_eval.tui.compare.two_texts import Side, whole_text_of
+        from tui_eval.tui.compare.export import whole_pair_of
 
         if self.two is None:
             return None
         rollouts = (self.two.first, self.two.second)
-        return whole_text_of([*map(Side, self.sides, self.rows, rollouts)])
+        return whole_pair_of([*zip(self.sides, self.rows, rollouts, strict=True)])
 
     def action_help(self) -> None:
         """Shows the keys."""
         from tui_eval.tui.base.keys.help import Help, Topic, without_words
 
         others = without_words(self.keys.words, "example(1)", "rollout(0)", "difference(1)")
-        self.app.push_screen(Help(Topic(GROUPS, (*self.scopes, "view", "beside"), others=others)))
+        topic = Topic(TRAJECTORY_GROUPS, (*self.scopes, "view", "beside"), others=others)
+        self.app.push_screen(Help(topic))
 
     def action_back(self) -> None:
         """Back to where the trajectories were opened."""

@@ -17,22 +17,24 @@ from textual.widget import Widget
 from tui_eval.fold.comparison import Change
 from tui_eval.shipped import shipped
 from tui_eval.text.changes import LOOKS
+from tui_eval.text.figures import letter_of
 from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
 from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, Zoom
 from tui_eval.tui.base.lines.pane_tabs import PaneTabs, Tab
+from tui_eval.tui.base.lines.text_panel import TextPanel
+from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.base.preferences import drawn_every
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
 from tui_eval.tui.base.terminal.keys_in_turn import focus_once_drawn
 from tui_eval.tui.compare.commands import GROUPS
 from tui_eval.tui.compare.comparing import Reading
-from tui_eval.tui.compare.differing_settings import DifferingSettings
 from tui_eval.tui.compare.export_flow import ExportFlow
 from tui_eval.tui.compare.header import ComparedHeader
 from tui_eval.tui.compare.paired_examples import SORTS, PairedExamples, why_empty
-from tui_eval.tui.compare.paired_numbers import PairedNumbers
+from tui_eval.tui.compare.pane_lines import number_lines, setting_lines
 
 if TYPE_CHECKING:
     from tui_eval.fold.comparison import Comparison
@@ -76,8 +78,8 @@ class CompareRuns(DrawnScreen[None]):
         self.header = ComparedHeader(self.reading, now, id="compared")
         self.examples = PairedExamples(id="pairs")
         self.examples.only = only
-        self.numbers = PairedNumbers(id="paired-numbers")
-        self.settings = DifferingSettings(id="settings")
+        self.numbers = TextPanel(self._number_lines, id="paired-numbers")
+        self.settings = TextPanel(self._setting_lines, id="settings")
         self.tabs = PaneTabs(id="pane-tabs")
         self.keys = KeyLine(id="keys")
         self.panes: list[Widget] = [self.examples, self.numbers, self.settings]
@@ -86,11 +88,7 @@ class CompareRuns(DrawnScreen[None]):
 
     def controllers(self) -> Iterable[object]:
         """What this screen can do, but for its panes."""
-        return self.zoom, ExportFlow(self, self.whole_text, self.say)
-
-    def say(self, text: str) -> None:
-        """Shows a message in place of the keys for a while."""
-        self.keys.say(text, self.now())
+        return self.zoom, ExportFlow(self, self.whole_text)
 
     def compose(self) -> ComposeResult:
         """The runs on top, the panes, the keys."""
@@ -125,7 +123,7 @@ class CompareRuns(DrawnScreen[None]):
         if self.is_ready:
             self._timer.stop()
             self._timer = self.set_interval(FOLLOWS_EVERY_S, self._tick)
-        self.found = self.header.found = self.settings.found = self.reading.found
+        self.found = self.header.found = self.reading.found
         if self.found is not None:
             self.examples.question = self.found.question
             self._show(1)
@@ -146,7 +144,7 @@ class CompareRuns(DrawnScreen[None]):
             self.look_at = self.now() + max(POLL_INTERVAL_S, again.took_s * RESTS)
             if again.found is not None:
                 self.reading = self.header.reading = again
-                self.found = self.header.found = self.settings.found = again.found
+                self.found = self.header.found = again.found
                 self.examples.question = again.found.question
                 self._show(self.place)
 
@@ -155,25 +153,34 @@ class CompareRuns(DrawnScreen[None]):
         """The run that is shown, beside the first one."""
         return self.found.comparisons[self.place - 1] if self.found is not None else None
 
+    @property
+    def _letter(self) -> str:
+        return letter_of(self.place)
+
+    def _number_lines(self, width: int) -> Iterable[Line]:
+        found = self.comparison
+        return () if found is None else number_lines(found, self._letter, width)
+
+    def _setting_lines(self, width: int) -> Iterable[Line]:
+        return () if self.found is None else setting_lines(self.found, width)
+
     def _show(self, place: int) -> None:
         """Puts another run beside the first one."""
         assert self.found is not None
         self.place = self.header.place = place
-        comparison = self.found.comparisons[place - 1]
-        letter = self.found.runs[place].letter
-        self.numbers.comparison, self.numbers.letter = comparison, letter
         self._say_why_empty()
-        self.examples.show(comparison, letter)
+        self.examples.show(self.found.comparisons[place - 1], self._letter)
         self._draw()
 
     def _say_why_empty(self) -> None:
         view = self.examples
-        about = (self.reading, self.comparison, self.numbers.letter)
+        about = (self.reading, self.comparison, self._letter)
         view.empty = tuple(why_empty(*about, view.only, view.line_width))
 
     def _draw(self) -> None:
-        for view in (self.header, self.examples, self.numbers, self.settings):
-            view.update()
+        self.examples.update()
+        for panel in (self.header, self.numbers, self.settings):
+            panel.lay_out()
         self._entitle(self.examples, "Examples", *self._examples_details())
         comparison = self.comparison
         holds = (-1, -1, -1)
@@ -182,7 +189,7 @@ class CompareRuns(DrawnScreen[None]):
         if self.found is not None and comparison is not None:
             count = len(self.found.settings)
             holds = (len(comparison.examples), len(comparison.figures), count)
-            between = [f"A and {self.numbers.letter}", "means, 95 % intervals"]
+            between = [f"A and {self._letter}", "means, 95 % intervals"]
             differing = [] if self.has_class("-narrow") else [str(count)]
         self._entitle(self.numbers, "Numbers", *between)
         self._entitle(self.settings, SETTINGS, *differing)
@@ -213,7 +220,8 @@ class CompareRuns(DrawnScreen[None]):
 
     def _update_keys(self) -> None:
         several = self.found is not None and len(self.found.runs) > 2
-        has_list = not self._has_one_pane or self.grid.has_class("-in-1")
+        has_one_pane = self.has_class("-narrow") or self.grid.has_class("-zoomed")
+        has_list = not has_one_pane or self.grid.has_class("-in-1")
         self.keys.words = {
             "run(1)": "next run" if several else "",
             "open": "trajectories" if self.examples.shown else "",
@@ -228,10 +236,6 @@ class CompareRuns(DrawnScreen[None]):
         }
         self.keys.scopes = (*self.scopes, "view", "pairs" if self.focused is self.examples else "")
         self.keys.tick(self.now())
-
-    @property
-    def _has_one_pane(self) -> bool:
-        return self.has_class("-narrow") or self.grid.has_class("-zoomed")
 
     def on_resize(self) -> None:
         """Lays out what depends on the width."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 from typing import ClassVar
 
 from textual.binding import BindingType
@@ -12,8 +12,8 @@ from textual.binding import BindingType
 from tui_eval.tui.base.keys.registry import bindings
 from tui_eval.tui.base.lines.line_view import ALL_SHOWN, NOT_FOLDED, LineView
 from tui_eval.tui.base.look.ink import Line
-from tui_eval.tui.compare.side_by_side import Block, Two, Unit, block_of
-from tui_eval.tui.compare.staying import Place, Shape, line_of, place_of
+from tui_eval.tui.compare.shape import Place, Shape
+from tui_eval.tui.compare.side_by_side import Block, Two, Unit
 from tui_eval.tui.trajectory.piece import STEP
 from tui_eval.tui.trajectory.rendering import TEXT_LINES
 
@@ -62,10 +62,8 @@ class Trajectories(LineView):
 
     def _mark(self, unit: int) -> None:
         assert self._shape is not None
-        two, width, beside, limits = self._shape
         start, end = self._span(unit)
-        block = block_of(two, two.units[unit], limits.get(unit), width, beside, marks=True)
-        self._lines[start:end] = block.lines
+        self._lines[start:end] = self._shape.block(unit, marks=True).lines
 
     def marked(self, index: int) -> bool:
         """The lines of the selected unit."""
@@ -107,16 +105,16 @@ class Trajectories(LineView):
             self._lines = list(self.empty)
         elif facts not in (self._laid_out, self._wanted):
             self._wanted = facts
-            shape = (two, self.line_width, self.beside, dict(self._limits))
-            missing = sum(key not in self._made for key in _keys(*shape))
+            shape = Shape(two, self.line_width, self.beside, dict(self._limits))
+            missing = sum(key not in self._made for key in shape.keys)
             if missing <= AT_ONCE:
-                self._take(facts, shape, lay_out(*shape, self._made))
+                self._take(facts, shape, shape.blocks(self._made))
             else:
                 self.run_worker(self._lay_out_far(facts, shape), group="lay", exclusive=True)
         super().update()
 
     async def _lay_out_far(self, facts: Hashable, shape: Shape) -> None:
-        blocks = await asyncio.to_thread(lay_out, *shape, dict(self._made))
+        blocks = await asyncio.to_thread(shape.blocks, dict(self._made))
         if facts == self._wanted:
             self._take(facts, shape, blocks)
             self.update()
@@ -127,7 +125,7 @@ class Trajectories(LineView):
         self._made = blocks
         self._blocks = list(blocks.values())
         self._laid_out, self._shape = facts, shape
-        self._unmarked = {at for at, one in enumerate(shape[0].units) if one.has_changes}
+        self._unmarked = {at for at, one in enumerate(shape.two.units) if one.has_changes}
         self._starts, self._lines = [], []
         for block in self._blocks:
             self._starts.append(len(self._lines))
@@ -141,7 +139,7 @@ class Trajectories(LineView):
                 self.call_after_refresh(self.go_to, wanted)
         elif place is not None and place[0] < len(self._blocks):
             start, end = self._span(place[0])
-            self.jump(min(start + line_of(shape, place), end - 1))
+            self.jump(min(start + shape.line_of(place), end - 1))
             self._kept = self.scroll_offset.y, place
 
     def _place(self) -> Place | None:
@@ -152,7 +150,7 @@ class Trajectories(LineView):
         if self._kept is not None and self._kept[0] == top:
             return self._kept[1]
         unit = self._unit_at(top)
-        return place_of(self._shape, unit, top - self._starts[unit])
+        return self._shape.place_of(unit, top - self._starts[unit])
 
     def _unit_at(self, index: int) -> int:
         return max(bisect_right(self._starts, index) - 1, 0)
@@ -266,13 +264,13 @@ class Trajectories(LineView):
     def _go_far(self) -> bool:
         """Goes to where the sides of the selected unit part, if that is below what is seen."""
         assert self.two is not None and self._shape is not None
-        unit, (two, width, beside, _) = self._folding, self._shape
-        one, block = two.units[unit], self._blocks[unit]
+        unit = self._folding
+        one, block = self.two.units[unit], self._blocks[unit]
         was_far = block.is_far
         limit = self._limits.get(unit, TEXT_LINES)
         while block.is_far and block.hidden:
             limit *= 2
-            block = block_of(two, one, limit, width, beside)
+            block = self._shape._replace(limits={unit: limit}).block(unit)
             self._limits[unit] = limit
         self.update()
         line = self._starts[unit] + self._blocks[unit].parting
@@ -371,26 +369,3 @@ class Trajectories(LineView):
             self.action_switch_fold()
         self.cursor = unit
         self.update()
-
-
-def _keys(two: Two, width: int, beside: bool, limits: Mapping[int, int]) -> list[Hashable]:
-    return [(at, limits.get(at), width, beside) for at in range(len(two.units))]
-
-
-def lay_out(
-    two: Two, width: int, beside: bool, limits: Mapping[int, int], made: Mapping[Hashable, Block]
-) -> dict[Hashable, Block]:
-    """The blocks of all units, in their order; those that were made before are taken as they are.
-
-    Args:
-        limits: By unit, as `block_of` takes them.
-        made: By unit, limit and shape.
-    """
-    found: dict[Hashable, Block] = {}
-    keys = _keys(two, width, beside, limits)
-    for unit, key, at in zip(two.units, keys, range(len(keys)), strict=True):
-        block = made.get(key)
-        if block is None:
-            block = block_of(two, unit, limits.get(at), width, beside)
-        found[key] = block
-    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from rich.cells import cell_len
 
@@ -11,7 +11,6 @@ from tui_eval.fold.columns import counts_of, number_of_row
 from tui_eval.printable import one_line
 from tui_eval.text.figures import count_text, plural, reward_text, span_text
 from tui_eval.text.stages import endings_of, example_name, look_of
-from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.look.ink import Line, Span, left, letter_ink, line_width, spread
 from tui_eval.tui.compare.side_by_side import GUTTER, fitted
 
@@ -22,68 +21,56 @@ if TYPE_CHECKING:
 NAME_MOST = 28
 
 
-class TrajectoryHeads(LineView, can_focus=False):
-    """A line for each side, or both on one, over their columns.
+Head: TypeAlias = "tuple[Source, int, Sequence[int]]"
+"""A side's run, its row, and the rows that it could be."""
 
-    `shown` has of each side its run, its row and the rows it could be.
+
+def head_lines(heads: Sequence[Head], apart: bool, beside: bool, width: int) -> list[Line]:
+    """Beside each other names, then facts; else one side each.
+
+    Args:
+        apart: Whether they are of different examples.
+        beside: Whether the sides stand beside each other, over their columns.
     """
+    most = max(cell_len(one_line(source.name, NAME_MOST)) for source, *_ in heads)
+    names = [_who(head, most, apart) for head in heads]
+    facts = _columns([_row_facts(source.state, row) for source, row, _ in heads])
+    if not beside:
+        most = max(map(line_width, names))
+        sides = zip(names, facts, strict=True)
+        return [_filled((*fitted(who, most), *what), width) for who, what in sides]
+    half = max((width - GUTTER) // 2, 8)
+    columns = (_beside(who, what, half) for who, what in zip(names, facts, strict=True))
+    rows = zip(*columns, strict=True)
+    return [(*fitted(first, half), (" │ ", "rule"), *second) for first, second in rows]
 
-    def __init__(self, *, id: str) -> None:
-        super().__init__(id=id)
-        self.beside = True
-        self.apart = False
-        """Whether they are of different examples."""
-        self.shown: list[tuple[Source, int, Sequence[int]]] = []
 
-    def count(self) -> int:
-        """Two lines: beside each other names, then facts; else one side each."""
-        return 2
+def _who(head: Head, most: int, apart: bool) -> Line:
+    side, row, rows = head
+    spans: list[Span] = [(side.letter, letter_ink(side.letter))]
+    if side.name:
+        spans.append((f"  {left(one_line(side.name, NAME_MOST), most)}", "strong"))
+    if row < 0:
+        return (*spans, ("  no finished rollout", "warn"))
+    if apart:
+        spans.append((f"  {example_name(side.state.example_id(row))}", "strong"))
+    if side.state.per_example > 1 or len(rows) > 1:
+        number = number_of_row(side.state, row)
+        spans.append((f"  #{number}", "strong" if not side.name else ""))
+        spans.append((f" of {plural(len(rows), 'rollout')}", "faint"))
+    return tuple(spans)
 
-    def line(self, index: int) -> Line:
-        """One of them."""
-        if not self.shown:
-            return ()
-        width = self.line_width
-        facts = _columns([self._facts(side) for side in (0, 1)])
-        if not self.beside:
-            names = [self._who(side) for side in (0, 1)]
-            most = max(map(line_width, names))
-            lines = [(*fitted(who, most), *what) for who, what in zip(names, facts, strict=True)]
-            return _filled(lines[index], width)
-        half = max((width - GUTTER) // 2, 8)
-        first, second = (self._beside(index, side, facts[side], half) for side in (0, 1))
-        return (*fitted(first, half), (" │ ", "rule"), *second)
 
-    def _beside(self, index: int, side: int, facts: list[Span], width: int) -> Line:
-        """A side's name, at its right those facts that have no room below; or those below."""
-        below = _filled(facts, width)
-        if index == 1:
-            return below
-        who = _filled(self._who(side), width)
-        return spread(who, _filled(facts[len(below) :], width - line_width(who)), width, least=0)
-
-    def _who(self, place: int) -> Line:
-        side, row, rows = self.shown[place]
-        spans: list[Span] = [(side.letter, letter_ink(side.letter))]
-        names = [one_line(shown[0].name, NAME_MOST) for shown in self.shown]
-        if side.name:
-            spans.append((f"  {left(names[place], max(map(cell_len, names)))}", "strong"))
-        if row < 0:
-            return (*spans, ("  no finished rollout", "warn"))
-        if self.apart:
-            spans.append((f"  {example_name(side.state.example_id(row))}", "strong"))
-        if side.state.per_example > 1 or len(rows) > 1:
-            number = number_of_row(side.state, row)
-            spans.append((f"  #{number}", "strong" if not side.name else ""))
-            spans.append((f" of {plural(len(rows), 'rollout')}", "faint"))
-        return tuple(spans)
-
-    def _facts(self, place: int) -> list[Span]:
-        side, row, *_ = self.shown[place]
-        return _row_facts(side.state, row) if 0 <= row < side.state.total else []
+def _beside(name: Line, facts: list[Span], width: int) -> tuple[Line, Line]:
+    """A side's name, at its right those facts that have no room below; and those below."""
+    who, below = _filled(name, width), _filled(facts, width)
+    rest = _filled(facts[len(below) :], width - line_width(who))
+    return spread(who, rest, width, least=0), below
 
 
 def _row_facts(state: RunState, row: int) -> list[Span]:
+    if not 0 <= row < state.total:
+        return []
     look = look_of(state, row)
     tokens = state.input_tokens[row] + state.output_tokens[row]
     turns, calls = counts_of(state, row)

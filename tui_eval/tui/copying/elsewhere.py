@@ -22,12 +22,12 @@ from tui_eval.tui.copying.copyable import call_json, saved_line, so_far
 
 if TYPE_CHECKING:
     from textual.app import App
-    from textual.screen import Screen
 
     from tui_eval.feeds.feed import Feed
     from tui_eval.fold.columns import Notes
     from tui_eval.fold.run_state import RunState
     from tui_eval.fold.trajectory import Rollout, ToolUse
+    from tui_eval.tui.base.terminal.drawing import DrawnScreen
     from tui_eval.tui.trajectory.parts import Part
 
 AT_ONCE = 1 << 20
@@ -150,37 +150,35 @@ def program(editor: bool, env: Mapping[str, str] = os.environ) -> list[str]:
 
 
 def open_elsewhere(
-    screen: Screen[Any],
-    say: Callable[[str], None],
-    editor: bool,
-    readable: Callable[[], Awaitable[Readable | None]],
+    screen: DrawnScreen[Any], editor: bool, make: Callable[[], Awaitable[Readable | None]]
 ) -> None:
-    """Opens a text of a screen in the editor or the pager.
+    """Opens a text in the pager or the editor, in place of one that is still being made.
 
     Args:
-        say: Shows a message.
-        readable: Makes the text; None where there is none yet.
+        make: Makes it; None where there is nothing to read.
     """
     try:
         words = program(editor)
     except NoProgramError as error:
-        say(f"{error}.")
+        screen.say(f"{error}.")
+    else:
+        screen.run_worker(_open(screen, words, make), group="elsewhere", exclusive=True)
+
+
+async def _open(
+    screen: DrawnScreen[Any], words: list[str], make: Callable[[], Awaitable[Readable | None]]
+) -> None:
+    from tui_eval.errors import RefusedError
+
+    try:
+        found = await make()
+    except (RefusedError, OSError, ValueError) as error:
+        screen.say(f"It cannot be opened: {error}")
         return
-
-    async def read() -> None:
-        from tui_eval.errors import RefusedError
-
-        try:
-            found = await readable()
-        except (RefusedError, OSError, ValueError) as error:
-            say(f"It cannot be opened: {error}")
-            return
-        if found is None:
-            say("There is nothing to read here yet.")
-        elif fault := read_elsewhere(screen.app, words, found.data, found.suffix):
-            say(f"{fault}.")
-
-    screen.run_worker(read(), group="elsewhere", exclusive=True)
+    if found is None:
+        screen.say("There is nothing to read here yet.")
+    elif fault := read_elsewhere(screen.app, words, found.data, found.suffix):
+        screen.say(f"{fault}.")
 
 
 def read_elsewhere(app: App[Any], words: list[str], text: bytes, suffix: str) -> str:

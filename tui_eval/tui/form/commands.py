@@ -17,17 +17,13 @@ COMMANDS = (
     Command(
         "ctrl+o", "load", "form", FORM, "Load a TOML file", footer="load", rank=24, palette=True,
     ),
-    Command(
-        "f2", "next_pane", "form", FORM, "Next pane",
-        footer="panes", rank=22,
-    ),
+    Command("f2", "next_pane", "form", FORM, "Next pane", footer="panes", rank=22),
     Command(
         "f3", "copy_command", "form", FORM, "Copy the command line", footer="copy command", rank=25,
         palette=True,
     ),
     Command(
-        "f4", "copy_toml", "form", FORM, "Copy the TOML", footer="copy TOML", rank=26,
-        palette=True,
+        "f4", "copy_toml", "form", FORM, "Copy the TOML", footer="copy TOML", rank=26, palette=True,
     ),
     Command(
         "f5", "table", "form", FORM, "Choose an evaluation of the file", footer="evaluations",

@@ -60,6 +60,5 @@ def look(draft: Draft, backend: FormBackend) -> Looked:
         faults += backend.check(request)
     except ValueError as error:
         faults.append(Fault("TOML", str(error)))
-    looked = Looked(request, toml, no_toml, draft.command())
-    looked = looked._replace(is_changed=draft.is_changed(), not_taken=draft.not_taken())
-    return looked.with_faults(faults, draft)
+    looked = Looked(request, toml, no_toml, draft.command(), not_taken=draft.not_taken())
+    return looked._replace(is_changed=draft.is_changed()).with_faults(faults, draft)

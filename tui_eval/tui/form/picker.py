@@ -13,7 +13,7 @@ from textual.message import Message
 
 from tui_eval.printable import one_line
 from tui_eval.tui.base.dialogs.dialog import Dialog
-from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.lines.line_list import LineList
 from tui_eval.tui.base.lines.text_line import TextLine, type_into
 from tui_eval.tui.base.lines.text_panel import TextPanel
 from tui_eval.tui.base.look.ink import Line, left, line_width
@@ -31,7 +31,7 @@ KEYS = {
 }  # fmt: skip
 
 
-class OfferList(LineView, inherit_bindings=False):
+class OfferList(LineList, inherit_bindings=False):
     """The offers that have every word that was typed, below the line it is typed on.
 
     Args:
@@ -56,20 +56,20 @@ class OfferList(LineView, inherit_bindings=False):
         text: str,
         free: Callable[[str], str] | None,
         is_meant: Callable[[str], bool],
+        label: str,
         *,
         id: str,
     ) -> None:
         super().__init__(id=id)
+        self.label = label
         self.typing = TextLine(text, len(text))
         self.offers: Sequence[Offer] = ()
         self.free = free
         self.is_meant = is_meant
         self.found: list[Offer] = []
-        self.cursor = 0
         self.is_waiting = True
         self._is_chosen = False
         """Whether enter was pressed before the offers were there."""
-        self.label = "filter"
 
     def offer(self, offers: Sequence[Offer], current: str) -> None:
         """Shows offers, the cursor on the one that is set already."""
@@ -77,7 +77,7 @@ class OfferList(LineView, inherit_bindings=False):
         is_chosen = self._is_chosen
         self._filter()
         names = [one.name for one in self.found]
-        self._put(names.index(current) if current in names and not self.typing.text else 0)
+        self.select(names.index(current) if current in names and not self.typing.text else 0)
         if is_chosen:
             self.action_choose()
 
@@ -92,10 +92,11 @@ class OfferList(LineView, inherit_bindings=False):
         if self.free and text and text not in [one.name for one in found]:
             at = 0 if self.is_meant(text) else len(found)
             self.found.insert(at, Offer(text, self.free(text)))
-        self._put(0)
+        self.select(0)
 
-    def _put(self, at: int) -> None:
-        self.cursor = min(max(at, 0), max(len(self.found) - 1, 0))
+    def select(self, index: int) -> None:
+        """Puts the cursor on an offer."""
+        self.cursor = min(max(index, 0), max(len(self.found) - 1, 0))
         self.update()
         self.show_line(self.cursor, margin=1)
         self.post_message(self.Highlighted())
@@ -117,10 +118,6 @@ class OfferList(LineView, inherit_bindings=False):
     def marked(self, index: int) -> bool:
         """The offer under the cursor."""
         return bool(self.found) and index == self.cursor
-
-    def lit(self, index: int) -> bool:
-        """The offer under the cursor."""
-        return self.marked(index)
 
     def line(self, index: int) -> Line:
         """Name and note of an offer."""
@@ -158,10 +155,6 @@ class OfferList(LineView, inherit_bindings=False):
         self.typing.insert(event.text.strip())
         self._filter()
 
-    def action_move(self, by: int) -> None:
-        """To another offer."""
-        self._put(self.cursor + by)
-
     def action_choose(self) -> None:
         """Chooses what is under the cursor."""
         self._is_chosen = self.is_waiting
@@ -173,11 +166,7 @@ class OfferList(LineView, inherit_bindings=False):
         if index == self.cursor:
             self.action_choose()
         else:
-            self._put(index)
-
-    def scroll_lines(self, lines: int) -> None:
-        """The wheel moves what is shown."""
-        self.jump(self.scroll_offset.y + lines)
+            self.select(index)
 
 
 def _distance(name: str, text: str) -> int:
@@ -216,7 +205,7 @@ class Picker(Dialog[Container, Offer]):
         label: str = "filter",
         how: str = "type to filter · enter chooses",
     ) -> None:
-        self.list = OfferList(text, free, is_meant, id="offers")
+        self.list = OfferList(text, free, is_meant, label, id="offers")
         self.text = TextPanel(lambda width: (), id="offer-about")
         box = Container(self.list, self.text, id="picker")
         super().__init__(box, title, f"{how} · esc closes")
@@ -224,10 +213,8 @@ class Picker(Dialog[Container, Offer]):
         self._current = current
         self._about = about
         self._abouts: dict[str, str] = {}
-        self.list.label = label
         self.set_class(bool(text), "-one")
         self.text.can_focus = False
-        self.waits = True
 
     def on_mount(self) -> None:
         """Gets the offers."""
@@ -242,7 +229,6 @@ class Picker(Dialog[Container, Offer]):
             lines = max(len(offers) + bool(self.list.free), 1)
             self.box.styles.height = lines + AROUND
         self.list.offer(offers, self._current)
-        self.waits = False
 
     def on_offer_list_highlighted(self) -> None:
         """Shows the text on what is under the cursor."""
@@ -263,7 +249,7 @@ class Picker(Dialog[Container, Offer]):
             self._show(text)
 
     def _show(self, text: str) -> None:
-        self.text.show(lambda width: list(readme_lines(text, width)))
+        self.text.show(lambda width: readme_lines(text, width))
         self.text.jump(0)
 
     def on_offer_list_chosen(self, message: OfferList.Chosen) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from itertools import chain
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
@@ -27,11 +27,9 @@ from tui_eval.tui.base.look.ink import Line, Span, spread
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
 from tui_eval.tui.form.backend import FormBackend, Offer
 from tui_eval.tui.form.commands import FORM, GROUPS
-from tui_eval.tui.form.draft_files import DraftFiles
+from tui_eval.tui.form.controllers import TITLES, DraftFiles, FormPanes
 from tui_eval.tui.form.looking import Looked, look
-from tui_eval.tui.form.panes import TITLES, FormPanes
 from tui_eval.tui.form.pickers import field_picker
-from tui_eval.tui.form.plan_lines import wrapped
 from tui_eval.tui.form.texts import (
     about_field,
     figures_line,
@@ -41,6 +39,7 @@ from tui_eval.tui.form.texts import (
     readme_of,
     title_of,
     toml_lines,
+    wrapped,
 )
 from tui_eval.tui.form.view import FormView
 
@@ -48,6 +47,7 @@ CHECKS_AFTER_S = 0.15
 """How long nobody has typed before what is typed is looked at."""
 ASKS_AFTER_S = 0.4
 """And before an engine is asked."""
+NO_README = "Choose an environment to read about it."
 
 
 class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
@@ -85,8 +85,10 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
         self.does = TextPanel(self._plan_lines, id="does")
         self.toml = TextPanel(self._toml_lines, id="toml")
         self.command = TextPanel(self._command_lines, id="command")
-        self.about_env = TextPanel(self._readme_lines, id="readme")
-        self.about = TextPanel(self._about_lines, id="about")
+        self.about_env = TextPanel(
+            lambda width: readme_lines(self.readme or NO_README, width), id="readme"
+        )
+        self.about = TextPanel(lambda width: about_field(self.fields.here, width), id="about")
         self.keys = KeyLine(id="keys")
         self.panes: list[Widget] = [
             self.fields, self.does, self.toml, self.command, self.about_env,
@@ -104,10 +106,6 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
     def work(self, group: str, work: Callable[[], Awaitable[object]]) -> None:
         """Awaits a function in the background, in place of what the group worked on."""
         self.run_worker(work, group=group, exclusive=True)
-
-    def say(self, text: str) -> None:
-        """Shows a message in place of the keys for a while."""
-        self.keys.say(text, self.now())
 
     def compose(self) -> ComposeResult:
         """Title and figures, the form and what it amounts to, the help of a field, the keys."""
@@ -184,7 +182,10 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
         if self.can_run:
             await asyncio.sleep(ASKS_AFTER_S)
             found = await self.backend.estimate(self.looked.request or {})
-            self._estimated(found)
+            faults = [Fault(**fault) for fault in found.get("faults", ())]
+            self.plan = None if faults else found
+            if faults:
+                self._take(self.looked.with_faults(faults, self.draft))
         else:
             self.plan = None
         self._waiting.discard("look")
@@ -198,12 +199,6 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
         self.looked = looked.with_faults(self._undescribed, self.draft)
         self.fields.found = self.looked.by_field
         self._lay_out()
-
-    def _estimated(self, found: Mapping[str, Any]) -> None:
-        faults = [Fault(**fault) for fault in found.get("faults", ())]
-        self.plan = None if faults else found
-        if faults:
-            self._take(self.looked.with_faults(faults, self.draft))
 
     @property
     def can_run(self) -> bool:
@@ -223,20 +218,19 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
         return len(self.fields.faults) + len(self.looked.others)
 
     def _describe(self) -> None:
-        form = self.draft.form
-        if form.env_id:
-            folder = str(form.effective("env_dir_path"))
-            no_alias = bool(form.effective("no_alias"))
-            ask = partial(self._ask_about, form.env_id, folder, no_alias)
-            self.work("describe", ask)
+        if self.draft.form.env_id:
+            self.work("describe", self._ask_about)
         else:
             self.workers.cancel_group(self, "describe")
             self._waiting.discard("describe")
             self.readme = ""
 
-    async def _ask_about(self, env_id: str, folder: str, no_alias: bool) -> None:
+    async def _ask_about(self) -> None:
         self._waiting.add("describe")
         await asyncio.sleep(ASKS_AFTER_S)
+        form = self.draft.form
+        env_id, folder = form.env_id, str(form.effective("env_dir_path"))
+        no_alias = bool(form.effective("no_alias"))
         found = await self.backend.describe(env_id, folder, no_alias=no_alias)
         if env_id == self.draft.form.env_id:
             if found.get("status") == "described":
@@ -281,30 +275,24 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
         figures = figures_line(self.draft.form, faults, others, self.plan, width)
         return [spread(title, (state,), width), figures]
 
-    def _plan_lines(self, width: int) -> list[Line]:
+    def _plan_lines(self, width: int) -> Iterator[Line]:
         wrong = [self.draft.form.field(name).label for name in self.fields.faults]
-        return list(pane_lines(self.looked.others, wrong, self.plan, width))
+        return pane_lines(self.looked.others, wrong, self.plan, width)
 
-    def _toml_lines(self, width: int) -> list[Line]:
+    def _toml_lines(self, width: int) -> Iterator[Line]:
         if self.looked.no_toml:
-            return list(wrapped(f"{self.looked.no_toml}.", width, "warn"))
-        return [*self._not_taken_lines(width), *toml_lines(self.looked.toml, width)]
+            return wrapped(f"{self.looked.no_toml}.", width, "warn")
+        return chain(self._not_taken_lines(width), toml_lines(self.looked.toml, width))
 
-    def _command_lines(self, width: int) -> list[Line]:
-        lines = [*self._not_taken_lines(width), *wrapped(self.looked.command, width)]
+    def _command_lines(self, width: int) -> Iterator[Line]:
+        yield from self._not_taken_lines(width)
+        yield from wrapped(self.looked.command, width)
         if self.draft.several and (self.looked.is_changed or self.draft.path is None):
-            lines += wrapped("once the file is saved: ^w", width, "warn")
-        return lines
+            yield from wrapped("once the file is saved: ^w", width, "warn")
 
     def _not_taken_lines(self, width: int) -> Iterator[Line]:
         if text := not_taken_text(self.looked.not_taken):
             yield from wrapped(f"{text}: see Settings", width, "warn")
-
-    def _readme_lines(self, width: int) -> list[Line]:
-        return list(readme_lines(self.readme or "Choose an environment to read about it.", width))
-
-    def _about_lines(self, width: int) -> list[Line]:
-        return list(about_field(self.fields.here, width))
 
     def on_form_view_picked(self, message: FormView.Picked) -> None:
         """Shows what there is to choose from."""

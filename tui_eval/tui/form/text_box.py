@@ -13,7 +13,7 @@ from tui_eval.config.fields import Field, value_of
 from tui_eval.printable import printable
 from tui_eval.tui.base.dialogs.dialog import Dialog
 from tui_eval.tui.base.lines.text_panel import TextPanel
-from tui_eval.tui.form.plan_lines import wrapped
+from tui_eval.tui.form.texts import wrapped
 
 
 class TextBox(Dialog[Container, str]):
@@ -37,13 +37,10 @@ class TextBox(Dialog[Container, str]):
         """Types at the end."""
         self.area.focus()
         self.area.move_cursor(self.area.document.end)
-        self._check()
+        self.on_text_area_changed()
 
     def on_text_area_changed(self) -> None:
         """Looks at the text while it is typed."""
-        self._check()
-
-    def _check(self) -> None:
         text, fault = self._text(), ""
         try:
             if text:
@@ -52,7 +49,7 @@ class TextBox(Dialog[Container, str]):
             fault = str(error)
         ink = "fault" if fault else "muted"
         words = f"✗ {fault}" if fault else self._field.help
-        self.fault.show(lambda width: list(wrapped(words, width, ink, 3)))
+        self.fault.show(lambda width: wrapped(words, width, ink, 3))
 
     def _text(self) -> str:
         text = self.area.text.strip()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from rich.cells import cell_len
@@ -75,17 +75,17 @@ class FormView(LineView, inherit_bindings=False):
 
     def __init__(self, form: Form, *, id: str) -> None:
         super().__init__(id=id)
-        self.form = form
-        self.found: Mapping[str, str] = {}
         self.typing = TextLine()
         self.name_here = "env_id"
         self._rows: list[Row] = []
-        self._faults: dict[str, str] = {}
+        self.faults: dict[str, str] = {}
+        """What is wrong, by the names of the fields."""
         self.show_form(form)
 
     def show_form(self, form: Form) -> None:
         """Shows another form, from its first field on."""
-        self.form, self.found = form, {}
+        self.form = form
+        self.found: Mapping[str, str] = {}
         self.go_to(form.fields()[0].name)
 
     def go_to(self, name: str) -> None:
@@ -105,13 +105,13 @@ class FormView(LineView, inherit_bindings=False):
             self.name_here = fields[0].name
         if self.typing.text != self.form.text(self.name_here):
             self.typing.put(self.form.text(self.name_here))
-        self._faults = {**self.found, **self.form.faults()}
+        self.faults = {**self.found, **self.form.faults()}
         self._rows, group = [], ""
         for field in fields:
             if field.group != group:
                 self._rows += [Row()] * bool(group) + [Row(group := field.group)]
             self._rows.append(Row(field=field))
-            fault = self._faults.get(field.name, REQUIRED)
+            fault = self.faults.get(field.name, REQUIRED)
             if fault != REQUIRED:  # the empty field says that itself
                 width = max(self.line_width - 6, 20)
                 lines, hidden = shown_lines(fault, width, MOST_FAULT_LINES)
@@ -125,10 +125,8 @@ class FormView(LineView, inherit_bindings=False):
     @property
     def _is_seen(self) -> bool:
         """Whether the line under the cursor can be seen."""
-        rows = (row.field.name if row.field else "" for row in self._rows)
-        at = next((i for i, name in enumerate(rows) if name == self.name_here), 0)
         top = self.scroll_offset.y
-        return top <= at < top + self.view_height
+        return top <= self._row_of(self.name_here) < top + self.view_height
 
     def _show_here(self) -> None:
         if self.size.height:
@@ -138,17 +136,13 @@ class FormView(LineView, inherit_bindings=False):
             self.show_line(0 if first else at, margin=max(faults, 2))
 
     @property
-    def faults(self) -> Mapping[str, str]:
-        """What is wrong, by the names of the fields."""
-        return self._faults
-
-    @property
     def here(self) -> Field:
         """The field under the cursor."""
         return self.form.field(self.name_here)
 
     def _row_of(self, name: str) -> int:
-        return next(i for i, row in enumerate(self._rows) if row.field and row.field.name == name)
+        rows = enumerate(self._rows)
+        return next((at for at, row in rows if row.field and row.field.name == name), 0)
 
     def on_resize(self) -> None:
         """What is wrong is wrapped anew."""
@@ -159,9 +153,7 @@ class FormView(LineView, inherit_bindings=False):
         """The caret is drawn where the focus is."""
         self.update()
 
-    def on_blur(self) -> None:
-        """And nowhere else."""
-        self.update()
+    on_blur = on_focus
 
     def count(self) -> int:
         """Headings, fields, faults."""
@@ -171,10 +163,6 @@ class FormView(LineView, inherit_bindings=False):
         """The field under the cursor."""
         row = self._rows[index]
         return row.field is not None and row.field.name == self.name_here and not row.is_fault
-
-    def key(self, index: int) -> Hashable:
-        """The line itself: it is short."""
-        return (self.line(index), self.has_focus)
 
     def line(self, index: int) -> Line:
         """One line of the form."""
@@ -197,7 +185,7 @@ class FormView(LineView, inherit_bindings=False):
             caret: Line = ((word[0], "caret"), (word[1:], "")) if here and self.has_focus else ()
             return caret or ((word, ("good" if on else "") if text else "faint"),)
         if text and not (here and self.has_focus):
-            return ((cut(text, width), "fault" if field.name in self._faults else ""),)
+            return ((cut(text, width), "fault" if field.name in self.faults else ""),)
         if text:
             return self.typing.spans(width)
         caret = ((" ", "caret"),) if here and self.has_focus else ()
@@ -211,7 +199,7 @@ class FormView(LineView, inherit_bindings=False):
 
     def _default(self, field: Field, width: int) -> Line:
         value, source = self.form.default(field.name)
-        if self._faults.get(field.name) == REQUIRED:
+        if self.faults.get(field.name) == REQUIRED:
             return (("required", "warn"),)
         if (sampled := self.form.sampled(field.name)) is not None:
             typed = self.form.text("sampling_args")
@@ -348,7 +336,3 @@ class FormView(LineView, inherit_bindings=False):
         elif was_here and x >= LABEL and not self._rows[index].is_fault:
             self.typing.click(x - LABEL, self.line_width - LABEL)
             self.update()
-
-    def scroll_lines(self, lines: int) -> None:
-        """The wheel moves what is shown, not the cursor."""
-        self.jump(self.scroll_offset.y + lines)

@@ -1,8 +1,7 @@
-"""Two lines on what is selected on the home screen, and what can be done with it."""
+"""The lines around the panes of home: where one is, and two on what is selected there."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -12,15 +11,15 @@ from tui_eval.printable import one_line
 from tui_eval.text.figures import interval_text, is_even, plural, reward_text
 from tui_eval.text.stages import TOOL_FAILED
 from tui_eval.tui.base.keys.keymap import key_for
-from tui_eval.tui.base.lines.line_view import LineView
-from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut_start, letter_ink, line_width
+from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut_start, letter_ink, line_width, spread
 from tui_eval.tui.home.backend import EndpointInfo, EnvironmentInfo
-from tui_eval.tui.home.found_runs import OURS, can_resume, request_text
+from tui_eval.tui.home.found_runs import OURS, FoundRuns, can_resume, request_text
 from tui_eval.tui.home.pick_lists import ASKING, host_of
 
 if TYPE_CHECKING:
     from tui_eval.runs.discovery import FoundRun
 
+NAME = "tui-eval"
 MOST = 400
 REQUEST_MOST = 60
 """Cells for what was asked for: it stands before the path."""
@@ -28,44 +27,24 @@ PATH_LEAST = 16
 APART = "  ·  "
 
 
-class About(LineView, can_focus=False):
-    """Shows what is told for its width."""
-
-    def __init__(self, *, id: str) -> None:
-        super().__init__(id=id)
-        self._lines_for: Callable[[int], tuple[Line, Line]] = lambda width: (EMPTY, EMPTY)
-
-    def show(self, lines_for: Callable[[int], tuple[Line, Line]]) -> None:
-        """Shows this.
-
-        Args:
-            lines_for: Its lines in so many cells.
-        """
-        self._lines_for = lines_for
-        self.update()
-
-    def count(self) -> int:
-        """Two lines."""
-        return 2
-
-    def line(self, index: int) -> Line:
-        """A line."""
-        return self._lines_for(self.line_width)[index]
-
-    def clicked_at(self, x: int, index: int) -> None:
-        """Does what the key under the mouse does."""
-        self.press_key_at(self.line(index), x)
+def title_line(runs: FoundRuns, folder: str, width: int) -> Line:
+    """Where one is, and how many runs there are."""
+    running = sum(one.running for one in runs.all)
+    state: list[Span] = [(f"▶ {running:,} running   ", "busy")] if running else []
+    if runs.is_loaded:
+        state.append((plural(len(runs.all), "run"), "muted"))
+    room = max(width - line_width(state) - len(NAME) - 4, 8)
+    folder = one_line(folder, 4000)
+    folder = folder if len(folder) <= room else f"…{folder[1 - room :]}"
+    return spread(((NAME, "role"), (f"  {folder}", "faint")), tuple(state), width)
 
 
 def _facts_of_run(one: FoundRun, width: int) -> Line:
     """What is known of a run: its numbers, where it is, then as many whole facts as fit."""
     facts: list[Span] = []
     if one.n is not None:
-        interval = (
-            ""
-            if is_even(one.reward, one.low, one.high)
-            else f", 95 % {interval_text(one.low, one.high)}"
-        )
+        is_known = not is_even(one.reward, one.low, one.high)
+        interval = f", 95 % {interval_text(one.low, one.high)}" if is_known else ""
         facts.append((f"{one.n:,} with a reward{interval}", ""))
     if one.stopped_early:
         facts.append((f"stopped early: {one_line(one.stopped_early, REQUEST_MOST)}", ""))

@@ -106,18 +106,9 @@ class HomeBackend(Protocol):
 
 CompareScreen: TypeAlias = "Callable[[Sequence[Path]], Screen[Any]]"
 """Makes the screen that compares runs."""
+ConfigureScreen: TypeAlias = "Callable[[str, Screen[Any] | None, Sequence[Fault]], Screen[Any]]"
+"""Makes the form for an evaluation; it is dismissed with a request or None.
 
-
-class ConfigureScreen(Protocol):
-    """Makes the form for an evaluation; it is dismissed with a request or None."""
-
-    def __call__(
-        self, env_id: str, before: Screen[Any] | None = None, refused: Sequence[Fault] = ()
-    ) -> Screen[Any]:
-        """A form.
-
-        Args:
-            env_id: What to begin with; empty for nothing.
-            before: The form whose request an engine refused: it comes back as it was.
-            refused: Why it was.
-        """
+Takes an environment to begin with, empty for none; the form whose request an engine refused, which
+comes back as it was; and why it was refused.
+"""

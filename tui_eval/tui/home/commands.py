@@ -11,25 +11,20 @@ TOGETHER = (frozenset(("runs", "view", "home")), frozenset(("picks", "view", "ho
 
 COMMANDS = (
     Command(
-        "enter", "open", "runs", RUNS, "Open a run; attach to a running one", footer="open",
-        rank=9,
+        "enter", "open", "runs", RUNS, "Open a run; attach to a running one", footer="open", rank=9,
     ),
     Command(
-        "slash", "filter", "runs", RUNS, "Filter by words; esc clears", footer="filter",
-        rank=15,
+        "slash", "filter", "runs", RUNS, "Filter by words; esc clears", footer="filter", rank=15,
     ),
-    Command(
-        "s", "sort", "runs", RUNS, "Sort by the next column; reverse", footer="sort",
-        rank=11,
-    ),
+    Command("s", "sort", "runs", RUNS, "Sort by the next column; reverse", footer="sort", rank=11),
     Command("S", "reverse", "runs", ABOVE, "Sort the other way round"),
     Command(
         "m,space", "mark", "runs", RUNS, "Mark a run to compare it, or unmark", footer="mark",
         rank=14,
     ),
     Command(
-        "d", "compare", "home", RUNS, "Compare marked runs, or one with this",
-        footer="compare", rank=8, palette=True,
+        "d", "compare", "home", RUNS, "Compare marked runs, or one with this", footer="compare",
+        rank=8, palette=True,
     ),
     Command(
         "r", "resume", "home", RUNS, "Go on with an incomplete run", footer="resume", rank=10,
@@ -40,12 +35,10 @@ COMMANDS = (
         palette=True,
     ),
     Command(
-        "y", "copy", "home", PASS, "Copy its path or its command", footer="copy",
-        rank=32, palette=True,
+        "y", "copy", "home", PASS, "Copy its path or its command", footer="copy", rank=32,
+        palette=True,
     ),
-    Command(
-        "x", "export", "home", PASS, "Export the run", footer="export", rank=33, palette=True,
-    ),
+    Command("x", "export", "home", PASS, "Export the run", footer="export", rank=33, palette=True),
     Command(
         "n", "new", "home", AROUND, "Put a new evaluation together", footer="new", rank=10,
         palette=True,
@@ -55,8 +48,8 @@ COMMANDS = (
         palette=True,
     ),
     Command(
-        "enter", "choose", "picks", AROUND, "Evaluate environment, check endpoint",
-        footer="choose", rank=9,
+        "enter", "choose", "picks", AROUND, "Evaluate environment, check endpoint", footer="choose",
+        rank=9,
     ),
     Command("1", "pane(1)", "home", AROUND, "Runs, environments, endpoints", name="runs"),
     Command("2", "pane(2)", "home", ABOVE, "Environments", name="environments"),
@@ -72,15 +65,11 @@ COMMANDS = (
         rank=13,
     ),
     Command(
-        "colon", "app.command_palette", "home", AROUND, "Find a command or a theme",
-        name="palette",
+        "colon", "app.command_palette", "home", AROUND, "Find a command or a theme", name="palette",
     ),
     Command(
         "question_mark", "help", "home", AROUND, "Show the keys", footer="help", rank=2,
         palette=True,
     ),
-    Command(
-        "q", "app.quit", "home", LEAVE, QUIT, footer="quit", rank=1,
-        palette=True, name="quit",
-    ),
+    Command("q", "app.quit", "home", LEAVE, QUIT, footer="quit", rank=1, palette=True, name="quit"),
 )  # fmt: skip

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.fold.outcome_words import has_many_errors
 from tui_eval.printable import one_line
-from tui_eval.text.figures import count_text, reward_text
-from tui_eval.text.stages import TOOL_FAILED, Look
+from tui_eval.text.figures import count_text
+from tui_eval.text.stages import Look
 from tui_eval.tui.base.keys.keymap import key_for
 
 if TYPE_CHECKING:
@@ -69,17 +69,6 @@ def errors_text(one: FoundRun) -> str:
     return f"✗ {count_text(one.errored)}" if one.errored else ""
 
 
-def tools_text(one: FoundRun) -> str:
-    """How many of its rollouts had a tool call that went wrong; empty for none."""
-    return f"{TOOL_FAILED} {count_text(one.failed_tools)}" if one.failed_tools else ""
-
-
-def as_0_text(one: FoundRun) -> str:
-    """The mean reward with errors as 0; empty where there are none."""
-    zeros = one.reward_with_errors
-    return "" if zeros is None else f"{reward_text(zeros)} with ✗ as 0"
-
-
 def state_text(one: FoundRun) -> str:
     """How a run stands, in words, and what errored."""
     return "  ".join(text for text in (status_text(one), errors_text(one)) if text)
@@ -113,7 +102,8 @@ class FoundRuns:
         self.marked: list[Path] = []
         self._selected: Path | None = None
         self._wanted: Path | None = None
-        self._line = 0
+        self.line = 0
+        """The selected one of those that are shown."""
 
     def take(self, runs: Iterable[FoundRun], seen: tuple[Path, float] | None = None) -> None:
         """What was found now.
@@ -144,14 +134,14 @@ class FoundRuns:
             if self._wanted in paths:
                 self.select(paths.index(self._wanted))
         if self._selected in places:
-            self._line = places.index(self._selected)
+            self.line = places.index(self._selected)
         else:
-            self._put(self._line)
+            self._put(self.line)
 
-    def sort_by(self, step: int) -> None:
-        """Sorts by the next thing."""
+    def sort_by_next(self) -> None:
+        """Sorts by the next of `SORTS`."""
         names = list(SORTS)
-        self.sorting = names[(names.index(self.sorting) + step) % len(names)]
+        self.sorting = names[(names.index(self.sorting) + 1) % len(names)]
         self.reversed = False
         self.arrange()
 
@@ -171,18 +161,13 @@ class FoundRuns:
         self._wanted = place.absolute()
 
     def _put(self, line: int) -> None:
-        self._line = min(max(line, 0), max(len(self.shown) - 1, 0))
-        self._selected = self.shown[self._line].run.place if self.shown else None
-
-    @property
-    def line(self) -> int:
-        """The selected line."""
-        return self._line
+        self.line = min(max(line, 0), max(len(self.shown) - 1, 0))
+        self._selected = self.shown[self.line].run.place if self.shown else None
 
     @property
     def selected(self) -> FoundRun | None:
         """The selected run."""
-        return self.shown[self._line] if self.shown else None
+        return self.shown[self.line] if self.shown else None
 
     def mark(self) -> None:
         """Marks the selected run, or takes its mark away."""
@@ -196,11 +181,6 @@ class FoundRuns:
         """The mark of a run; empty where it has none."""
         place = one.run.place
         return chr(ord("A") + self.marked.index(place)) if place in self.marked else ""
-
-    @property
-    def running(self) -> int:
-        """How many are running."""
-        return sum(one.running for one in self.all)
 
 
 def _matches(one: FoundRun, words: list[str]) -> bool:

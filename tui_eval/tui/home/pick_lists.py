@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 from urllib.parse import urlsplit
 
 from textual.binding import BindingType
@@ -17,12 +17,18 @@ from tui_eval.tui.home.backend import EndpointInfo, EndpointInfos, EnvironmentIn
 
 NAME_MOST = 40
 LOOKING: Line = (("  looking…", "faint"),)
-NONE_OF_YOUR_OWN = "None of your own under ./environments yet."
+NONE_OF_YOUR_OWN: list[Line] = [
+    EMPTY,
+    (("  None of your own under ./environments yet.", "muted"),),
+    (("  tui-eval new-env NAME", "muted"), ("  writes one to begin with", "faint")),
+]
 ASKING = "checking…"
 ORIGIN = 9
 
+Info = TypeVar("Info", EnvironmentInfo, EndpointInfo)
 
-class PickList(LineList):
+
+class PickList(LineList, Generic[Info]):
     """Things with names, one of them selected, and lines that say what else there is to say."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("picks")
@@ -33,34 +39,36 @@ class PickList(LineList):
     class Chosen(Message):
         """Somebody wants something of the selected one."""
 
-        def __init__(self, view: PickList) -> None:
+        def __init__(self, view: PickList[Any]) -> None:
             super().__init__()
             self.view = view
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
+        self.listed: list[Info] = []
         self.words: list[Line] = [LOOKING]
 
-    def size_of(self) -> int:
-        """How many things there are."""
-        raise NotImplementedError
+    @property
+    def selected(self) -> Info | None:
+        """The selected thing."""
+        return self.listed[self.cursor] if self.listed else None
 
-    def thing(self, index: int) -> Line:
+    def thing(self, one: Info) -> Line:
         """The line of one."""
         raise NotImplementedError
 
     def count(self) -> int:
         """One line a thing, then the words."""
-        return self.size_of() + len(self.words)
+        return len(self.listed) + len(self.words)
 
     def line(self, index: int) -> Line:
         """A thing or some words."""
-        there = self.size_of()
-        return self.thing(index) if index < there else self.words[index - there]
+        there = len(self.listed)
+        return self.thing(self.listed[index]) if index < there else self.words[index - there]
 
     def marked(self, index: int) -> bool:
         """The selected one."""
-        return index == self.cursor < self.size_of()
+        return index == self.cursor < len(self.listed)
 
     def lit(self, index: int) -> bool:
         """The selected one, where the focus is."""
@@ -68,55 +76,36 @@ class PickList(LineList):
 
     def select(self, index: int) -> None:
         """Selects one and shows it."""
-        self.cursor = min(max(index, 0), max(self.size_of() - 1, 0))
+        self.cursor = min(max(index, 0), max(len(self.listed) - 1, 0))
         self.show_line(self.cursor)
         self.update()
         self.post_message(self.Selected())
 
     def action_choose(self) -> None:
         """Does what there is to do with the selected one."""
-        if self.size_of():
+        if self.listed:
             self.post_message(self.Chosen(self))
 
     def clicked(self, index: int) -> None:
         """Selects one; a click on the selected one chooses it."""
         if index == self.cursor:
             self.action_choose()
-        elif index < self.size_of():
+        elif index < len(self.listed):
             self.select(index)
 
 
-class EnvironmentList(PickList):
+class EnvironmentList(PickList[EnvironmentInfo]):
     """One's own first, then the bundled ones."""
-
-    def __init__(self, *, id: str) -> None:
-        super().__init__(id=id)
-        self.listed: list[EnvironmentInfo] = []
 
     def show(self, listed: list[EnvironmentInfo]) -> None:
         """Shows these."""
         self.listed = sorted(listed, key=lambda one: (one.origin != "local", one.env_id))
         is_own = any(one.origin != "bundled" for one in listed)
-        if not is_own:
-            how: Line = (
-                ("  tui-eval new-env NAME", "muted"),
-                ("  writes one to begin with", "faint"),
-            )
-        self.words = [] if is_own else [EMPTY, ((f"  {NONE_OF_YOUR_OWN}", "muted"),), how]
+        self.words = [] if is_own else NONE_OF_YOUR_OWN
         self.select(self.cursor)
 
-    @property
-    def selected(self) -> EnvironmentInfo | None:
-        """The selected environment."""
-        return self.listed[self.cursor] if self.listed else None
-
-    def size_of(self) -> int:
-        """How many environments there are."""
-        return len(self.listed)
-
-    def thing(self, index: int) -> Line:
+    def thing(self, one: EnvironmentInfo) -> Line:
         """Its id, where it comes from, and what it says of itself."""
-        one = self.listed[index]
         names = (len(one_line(one.env_id, NAME_MOST)) for one in self.listed)
         width = min(max(names), max(self.line_width - 15, 8))
         is_own = one.origin != "bundled"
@@ -128,12 +117,11 @@ class EnvironmentList(PickList):
         )
 
 
-class EndpointList(PickList):
+class EndpointList(PickList[EndpointInfo]):
     """Endpoints with their state; whether one answers is known once it was asked."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
-        self.listed: list[EndpointInfo] = []
         self.answers: dict[str, str] = {}
         """By URL: why nothing answers there, `ASKING`, or empty where something does."""
 
@@ -152,18 +140,8 @@ class EndpointList(PickList):
         self.update()
         self.post_message(self.Selected())
 
-    @property
-    def selected(self) -> EndpointInfo | None:
-        """The selected endpoint."""
-        return self.listed[self.cursor] if self.listed else None
-
-    def size_of(self) -> int:
-        """How many endpoints there are."""
-        return len(self.listed)
-
-    def thing(self, index: int) -> Line:
+    def thing(self, one: EndpointInfo) -> Line:
         """Its alias, its key and whether it answers."""
-        one = self.listed[index]
         names = (len(one_line(one.alias, NAME_MOST)) for one in self.listed)
         width = min(max(names), max(self.line_width - 40, 8))
         key, answer = key_span(one), self.answer_span(one)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,21 +28,12 @@ NO_RUNS: tuple[Line, ...] = (
     (("  No runs under ./outputs yet, nor under ./environments/*/outputs.", ""),),
     EMPTY,
 )
-BY_COMMAND: Line = (
-    ("     ", ""),
-    ("tui-eval ENVIRONMENT -m MODEL", "muted"),
-    ("  runs one", "faint"),
-)
-NEW_ENVIRONMENT: Line = (
-    ("     ", ""),
-    ("tui-eval new-env NAME", "muted"),
-    ("  begins an environment of your own", "faint"),
-)
-ELSEWHERE: Line = (
-    ("     ", ""),
-    ("tui-eval home PATH", "muted"),
-    ("  looks elsewhere too", "faint"),
-)
+COMMANDS = {
+    "tui-eval ENVIRONMENT -m MODEL": "runs one",
+    "tui-eval new-env NAME": "begins an environment of your own",
+    "tui-eval home PATH": "looks elsewhere too",
+}
+"""What there is to type in a shell; the first one where no key puts an evaluation together."""
 
 
 class HomePolling:
@@ -116,18 +107,15 @@ class HomePolling:
 
     def _no_runs(self) -> tuple[Line, ...]:
         """What there is to do where there is no run yet."""
-        demo: Line = (
-            (f"  {key_for('home.demo')}", "key"),
-            ("  watch the demo: no key and no network needed", ""),
+        keys = {"home.demo": "watch the demo: no key and no network needed"}
+        if self._can_configure:
+            keys["home.new"] = "put an evaluation together"
+        by_key = (((f"  {key_for(one)}", "key"), (f"  {does}", "")) for one, does in keys.items())
+        typed: Iterator[Line] = (
+            (("     ", ""), (command, "muted"), (f"  {does}", "faint"))
+            for command, does in list(COMMANDS.items())[1 if self._can_configure else 0 :]
         )
-        new: Line = ((f"  {key_for('home.new')}", "key"), ("  put an evaluation together", ""))
-        return (
-            *NO_RUNS,
-            demo,
-            new if self._can_configure else BY_COMMAND,
-            NEW_ENVIRONMENT,
-            ELSEWHERE,
-        )
+        return (*NO_RUNS, *by_key, *typed)
 
     async def _look_around(self) -> None:
         """Environments and endpoints; then asks those that could be used whether they answer."""
@@ -157,9 +145,8 @@ class HomePolling:
         async def ask(url: str) -> None:
             async with limit:
                 self._endpoints.set_answer(url, ASKING)
-                self._endpoints.set_answer(
-                    url, await asyncio.to_thread(self._backend.unreachable, url)
-                )
+                why = await asyncio.to_thread(self._backend.unreachable, url)
+                self._endpoints.set_answer(url, why)
 
         await asyncio.gather(*map(ask, urls))
 
@@ -167,9 +154,8 @@ class HomePolling:
         """Says whether an endpoint answers."""
         await self._ask(url)
         why = self._endpoints.answers.get(url)
-        self._screen.say(
-            one_line(f"{host_of(url)}: {why}" if why else f"{host_of(url)} answers.", 200)
-        )
+        text = f"{host_of(url)}: {why}" if why else f"{host_of(url)} answers."
+        self._screen.say(one_line(text, 200))
 
     def action_look_again(self) -> None:
         """Looks at everything anew."""

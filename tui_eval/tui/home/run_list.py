@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual import events
@@ -20,6 +20,7 @@ from tui_eval.text.figures import (
     reward_text,
     when_text,
 )
+from tui_eval.text.stages import TOOL_FAILED
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
 from tui_eval.tui.base.lines.line_list import LineList
@@ -28,12 +29,10 @@ from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut, left, letter_ink,
 from tui_eval.tui.home.found_runs import (
     SORTS,
     FoundRuns,
-    as_0_text,
     errors_text,
     look_of,
     state_text,
     status_text,
-    tools_text,
 )
 
 if TYPE_CHECKING:
@@ -68,15 +67,6 @@ class Columns(NamedTuple):
         return "  " if self.interval else " "
 
 
-class Needs(NamedTuple):
-    """Cells that the runs would take: names with and without owners, states alone and with more."""
-
-    envs: tuple[int, int]
-    models: tuple[int, int]
-    state: int
-    unsaved: int
-
-
 _OWNER = re.compile(r"^[\w.-]+/(?=\w)")
 
 
@@ -92,14 +82,36 @@ def _widest(names: Iterable[str]) -> tuple[int, int]:
     return max(map(len, whole), default=0), max((len(_named(name, 0)) for name in whole), default=0)
 
 
-def _needs(runs: Sequence[FoundRun]) -> Needs:
+def _asides(one: FoundRun) -> Iterator[tuple[tuple[str, ...], str]]:
+    """What else went wrong with a run, in forms of which the first one that fits is shown."""
+    if one.failed_tools:
+        count = count_text(one.failed_tools)
+        yield (f"  {TOOL_FAILED} {count}", f" {TOOL_FAILED}{count}"), "warn"
+    if (zeros := one.reward_with_errors) is not None:
+        yield (f"  {reward_text(zeros)} with ✗ as 0",), "muted"
+
+
+def _fit(runs: Sequence[FoundRun], width: int) -> Columns:
+    """Gives to the numbers what the names leave, then the names what is left."""
+    env, bare_env = (max(cells, LEAST_ENV) for cells in _widest(one.env_id for one in runs))
+    model, bare_model = (max(cells, LEAST_MODEL) for cells in _widest(one.model for one in runs))
+    room = width - 4 - 2 - REWARD - HALF - (SHORT_DATE - 1) - 2 - SHORT_STATE
     states = [(len(state_text(one)), one.saved) for one in runs]
-    return Needs(
-        _widest(one.env_id for one in runs),
-        _widest(one.model for one in runs),
-        max((cells for cells, _ in states), default=0),
-        max((cells + len(UNSAVED) for cells, saved in states if not saved), default=0),
-    )
+    state = max([SHORT_STATE, *(cells for cells, _ in states)])
+    unsaved = max([state, *(cells + len(UNSAVED) for cells, saved in states if not saved)])
+    extras = {"interval": INTERVAL - HALF + 1, "n": N, "long_state": state - SHORT_STATE}
+    extras |= {"unsaved": unsaved - state, "long_date": LONG_DATE - SHORT_DATE}
+    there = {}
+    for name, cells in extras.items():
+        least = NUMBERS_LEAVE if name in ("interval", "n") else bare_env + bare_model
+        there[name] = room - cells >= max(min(env + model, least), 13 + 5)
+        there[name] &= name != "n" or there["interval"]
+        room -= cells if there[name] else 0
+    if env + model > room:
+        env, model = bare_env, bare_model
+    least = min(env, room // 2)
+    model = max(min(model, room - least), LEAST_MODEL)
+    return Columns(env=max(min(env, room - model), LEAST_ENV), model=model, **there)
 
 
 class RunList(LineList):
@@ -125,10 +137,8 @@ class RunList(LineList):
         self.empty: tuple[Line, ...] = ()
         self.typing = False
         self._typed = TextLine()
-        self._measured: Sequence[FoundRun] = ()
-        self._needs = _needs(())
-        self._columns_of: Hashable = None
-        self._made = Columns(0, 0, False, False, False, False, False)
+        self._fitted: tuple[Sequence[FoundRun], int, Columns] | None = None
+        """What is listed, in how many cells, and the columns for that."""
 
     def count(self) -> int:
         """One line a run."""
@@ -161,32 +171,10 @@ class RunList(LineList):
 
     @property
     def _columns(self) -> Columns:
-        if self._measured is not self.runs.shown:
-            self._measured, self._needs = self.runs.shown, _needs(self.runs.shown)
-        wanted = (self.line_width, self._needs)
-        if wanted != self._columns_of:
-            self._columns_of, self._made = wanted, self._fit(*wanted)
-        return self._made
-
-    def _fit(self, width: int, needs: Needs) -> Columns:
-        """Gives to the numbers what the names leave, then the names what is left."""
-        env, bare_env = (max(cells, LEAST_ENV) for cells in needs.envs)
-        model, bare_model = (max(cells, LEAST_MODEL) for cells in needs.models)
-        room = width - 4 - 2 - REWARD - HALF - (SHORT_DATE - 1) - 2 - SHORT_STATE
-        state = max(needs.state, SHORT_STATE)
-        extras = {"interval": INTERVAL - HALF + 1, "n": N, "long_state": state - SHORT_STATE}
-        extras |= {"unsaved": max(needs.unsaved - state, 0), "long_date": LONG_DATE - SHORT_DATE}
-        there = {}
-        for name, cells in extras.items():
-            least = NUMBERS_LEAVE if name in ("interval", "n") else bare_env + bare_model
-            there[name] = room - cells >= max(min(env + model, least), 13 + 5)
-            there[name] &= name != "n" or there["interval"]
-            room -= cells if there[name] else 0
-        if env + model > room:
-            env, model = bare_env, bare_model
-        least = min(env, room // 2)
-        model = max(min(model, room - least), LEAST_MODEL)
-        return Columns(env=max(min(env, room - model), LEAST_ENV), model=model, **there)
+        runs, width, fitted = self.runs.shown, self.line_width, self._fitted
+        if fitted is None or fitted[0] is not runs or fitted[1] != width:
+            fitted = self._fitted = runs, width, _fit(runs, width)
+        return fitted[2]
 
     def head(self, index: int) -> Line:
         """Names of the columns, over their columns."""
@@ -246,12 +234,9 @@ class RunList(LineList):
         spans += [(f"  {state}", ink), (f"{gap}{errors}" if errors else "", "bad")]
         if columns.unsaved and not one.saved:
             spans.append((UNSAVED, "warn"))
-        tools, zeros = tools_text(one), as_0_text(one)
-        short = f" {tools.replace(' ', '')}"
-        for forms, its_ink in (((f"  {tools}", short), "warn"), ((f"  {zeros}",), "muted")):
+        for forms, its_ink in _asides(one):
             room = self.line_width - line_width(spans)
-            fitting = (form for form in forms if form.strip() and len(form) <= room)
-            spans += [(form, its_ink) for form in fitting][:1]
+            spans += [(form, its_ink) for form in forms if len(form) <= room][:1]
         return tuple(spans)
 
     def _numbers(self, one: FoundRun, columns: Columns) -> list[Span]:
@@ -302,7 +287,7 @@ class RunList(LineList):
 
     def action_sort(self) -> None:
         """Sorts by the next column."""
-        self.refill(lambda: self.runs.sort_by(1))
+        self.refill(self.runs.sort_by_next)
         self._moved()
 
     def action_reverse(self) -> None:

@@ -21,15 +21,15 @@ from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
 from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, size_classes
-from tui_eval.tui.base.lines.pane_tabs import Tab
+from tui_eval.tui.base.lines.pane_tabs import PaneTabs, Tab
+from tui_eval.tui.base.lines.text_panel import TextLines
 from tui_eval.tui.base.look.ink import EMPTY, Line
 from tui_eval.tui.base.look.paths import shown_path
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
 from tui_eval.tui.base.terminal.keys_in_turn import focus_once_drawn
-from tui_eval.tui.home.about import About, about_endpoint, about_environment, about_run
+from tui_eval.tui.home.about import about_endpoint, about_environment, about_run, title_line
 from tui_eval.tui.home.commands import GROUPS, QUIT
 from tui_eval.tui.home.found_runs import FoundRuns, can_resume, name_of
-from tui_eval.tui.home.header import HomeHeader
 from tui_eval.tui.home.pick_lists import EndpointList, EnvironmentList, PickList
 from tui_eval.tui.home.polling import HomePolling
 from tui_eval.tui.home.run_list import RunList
@@ -88,12 +88,16 @@ class HomeScreen(DrawnScreen[None]):
         self.now = now
         self._compare, self._configure = compare, configure
         self.runs = FoundRuns()
-        self.header = HomeHeader(self.runs, shown_path(Path.cwd()), id="home-header")
+        self.folder = shown_path(Path.cwd())
+        self.header = TextLines(
+            lambda width: [title_line(self.runs, self.folder, width)], id="home-header"
+        )
+        self.tabs = PaneTabs(id="pane-tabs")
         self.list = RunList(self.runs, now, id="runs")
         self.list.empty = (EMPTY, (("  looking for runs…", "faint"),))
         self.environments = EnvironmentList(id="environments")
         self.endpoints = EndpointList(id="endpoints")
-        self.about = About(id="about")
+        self.about = TextLines(self._about, id="about")
         self.keys = KeyLine(id="keys")
         self.panes: list[Widget] = [self.list, self.environments, self.endpoints]
         self.grid = Container(id="home", classes="-in-1")
@@ -107,6 +111,7 @@ class HomeScreen(DrawnScreen[None]):
         """The header, the panes, what is selected, the keys."""
         self.add_class(*size_classes(self.app.size))
         yield self.header
+        yield self.tabs
         with self.grid:
             for pane in self.panes:
                 pane.add_class("pane")
@@ -131,10 +136,6 @@ class HomeScreen(DrawnScreen[None]):
         self.run_worker(asyncio.to_thread(self.backend.note_seen, path), group="seen")
         self.list.refill(self.runs.arrange)
 
-    def say(self, message: str) -> None:
-        """Shows a message in place of the keys for a while."""
-        self.keys.say(message, self.now())
-
     def show_text(self, title: str, text: str) -> None:
         """Shows a text that has to be read, over the screen."""
         from tui_eval.tui.base.dialogs.question import closing_question
@@ -156,10 +157,11 @@ class HomeScreen(DrawnScreen[None]):
         around = (self.environments, self.endpoints)
         near = [len(one.listed) if self.polling.looked else -1 for one in around]
         names = ("Runs", "Environments", "Endpoints")
-        self.header.tabs = [Tab(*one) for one in zip(names, (known, *near), strict=True)]
-        for view in (self.header, self.list, self.environments, self.endpoints):
+        self.tabs.tabs = [Tab(*one) for one in zip(names, (known, *near), strict=True)]
+        for view in (self.tabs, self.list, self.environments, self.endpoints):
             view.update()
-        self.about.show(self._about)
+        for panel in (self.header, self.about):
+            panel.lay_out()
         self.about.display = self._about(self.size.width) != (EMPTY, EMPTY)
         self._update_keys()
 
@@ -178,6 +180,7 @@ class HomeScreen(DrawnScreen[None]):
         one = self.runs.selected if self.focused is self.list else None
         can_compare = self._compare is not None and len(self._compared) > 1
         goes_on = one is not None and not can_resume(one)
+        can_keep = one is not None and not one.saved and not one.running
         back = "clear" if self.runs.words else "unmark" if self.runs.marked else ""
         self.keys.words = {
             "open": "" if one is None else "attach" if one.running else "open",
@@ -187,7 +190,7 @@ class HomeScreen(DrawnScreen[None]):
             "back": back if self.focused is self.list else "",
             "compare": "compare" if can_compare else "",
             "resume": "resume" if goes_on else "",
-            "keep": "keep" if self.list.typing or self._can_keep else "",
+            "keep": "keep" if self.list.typing or can_keep else "",
             "copy": "copy" if one is not None else "",
             "export": "export" if one is not None else "",
             "new": "new" if self._configure is not None else "",
@@ -196,11 +199,6 @@ class HomeScreen(DrawnScreen[None]):
         }
         self.keys.scopes = ("typing",) if self.list.typing else (*self.scopes, self._pane_scope)
         self.keys.tick(self.now())
-
-    @property
-    def _can_keep(self) -> bool:
-        one = self.runs.selected if self.focused is self.list else None
-        return one is not None and not one.saved and not one.running
 
     @property
     def _pane_scope(self) -> Scope:
@@ -217,7 +215,7 @@ class HomeScreen(DrawnScreen[None]):
         if self.focused in self.panes:
             number = self.panes.index(self.focused) + 1
             self.grid.set_classes([f"-in-{number}"])
-            self.header.current = number
+            self.tabs.show(number)
         self.draw()
 
     def action_pane(self, number: int) -> None:
@@ -241,7 +239,7 @@ class HomeScreen(DrawnScreen[None]):
         else:
             self.action_pane(1)
 
-    def on_home_header_tab_chosen(self, message: HomeHeader.TabChosen) -> None:
+    def on_pane_tabs_chosen(self, message: PaneTabs.Chosen) -> None:
         """A tab was clicked."""
         self.action_pane(message.number)
 
@@ -287,8 +285,7 @@ class HomeScreen(DrawnScreen[None]):
             name = one_line(env_id, 40) or "ENVIRONMENT"
             self.say(f"Run it from the shell: tui-eval {name} -m MODEL")
             return
-
-        self._fill_in(self._configure(env_id))
+        self._fill_in(self._configure(env_id, None, ()))
 
     def come_back(self, form: Screen[Any], refused: Sequence[Fault]) -> None:
         """Shows a form again, with why an engine refused what it asked for."""

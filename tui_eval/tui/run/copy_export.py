@@ -76,8 +76,7 @@ class CopyExport:
         """Opens the selected piece, rollout or log in the pager or the editor."""
         from tui_eval.tui.copying.elsewhere import open_elsewhere
 
-        readable = partial(self._readable, editor)
-        open_elsewhere(self._screen, self._screen.say, editor, readable)
+        open_elsewhere(self._screen, editor, partial(self._readable, editor))
 
     async def _readable(self, editor: bool) -> Readable | None:
         """The log or the piece that has the focus, else the rollout."""

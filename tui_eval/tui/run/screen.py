@@ -18,7 +18,6 @@ from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
 from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, Panes, Zoom, size_classes
-from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
 from tui_eval.tui.base.terminal.keys_in_turn import focus_once_drawn
 from tui_eval.tui.run.annotations import Annotations
@@ -145,10 +144,6 @@ class RunScreen(DrawnScreen[None]):
         self.annotations.open()
         self.navigation.show_selected()
 
-    def say(self, text: str) -> None:
-        """Shows a message in place of the keys for a while."""
-        self.keys.say(text, self.now())
-
     def compose(self) -> ComposeResult:
         """Two lines on top, the panes, the keys; the first frame has its final layout already."""
         self.add_class(*size_classes(self.app.size), update=False)
@@ -269,10 +264,6 @@ class RunScreen(DrawnScreen[None]):
     def on_log_pane_opened(self, message: LogPane.Opened) -> None:
         """The rollout of a line of the log is wanted."""
         self.navigation.show_row(message.row)
-
-    def on_line_view_missed(self, message: LineView.Missed) -> None:
-        """A key had nothing to do."""
-        self.say(message.text)
 
     def on_line_view_retitled(self) -> None:
         """A pane shows or searches for something else, or enter does something else there."""

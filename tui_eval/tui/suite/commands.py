@@ -13,8 +13,7 @@ TOGETHER = tuple(
 
 COMMANDS = (
     Command(
-        "0", "pane(0)", "suite", SUITE, "The list of evaluations", palette=True,
-        name="evaluations",
+        "0", "pane(0)", "suite", SUITE, "The list of evaluations", palette=True, name="evaluations",
     ),
     Command(
         "greater_than_sign", "evaluation(1)", "suite", SUITE, "Next, previous evaluation",

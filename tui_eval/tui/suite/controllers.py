@@ -1,103 +1,106 @@
-"""What a suite's screen does otherwise than a run's: how it stands, its reruns, its zoom."""
+"""What a suite's screen does otherwise than a run's: how it stands, its reruns, its zoom.
+
+A suite that nobody works on goes on as a whole: what errored and what is missing, of all at once.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from typing import TYPE_CHECKING, Any
 
+from tui_eval.events import OUT_OF_BUDGET
 from tui_eval.text.evaluation_words import rollouts_on_disk
-from tui_eval.tui.base.dialogs.prompts import Prompt
+from tui_eval.text.figures import plural
+from tui_eval.tui.base.dialogs.prompts import STAY, Choice, Prompt
+from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.layout import Zoom
+from tui_eval.tui.run.pane_words import STILL_LOADING
 from tui_eval.tui.run.session import RunStatus
 from tui_eval.tui.run.steering import RerunFlow
-from tui_eval.tui.suite.resume_request import (
-    ALL,
-    NOT_YET,
-    errored,
-    prompt_of,
-    request_of,
-    why_not,
-)
 
 if TYPE_CHECKING:
     from tui_eval.commands import Rerun
+    from tui_eval.fold.suite_state import SuiteState
     from tui_eval.tui.suite.screen import SuiteScreen
+
+ALL = "all"
+"""The answer that the suite is to go on."""
+NOT_YET = "When all of the suite is over, what errored here can run again."
+NOTHING = "All of it has finished without an error: there is nothing to run again."
 
 
 class SuiteStatus(RunStatus):
     """Of all evaluations; what goes on is the one that is shown."""
 
-    def __init__(self, screen: SuiteScreen) -> None:
-        super().__init__(screen)
-        self._suite_screen, self._suite = screen, screen.suite
+    _screen: SuiteScreen
 
     @property
     def at_work(self) -> bool:
         """Whether an engine is at work on the suite."""
-        return self._suite_screen.root.live and self._suite.end is None
+        return self._screen.root.live and self._screen.suite.end is None
 
     @property
     def max_concurrent(self) -> int | None:
         """Rollouts in flight at most, of all evaluations; 0 for no limit, None for not known."""
-        return self._suite.started.max_concurrent if self._suite.started is not None else None
+        started = self._screen.suite.started
+        return started.max_concurrent if started is not None else None
 
     @property
     def is_gate_open(self) -> bool:
         """Whether the engine begins rollouts."""
-        return self._suite.gate_open
+        return self._screen.suite.gate_open
 
     @property
     def is_finishing(self) -> bool:
         """Whether all is done and the engine has not said so yet."""
-        return self._suite.over == len(self._suite.evaluations)
+        return self._screen.suite.over == len(self._screen.suite.evaluations)
 
     @property
     def is_saved(self) -> bool:
         """Whether all runs are kept without being asked for."""
-        return self._suite_screen.saved and all(one.last.saved for one in self._suite.evaluations)
+        return self._screen.saved and all(one.last.saved for one in self._screen.suite.evaluations)
 
     @property
     def on_disk(self) -> str:
         """How much of them is kept, as a sentence."""
-        return rollouts_on_disk(self._suite)
+        return rollouts_on_disk(self._screen.suite)
 
 
 class SuiteRerun(RerunFlow):
     """Reruns of the evaluation that is shown while it goes on, of all once the suite is over."""
 
-    def __init__(self, screen: SuiteScreen) -> None:
-        super().__init__(screen)
-        self._suite_screen, self._suite = screen, screen.suite
+    _screen: SuiteScreen
 
     @property
     def word(self) -> str:
         """What the key does, in a word; empty where it does nothing."""
-        if self._suite_screen.status.is_live:
+        if self._screen.status.is_live:
             return super().word
-        again = "" if self._suite_screen.status.at_work or why_not(self._suite) else "rerun"
-        return again if errored(self._suite) else again and "resume"
+        again = "" if self._screen.status.at_work or why_not(self._screen.suite) else "rerun"
+        return again if errored(self._screen.suite) else again and "resume"
 
     def why_not(self) -> str:
         """Why nothing can run again; empty where something can."""
-        status = self._suite_screen.status
+        status = self._screen.status
         if status.is_live:
             return super().why_not()
         if status.at_work:
-            one = self._suite.evaluations[self._suite_screen.evaluations.cursor]
-            has_rows = one.is_over or self._suite_screen.state.run is not None
+            one = self._screen.suite.evaluations[self._screen.evaluations.cursor]
+            has_rows = one.is_over or self._screen.state.run is not None
             return NOT_YET if has_rows else "Nothing of this evaluation has begun."
-        return why_not(self._suite)
+        return why_not(self._screen.suite)
 
     def prompt(self, row: int) -> Prompt:
         """Which rollouts are to run again."""
-        status = self._suite_screen.status
+        status = self._screen.status
         is_run = status.is_live or status.at_work
-        return super().prompt(row) if is_run else prompt_of(self._suite)
+        return super().prompt(row) if is_run else prompt_of(self._screen.suite)
 
     def answered(self, command: Rerun | str | None) -> None:
         """Has them run again."""
-        screen = self._suite_screen
+        screen = self._screen
         if command == ALL:
-            if (request := request_of(self._suite)) is not None:
+            if (request := request_of(self._screen.suite)) is not None:
                 screen.post_message(screen.RunAgain(request))
         elif command is not None and not screen.status.is_live:  # it ended meanwhile
             screen.say(self.why_not())
@@ -108,31 +111,95 @@ class SuiteRerun(RerunFlow):
 class SuiteZoom(Zoom):
     """Gives the whole screen to the list, or to a pane of the evaluation that is shown."""
 
-    def __init__(self, screen: SuiteScreen) -> None:
-        super().__init__(screen, screen.grid, screen.update_keys, screen.say)
-        self._suite_screen = screen
+    screen: SuiteScreen
 
     @property
     def _has_list(self) -> bool:
-        return self._suite_screen.focused is self._suite_screen.evaluations
+        return self.screen.focused is self.screen.evaluations
 
     @property
     def can_zoom(self) -> bool:
         """Whether there is a pane that would have the place of the list, or the list all of it."""
-        return self._has_list or not self._suite_screen.is_blank
+        return self._has_list or not self.screen.is_blank
 
     @property
     def is_zoomed(self) -> bool:
         """Whether the list or a pane has the whole screen."""
         if self._has_list:
-            return self._suite_screen.has_class("-list")
+            return self.screen.has_class("-list")
         return self.grid.has_class("-zoomed")
 
     def action_zoom(self) -> None:
         """Gives the whole screen to the list or the pane with the focus, or takes it back."""
         if self._has_list:
-            self._suite_screen.toggle_class("-list")
+            self.screen.toggle_class("-list")
             self.changed()
-        elif not self._suite_screen.is_blank:
-            self._suite_screen.set_class(not self.grid.has_class("-zoomed"), "-pane")
+        elif not self.screen.is_blank:
+            self.screen.set_class(not self.grid.has_class("-zoomed"), "-pane")
             super().action_zoom()
+
+
+def errored(suite: SuiteState) -> int:
+    """Rollouts that errored, of all evaluations."""
+    return sum(one.last.errored for one in suite.evaluations)
+
+
+def is_whole(suite: SuiteState) -> bool:
+    """Whether all of its evaluations finished, and no rollout errored."""
+    return not errored(suite) and all(
+        one.last.status == "finished" and one.last.finished >= one.total
+        for one in suite.evaluations
+    )
+
+
+def why_not(suite: SuiteState) -> str:
+    """Why nobody can go on with a suite here that is not at work; empty where one can."""
+    if suite.started is None or suite.end is None:
+        return STILL_LOADING
+    if is_whole(suite):
+        return NOTHING
+    name = os.path.relpath(suite.started.path)
+    command = f"tui-eval run {name} --resume"
+    if suite.end.status == OUT_OF_BUDGET:
+        return f"Its budget is spent. To resume without one: {command}"
+    if suite.started.is_edited:
+        return f"Its settings were changed in a form. Save them as {name}, then: {command}"
+    if request_of(suite) is None:
+        return f"A secret setting of it is not kept. Type it again behind: {command}"
+    return ""
+
+
+def prompt_of(suite: SuiteState) -> Prompt:
+    """The question whether it is to go on."""
+    title = "Run again?" if errored(suite) else "Resume the suite?"
+    if why := why_not(suite):
+        return Prompt(title, [why], [STAY._replace(label="back")])
+    missing = max(suite.rollouts - sum(one.last.finished for one in suite.evaluations), 0)
+    refused = sum(one.last.status == "refused" for one in suite.evaluations)
+    counts = {"errored": errored(suite), "missing": missing, "refused": refused}
+    note = ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
+    count = len(suite.evaluations)
+    each = "Both evaluations" if count == 2 else f"All {plural(count, 'evaluation')}"
+    text = [f"{each} resume the runs they have."]
+    if suite.started is not None and suite.started.budgets:
+        flags = " and ".join(suite.started.budgets)
+        text.append(f"They do without {flags}, which held for one command.")
+    if errored(suite):
+        text.append("Old rows of what errored stay in superseded.jsonl.")
+    copies = f"{key_for('run.copy')} copies its path"
+    text.append(f"One of them alone: tui-eval open PATH; {copies}.")
+    all_of_it = Choice("g", "resume all", note or "what has not finished", ALL)
+    return Prompt(title, text, [all_of_it, STAY._replace(label="back")])
+
+
+def request_of(suite: SuiteState) -> dict[str, Any] | None:
+    """What an engine is asked for; None where that takes something that is kept nowhere."""
+    from tui_eval.config.command_line import parse_resume_words
+    from tui_eval.config.options import NEWEST
+
+    assert suite.started is not None, "a suite that was not told cannot go on"
+    raw = parse_resume_words(suite.started.words)
+    if raw is None:
+        return None
+    runs = [one.last.path for one in suite.evaluations]
+    return {"env_id": suite.started.path, "raw": {**raw, "resume": NEWEST}, "runs": runs}

@@ -109,16 +109,8 @@ class EvaluationList(LineList):
         counts = (last.finished, last.errored, last.running, last.total, last.reward, last.cost)
         tokens = last.input_tokens + last.output_tokens
         used = (last.low, last.high, tokens, int(last.elapsed_s))
-        return (
-            index,
-            self._columns,
-            last.status,
-            last.text,
-            suite.end is None,
-            suite.gate_open,
-            *counts,
-            *used,
-        )
+        stands = (last.status, last.text, suite.end is None, suite.gate_open)
+        return (index, self._columns, *stands, *counts, *used)
 
     @property
     def _columns(self) -> Columns:

@@ -18,16 +18,17 @@ from tui_eval.shipped import shipped
 from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.lines.text_panel import TextLines
+from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.base.terminal.keys_in_turn import focus_once_drawn
 from tui_eval.tui.run.pane_words import following_title
 from tui_eval.tui.run.rollouts.rollout_list import RolloutList
 from tui_eval.tui.run.screen import NO_CLOCK_S, RunScreen
 from tui_eval.tui.run.session import DWELL_S, RunSession
-from tui_eval.tui.suite.blank import Blank
 from tui_eval.tui.suite.commands import GROUPS
 from tui_eval.tui.suite.controllers import SuiteRerun, SuiteStatus, SuiteZoom
 from tui_eval.tui.suite.evaluation_list import EvaluationList
-from tui_eval.tui.suite.header import SuiteHeader
+from tui_eval.tui.suite.lines import Blank, header_lines, status
 from tui_eval.tui.suite.opened import Opened, place_of
 
 if TYPE_CHECKING:
@@ -71,13 +72,15 @@ class SuiteScreen(RunScreen):
         self.root = root.feed
         self.status = SuiteStatus(self)
         self.rerun = SuiteRerun(self)
-        self.zoom = SuiteZoom(self)
+        self.zoom = SuiteZoom(self, self.grid, self.update_keys, self.say)
         self.opened = Opened(open_feed)
         self.follows = True
-        self.top = SuiteHeader(suite, now, id="top")
+        self.top = TextLines(self._top_lines, id="top")
         self.evaluations = EvaluationList(suite, id="evaluations")
         self.blank = Blank(suite, id="blank")
         self.first_focus = self.evaluations
+        self._gate = (0, 0)
+        """Rollouts that wait before the closed gate, and those whose call is still out."""
         self._events_taken = 0
         self._place = 0
         self._drawn_suite: tuple[object, ...] = ()
@@ -123,26 +126,29 @@ class SuiteScreen(RunScreen):
         self._show_evaluation()
         self._turn_blank()
         fault = self.state.end.text if self.state.end is not None else ""
-        self.top.live, self.top.requested_pause = self.root.live, self.steering.requested_pause
         shut = [run.state for run in self.opened if not run.state.gate_open]
-        self.top.held = sum(state.by_stage[HELD] for state in shut)
-        self.top.in_flight = sum(state.in_flight for state in shut)
+        held = sum(state.by_stage[HELD] for state in shut)
+        self._gate = (held, sum(state.in_flight for state in shut))
         self.blank.place, self.blank.fault = self.evaluations.cursor, fault
         how = (self._events_taken, self.follows, self.root.live, self.steering.requested_pause)
-        gate = (self.top.held, self.top.in_flight)
         clock = int(now) if self.status.at_work else -int(now / NO_CLOCK_S)
-        drawn = (how, gate, self.blank.place, fault, clock)
+        drawn = (how, self._gate, self.blank.place, fault, clock)
         if drawn != self._drawn_suite:
             self._drawn_suite = drawn
-            self.grid.entitle(self.evaluations, self._list_title())
-            for view in (self.top, self.evaluations, self.blank):
-                view.update()
+            how_far = following_title(self.follows) if self.status.at_work else ""
+            title = f" {key_for('suite.evaluations')} Evaluations"
+            self.grid.entitle(self.evaluations, Content.assemble(title, how_far, " "))
+            self.top.lay_out()
+            self.evaluations.update()
+            self.blank.lay_out()
             self.invalidate()
         super().refresh_run()
 
-    def _list_title(self) -> Content:
-        how = following_title(self.follows) if self.status.at_work else ""
-        return Content.assemble(f" {key_for('suite.evaluations')} Evaluations", how, " ")
+    def _top_lines(self, width: int) -> list[Line]:
+        (held, in_flight), is_live = self._gate, self.root.live
+        pause = self.steering.requested_pause
+        how = status(self.suite, is_live, pause, self.now(), in_flight)
+        return header_lines(self.suite, how, held, width)
 
     def _follow_on(self, now: float) -> None:
         """Goes to a running evaluation a moment after the one that was followed is over.

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from tui_eval.tui.base.keys.command import LEAVE, Command, Scope
 from tui_eval.tui.compare import commands as compare
-from tui_eval.tui.compare import rollouts_commands as trajectories
 from tui_eval.tui.form import commands as form
 from tui_eval.tui.home import commands as home
 from tui_eval.tui.run import commands as run
@@ -29,14 +28,14 @@ EVERYWHERE = (
 )  # fmt: skip
 
 
-TABLES = (run, suite, form, compare, trajectories, home)
+TABLES = (run, suite, form, compare, home)
 """Of the screens."""
 COMMANDS: tuple[Command, ...] = (
     *(command for screen in TABLES for command in screen.COMMANDS),
     *EVERYWHERE,
 )
 APART: frozenset[Scope] = frozenset(
-    command.scope for one in (form, compare, trajectories, home) for command in one.COMMANDS
+    command.scope for one in (form, compare, home) for command in one.COMMANDS
 )
 """Scopes of screens over no run: their help names nothing else, and no other help names them."""
 

@@ -24,36 +24,6 @@ class Tab(NamedTuple):
     holds: int
 
 
-def tab_line(tabs: Sequence[Tab], current: int, gap: int = GAP, key: str = "key") -> Line:
-    """Tabs beside each other.
-
-    Args:
-        current: The one that is shown, from 1: it looks as the title of a pane with the focus.
-        gap: Cells between two.
-        key: The ink of their numbers.
-    """
-    return tuple(
-        span
-        for number, tab in enumerate(tabs, 1)
-        for span in _tab_spans(number, tab, "key" if number == current else "muted", gap, key)
-    )
-
-
-def tab_at(tabs: Sequence[Tab], x: int, gap: int = GAP) -> int:
-    """The number of the tab in this cell; 0 for none."""
-    end = 0
-    for number, tab in enumerate(tabs, 1):
-        end += line_width(_tab_spans(number, tab, "", gap, ""))
-        if x < end:
-            return number
-    return 0
-
-
-def _tab_spans(number: int, tab: Tab, ink: str, gap: int, key: str) -> Line:
-    count = f" {tab.holds:,}" if tab.holds >= 0 else ""
-    return (f"{number} ", key), (f"{tab.name}{count}", ink), (" " * gap, "")
-
-
 class PaneTabs(LineView, can_focus=False):
     """One line.
 
@@ -91,13 +61,20 @@ class PaneTabs(LineView, can_focus=False):
         self.current = number
         self.update()
 
+    def _tab(self, at: int) -> Line:
+        """A tab; the one that is shown looks as the title of a pane with the focus."""
+        name, holds = self.tabs[at]
+        count = f" {holds:,}" if holds >= 0 else ""
+        ink = "key" if at + 1 == self.current else "muted"
+        return (f"{at + 1} ", self.key_ink), (f"{name}{count}", ink), (" " * self.gap, "")
+
     def count(self) -> int:
         """The tabs."""
         return 1
 
     def line(self, index: int) -> Line:
         """The tabs."""
-        tabs = tab_line(self.tabs, self.current, self.gap, self.key_ink)
+        tabs = tuple(span for at in range(len(self.tabs)) for span in self._tab(at))
         if not self.ruled:
             return tabs
         rest = self.size.width - len(START) - line_width(tabs)
@@ -111,6 +88,9 @@ class PaneTabs(LineView, can_focus=False):
 
     def clicked_at(self, x: int, index: int) -> None:
         """Goes to the pane under the mouse."""
-        before = len(START) - 1 if self.ruled else 0
-        if number := tab_at(self.tabs, x - before, self.gap):
-            self.post_message(self.Chosen(number))
+        end = len(START) - 1 if self.ruled else 0
+        for at in range(len(self.tabs)):
+            end += line_width(self._tab(at))
+            if x < end:
+                self.post_message(self.Chosen(at + 1))
+                return

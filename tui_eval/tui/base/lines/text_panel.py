@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 
 from textual.geometry import Size
 
@@ -18,12 +18,12 @@ class TextPanel(LineView):
     """
 
     def __init__(
-        self, lines_for: Callable[[int], Sequence[Line]], *, id: str | None = None
+        self, lines_for: Callable[[int], Iterable[Line]], *, id: str | None = None
     ) -> None:
         super().__init__(id=id)
         self._lines_for = lines_for
 
-    def show(self, lines_for: Callable[[int], Sequence[Line]]) -> None:
+    def show(self, lines_for: Callable[[int], Iterable[Line]]) -> None:
         """Shows other lines."""
         self._lines_for = lines_for
         self.lay_out()
@@ -35,9 +35,17 @@ class TextPanel(LineView):
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """The lines that there will be: those of another width say nothing of this one."""
-        return len(self._lines_for(max(width - BESIDE_LINE, 1)))
+        return len(list(self._lines_for(max(width - BESIDE_LINE, 1))))
 
     def on_resize(self) -> None:
         """Lays the lines out for the new width."""
         self.lay_out()
         super().on_resize()
+
+
+class TextLines(TextPanel, can_focus=False):
+    """Lines that keys never go to; a click on a key that they name does the same as that key."""
+
+    def clicked_at(self, x: int, index: int) -> None:
+        """Does what the key under the mouse does."""
+        self.press_key_at(self.line(index), x)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from textual.geometry import Region
@@ -16,6 +16,10 @@ from tui_eval.tui.base.textual_private import (
     Compositor,
     changed_regions,
 )
+
+if TYPE_CHECKING:
+    from tui_eval.tui.base.keys.key_line import KeyLine
+    from tui_eval.tui.base.lines.line_view import LineView
 
 Places: TypeAlias = dict[Widget, tuple[Region, Region]]
 """Where each widget is, and how much of it is shown; those in front come first."""
@@ -62,8 +66,20 @@ class DrawnScreen(ClockedScreen[ScreenResultType]):
     """The base of the screens that are looked at for long.
 
     What such a screen can do is spread over the controllers that it holds, each with the state of
-    its own: their `action_` methods are those of the screen.
+    its own: their `action_` methods are those of the screen. What it has to say stands on the line
+    of its keys; `now` tells how long.
     """
+
+    keys: KeyLine
+    now: Callable[[], float]
+
+    def say(self, text: str) -> None:
+        """Shows a message in place of the keys for a while."""
+        self.keys.say(text, self.now())
+
+    def on_line_view_missed(self, message: LineView.Missed) -> None:
+        """A key had nothing to do."""
+        self.say(message.text)
 
     def controllers(self) -> Iterable[object]:
         """The controllers that it holds; of two with the same action the first has it."""

@@ -1,13 +1,21 @@
-"""The numbers of two runs beside each other, with the paired difference and its interval."""
+"""The lines of two panes: paired numbers with their intervals, and the settings that differ."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from tui_eval.printable import one_line
 from tui_eval.text.changes import lettered
-from tui_eval.text.figures import EXACT, interval_text, plural, reward_text, signed_text
+from tui_eval.text.figures import (
+    EXACT,
+    NONE,
+    interval_text,
+    plural,
+    reward_text,
+    signed_text,
+)
 from tui_eval.text.verdict_words import (
     figure_name,
     figure_sentence,
@@ -15,13 +23,13 @@ from tui_eval.text.verdict_words import (
     gate_sentence,
     verdict_look,
 )
-from tui_eval.tui.base.lines.line_view import LineView
-from tui_eval.tui.base.look.ink import EMPTY, Line, left, right
+from tui_eval.tui.base.look.ink import EMPTY, Line, Span, left, letter_ink, right
 from tui_eval.tui.base.look.wrap import shown_lines
 
 if TYPE_CHECKING:
     from tui_eval.fold.comparison import Comparison
     from tui_eval.fold.paired_figures import PairedFigure
+    from tui_eval.tui.compare.comparing import ComparedRuns
 
 NUMBER, DIFFERENCE, INTERVAL, VERDICT = 7, 8, 18, 15
 NAME_LEAST, NAME_MOST = 10, 26
@@ -30,30 +38,8 @@ ALIKE_LINES = 40
 """Lines of a sentence that many numbers may share."""
 NOTHING = "No example is in both runs, so there is nothing to compare."
 
-
-class PairedNumbers(LineView):
-    """A line a number; below them what each tells, and what is not in them."""
-
-    def __init__(self, *, id: str) -> None:
-        super().__init__(id=id)
-        self.comparison: Comparison | None = None
-        self.letter = "B"
-        self._lines: list[Line] = []
-
-    def update(self) -> None:
-        """Writes the lines anew."""
-        found = self.comparison
-        width = self.line_width
-        self._lines = [] if found is None else list(number_lines(found, self.letter, width))
-        super().update()
-
-    def count(self) -> int:
-        """Numbers and sentences."""
-        return len(self._lines)
-
-    def line(self, index: int) -> Line:
-        """One of them."""
-        return self._lines[index]
+SETTING_MOST, COLUMN_LEAST, VALUE_LINES = 22, 24, 60
+SAME = "All settings are the same."
 
 
 def number_lines(found: Comparison, letter: str, width: int) -> Iterator[Line]:
@@ -148,3 +134,41 @@ def wrapped(sign: str, text: str, ink: str, width: int, most: int = 8) -> Iterat
     lines, _ = shown_lines(whole, max(width - 2, 8), most)
     for at, part in enumerate(lines):
         yield (sign if at == 0 else "  ", ink), (part.replace("\xa0", " "), ink)
+
+
+def setting_lines(found: ComparedRuns, width: int) -> Iterator[Line]:
+    """Every setting that differs, with its value in each run."""
+    letters = [one.letter for one in found.runs]
+    if not found.settings:
+        yield ((SAME, "muted"),)
+        return
+    name = min(max(map(len, found.settings)), SETTING_MOST)
+    column = (width - name) // len(letters) - 2
+    if column < COLUMN_LEAST:
+        yield from _stacked(found, letters, width)
+        return
+    head: list[Span] = [(" " * name, "")]
+    head += [("  " + left(one, column), letter_ink(one)) for one in letters]
+    yield tuple(head)
+    for setting, values in found.settings.items():
+        cells = [shown_lines(value_text(value), column, VALUE_LINES)[0] for value in values]
+        for at, parts in enumerate(zip_longest(*cells, fillvalue="")):
+            shown = one_line(setting, name) if at == 0 else ""
+            yield (
+                (left(shown, name), "muted"),
+                *(("  " + left(part, column), "") for part in parts),
+            )
+
+
+def _stacked(found: ComparedRuns, letters: list[str], width: int) -> Iterator[Line]:
+    for setting, values in found.settings.items():
+        yield ((one_line(setting, SETTING_MOST), "muted"),)
+        for letter, value in zip(letters, values, strict=True):
+            for at, part in enumerate(shown_lines(value_text(value), width - 5, VALUE_LINES)[0]):
+                yield (f"  {letter if at == 0 else ' '}  ", letter_ink(letter)), (part, "")
+        yield EMPTY
+
+
+def value_text(value: object) -> str:
+    """A setting's value; a sign for none."""
+    return NONE if value is None else str(value)
