@@ -263,6 +263,7 @@ def test_a_run_of_an_agent_opens_like_any_other(program: Program) -> None:
     assert os.listdir(program.folder / "state" / "evals") == ["osmosis-agent--demo-scripted-policy"]
 
 
+@pytest.mark.slow
 def test_on_the_screen_scores_come_when_it_is_left(program: Program) -> None:
     copy_project(program, "interview")
     words = "-m interview:interview -d people.json --eval-fn interview:answers_share --model demo"

@@ -131,6 +131,7 @@ def test_an_agents_errors_and_scores_speak_of_examples_and_rollouts(
     assert "runs of each" not in shown.lower() and "runs in flight" not in shown.lower()
 
 
+@pytest.mark.slow
 def test_an_agents_screen_is_asked_for_and_told_where_there_is_no_terminal(
     calculator: Program, fault_server: FaultServer
 ) -> None:

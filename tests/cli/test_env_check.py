@@ -142,6 +142,7 @@ HAS_DATASET = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "said"), [(401, "not there, or not open to you"), (503, "has trouble of its own")]
 )
@@ -181,6 +182,7 @@ def test_a_dataset_in_the_cache_is_there(
     assert [one.why for one in check_needs(needs, found)] == [""]
 
 
+@pytest.mark.slow
 def test_an_environment_that_has_everything_loads(program: Program) -> None:
     assert command_here(program, "new-env", "fine", "--kind", "tool").code == 0
     done = program.run("env", "check", "fine")
@@ -260,6 +262,7 @@ def test_an_environment_is_looked_at_in_its_own_interpreter(program: Program) ->
     assert none.code == 2 and "--python: there is no interpreter /nowhere/python" in none.err, none
 
 
+@pytest.mark.slow
 def test_what_a_worker_lacks_there_is_named(program: Program) -> None:
     program.environment("own", OF_ITS_OWN)
     for name in ("only_there", "nothing_like_it"):

@@ -118,6 +118,7 @@ def test_everyday_flags(probe: Program, fault_server: FaultServer, flag: dict[st
     assert "Results:" in done.out and "Latency" not in done.out, "short summary"
 
 
+@pytest.mark.slow
 def test_a_provider_brings_its_protocol(probe: Program, fault_server: FaultServer) -> None:
     probe.env["MY_KEY"] = "sk-ant-of-the-flag"
     message = {
@@ -150,6 +151,7 @@ def test_a_client_type_is_the_protocol(probe: Program, fault_server: FaultServer
     assert "Say easy 0" in fault_server.requests[0].json()["prompt"]
 
 
+@pytest.mark.slow
 def test_answers_are_streamed_where_endpoint_or_run_say_so(
     probe: Program, fault_server: FaultServer
 ) -> None:
@@ -294,6 +296,7 @@ def test_debug_prints_lines_where_there_is_a_terminal(program: Program) -> None:
     assert "Progress: ████████████████████ 6/6 (100%)" in terminal.raw.decode()
 
 
+@pytest.mark.slow
 def test_the_screen_comes_where_a_file_says_lines(program: Program) -> None:
     (program.folder / "one.toml").write_text(
         'debug = true\nsave_results = true\nmodel = "demo"\nnum_examples = 2\n'

@@ -12,6 +12,7 @@ from servers import FaultServer, Reply
 from terminal import Terminal
 
 
+@pytest.mark.slow
 def test_a_run_that_was_moved_meanwhile_is_summed_up_from_what_was_seen(program: Program) -> None:
     terminal = Terminal(program.folder, program.env, "reverse-text", "-m", "demo", "-n", "2")
     try:
@@ -30,6 +31,7 @@ def test_a_run_that_was_moved_meanwhile_is_summed_up_from_what_was_seen(program:
     assert "Save it" not in said
 
 
+@pytest.mark.slow
 def test_an_engine_that_cannot_be_joined_is_told_and_the_run_is_followed_on_disk(
     program: Program, fault_server: FaultServer
 ) -> None:

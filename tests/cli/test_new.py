@@ -68,6 +68,7 @@ def test_a_form_is_filled_in_saved_and_run(
     assert run.metadata["env_args"] == {"words": 5}
 
 
+@pytest.mark.slow
 def test_what_the_engine_refuses_comes_back_to_the_form(
     terminal: Terminal, program: Program
 ) -> None:

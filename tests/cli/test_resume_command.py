@@ -106,6 +106,7 @@ def test_a_run_with_a_registry_of_its_own_goes_on_from_anywhere_without_its_budg
     assert "Cost: $0.0080" in done.out, "what was spent before counts"
 
 
+@pytest.mark.slow
 def test_a_spent_budget_leaves_errored_rows_where_they_are(
     talk: Program, fault_server: FaultServer
 ) -> None:
@@ -197,6 +198,7 @@ def marks(program: Program) -> dict[str, Run]:
     return {run.rows[0]["prompt"][-1]["content"][0]: run for run in program.runs() if run.rows}
 
 
+@pytest.mark.slow
 def test_a_suite_goes_on_without_the_budget_of_all_and_with_what_was_set(
     talk: Program, fault_server: FaultServer
 ) -> None:
@@ -226,6 +228,7 @@ def test_a_suite_goes_on_without_the_budget_of_all_and_with_what_was_set(
     assert len(fault_server.requests) == asked + 1
 
 
+@pytest.mark.slow
 def test_the_budget_of_one_evaluation_of_a_suite_is_lifted_visibly(
     talk: Program, fault_server: FaultServer
 ) -> None:

@@ -125,6 +125,7 @@ def models_asked(manual: Manual) -> dict[str, int]:
     return dict(Counter(body["model"] for body in manual.bodies))
 
 
+@pytest.mark.slow
 def test_a_benchmark_of_several_environments(manual: Manual) -> None:
     manual.write("configs/eval/my-benchmark.toml", MY_BENCHMARK)
     manual.works("prime eval run configs/eval/my-benchmark.toml")

@@ -108,6 +108,7 @@ def test_tokens_pass_a_limit_by_the_prompts_in_flight_at_most(rollouts: Any, lim
     asyncio.run(run())
 
 
+@pytest.mark.slow
 @given(ROLLOUTS, st.floats(1e-6, 0.01))
 def test_cost_passes_a_limit_by_the_prompts_in_flight_at_most(rollouts: Any, limit: float) -> None:
     async def run() -> None:

@@ -207,6 +207,7 @@ def check_rows(rows: dict[str, dict[str, Any]], limit: str) -> None:
     assert rows["none"]["reward"] == 3.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "workers", first_always([(("-w", "1"),), ((),)]), ids=["in-a-worker", "here"]
 )
@@ -220,6 +221,7 @@ def test_a_call_that_waits_too_long_is_the_error_of_its_rollout(
     assert "call_timeout = 1.0" in (looks.only_run().path / "run.toml").read_text()
 
 
+@pytest.mark.slow
 def test_a_rollout_whose_call_took_too_long_is_run_again(
     looks: Program, fault_server: FaultServer
 ) -> None:
@@ -230,6 +232,7 @@ def test_a_rollout_whose_call_took_too_long_is_run_again(
     assert row["tui_eval"]["attempt"] == 2
 
 
+@pytest.mark.slow
 def test_a_call_that_ignores_its_cancellation_has_its_error_all_the_same(
     looks: Program, fault_server: FaultServer
 ) -> None:
@@ -241,6 +244,7 @@ def test_a_call_that_ignores_its_cancellation_has_its_error_all_the_same(
     assert rows["tool"]["error"]["class"] == "tool"
 
 
+@pytest.mark.slow
 def test_a_call_has_all_of_its_time_though_calls_in_it_and_before_it_take_theirs(
     looks: Program, fault_server: FaultServer
 ) -> None:
@@ -284,6 +288,7 @@ def test_a_call_that_holds_its_worker_is_ended_with_it_at_once(
     assert [row["reward"] for row in run.rows if not row["error"]] == [3.0] * 3
 
 
+@pytest.mark.slow
 def test_rollouts_that_wait_for_the_first_call_of_a_function_have_their_own_time(
     looks: Program, fault_server: FaultServer
 ) -> None:
@@ -294,6 +299,7 @@ def test_rollouts_that_wait_for_the_first_call_of_a_function_have_their_own_time
     assert [row["answer"] for row in rows if row["error"]] == ["first reward"]
 
 
+@pytest.mark.slow
 def test_the_wait_before_a_retry_of_a_judge_does_not_count(
     looks: Program, fault_server: FaultServer
 ) -> None:

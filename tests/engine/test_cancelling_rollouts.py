@@ -52,6 +52,7 @@ async def test_a_cancelled_rollout_is_cleaned_up_and_written_and_its_slot_is_fre
     assert set(errors_of(run).values()) == {None}
 
 
+@pytest.mark.slow
 async def test_what_has_finished_cannot_be_cancelled(
     fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
 ) -> None:
@@ -143,7 +144,7 @@ async def test_a_rollout_that_is_being_scored_can_be_cancelled(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("num_workers", [None, "1"], ids=["here", "in-a-worker"])
+@pytest.mark.parametrize("num_workers", first_always(["1", None]), ids=["in-a-worker", "here"])
 @pytest.mark.parametrize("slow", ["request", "rollout"])
 async def test_a_rollout_that_sleeps_between_two_tries_can_be_cancelled(
     program: Program,
@@ -175,6 +176,7 @@ async def test_a_rollout_that_sleeps_between_two_tries_can_be_cancelled(
     assert figures(one.state) == figures(as_on_disk(run))
 
 
+@pytest.mark.slow
 async def test_a_rollout_that_has_slept_and_has_no_slot_says_what_it_waits_for(
     fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
 ) -> None:

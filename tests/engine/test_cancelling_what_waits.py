@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from program import Program, chat_answer
 from seat import seat
 from servers import FaultServer, Reply
@@ -65,6 +66,7 @@ def held() -> tuple[Reply, threading.Event]:
     return Reply(body=chat_answer("yes"), hold=(1, event)), event
 
 
+@pytest.mark.slow
 async def test_the_slot_of_a_group_whose_last_one_never_began_is_free_again(
     program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
 ) -> None:
@@ -110,6 +112,7 @@ async def test_one_that_is_to_be_scored_just_then_has_its_row(
     assert errors_of(program.only_run()) == {(0, 0): None, (1, 0): CANCELLED}
 
 
+@pytest.mark.slow
 async def test_a_restored_one_leaves_the_others_of_its_group_to_be_scored(
     program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
 ) -> None:

@@ -69,6 +69,7 @@ def versions(program: Program) -> dict[str, Any]:
     return json.loads((only(program).path / "versions.json").read_text())
 
 
+@pytest.mark.slow
 def test_changed_code_is_named_refused_accepted_and_told_apart(
     program: Program, fault_server: FaultServer
 ) -> None:
@@ -108,6 +109,7 @@ def test_changed_code_is_named_refused_accepted_and_told_apart(
     assert [row["tui_eval"].get("code") for row in only(program).rows[4:]] == [None, None]
 
 
+@pytest.mark.slow
 def test_weights_of_rewards_and_the_judge_are_parts_of_the_code(
     program: Program, fault_server: FaultServer
 ) -> None:
@@ -124,6 +126,7 @@ def test_weights_of_rewards_and_the_judge_are_parts_of_the_code(
     assert "judge.prompt is " in done.err and "code.own.py is hash " in done.err
 
 
+@pytest.mark.slow
 def test_code_that_is_the_same_says_nothing(program: Program, fault_server: FaultServer) -> None:
     write(program)
     evaluate(program, fault_server, "-n", "2")

@@ -77,6 +77,7 @@ LEFT = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.plain
 def test_what_people_leave_running_does_not_hold_the_end(
     program: Program, fault_server: FaultServer
@@ -122,6 +123,7 @@ def test_an_engine_that_nobody_listens_to_ends_in_time(
     assert not (run.path / "lock").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.plain
 def test_code_that_ends_the_process_does_not_end_the_run_well(
     program: Program, fault_server: FaultServer
@@ -267,6 +269,7 @@ def test_numbers_that_no_file_can_hold_are_refused(
     assert str(10**30) in done.err
 
 
+@pytest.mark.slow
 def test_a_teardown_that_fails_is_reported(program: Program, fault_server: FaultServer) -> None:
     environment(program, teardown="raise ValueError('the sandbox is still there')")
     fault_server.script(CHAT, [GOOD])

@@ -100,6 +100,7 @@ async def simulated() -> AsyncIterator[Simulated]:
     await rollouts.close()
 
 
+@pytest.mark.slow
 async def test_a_rollout_can_be_cancelled_from_the_moment_that_it_has_left_the_queue(
     simulated: Simulated,
 ) -> None:

@@ -77,9 +77,7 @@ IDS = ["-".join(map(str, case[:4])) for case in CASES]
 
 @pytest.mark.parametrize(
     ("where", "what", "waits", "grouped", "says"),
-    some_slow(
-        CASES, IDS, "setup-own-True-False", "reward-own-False-False", "reward-loop-True-True"
-    ),
+    some_slow(CASES, IDS, "setup-own-True-False", "reward-own-False-False"),
 )
 def test_every_rollout_has_its_row(
     program: Program,

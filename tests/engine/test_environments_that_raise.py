@@ -6,7 +6,7 @@ import pytest
 from command_here import command_here
 from program import Program, chat_answer
 from servers import FaultServer, Reply
-from tiers import some_slow
+from tiers import first_always, some_slow
 
 CODE = """
 import tui_eval as vf
@@ -47,7 +47,7 @@ CASES = [
 
 @pytest.mark.parametrize(
     ("name", "error", "says", "more"),
-    some_slow(CASES, [one[0] for one in CASES], "temperature", "replayable"),
+    some_slow(CASES, [one[0] for one in CASES], "replayable"),
 )
 def test_one_whose_property_raises_is_refused_with_the_line(
     program: Program,
@@ -111,7 +111,7 @@ RAISED = [
     ("error", "says"),
     some_slow(RAISED, [error for error, _ in RAISED], "KeyboardInterrupt", "Silent"),
 )
-@pytest.mark.parametrize("teardown", [False, True])
+@pytest.mark.parametrize("teardown", first_always([True, False]))
 def test_whatever_a_load_or_a_teardown_raises_is_reported(
     program: Program, fault_server: FaultServer, error: str, says: str, teardown: bool
 ) -> None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import pytest
 from program import Finished, Program, Run, chat_answer, tool_call
 from run_here import run_here
 from servers import FaultServer, Reply
@@ -66,6 +67,7 @@ UNUSABLE = {
 }
 
 
+@pytest.mark.slow
 def test_an_answer_that_cannot_be_used_is_the_rollouts_error(
     program: Program, fault_server: FaultServer
 ) -> None:
@@ -261,6 +263,7 @@ ODD_STATES = {
 }
 
 
+@pytest.mark.slow
 def test_a_state_that_makes_no_row_is_an_errored_row_and_any_other_is_a_row(
     program: Program, fault_server: FaultServer
 ) -> None:

@@ -367,6 +367,7 @@ def test_a_run_without_an_answer_ends_with_3_and_tells_three_of_its_errors(
     assert len(fault_server.requests) == 5
 
 
+@pytest.mark.slow
 def test_an_answer_that_comes_after_its_rollout_was_run_again_changes_nothing(
     program: Program, fault_server: FaultServer
 ) -> None:

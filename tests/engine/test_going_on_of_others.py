@@ -77,6 +77,7 @@ def go_on(program: Program, run: Run, *more: str) -> Finished:
     return run_here(program, "run", "--resume", str(run.path), *more)
 
 
+@pytest.mark.slow
 def test_what_lacks_runs_and_the_rows_stay(
     program: Program, fault_server: FaultServer, others: Run
 ) -> None:
@@ -125,6 +126,7 @@ def test_a_prompt_as_json_text_is_the_same_prompt(
     assert done.code == 0 and len(old.rows) == 4, done
 
 
+@pytest.mark.slow
 def test_examples_that_are_others_now_are_refused_or_accepted(
     program: Program, fault_server: FaultServer
 ) -> None:
@@ -140,6 +142,7 @@ def test_examples_that_are_others_now_are_refused_or_accepted(
     assert accepted.code == 0 and len(old.rows) == 4, accepted
 
 
+@pytest.mark.slow
 def test_an_alias_of_the_registry_gives_url_and_key(
     program: Program, fault_server: FaultServer
 ) -> None:

@@ -77,6 +77,7 @@ def test_the_others_are_compared_without_one_that_errors_there(
     assert done.code == 3, done
 
 
+@pytest.mark.slow
 async def test_where_all_have_errored_one_that_is_run_again_is_compared_with_the_others(
     program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
 ) -> None:

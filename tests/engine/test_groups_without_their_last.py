@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from program import Program
 from seat import seat
 from servers import FaultServer
@@ -67,6 +68,7 @@ async def test_one_that_is_cancelled_while_they_wait_for_a_slot_leaves_it_to_the
     assert len(errors) == 6
 
 
+@pytest.mark.slow
 async def test_what_fails_as_it_is_scored_is_tried_again_where_the_last_one_was_cancelled(
     program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
 ) -> None:

@@ -79,6 +79,7 @@ def test_a_full_core_is_noticed_with_ps_where_there_is_no_proc(
     assert len(pids) >= min(os.cpu_count() or 1, 2)
 
 
+@pytest.mark.slow
 def test_one_that_waits_stays_alone(
     led: Program, fault_server: FaultServer, tmp_path: Path
 ) -> None:

@@ -44,6 +44,7 @@ def test_every_finished_group_beats_once_and_plainly(
     assert not any("Content-Length" in one.headers for one in found)
 
 
+@pytest.mark.slow
 def test_start_and_end_are_told_where_that_is_asked_for(
     program: Program, fault_server: FaultServer
 ) -> None:

@@ -223,6 +223,7 @@ async def test_a_frame_that_is_no_command_ends_only_that_connection() -> None:
         good.close()
 
 
+@pytest.mark.slow
 async def test_a_listener_that_does_not_read_hears_that_rows_were_taken_back() -> None:
     hub = Hub()
     async with listening(hub) as path:

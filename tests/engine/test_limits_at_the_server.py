@@ -52,6 +52,7 @@ def test_so_many_are_generated_at_a_time(
     assert fault_server.most_at_once == LIMIT
 
 
+@pytest.mark.slow
 def test_so_many_are_generated_at_a_time_at_an_endpoint_of_the_registry(
     program: Program, fault_server: FaultServer, tmp_path: Path
 ) -> None:
@@ -65,6 +66,7 @@ def test_so_many_are_generated_at_a_time_at_an_endpoint_of_the_registry(
     assert fault_server.most_at_once == LIMIT
 
 
+@pytest.mark.slow
 def test_so_many_are_scored_at_a_time(program: Program, fault_server: FaultServer) -> None:
     with FaultServer() as judge:
         judge.script("/judge", [Reply()])

@@ -15,6 +15,7 @@ from program import Program, chat_answer, tool_call
 from seat import Seat, seat
 from servers import FaultServer, Reply
 from streamed_answers import SSE, events_of, sent
+from tiers import first_always
 
 from tui_eval.commands import Detach, Pause, Stop, Subscribe, Unpause
 from tui_eval.events import MessagesAdded, RolloutFinished, Stage, TextAdded, ToolFinished
@@ -69,7 +70,7 @@ def answer(text: str, delay: float = 0.0, **message: Any) -> Reply:
 CALLS = {"tool_calls": [tool_call("add", '{"x": 1, "y": 2}')]}
 
 
-@pytest.mark.parametrize("num_workers", [None, "1"], ids=["here", "in-a-worker"])
+@pytest.mark.parametrize("num_workers", first_always(["1", None]), ids=["in-a-worker", "here"])
 async def test_pausing_holds_rollouts_before_their_next_call_and_resuming_lets_them_go(
     request_of: Callable[..., dict[str, Any]],
     fault_server: FaultServer,
@@ -116,7 +117,7 @@ async def test_a_pause_asked_for_before_the_run_begins_holds(
         assert one.state.finished == 3
 
 
-@pytest.mark.parametrize("num_workers", [None, "1"], ids=["here", "in-a-worker"])
+@pytest.mark.parametrize("num_workers", first_always(["1", None]), ids=["in-a-worker", "here"])
 async def test_messages_come_only_for_subscribed_rollouts_and_tell_the_story_on_disk(
     request_of: Callable[..., dict[str, Any]],
     fault_server: FaultServer,
@@ -148,7 +149,7 @@ async def test_messages_come_only_for_subscribed_rollouts_and_tell_the_story_on_
         assert [(use.name, use.result) for use in tools] == [("add", "3")]
 
 
-@pytest.mark.parametrize("client_type", STREAMED)
+@pytest.mark.parametrize("client_type", first_always(STREAMED))
 async def test_the_text_of_a_running_turn_comes_only_for_a_subscribed_rollout(
     request_of: Callable[..., dict[str, Any]], fault_server: FaultServer, client_type: str
 ) -> None:
@@ -230,6 +231,7 @@ async def test_stop_ends_the_run_resumably(
     assert program.only_run().metadata["status"] == "interrupted"
 
 
+@pytest.mark.slow
 async def test_looks_at_a_run_that_nobody_else_watches_do_not_end_it(
     request_of: Callable[..., dict[str, Any]], fault_server: FaultServer, program: Program
 ) -> None:

@@ -16,6 +16,7 @@ import pytest
 from program import chat_answer
 from run_events import finished, started
 from servers import FaultServer, Reply
+from tiers import first_always
 
 import tui_eval as vf
 from tui_eval.engine.transport.hub import Hub
@@ -67,7 +68,7 @@ def each(completions: list[Any]) -> list[float]:
     return [1.0] * len(completions)
 
 
-@pytest.mark.parametrize("func", [one, each])
+@pytest.mark.parametrize("func", first_always([one, each]))
 @pytest.mark.usefixtures("folder", "no_collections")
 async def test_a_finished_rollout_is_freed_without_a_garbage_collection(func: Any) -> None:
     examples = [{"question": f"q{n}"} for n in range(ROLLOUTS // 2)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from program import Program, chat_answer
 from servers import FaultServer, Reply
 
@@ -27,6 +28,7 @@ GRADED = """
 """
 
 
+@pytest.mark.slow
 def test_a_grader_that_is_not_there_is_warned_of_before_the_first_call(
     program: Program, fault_server: FaultServer
 ) -> None:

@@ -48,6 +48,7 @@ def test_another_model_is_told_once_in_log_and_summary_and_counted(
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gpt-4o-2024-08-06"])
 def test_a_snapshot_of_the_model_is_told_without_alarm(
     program: Program, fault_server: FaultServer, name: str

@@ -99,6 +99,7 @@ def test_numbers_of_any_size_come_to_the_results_as_they_are(
     assert json.loads(fault_server.requests[0].body)["seed"] == 2**66
 
 
+@pytest.mark.slow
 def test_a_run_with_them_that_was_interrupted_is_resumed(
     odd: Program, fault_server: FaultServer, tmp_path: Path
 ) -> None:
@@ -122,6 +123,7 @@ def test_what_cannot_be_sent_ends_the_run_and_says_why(
     assert "RecursionError" in done.out + done.err, done
 
 
+@pytest.mark.slow
 async def test_what_is_nested_too_deeply_for_those_who_watch_ends_no_run(
     odd: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
 ) -> None:
@@ -135,6 +137,7 @@ async def test_what_is_nested_too_deeply_for_those_who_watch_ends_no_run(
     assert one.of(MessagesAdded) and len(odd.only_run().rows) == 1
 
 
+@pytest.mark.slow
 def test_keys_of_a_state_may_be_anything(odd: Program, fault_server: FaultServer) -> None:
     args = request(fault_server, "-C", "wanted", what="keys")
     done = odd.finish(odd.start(*args), 30)

@@ -168,6 +168,7 @@ def test_environments_tools_and_rewards_that_find_no_file_are_tried_again(
     assert {row["reward"] for row in run.rows} == {1.0}
 
 
+@pytest.mark.slow
 def test_the_soft_limit_is_raised_to_the_hard_one(program: Program) -> None:
     program.environment(
         "limits",

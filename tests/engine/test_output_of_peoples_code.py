@@ -99,6 +99,7 @@ def test_a_tool_that_raises_has_its_traceback_from_its_own_code_on(run: Run) -> 
         assert call["traceback"].rstrip().endswith("KeyError: 'Ulm'")
 
 
+@pytest.mark.slow
 def test_lines_of_the_log_know_their_rollout(run: Run) -> None:
     _, records = LogParser().parse((run.path / "engine.log").read_bytes(), 0)
     for row in (0, 1):
@@ -143,6 +144,7 @@ HANGS = """
 """
 
 
+@pytest.mark.slow
 def test_a_time_limit_ends_a_rollout_whose_tool_catches_everything(
     program: Program, fault_server: FaultServer
 ) -> None:

@@ -55,6 +55,7 @@ def test_that_of_an_async_reward_function_in_a_group_is_a_scoring_error(
             assert (row["reward"], row["error"]) == (2.0, None)
 
 
+@pytest.mark.slow
 def test_that_of_one_of_several_tools_is_an_answer_to_the_model(
     program: Program, fault_server: FaultServer, at: list[str]
 ) -> None:

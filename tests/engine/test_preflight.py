@@ -11,6 +11,7 @@ from echo_runs import CHAT, MODELS, assert_refused_unpaid, echo, listed, run, ru
 from program import Program, chat_answer, wait_until
 from run_here import run_here
 from servers import FaultServer, Reply
+from tiers import first_always
 
 
 def test_a_model_that_the_endpoint_does_not_list_is_warned_of_with_the_nearest(
@@ -26,7 +27,7 @@ def test_a_model_that_the_endpoint_does_not_list_is_warned_of_with_the_nearest(
 
 
 @pytest.mark.parametrize("suffix", ["", "/v1/", "/v1/chat/completions"])
-@pytest.mark.parametrize("below", ["/v1", ""])
+@pytest.mark.parametrize("below", first_always(["/v1", ""]))
 def test_every_spelling_of_a_base_url_reaches_preflight_and_requests(
     program: Program, fault_server: FaultServer, below: str, suffix: str
 ) -> None:
@@ -57,6 +58,7 @@ def assert_used(program: Program, server: FaultServer, replies: list[Reply]) -> 
         assert paths.count(f"/{number}{CHAT}") == 1
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_does_not_say_no_is_used(
     program: Program, fault_server: FaultServer
 ) -> None:
@@ -77,6 +79,7 @@ def test_an_endpoint_that_does_not_say_no_is_used(
     assert_used(program, fault_server, answers)
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_lists_its_models_slowly_is_used_soon(
     program: Program, fault_server: FaultServer
 ) -> None:

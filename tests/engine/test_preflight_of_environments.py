@@ -58,6 +58,7 @@ def test_reward_functions_of_a_groups_members_are_looked_at(
     assert_refused_unpaid(run(program, fault_server), fault_server, "'nothing'")
 
 
+@pytest.mark.slow
 def test_reward_functions_that_get_all_they_need_are_called(
     program: Program, fault_server: FaultServer
 ) -> None:
@@ -81,6 +82,7 @@ def test_reward_functions_that_get_all_they_need_are_called(
     assert [row["reward"] for one in program.runs() for row in one.rows] == [1.0] * len(rubrics)
 
 
+@pytest.mark.slow
 def test_a_missing_package_of_math_is_named(program: Program, fault_server: FaultServer) -> None:
     echo(program, "vf.MathRubric()", "import sys; sys.modules['math_verify'] = None")
     url = f"{fault_server.url}/v1"
@@ -144,6 +146,7 @@ def test_a_column_that_no_state_had_is_reported_at_the_start_and_at_the_end(
     assert json.loads(report.out)["missing_columns"] == missing
 
 
+@pytest.mark.slow
 def test_nothing_is_said_of_columns_where_every_rollout_errored(
     program: Program, fault_server: FaultServer
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from command_here import command_here
 from program import Program, chat_answer
 from run_here import run_here
@@ -47,6 +48,7 @@ def test_cached_tokens_cost_their_own_price(program: Program, fault_server: Faul
     assert (cost["cached_input_price"], cost["cache_write_price"]) == (1.0, 12.5)
 
 
+@pytest.mark.slow
 def test_without_prices_of_their_own_they_cost_what_others_do(
     program: Program, fault_server: FaultServer
 ) -> None:
@@ -56,6 +58,7 @@ def test_without_prices_of_their_own_they_cost_what_others_do(
     assert json.loads(done.out)["cost"]["usd"] == (100_000 * 10 + 10 * 100) / 1e6
 
 
+@pytest.mark.slow
 def test_a_limit_of_cost_without_a_price_runs_and_says_once_that_it_is_blind(
     program: Program, fault_server: FaultServer
 ) -> None:
@@ -74,6 +77,7 @@ def test_a_limit_of_cost_without_a_price_runs_and_says_once_that_it_is_blind(
     assert (several.out + several.err).count("--max-cost is blind") == 1
 
 
+@pytest.mark.slow
 def test_a_list_price_stands_beside_the_cost_with_its_date(
     program: Program, fault_server: FaultServer
 ) -> None:

@@ -151,6 +151,7 @@ def test_a_request_that_slept_is_not_sent_again_once_the_budget_is_reached(
     assert len(fault_server.requests) == 3
 
 
+@pytest.mark.slow
 def test_evaluations_of_a_file_reserve_from_one_budget(
     talk: Program, fault_server: FaultServer
 ) -> None:

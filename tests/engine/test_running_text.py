@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -140,6 +141,7 @@ async def test_a_listener_that_does_not_read_misses_text_and_is_shown_the_gap() 
     assert coming.parts == {"text": f"one {GAP}three "}
 
 
+@pytest.mark.slow
 @given(st.text(max_size=60), st.lists(st.integers(1, 9), min_size=1, max_size=5))
 def test_what_is_told_is_the_text_but_for_its_last_word(text: str, sizes: list[int]) -> None:
     answer, told, at, turn = RunningAnswer(1, 1), "", 0, 0

@@ -357,6 +357,7 @@ def test_a_reader_that_goes_away_is_no_error(program: Program, echo: list[str]) 
     assert len(program.only_run().rows) == 8
 
 
+@pytest.mark.slow
 def test_an_anthropic_endpoint_is_spoken_to_in_its_own_protocol(
     program: Program, fault_server: FaultServer
 ) -> None:

@@ -264,6 +264,7 @@ def test_a_run_that_an_engine_works_on_is_found_and_joined_not_begun_again(
     program.finish(process)
 
 
+@pytest.mark.slow
 def test_resume_alone_takes_a_saved_run_before_a_newer_unsaved_one(program: Program) -> None:
     words = ("calculator", "-m", "demo", "-r", "1")
     assert run_here(program, *words, "-n", "2", "-s").code == 0
@@ -275,6 +276,7 @@ def test_resume_alone_takes_a_saved_run_before_a_newer_unsaved_one(program: Prog
     assert len(saved.rows) == 3
 
 
+@pytest.mark.slow
 def test_resume_alone_passes_over_runs_with_other_rollouts_and_says_why(program: Program) -> None:
     words = ("calculator", "-m", "demo", "-s")
     assert run_here(program, *words, "-n", "3", "-r", "1", "--max-total-tokens", "1").code == 4

@@ -22,7 +22,7 @@ from suites import CHAT, NUMBERED, Suites, marked
         ("benchmark", [18, 30, 30]),
         pytest.param("compare", [40, 40, 40], marks=pytest.mark.slow),
         pytest.param("detailed", [24, 24, 24], marks=pytest.mark.slow),
-        ("sweep", [12] * 6),
+        pytest.param("sweep", [12] * 6, marks=pytest.mark.slow),
     ],
 )
 def test_the_files_that_come_with_the_program_run_as_they_are(
@@ -44,6 +44,7 @@ def test_the_files_that_come_with_the_program_run_as_they_are(
     assert all(str(run.path) in done.out for run in runs)
 
 
+@pytest.mark.slow
 def test_a_table_that_goes_to_no_terminal_is_whole(suite: Suites) -> None:
     names = [f"the {word} of two evaluations with a long name" for word in ("first", "second")]
     suite.server.script(CHAT, [Reply(body=chat_answer("yes"))])
@@ -231,6 +232,7 @@ def test_what_an_environment_prints_goes_to_the_log_of_its_own_run(worked: Worke
         assert f"scoring {other}" not in runs[mark].log
 
 
+@pytest.mark.slow
 def test_what_bypasses_python_is_kept_in_the_log_of_its_run(
     suite: Suites,
 ) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from program import chat_answer
 from servers import Reply
 from suites import CHAT, Suites, marked
 
 
+@pytest.mark.slow
 def test_identical_evaluations_have_runs_of_their_own_also_when_they_go_on(suite: Suites) -> None:
     suite.server.script(CHAT, [Reply(body=chat_answer("yes"))] * 6 + [Reply(400)])
     suite.write(marked("a"), marked("a"), top="max_concurrent = 1")
@@ -34,6 +36,7 @@ def test_what_differs_goes_on_only_where_that_is_accepted(suite: Suites) -> None
     assert suite.resumed("--resume") == [None, None], "other ones are new"
 
 
+@pytest.mark.slow
 def test_a_run_that_a_table_names_is_gone_on_with_by_that_evaluation_alone(suite: Suites) -> None:
     suite.write(marked("a"), marked("b"))
     assert suite.run().code == 0
@@ -53,6 +56,7 @@ def test_a_run_that_a_table_names_is_gone_on_with_by_that_evaluation_alone(suite
     assert "two evaluations cannot resume the same run" in done.err
 
 
+@pytest.mark.slow
 def test_each_goes_on_only_with_runs_of_the_folder_that_it_names(suite: Suites) -> None:
     kept = suite.program.folder / "kept"
     suite.write(marked("a"), marked("b"))
@@ -66,6 +70,7 @@ def test_each_goes_on_only_with_runs_of_the_folder_that_it_names(suite: Suites) 
     assert suite.resumed("--resume") == found
 
 
+@pytest.mark.slow
 def test_an_evaluation_of_all_examples_goes_on_as_one_of_as_many(suite: Suites) -> None:
     suite.write(f"{marked('a')}; num_examples = -1", f"{marked('b')}; num_examples = 50")
     assert suite.run().code == 0
@@ -75,6 +80,7 @@ def test_an_evaluation_of_all_examples_goes_on_as_one_of_as_many(suite: Suites) 
     assert {*suite.resumed("--resume")} == before.keys()
 
 
+@pytest.mark.slow
 def test_a_budget_that_was_typed_is_one_for_all(suite: Suites) -> None:
     suite.write(*(marked(mark) for mark in "abc"), top="max_concurrent = 1")
     done = suite.run("--max-total-tokens", "90")

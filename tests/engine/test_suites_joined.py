@@ -91,6 +91,7 @@ def socket_of_the_first(root: Seat) -> str:
     return held.socket
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("here")
 async def test_what_is_paused_for_all_and_resumed_at_one_goes_on_for_all(suite: Suites) -> None:
     suite.server.script(CHAT, [Reply(body=chat_answer("yes"), delay=0.05)])
@@ -173,6 +174,7 @@ async def test_who_joins_the_whole_later_hears_how_all_of_it_stands(suite: Suite
     assert at_work_on(suite.program.folder / "suite.toml") is None
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("here")
 async def test_one_that_waits_to_go_on_counts_what_is_on_disk(suite: Suites) -> None:
     cut_short = f"{marked('a')}; max_total_tokens = 30; max_concurrent = 1"
@@ -199,6 +201,7 @@ async def test_one_that_waits_to_go_on_counts_what_is_on_disk(suite: Suites) -> 
             assert on_disk(late.suite.evaluations[1].last) == as_saved
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("here")
 async def test_a_pause_at_the_root_holds_all_and_numbers_are_told_seldom(suite: Suites) -> None:
     suite.server.script(CHAT, [Reply(body=chat_answer("yes"), delay=0.05)])
@@ -227,6 +230,7 @@ async def test_a_pause_at_the_root_holds_all_and_numbers_are_told_seldom(suite: 
         assert not [e for e in root.heard if isinstance(e, Noticed) and e.level == "warning"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("here")
 async def test_each_goes_on_with_the_run_that_is_named_for_it_and_with_no_other(
     suite: Suites,

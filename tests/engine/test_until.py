@@ -153,6 +153,7 @@ def test_what_cannot_stop_a_run_is_refused_before_it_begins(
     assert not fault_server.requests
 
 
+@pytest.mark.slow
 def test_every_evaluation_of_a_file_has_its_own_condition(
     steady: Program, fault_server: FaultServer
 ) -> None:

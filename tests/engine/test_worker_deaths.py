@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from program import Program, chat_answer
 from run_here import run_here
 from servers import FaultServer, Reply
@@ -30,6 +31,7 @@ def load_environment():
 """
 
 
+@pytest.mark.slow
 def test_a_run_whose_every_rollout_ends_its_worker_ends_and_can_be_resumed(
     program: Program, fault_server: FaultServer, tmp_path: Path
 ) -> None:

@@ -186,6 +186,7 @@ def test_a_rollout_that_closes_standard_output_closes_it_for_nobody(
     assert {row["reward"] for row in talk.only_run().rows} == {22.0}
 
 
+@pytest.mark.slow
 def test_one_that_takes_the_signals_away_and_holds_its_worker_is_found_all_the_same(
     talk: Program, fault_server: FaultServer
 ) -> None:

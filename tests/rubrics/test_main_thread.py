@@ -60,6 +60,7 @@ async def test_what_needs_the_main_thread_gets_it_with_one_warning(func, caplog)
     assert repr(func.__name__) in warning
 
 
+@pytest.mark.slow
 async def test_math_verify_with_its_own_time_limits_works():
     from math_verify import parse, verify
 

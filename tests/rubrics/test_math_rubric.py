@@ -76,6 +76,7 @@ async def test_an_answer_that_takes_for_ever_is_an_error_and_holds_nothing_up():
     assert next_one["reward"] == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="reads the processor time of a process")
 async def test_a_comparison_that_gets_no_processor_for_a_while_has_its_whole_limit():
@@ -100,6 +101,7 @@ async def test_a_comparison_that_gets_no_processor_for_a_while_has_its_whole_lim
         await asked
 
 
+@pytest.mark.slow
 @pytest.mark.process
 async def test_a_comparison_whose_process_is_killed_is_an_error_and_the_next_has_another():
     comparers = Comparers()

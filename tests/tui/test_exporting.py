@@ -145,6 +145,7 @@ async def test_a_run_that_is_gone_is_told() -> None:
         await came_about(stage, lambda: "there is no such file" in stage.text(dialog.box))
 
 
+@pytest.mark.slow
 async def test_a_cancelled_export_leaves_neither_file_nor_process(here: Path) -> None:
     run = run_on_disk(here / "run")
     row = run.results.read_text().splitlines(keepends=True)[0]

@@ -99,6 +99,7 @@ async def test_a_complete_run_without_errors_has_nothing_to_run_again() -> None:
         assert "Run errored" not in told and "previous error" not in told
 
 
+@pytest.mark.slow
 async def test_a_suite_goes_on_after_one_of_its_evaluations() -> None:
     async with staged_suite() as stage:
         await stage.press("less_than_sign")

@@ -102,6 +102,7 @@ def test_a_running_one_is_attached_to_and_left_running_then_followed_to_its_end(
     assert terminal.finish() == 0
 
 
+@pytest.mark.slow
 def test_an_incomplete_run_is_resumed_from_home(
     program: Program, fault_server: FaultServer, home: Callable[..., Terminal]
 ) -> None:
@@ -124,6 +125,7 @@ def test_an_incomplete_run_is_resumed_from_home(
     assert len(program.only_run().rows) == 6
 
 
+@pytest.mark.slow
 def test_quitting_at_once_stops_a_run_that_home_started(
     program: Program, fault_server: FaultServer, home: Callable[..., Terminal]
 ) -> None:

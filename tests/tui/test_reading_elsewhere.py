@@ -158,6 +158,7 @@ def test_the_terminal_goes_to_the_pager_and_comes_back(
     assert terminal.is_whole()
 
 
+@pytest.mark.slow
 def test_a_signal_ends_the_pager_and_leaves_the_terminal_whole(
     program: Program, reader: Path, on_terminal: Callable[..., Terminal]
 ) -> None:
@@ -172,6 +173,7 @@ def test_a_signal_ends_the_pager_and_leaves_the_terminal_whole(
     assert not Path((program.folder / "kept.path").read_text().strip()).exists()
 
 
+@pytest.mark.slow
 def test_a_window_that_is_closed_while_the_editor_is_open_ends_both(
     program: Program, reader: Path, on_terminal: Callable[..., Terminal]
 ) -> None:

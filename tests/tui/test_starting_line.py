@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 
+import pytest
 from program import Program
 from terminal import Terminal
 
@@ -22,6 +23,7 @@ sys.meta_path.insert(0, Waits())
 """
 
 
+@pytest.mark.slow
 def test_a_line_stands_there_until_the_screen_is_drawn(program: Program) -> None:
     program.happens_at_start(SLOW_TO_LOAD)
     terminal = Terminal(program.folder, program.env, "word-guess", "-m", "demo", "-n", "1", "-s")

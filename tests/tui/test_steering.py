@@ -220,6 +220,7 @@ async def test_what_a_finished_run_cannot_do_is_said() -> None:
         assert asked(feed) == []
 
 
+@pytest.mark.slow
 async def test_the_limit_of_a_suite_is_that_of_all_its_evaluations() -> None:
     async with staged_suite() as stage:
         stage.app.suite.started.max_concurrent = 32

@@ -95,6 +95,7 @@ async def test_a_refused_evaluation_says_why() -> None:
         assert REFUSAL in " ".join(stage.text(stage.live.blank).split())
 
 
+@pytest.mark.slow
 async def test_running_past_evaluations_opens_none_of_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -109,6 +110,7 @@ async def test_running_past_evaluations_opens_none_of_them(
         assert stage.feeds.opened[-1] == (run_path(30), "")
 
 
+@pytest.mark.slow
 async def test_few_evaluations_stay_open_and_the_others_are_left_with_a_word() -> None:
     events = [suite_started(), *(moved(place, "running") for place in range(8))]
     async with staged_suite(events) as stage:

@@ -78,6 +78,7 @@ async def test_a_click_selects_an_evaluation_and_a_second_one_enters_it() -> Non
         await stage.until(lambda: stage.live.focused is stage.live.rollouts)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("every_frame")
 async def test_five_hundred_evaluations_draw_only_what_can_be_seen() -> None:
     many = [(f"task {n}", "m", {"seed": str(n)}) for n in range(500)]

@@ -201,6 +201,7 @@ def test_a_detached_run_is_left_alone_by_another_engine_that_starts(
     assert joined.finish() == 0
 
 
+@pytest.mark.slow
 def test_an_unsaved_run_is_saved_when_it_is_stopped_to_be_saved(
     program: Program, echo: list[str], on_terminal: Callable[..., Terminal],
     fault_server: FaultServer,
@@ -352,6 +353,7 @@ def test_text_of_models_and_tools_cannot_steer_the_terminal(
     assert "\x1b" not in opened.out
 
 
+@pytest.mark.slow
 def test_what_an_environment_prints_is_in_the_log_pane_and_nowhere_else(
     program: Program, on_terminal: Callable[..., Terminal], fault_server: FaultServer
 ) -> None:

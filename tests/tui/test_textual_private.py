@@ -253,11 +253,13 @@ def test_without_them_the_screen_is_drawn_as_public_textual_does(
     assert len(said) == len(set(said))
 
 
+@pytest.mark.slow
 def test_a_name_of_another_kind_counts_as_missing(program: Program) -> None:
     change = (r"(def _display\(self, screen: Screen, renderable: [\w |]+)", r"\1, at: int = 0")
     assert log_on_a_terminal(program, [change]) == [missing("App._display")]
 
 
+@pytest.mark.slow
 def test_without_them_a_browser_is_drawn_for_as_public_textual_does(program: Program) -> None:
     with another_version(program, [moved(IN_BROWSERS)]) as (command, said):
         program.env["TEXTUAL_DRIVER"] = DRIVER

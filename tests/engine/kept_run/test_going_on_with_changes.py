@@ -94,6 +94,7 @@ def test_another_version_of_the_package_is_noticed(
     assert 'env_version is "2.0", the run has null' in refused.err
 
 
+@pytest.mark.slow
 def test_another_version_of_a_local_environment_is_noticed(
     program: Program, fault_server: FaultServer
 ) -> None:
@@ -138,6 +139,7 @@ def test_another_protocol_is_listed_whether_it_was_typed_or_stands_in_the_regist
     assert (named.code, said in named.err) == (2, True), named
 
 
+@pytest.mark.slow
 def test_what_was_typed_is_not_said_to_stay_as_it_was(
     program: Program, fault_server: FaultServer
 ) -> None:
@@ -152,6 +154,7 @@ def test_what_was_typed_is_not_said_to_stay_as_it_was(
     assert "It keeps its own env_args.level: 2" in done.err
 
 
+@pytest.mark.slow
 def test_accepting_changes_of_a_new_run_is_said_to_have_no_effect(program: Program) -> None:
     done = run_here(program, "reverse-text", "-m", "demo", "-n", "1", "-r", "1", "--accept-changes")
     assert done.code == 0, done
@@ -175,6 +178,7 @@ RANK = """
 """
 
 
+@pytest.mark.slow
 def test_rollouts_that_wait_for_their_group_keep_their_place_in_larger_groups(
     program: Program, fault_server: FaultServer
 ) -> None:

@@ -10,6 +10,7 @@ from servers import FaultServer, Reply
 BAD = Reply(400, {"error": {"message": "no"}})
 
 
+@pytest.mark.slow
 def test_resume_alone_extends_a_finished_run_to_more_examples_and_no_more_rollouts(
     program: Program, fault_server: FaultServer, begun: Run
 ) -> None:
@@ -44,6 +45,7 @@ def test_resume_alone_returns_at_once_where_all_is_done(
     assert len(fault_server.requests) == asked
 
 
+@pytest.mark.slow
 def test_resume_alone_extends_no_other_run_where_one_has_all_that_is_requested(
     program: Program, fault_server: FaultServer, begun: Run
 ) -> None:
@@ -87,6 +89,7 @@ def test_resume_alone_knows_how_many_examples_a_run_of_all_has(
     assert len(program.runs()) == 2
 
 
+@pytest.mark.slow
 def test_resume_alone_takes_no_unsaved_run_of_another_folder(
     program: Program, fault_server: FaultServer
 ) -> None:
@@ -104,6 +107,7 @@ def test_resume_alone_takes_no_unsaved_run_of_another_folder(
     assert f"kept with m, 2 of 2, 1 errored, unsaved: {path} (it was begun in {folder})" in done.err
 
 
+@pytest.mark.slow
 def test_resume_alone_passes_over_a_run_whose_plan_cannot_be_read(
     program: Program, fault_server: FaultServer, begun: Run
 ) -> None:
@@ -115,6 +119,7 @@ def test_resume_alone_passes_over_a_run_whose_plan_cannot_be_read(
     assert f"{begun.path.relative_to(program.folder)}: 3 of 3 done" in done.err
 
 
+@pytest.mark.slow
 def test_resume_alone_takes_no_saved_run_outside_of_the_folder_that_is_named(
     program: Program, fault_server: FaultServer, begun: Run
 ) -> None:

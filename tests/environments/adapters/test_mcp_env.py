@@ -134,6 +134,7 @@ async def test_failed_calls_are_told_to_the_model_and_recorded(environment):
     assert state["completion"][-1].content == "done"
 
 
+@pytest.mark.slow
 async def test_tool_errors_can_end_the_rollout(environment):
     state = await use(
         environment(stdio(), stop_errors=[vf.ToolError]), ("divide", {"a": 1, "b": 0})
@@ -175,6 +176,7 @@ def test_one_environment_serves_several_loops_and_comes_back_after_teardown():
     assert gone(second)
 
 
+@pytest.mark.slow
 def test_a_script_that_forgets_teardown_leaves_no_process(tmp_path):
     script = f"""
 import asyncio, sys
@@ -357,6 +359,7 @@ def test_without_the_package_the_message_says_what_to_install(monkeypatch):
         vf.MCPEnv([stdio()], dataset=[{"question": "q"}])
 
 
+@pytest.mark.slow
 def test_the_program_runs_an_environment_with_a_server(program: Program):
     program.environment(
         "sums",

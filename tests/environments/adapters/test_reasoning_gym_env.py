@@ -96,6 +96,7 @@ def test_without_the_package_the_message_says_what_to_install(monkeypatch):
         vf.ReasoningGymEnv("chain_sum")
 
 
+@pytest.mark.slow
 def test_the_program_runs_it(program: Program):
     program.environment(
         "sums",

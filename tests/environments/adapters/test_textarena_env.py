@@ -64,6 +64,7 @@ async def test_a_game_is_played_to_its_end():
     assert state["metrics"]["num_turns"] == 2.0
 
 
+@pytest.mark.slow
 async def test_without_feedback_fn_the_observation_is_shown_whole():
     env = vf.TextArenaEnv(game=GAME, num_train_examples=1)
     state = await play(env, env.get_dataset()[0], str(number(0) % 20 + 1), str(number(0)))
@@ -207,6 +208,7 @@ def test_without_the_package_the_message_says_what_to_install(monkeypatch):
         env_with()
 
 
+@pytest.mark.slow
 def test_the_program_runs_it(program: Program):
     program.environment(
         "numbers",
