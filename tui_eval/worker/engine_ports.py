@@ -33,9 +33,8 @@ from tui_eval.worker.work import ColumnsSeen
 
 BATCH_S = 0.03
 STAGES_A_SECOND = 1000
-"""At most so many changes of stages are sent."""
-STAGES_WAIT_S = 0.25
-"""None waits for longer, however many there are."""
+"""At most so many changes of stages are sent, as long as none waits for `STAGES_WAIT_S`."""
+STAGES_WAIT_S = 0.5
 
 
 class EnginePort:

@@ -38,9 +38,9 @@ class RolloutRetries:
         Args:
             tries: How often it was scored again.
         """
-        if observer.cancelled is not None:
-            return False
         error = fault_of(state)
+        if error is None or observer.cancelled is not None:
+            return False
         if not is_out_of_files(error):
             retries_left = self._work.max_retries - observer.failed_attempts - tries
             if retries_left <= 0 or not is_retryable(error):
