@@ -37,6 +37,17 @@ async def test_enter_on_an_error_goes_from_one_rollout_with_it_to_the_next() -> 
         assert stage.live.focused is stage.live.numbers
 
 
+async def test_an_error_too_long_for_a_filter_is_reported_above_the_list() -> None:
+    events = all_events()
+    events[4] = failed(3, "E" * 10_001)
+    async with staged_app(ScriptedFeed(events, saved_rows(), live=False)) as stage:
+        await stage.press("3")
+        while "✗ EEE" not in selected(stage):
+            await stage.press("j")
+        await stage.press("enter")
+        assert "a filter has at most 10,000 characters" in stage.text(stage.live.rollouts)
+
+
 async def test_where_the_list_is_hidden_enter_on_an_error_shows_it() -> None:
     async with staged_app(often_failed(), size=(80, 24)) as stage:
         await to_the_most_frequent_error(stage)

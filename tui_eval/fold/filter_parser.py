@@ -48,6 +48,8 @@ def parse_filter(text: str, metrics: Iterable[str] = ()) -> Node | None:
     Raises:
         FilterError: With every fault that was found.
     """
+    if len(text) > LONGEST:  # where it is cut, all that is open there would be a fault, too
+        raise FilterError([(LONGEST + 1, f"a filter has at most {LONGEST:,} characters", "")])
     parser = _Parser(text, frozenset(metrics))
     node = parser.parse()
     if parser.faults:
@@ -59,14 +61,12 @@ class _Parser:
     """Reads on after a fault, to find them all."""
 
     def __init__(self, text: str, metrics: frozenset[str]) -> None:
-        self.text = text[:LONGEST]
+        self.text = text
         self.at = 0
         self.depth = 0
         self.gave_up = False
         self.metrics = metrics
         self.faults: list[tuple[int, str, str]] = []
-        if len(text) > LONGEST:
-            self.fault(LONGEST, f"a filter has at most {LONGEST:,} characters")
 
     def fault(self, at: int, what: str, hint: str = "") -> None:
         self.faults.append((at + 1, what, hint))

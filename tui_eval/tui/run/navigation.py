@@ -104,16 +104,24 @@ class Navigation:
         if kind == "example":
             row: int | None = int(which) * self._screen.state.per_example
         else:
-            from tui_eval.fold.filtering import RowFilter
-
-            found = self._condition(kind, str(which))
-            rows = RowFilter(found).rows(self._screen.state)
-            row = self._rollouts.next_of(1, rows.tolist())
-            self._rollouts.filter_by(found)
+            text = self._condition(kind, str(which))
+            row = self._next_with(text)
+            self._rollouts.filter_by(text)
         if row is not None:
             self._rollouts.select(row)
             if not self._rollouts.size.height:
                 self._screen.action_pane(1)
+
+    def _next_with(self, text: str) -> int | None:
+        """The next rollout that a filter lists; None for one that is too long, as the list says."""
+        from tui_eval.fold.filter_parser import FilterError
+        from tui_eval.fold.filtering import RowFilter
+
+        try:
+            rows = RowFilter(text).rows(self._screen.state)
+        except FilterError:
+            return None
+        return self._rollouts.next_of(1, rows.tolist())
 
     def _condition(self, kind: str, name: str) -> str:
         """The filter for the rollouts of an error or a tool; of a tool that failed for those."""
