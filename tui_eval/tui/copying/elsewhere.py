@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tui_eval.errors import RefusedError
 from tui_eval.fold.rollout_columns import DONE
 from tui_eval.printable import printable
 from tui_eval.tui.copying.copyable import call_json, saved_line, so_far
@@ -168,8 +169,6 @@ def open_elsewhere(
 async def _open(
     screen: DrawnScreen[Any], words: list[str], make: Callable[[], Awaitable[Readable | None]]
 ) -> None:
-    from tui_eval.errors import RefusedError
-
     try:
         found = await make()
     except (RefusedError, OSError, ValueError) as error:

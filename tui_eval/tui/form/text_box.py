@@ -20,9 +20,7 @@ class TextBox(Dialog[Container, str]):
     """Gives the text back as one line; what is wrong with it stands below while it is typed."""
 
     VERTICAL_BREAKPOINTS = [(0, "-short"), (28, "-tall")]  # noqa: RUF012
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "keep", "Keep", show=False, priority=True)
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "keep", "Keep", priority=True)]
 
     def __init__(self, field: Field, text: str) -> None:
         self.area = TextArea(_in_lines(field, text), soft_wrap=True, tab_behavior="indent")

@@ -146,8 +146,7 @@ class FormView(LineView, inherit_bindings=False):
 
     def on_resize(self) -> None:
         """What is wrong is wrapped anew."""
-        self.lay_out()
-        super().on_resize()
+        self.lay_out()  # and `LineView.on_resize` is called by Textual
 
     def on_focus(self) -> None:
         """The caret is drawn where the focus is."""

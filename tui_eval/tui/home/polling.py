@@ -28,7 +28,7 @@ NO_RUNS: tuple[Line, ...] = (
     (("  No runs under ./outputs yet, nor under ./environments/*/outputs.", ""),),
     EMPTY,
 )
-COMMANDS = {
+SHELL_LINES = {
     "tui-eval ENVIRONMENT -m MODEL": "runs one",
     "tui-eval new-env NAME": "begins an environment of your own",
     "tui-eval home PATH": "looks elsewhere too",
@@ -113,7 +113,7 @@ class HomePolling:
         by_key = (((f"  {key_for(one)}", "key"), (f"  {does}", "")) for one, does in keys.items())
         typed: Iterator[Line] = (
             (("     ", ""), (command, "muted"), (f"  {does}", "faint"))
-            for command, does in list(COMMANDS.items())[1 if self._can_configure else 0 :]
+            for command, does in list(SHELL_LINES.items())[1 if self._can_configure else 0 :]
         )
         return (*NO_RUNS, *by_key, *typed)
 

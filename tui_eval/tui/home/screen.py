@@ -22,7 +22,7 @@ from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
 from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, size_classes
 from tui_eval.tui.base.lines.pane_tabs import PaneTabs, Tab
-from tui_eval.tui.base.lines.text_panel import TextLines
+from tui_eval.tui.base.lines.text_panel import PlainPanel
 from tui_eval.tui.base.look.ink import EMPTY, Line
 from tui_eval.tui.base.look.paths import shown_path
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
@@ -89,7 +89,7 @@ class HomeScreen(DrawnScreen[None]):
         self._compare, self._configure = compare, configure
         self.runs = FoundRuns()
         self.folder = shown_path(Path.cwd())
-        self.header = TextLines(
+        self.header = PlainPanel(
             lambda width: [title_line(self.runs, self.folder, width)], id="home-header"
         )
         self.tabs = PaneTabs(id="pane-tabs")
@@ -97,7 +97,7 @@ class HomeScreen(DrawnScreen[None]):
         self.list.empty = (EMPTY, (("  looking for runs…", "faint"),))
         self.environments = EnvironmentList(id="environments")
         self.endpoints = EndpointList(id="endpoints")
-        self.about = TextLines(self._about, id="about")
+        self.about = PlainPanel(self._about, id="about")
         self.keys = KeyLine(id="keys")
         self.panes: list[Widget] = [self.list, self.environments, self.endpoints]
         self.grid = Container(id="home", classes="-in-1")

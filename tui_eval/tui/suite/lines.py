@@ -18,7 +18,7 @@ from tui_eval.text.evaluation_words import (
 )
 from tui_eval.text.figures import clock_text, plural, took_text, when_text
 from tui_eval.tui.base.keys.keymap import key_for
-from tui_eval.tui.base.lines.text_panel import TextLines
+from tui_eval.tui.base.lines.text_panel import PlainPanel
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, line_width, spread
 from tui_eval.tui.base.look.wrap import shown_lines
 from tui_eval.tui.run.header import LEAST_BAR, bar_spans
@@ -143,7 +143,7 @@ def progress(suite: SuiteState, width: int, held: int = 0) -> Line:
     return tuple(facts)
 
 
-class Blank(TextLines):
+class Blank(PlainPanel):
     """Says why there is nothing to see, and what comes next."""
 
     def __init__(self, suite: SuiteState, *, id: str) -> None:

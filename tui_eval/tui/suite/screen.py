@@ -18,7 +18,7 @@ from tui_eval.shipped import shipped
 from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
-from tui_eval.tui.base.lines.text_panel import TextLines
+from tui_eval.tui.base.lines.text_panel import PlainPanel
 from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.base.terminal.keys_in_turn import focus_once_drawn
 from tui_eval.tui.run.pane_words import following_title
@@ -75,7 +75,7 @@ class SuiteScreen(RunScreen):
         self.zoom = SuiteZoom(self, self.grid, self.update_keys, self.say)
         self.opened = Opened(open_feed)
         self.follows = True
-        self.top = TextLines(self._top_lines, id="top")
+        self.top = PlainPanel(self._top_lines, id="top")
         self.evaluations = EvaluationList(suite, id="evaluations")
         self.blank = Blank(suite, id="blank")
         self.first_focus = self.evaluations

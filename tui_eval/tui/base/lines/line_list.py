@@ -13,7 +13,8 @@ from tui_eval.tui.base.lines.line_view import LineView
 class LineList(LineView):
     """Keys select the line that they go to.
 
-    `cursor` is the selected one; a list that keeps it elsewhere has an `action_move` of its own.
+    `cursor` is the selected one; a list that keeps it elsewhere has its own `marked`, `select` and
+    `action_move`.
     """
 
     cursor = 0
@@ -58,8 +59,7 @@ class Picking(LineList):
         """The line under the cursor, or all of them as they are, are what is wanted."""
 
     def on_mount(self) -> None:
-        """Takes the height that it needs."""
-        self.update()
+        """Shows the line under the cursor."""
         self.call_after_refresh(self.show_line, self.cursor)
 
     def action_move(self, by: int) -> None:

@@ -39,11 +39,10 @@ class TextPanel(LineView):
 
     def on_resize(self) -> None:
         """Lays the lines out for the new width."""
-        self.lay_out()
-        super().on_resize()
+        self.lay_out()  # and `LineView.on_resize` is called by Textual
 
 
-class TextLines(TextPanel, can_focus=False):
+class PlainPanel(TextPanel, can_focus=False):
     """Lines that keys never go to; a click on a key that they name does the same as that key."""
 
     def clicked_at(self, x: int, index: int) -> None:

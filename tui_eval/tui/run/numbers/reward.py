@@ -45,17 +45,8 @@ class RewardPanel(LineView):
         self.note = Note()
         self.empty: tuple[Line, ...] = ()
         """What stands where there is no rollout."""
-        self._lines: list[Line] = []
         self._made_for: Rollout | None = None
         self._made_of: tuple[object, ...] = ()
-
-    def count(self) -> int:
-        """Lines of all of it."""
-        return len(self._lines)
-
-    def line(self, index: int) -> Line:
-        """One line of it."""
-        return self._lines[index]
 
     def show(self, rollout: Rollout | None, group: ExampleFigures | None, note: Note) -> None:
         """Shows a rollout's reward, another one's from its begin.
@@ -76,7 +67,7 @@ class RewardPanel(LineView):
         if rollout is not self._made_for or made_of != self._made_of:
             self._made_for, self._made_of = rollout, made_of
             words = breakdown(rollout, self.group, self.line_width)
-            self._lines = [*noted(self.note, self.line_width), *words] or [*self.empty]
+            self._all_lines = [*noted(self.note, self.line_width), *words] or [*self.empty]
         super().update()
 
 
