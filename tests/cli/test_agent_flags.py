@@ -113,7 +113,7 @@ def test_a_run_goes_on(calculator: Program, fault_server: FaultServer) -> None:
     assert "--limit is 2, the run has 3 examples" in less.err
     changed = agent(calculator, f"{AGENT} -R {run.path} --temperature 0.5")
     assert changed.code == 2
-    assert "Go on all the same with --accept-changes" in changed.err
+    assert "Resume all the same with --accept-changes" in changed.err
     done = agent(calculator, f"{AGENT} --resume {run.path} --temperature 0.5 --accept-changes")
     assert done.code == 0, done
     (request,) = fault_server.requests[asked:]
@@ -142,7 +142,7 @@ def test_the_newest_run_goes_on_without_being_named(
     calculator.folder = here
     asked = len(fault_server.requests)
     changed = agent(calculator, "--resume --temperature 0.5")
-    assert changed.code == 2 and "Go on all the same with --accept-changes" in changed.err
+    assert changed.code == 2 and "Resume all the same with --accept-changes" in changed.err
     done = agent(calculator, "--resume --json")
     assert done.code == 0, done
     assert "Resuming the unsaved run" in done.err and "3 of 3 done, 1 of them errored" in done.err

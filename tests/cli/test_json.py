@@ -187,7 +187,7 @@ def test_an_interrupted_run_says_so(program: Program, fault_server: FaultServer)
     done = program.finish(process)
     found = object_of(done)
     assert (done.code, found["status"], found["resumable"]) == (130, "interrupted", True)
-    assert f"Go on: tui-eval run --resume {found['path']}" in done.err
+    assert f"Resume: tui-eval run --resume {found['path']}" in done.err
     assert (found["counts"]["used"], found["counts"]["missing"]) == (1, 2)
 
 

@@ -57,8 +57,8 @@ output_price = 200
 
 def pasted(done: Finished) -> list[str]:
     """The words of the printed line, without the program's name."""
-    (line,) = [line for line in done.out.splitlines() if line.startswith("Go on: ")]
-    words = shlex.split(line.removeprefix("Go on: "))
+    (line,) = [line for line in done.out.splitlines() if line.startswith("Resume: ")]
+    words = shlex.split(line.removeprefix("Resume: "))
     assert words[0] == "tui-eval"
     return words[1:]
 
@@ -307,14 +307,14 @@ def test_agent_refuses_a_run_that_is_none_of_its_own(talk: Program) -> None:
     refused = talk.run("agent", "--resume", path)
     assert refused.code == 2, refused
     assert f"{path}: this is no run of tui-eval agent" in refused.err
-    assert f"Go on: tui-eval run --resume {path}" in refused.err
+    assert f"Resume: tui-eval run --resume {path}" in refused.err
 
 
 def test_a_run_of_a_program_goes_on_there(tmp_path: Path) -> None:
     plan = RunPlan(env_id="e", alias="m", model="m", base_url="", given_inputs=True)
     (tmp_path / "run.toml").write_text(plan_to_toml(plan))
     (line,) = resume_lines(RunDir(tmp_path), "interrupted")
-    assert line == f"Go on: give this directory to generate() as results_path: {tmp_path}"
+    assert line == f"Resume: give this directory to generate() as results_path: {tmp_path}"
     (tmp_path / "run.toml").write_text("nonsense")
     assert list(resume_lines(RunDir(tmp_path), "interrupted")) == []
 

@@ -140,7 +140,7 @@ def test_a_stop_leaves_an_engine_that_the_disk_holds(
     assert done.code == 1, done
     assert f"The engine, process {pid}, does not end: it waits for the disk" in done.err
     assert "a resume takes them in" in done.err
-    assert f"Go on then: tui-eval run --resume {program.only_run().path}" in done.err
+    assert f"Resume then: tui-eval run --resume {program.only_run().path}" in done.err
     goes_on(program, fault_server)
 
 

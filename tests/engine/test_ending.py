@@ -214,7 +214,7 @@ def test_an_embedded_endpoint_that_dies_ends_the_run(program: Program) -> None:
     done = program.finish(process)
     assert done.code == 1, done
     assert "the embedded endpoint ended" in done.err
-    assert "Go on: tui-eval run --resume" in done.out
+    assert "Resume: tui-eval run --resume" in done.out
 
 
 @pytest.mark.parametrize(

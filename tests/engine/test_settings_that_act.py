@@ -160,7 +160,7 @@ def test_a_spent_budget_stops_softly_and_the_run_goes_on_with_another(
     assert f"No further calls begin: {why}" in done.err
     assert f"Stopped: {why}. 1 of 6 rollouts are done." in done.out
     run = talk.only_run()
-    assert f"Go on: tui-eval run --resume {run.path}" in done.out
+    assert f"Resume: tui-eval run --resume {run.path}" in done.out
     assert run.metadata["status"] == "stopped: budget"
     assert run.metadata["stopped_because"] == why
     assert len(fault_server.requests) == calls, "only what is in flight finishes"

@@ -80,7 +80,7 @@ def test_a_signal_stops_cleanly_and_the_run_goes_on_later(
     done = program.finish(process)
     assert done.code == 130, done
     assert "Interrupted: 4 of 10 rollouts are done." in done.out
-    assert f"Go on: tui-eval run --resume {run.path}" in done.out
+    assert f"Resume: tui-eval run --resume {run.path}" in done.out
     assert run.metadata["status"] == "interrupted"
     assert len(list(program.folder.glob("cleaned-*"))) == 7
     assert (program.folder / "torn-down").exists()

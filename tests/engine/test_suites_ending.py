@@ -22,7 +22,7 @@ def test_a_stop_is_over_in_time_and_what_has_not_begun_leaves_nothing(suite: Sui
     done = suite.program.finish(process)
     assert done.code == 130, done
     assert {mark: len(run.rows) for mark, run in suite.runs().items()} == {"a": 4, "b": 2}
-    assert "Go on: tui-eval run suite.toml --resume" in done.out
+    assert "Resume: tui-eval run suite.toml --resume" in done.out
 
     suite.server.script(CHAT, [Reply(body=chat_answer("yes"))])
     asked = len(suite.server.requests)

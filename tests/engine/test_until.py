@@ -63,7 +63,7 @@ def test_a_run_stops_early_with_whole_examples_and_says_so(
     assert why.startswith("width(reward) = 0.2") and why.endswith(" of 200 examples")
     assert f"Stopped early: {why}." in done.out
     assert "(anytime-valid, the first " in done.out
-    assert f"Go on: tui-eval run --resume {run.path}" in done.out
+    assert f"Resume: tui-eval run --resume {run.path}" in done.out
     opened = command_here(steady, "report", str(run.path))
     assert f"Stopped early: {why}." in opened.out and opened.code == 0
 

@@ -99,7 +99,7 @@ def test_stopping_a_suite_is_resumable(on_terminal: Callable[..., Terminal]) -> 
     terminal.wait_for("Leave while it runs")
     terminal.type("s")
     assert terminal.finish() == 130
-    assert "Go on: tui-eval run suite.toml --resume" in terminal.text
+    assert "Resume: tui-eval run suite.toml --resume" in terminal.text
     again = on_terminal("--resume")
     again.wait_for("2/2 evaluations")
     again.wait_for("finished in")
@@ -146,7 +146,7 @@ def test_a_detached_suite_is_joined_as_a_whole(
     again = on_terminal(answers=answers, command="open")
     again.wait_for("▶ 2 running")
     leave(again, "s")
-    assert "Go on: tui-eval run suite.toml --resume" in again.text
+    assert "Resume: tui-eval run suite.toml --resume" in again.text
     assert all(holder(run.path / "lock") is None for run in program.runs())
     over = program.run("open", "suite.toml")
     assert over.code == 2, over

@@ -148,7 +148,7 @@ def _before(path: str | None) -> tuple[Mapping[str, Any], list[Fault]]:
     requested = read_requested(run)
     if not requested or is_of_agent(requested.get("env_id", "")):
         return requested, []
-    hint = f"Go on: tui-eval run --resume {shlex.quote(path)}"
+    hint = f"Resume: tui-eval run --resume {shlex.quote(path)}"
     return {}, [Fault(path, "this is no run of tui-eval agent", hint)]
 
 

@@ -31,7 +31,7 @@ def report_held(engine: EngineProcess, state: RunState, *, as_json: bool = False
     held = f"The engine, process {engine.pid}, does not end: it waits for the disk{whose}"
     warn(f"{held}. It is killed, and ends once that answers. Rows that were written stay.")
     if state.run is not None:
-        warn(f"Go on then: {_command(state)}")
+        warn(f"Resume then: {_command(state)}")
     if as_json:
         print_json(unstarted_object(status, code, "; ".join(filter(None, (why, held)))))
     return code

@@ -80,9 +80,9 @@ def resume_lines(run: RunDir, status: str) -> Iterator[str]:
     except RefusedError:
         return
     if plan.given_inputs:
-        yield f"Go on: give this directory to generate() as results_path: {run.path.absolute()}"
+        yield f"Resume: give this directory to generate() as results_path: {run.path.absolute()}"
         return
-    yield f"Go on: {resuming(plan.env_id, run)}"
+    yield f"Resume: {resuming(plan.env_id, run)}"
     if again := _secrets_of(plan):
         yield f"Add what is secret and not kept: {' '.join(again)}"
     if status == OUT_OF_BUDGET:
@@ -123,7 +123,7 @@ def suite_resume_lines(
     lifted = _own_budgets_spent(runs)
     for name in lifted:
         words = [*words, BY_NAME[name].flags[0], NO_BUDGET]
-    yield f"Go on: {shlex.join(['tui-eval', 'run', short_path(file), '--resume', *words])}"
+    yield f"Resume: {shlex.join(['tui-eval', 'run', short_path(file), '--resume', *words])}"
     if ended == OUT_OF_BUDGET:
         yield _without(lifted)
 

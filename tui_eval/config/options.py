@@ -175,7 +175,7 @@ OPTIONS: tuple[Option, ...] = (
            "DIR", **_SAVING),
     Option("state_columns", ("-C", "--state-columns"), "list", "Keys of the state to save with "
            "every rollout.", None, "A,B", group="Saving and resuming"),
-    Option("resume", ("-R", "--resume"), "optional_path", "Go on with an interrupted run: the "
+    Option("resume", ("-R", "--resume"), "optional_path", "Resume an interrupted run: the "
            "one at PATH, or the newest that matches.", None, "[PATH]",
            group="Saving and resuming", spellings=("resume_path",), **_BOTH),
     Option("keep_errors", ("--keep-errors",), "flag", "On resume, do not run errored rollouts "

@@ -23,7 +23,7 @@ from tui_eval.config.settings import Setting, Settings, built_in_settings, sampl
 from tui_eval.config.values import is_url
 from tui_eval.errors import Fault
 
-ACCEPT = "Go on all the same with --accept-changes, or start a new run"
+ACCEPT = "Resume all the same with --accept-changes, or start a new run"
 """What to do where a resumed run differs from what it was."""
 
 _HUB_PART = re.compile(r"\w(?:[\w.-]*\w)?", re.ASCII)
@@ -100,7 +100,7 @@ def _resume_faults(settings: Settings, values: dict[str, Any], before: RunPlan) 
         faults += change_faults(changed, "--resume", ACCEPT)
     if before.given_inputs:
         what = "a program gave the inputs of this run"
-        hint = "Go on with it there: give its directory to generate() as results_path"
+        hint = "Resume it there: give its directory to generate() as results_path"
         faults.append(Fault("--resume", what, hint))
     return faults
 

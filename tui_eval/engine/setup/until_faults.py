@@ -51,5 +51,5 @@ def _outside(until: str, where: str, run: RunDir) -> list[Fault]:
         state.run.until = until
     means = anytime_means(state)
     found = means.unusable if means is not None else {}
-    hint = "Go on without the condition: it needs rewards from 0 to 1"
+    hint = "Leave the condition out: it needs rewards from 0 to 1"
     return [Fault(where, f"in the run a {name} of {why}", hint) for name, why in found.items()]

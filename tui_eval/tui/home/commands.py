@@ -27,7 +27,7 @@ COMMANDS = (
         rank=8, palette=True,
     ),
     Command(
-        "r", "resume", "home", RUNS, "Go on with an incomplete run", footer="resume", rank=10,
+        "r", "resume", "home", RUNS, "Resume an incomplete run", footer="resume", rank=10,
         palette=True,
     ),
     Command(
