@@ -192,7 +192,7 @@ TASKS: dict[str, tuple[Make, Check]] = {
     "copy a failing tool call": (of_run(lambda folder: over()), copied),
     "change how many run at a time": (of_run(lambda folder: running()), limit_moved),
     "save the filtered rows": (of_run(lambda folder: feed_on_disk(folder / "run")[0]), rows_saved),
-    "go on with yesterday's run": (of_home(yesterdays), resumed),
+    "resume yesterday's run": (of_home(yesterdays), resumed),
     "follow a run that is running": (
         of_home(lambda folder: FormBackend([running_run(), *yesterdays(folder).found])),
         followed,
