@@ -72,7 +72,9 @@ async def test_enter_the_same_key_and_a_click_choose(cache: Path) -> None:
         await copied(stage, "down", "enter")
         assert kept(cache).startswith("14 boxes of 36 is the daily number")
         await stage.press("y")
-        await stage.pilot.click(stage.app.screen.box, offset=(6, 2))  # type: ignore[attr-defined]
+        menu = stage.app.screen
+        assert isinstance(menu, Menu)
+        await stage.pilot.click(menu.box, offset=(6, 2))
         await stage.until(lambda: kept(cache).startswith("14 boxes"))
 
 

@@ -219,13 +219,13 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
 
     def _describe(self) -> None:
         if self.draft.form.env_id:
-            self.work("describe", self._ask_about)
+            self.work("describe", self._describe_environment)
         else:
             self.workers.cancel_group(self, "describe")
             self._waiting.discard("describe")
             self.readme = ""
 
-    async def _ask_about(self) -> None:
+    async def _describe_environment(self) -> None:
         self._waiting.add("describe")
         await asyncio.sleep(ASKS_AFTER_S)
         form = self.draft.form

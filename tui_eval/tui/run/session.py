@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from tui_eval import clock
 from tui_eval.fold.rollout_columns import DONE
@@ -40,7 +40,7 @@ class Follower:
     def take(self, event: ev.Event) -> None:
         """Notes which rollouts are active."""
         if type(event).__name__ == "RolloutStaged":
-            self._active.append(event.row)  # type: ignore[union-attr]
+            self._active.append(cast("ev.RolloutStaged", event).row)
 
     def switch(self, on: bool) -> None:
         """Follows, or stays where people put the view."""
