@@ -75,6 +75,14 @@ class ComparedHeader(TextPanel, can_focus=False):
             return False
         return self._place_at(index) == self.place
 
+    def lay_out(self) -> None:
+        """Makes the lines anew, and notes of which run each is."""
+        found = self.found
+        if found is not None:
+            text = self._verdict_lines(found, self.line_width)
+            self._places = self._fitting(found, text)
+        super().lay_out()
+
     def _place_at(self, index: int) -> int | None:
         return self._places[index] if index < len(self._places) else None
 
@@ -96,15 +104,20 @@ class ComparedHeader(TextPanel, can_focus=False):
             yield (letter_of(place), letter_ink(letter_of(place))), (f"  {name}  ", ""), state
 
     def _compared(self, found: ComparedRuns, width: int) -> Iterator[Line]:
+        runs, text = self._run_lines(found, width), self._verdict_lines(found, width)
+        yield from (runs[place] for place in self._fitting(found, text))
+        yield from text
+
+    def _verdict_lines(self, found: ComparedRuns, width: int) -> list[Line]:
         letter = found.runs[self.place].letter
-        text = list(_verdict(found.comparisons[self.place - 1], letter, width))
+        return list(_verdict(found.comparisons[self.place - 1], letter, width))
+
+    def _fitting(self, found: ComparedRuns, text: list[Line]) -> list[int]:
+        """Which runs have a line above such a verdict: the first, and some around the second."""
         most, many = self.styles.max_height, len(found.runs)
         room = many if most is None else max(int(most.value) - len(text), 2)
         start = min(max(self.place - room + 2, 1), max(many - room + 1, 1))
-        self._places = [0, *range(start, min(start + room - 1, many))]
-        runs = self._run_lines(found, width)
-        yield from (runs[place] for place in self._places)
-        yield from text
+        return [0, *range(start, min(start + room - 1, many))]
 
     def _run_lines(self, found: ComparedRuns, width: int) -> list[Line]:
         """Names, rewards, and between them the facts that there is room for in every line."""
