@@ -265,6 +265,10 @@ class RunScreen(DrawnScreen[None]):
         """The rollout of a line of the log is wanted."""
         self.navigation.show_row(message.row)
 
+    def on_line_view_keys_changed(self) -> None:
+        """Enter does something else where a pane is now, or something is searched for there."""
+        self.update_keys()
+
     def on_line_view_retitled(self) -> None:
         """A pane shows or searches for something else, or enter does something else there."""
         self.retitle()

@@ -77,7 +77,7 @@ class TrajectoryPane(TrajectoryView):
             self._look_through()
         if self.has_focus and (word := self.fold_word) != self._shown_word:
             self._shown_word = word
-            self.post_message(self.Retitled())
+            self.post_message(self.KeysChanged())
 
     def scroll_lines(self, lines: int) -> None:
         """Scrolls, and takes the cursor along into what can be seen."""
@@ -311,7 +311,7 @@ class TrajectoryPane(TrajectoryView):
     def _searched(self) -> None:
         self._inked.clear()
         self.update()
-        self.post_message(self.Retitled())
+        self.post_message(self.KeysChanged())
 
     def _find(self, *, goes: bool) -> None:
         """Finds what is wanted; may go to the next match, or the first one behind the cursor."""
