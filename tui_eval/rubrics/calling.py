@@ -8,9 +8,9 @@ import inspect
 import itertools
 import math
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from inspect import Parameter
-from typing import Any, get_origin
+from typing import Any, TypeAlias, get_origin
 
 import msgspec
 
@@ -141,28 +141,33 @@ def _is_same(one: Callable[..., Any], other: Callable[..., Any]) -> bool:
     return one is other or (inspect.ismethod(one) and one == other)
 
 
-async def call(
-    function: RewardFunction, values: Callable[[], Mapping[str, Any]], limit_s: float
-) -> Any:
+Values: TypeAlias = Callable[[Sequence[str] | None], Mapping[str, Any]]
+"""Gives what a function may ask for, by name: of the names that it wants, or all where it takes
+everything."""
+
+
+async def call(function: RewardFunction, values: Values, limit_s: float) -> Any:
     """What a reward function returns, or a `Failure`.
 
     Every reward function is called here: async ones on the event loop, plain ones in a thread.
     What a plain one returns is awaited where it can be.
 
     Args:
-        values: Gives what the function may ask for, by name; asked again for each call.
+        values: Is asked again for each call.
         limit_s: Seconds that it may take where it has no limit of its own. Nothing holds a plain
             function on the loop to it.
     """
     limit_s = function.limit(limit_s)
-    apply = functools.partial(_apply, function, values)
     try:
-        if function.plain is not None:
+        if function.plain is None:
+            result = _apply(function, values)
+        else:
+            apply = functools.partial(_apply, function, values)
             outcome = await attempt_in_call(function.plain, apply, limit_s)
-            if outcome.error is None:
-                return await _finish(outcome.value, limit_s)
-            return failure(outcome.error)
-        return await _finish(apply(), limit_s)
+            if outcome.error is not None:
+                return failure(outcome.error)
+            result = outcome.value
+        return await _finish(result, limit_s) if inspect.isawaitable(result) else result
     except BaseException as error:
         if must_propagate(error):
             raise
@@ -173,7 +178,7 @@ async def call_limited(
     observer: Observer,
     name: str,
     function: RewardFunction,
-    values: Callable[[], Mapping[str, Any]],
+    values: Values,
     limit_s: float,
 ) -> Any:
     """The same within what one call of people's code may take.
@@ -188,17 +193,12 @@ async def call_limited(
         return failure(error)
 
 
-def _apply(function: RewardFunction, values: Callable[[], Mapping[str, Any]]) -> Any:
-    names, given = function.signature.names, values()
-    if names is None:
-        return function.func(**given)
-    return function.func(**{name: given[name] for name in names if name in given})
+def _apply(function: RewardFunction, values: Values) -> Any:
+    return function.func(**values(function.signature.names))
 
 
-async def _finish(result: Any, limit_s: float) -> Any:
-    """A returned value, awaited where it can be."""
-    if not inspect.isawaitable(result):
-        return result
+async def _finish(result: Awaitable[Any], limit_s: float) -> Any:
+    """A returned value that is awaited."""
     if limit_s == math.inf:
         return await result
     clock = asyncio.timeout(limit_s)
@@ -301,24 +301,39 @@ def _head(error: BaseException) -> str:
     return text if len(text) <= _LONGEST_HEAD else f"{text[:_LONGEST_HEAD]}..."
 
 
-def values_for(state: Mapping[str, Any], objects: Mapping[str, Any]) -> dict[str, Any]:
-    """What an individual function may ask for about one rollout."""
+_OF_A_STATE: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+    "prompt": lambda state: state.get("prompt"),
+    "completion": lambda state: [] if (found := state.get("completion")) is None else found,
+    "answer": lambda state: state.get("answer", ""),
+    "state": lambda state: state,
+    "task": lambda state: state.get("task"),
+    "info": lambda state: state.get("info", {}),
+}
+
+
+def values_for(
+    state: Mapping[str, Any], objects: Mapping[str, Any], names: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """What an individual function may ask for about one rollout.
+
+    Args:
+        objects: Those of the rubric, which go before what a rollout has of the same name.
+        names: Those that it asks for, of which it gets what there is; all by default.
+    """
     return {
-        "prompt": state.get("prompt"),
-        "completion": [] if state.get("completion") is None else state["completion"],
-        "answer": state.get("answer", ""),
-        "state": state,
-        "task": state.get("task"),
-        "info": state.get("info", {}),
-        **objects,
+        name: objects[name] if name in objects else _OF_A_STATE[name](state)
+        for name in ({**_OF_A_STATE, **objects} if names is None else names)
+        if name in objects or name in _OF_A_STATE
     }
 
 
-def group_values(states: list[Any], objects: Mapping[str, Any]) -> dict[str, Any]:
-    """What a group function may ask for about the rollouts of one example."""
-    each = [values_for(state, {}) for state in states]
-    singular = ("prompt", "completion", "answer", "state", "task", "info")
-    return {**{f"{key}s": [values[key] for values in each] for key in singular}, **objects}
+def group_values(
+    states: list[Any], objects: Mapping[str, Any], names: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """What a group function may ask for about the rollouts of one example; as `values_for`."""
+    every = {f"{name}s": [of(state) for state in states] for name, of in _OF_A_STATE.items()}
+    every |= objects
+    return every if names is None else {name: every[name] for name in names if name in every}
 
 
 def short(value: Any) -> str:

@@ -9,7 +9,7 @@ import logging
 import math
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any, ClassVar, NamedTuple
 
@@ -41,7 +41,6 @@ class _Named(NamedTuple):
     weight: float
 
 
-_Values = Callable[[], Mapping[str, Any]]
 _Ordered = tuple[list[RewardFunc], list[float], list[tuple[bool, list[_Named]]]]
 """Functions and weights, and how they run: group functions apart from the others."""
 
@@ -295,7 +294,7 @@ class Rubric(HasFunctions):
         for state, score in zip(scored, scores, strict=True):
             record_score(state, one.name, one.weight, score, output)
 
-    async def _result(self, state: State, one: _Named, values: _Values) -> Any:
+    async def _result(self, state: State, one: _Named, values: calling.Values) -> Any:
         """What a function returns, or a `Failure`."""
         if self.on_loop:
             return await calling.call(one.known, values, self._timeout_seconds)
