@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -105,6 +106,33 @@ async def test_stages_within_a_batch_are_told_once_as_they_are_at_its_end() -> N
     (staged,) = (event for event in heard if isinstance(event, RolloutStaged))
     assert (staged.row, staged.stage, staged.turns) == (7, Stage.TOOL, 20)
     assert (staged.input_tokens, staged.output_tokens) == (200, 20)
+
+
+async def test_stages_of_very_many_rollouts_go_out_less_often_than_facts() -> None:
+    hub, gate, held = Hub(), Gate(), Held()
+    hub.publish(started())
+    hub.flush()
+    observers = [RolloutObserver(row, 0, hub, gate, held) for row in range(400)]
+
+    def stages() -> set[int]:
+        return {hub.state.stage[row] for row in range(400)}
+
+    hub.flush()
+    assert stages() == {Stage.SETUP}
+    began = time.monotonic()
+    for observer in observers:
+        observer.staged(Stage.SCORING)
+    hub.publish(finished(400))
+    while hub.state.stage[400] != Stage.DONE:
+        await asyncio.sleep(0.001)
+    if time.monotonic() - began < 0.3:  # else this test was held up
+        assert stages() == {Stage.SETUP}
+    while stages() != {Stage.SCORING}:
+        await asyncio.sleep(0.001)
+    assert time.monotonic() - began >= 0.35
+    observers[0].staged(Stage.TOOL)
+    hub.flush()
+    assert hub.state.stage[0] == Stage.TOOL, "who needs all gets it"
 
 
 async def joined_late(hub: Hub) -> RunState:

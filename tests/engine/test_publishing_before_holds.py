@@ -19,6 +19,7 @@ from tui_eval.engine.transport.sockets import bind_socket
 from tui_eval.event_frames import HEADER_BYTES, decode_events
 from tui_eval.events import Event, Noticed, RunStarted, Stage
 from tui_eval.worker.gate import Gate
+from tui_eval.worker.ports import BATCH_S
 from tui_eval.worker.rollout_observer import RolloutObserver
 
 
@@ -134,4 +135,4 @@ async def test_many_facts_at_a_time_are_told_in_batches(clock: list[float]) -> N
             hub.publish(Noticed(0, 1.0, "info", ""))
             observer.staged(Stage.SCORING)
             frames += bool(heard(client))
-        assert frames <= 1.0 / hub_module.BATCH_S + 1 + hub_module.EARLY_AT_MOST
+        assert frames <= 1.0 / BATCH_S + 1 + hub_module.EARLY_AT_MOST

@@ -12,7 +12,7 @@ from typing import Any
 from tui_eval import clock
 from tui_eval.events import MessagesAdded, RolloutStaged, TextAdded, ToolFinished
 from tui_eval.runs.redaction import Redactor
-from tui_eval.worker.ports import ActiveRollout
+from tui_eval.worker.ports import BATCH_S, ActiveRollout, until_next_stages
 from tui_eval.worker.to_engine import (
     Answered,
     ColumnsFound,
@@ -30,11 +30,6 @@ from tui_eval.worker.to_engine import (
 )
 from tui_eval.worker.vital_signs import VitalSigns
 from tui_eval.worker.work import ColumnsSeen
-
-BATCH_S = 0.03
-STAGES_A_SECOND = 1000
-"""At most so many changes of stages are sent, as long as none waits for `STAGES_WAIT_S`."""
-STAGES_WAIT_S = 0.5
 
 
 class EnginePort:
@@ -158,7 +153,7 @@ class EngineHub:
             self._timer.cancel()
             self._timer = None
         changed, self._changed = self._changed, {}
-        self._stages_every_s = max(BATCH_S, min(len(changed) / STAGES_A_SECOND, STAGES_WAIT_S))
+        self._stages_every_s = until_next_stages(len(changed))
         if changed:
             self._engine.send_answered()
             now = clock.now()

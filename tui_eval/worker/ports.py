@@ -19,6 +19,18 @@ from tui_eval.events import (
     ToolFinished,
 )
 
+BATCH_S = 0.03
+"""How often what rollouts report is sent on."""
+STAGES_A_SECOND = 1000
+"""At most so many changes of stages are sent on, as long as none waits for `STAGES_WAIT_S`: engine
+and screens take in each of them."""
+STAGES_WAIT_S = 0.5
+
+
+def until_next_stages(sent: int) -> float:
+    """Seconds until changes of stages are sent on again, after so many."""
+    return max(BATCH_S, min(sent / STAGES_A_SECOND, STAGES_WAIT_S))
+
 
 class ActiveRollout(Protocol):
     """A rollout that is worked on, as a hub sees it."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -32,9 +32,8 @@ from tui_eval.events import (
 )
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.redaction import Redactor
-from tui_eval.worker.ports import ActiveRollout
+from tui_eval.worker.ports import BATCH_S, ActiveRollout, until_next_stages
 
-BATCH_S = 0.03
 HELD_S = 0.2
 """Where a batch is due and nothing at all happens for so long, people's code holds the loop."""
 REMEMBERED_S = 60.0
@@ -46,8 +45,9 @@ EARLY_AT_MOST = 8
 class Hub:
     """Batches events and publishes them about thirty times a second.
 
-    A stage that changes several times within a batch is published once, as it is at the end. The
-    engine's own numbers come from the same fold over the same events.
+    A stage that changes several times within a batch is published once, as it is at the end; those
+    of very many rollouts go out less often than facts. The engine's own numbers come from the same
+    fold over the same events.
 
     Args:
         before_publishing: Called before a batch goes out; writes what listeners may then read.
@@ -62,7 +62,7 @@ class Hub:
         before_publishing: Callable[[], None] = lambda: None,
         on_event: Callable[[Event], None] | None = None,
     ) -> None:
-        self.state = RunState(keeps_heads=False)
+        self.state = RunState(keeps_texts=False)
         self.on_event = on_event
         self.before_publishing = before_publishing
         self.on_subscribed: Callable[[Iterable[int]], None] = lambda rows: None
@@ -78,6 +78,8 @@ class Hub:
         self._seq = 0
         self._facts: list[Event] = []
         self._changed: dict[int, ActiveRollout] = {}
+        self._stages_at = 0.0
+        """When changes of stages are published next, in seconds of `time.monotonic`."""
         self._published_in_flight = 0
         self._timer: asyncio.TimerHandle | None = None
         self._changed_at = 0.0
@@ -188,7 +190,7 @@ class Hub:
     def _schedule(self) -> None:
         now = time.monotonic()
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(BATCH_S, self.flush)
+            self._timer = asyncio.get_running_loop().call_later(BATCH_S, self._flush_due)
         elif now - self._changed_at > BATCH_S + HELD_S:
             self._on_guard_until = now + REMEMBERED_S
         self._changed_at = now
@@ -199,11 +201,23 @@ class Hub:
             self._timer.cancel()
             self._timer = None
         now = clock.now()
-        facts, self._facts = self._facts, []
-        staged: list[RolloutStaged] = [
-            rollout.staged_event(now) for rollout in self._changed.values()
-        ]
+        staged = [one.staged_event(now) for one in self._changed.values()]
+        if staged:
+            self._stages_at = time.monotonic() + until_next_stages(len(staged))
         self._changed.clear()
+        self._publish(now, staged)
+
+    def _flush_due(self) -> None:
+        """Publishes facts, and stages where it is time for them."""
+        if not self._changed or time.monotonic() >= self._stages_at - BATCH_S / 2:
+            self.flush()
+            return
+        self._timer = None
+        self._publish(clock.now(), [])
+        self._schedule()
+
+    def _publish(self, now: float, staged: Sequence[RolloutStaged]) -> None:
+        facts, self._facts = self._facts, []
         for event in (*facts, *staged):
             self._seq += 1
             event.seq = self._seq
