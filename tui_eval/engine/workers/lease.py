@@ -23,6 +23,7 @@ class RemoteRollout:
         self.row = row
         self.number = number
         self.is_over = False
+        """Whether its worker is done with it: its row waits to be written."""
         self.worker = 0
         """The process that runs it; 0 before it has reported anything."""
         lost_input, lost_output, *kinds = lost or (0, 0)
@@ -34,11 +35,11 @@ class RemoteRollout:
     @property
     def stage(self) -> Stage:
         """Where it is."""
-        return Stage(self.reported.stage)
+        return Stage.HELD if self.is_over else Stage(self.reported.stage)
 
     def staged_event(self, at: float) -> RolloutStaged:
         """Where the rollout is now."""
-        return replace(self.reported, at=at, worker=self.worker)
+        return replace(self.reported, at=at, worker=self.worker, stage=int(self.stage))
 
     def events_so_far(self) -> list[Event]:
         """Nothing: its worker sends them once it hears that somebody watches."""

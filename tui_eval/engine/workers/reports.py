@@ -6,13 +6,10 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from msgspec.structs import replace
-
 from tui_eval.engine.transport.worker import Worker
 from tui_eval.engine.workers.engine_parts import EngineParts
 from tui_eval.engine.workers.group_homes import GroupHomes
 from tui_eval.engine.workers.lease import Lease, RemoteRollout
-from tui_eval.events import Stage
 from tui_eval.worker import to_engine, to_worker
 
 
@@ -98,9 +95,6 @@ class Reports:
         rollout = self._parts.hub.active.get(message.row)
         if isinstance(rollout, RemoteRollout):
             rollout.is_over = True
-            rollout.reported = replace(
-                rollout.reported, stage=int(Stage.HELD)
-            )  # where its row waits
         self._parts.rows.write_soon(message.row, message.number, message.line)
         if self._parts.prepared.grouped:
             self.groups.written(message.row, message.line)
