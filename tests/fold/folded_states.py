@@ -41,7 +41,7 @@ def figures(state: RunState) -> dict[str, Any]:
         ],
         "truncated": state.outcomes.truncated,
         "ids": state.example_ids,
-        "seconds": (state.rollout_s.result(), state.model_call_s.result()),
+        "seconds": (state.times.rollout_s.result(), state.times.model_call_s.result()),
         "tools": (state.outcomes.tools, state.outcomes.failed_tools),
         "ends": (state.outcomes.finishes, state.outcomes.classes, state.outcomes.models),
         "examples": [

@@ -148,7 +148,7 @@ def test_what_happens_around_the_rollouts_is_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "heads"), [(RunState(), ["who?", "me"]), (RunState(keeps_heads=False), ["", ""])]
+    ("state", "heads"), [(RunState(), ["who?", "me"]), (RunState(keeps_texts=False), ["", ""])]
 )
 def test_how_questions_and_answers_begin_is_kept_unless_nobody_reads_it(
     state: RunState, heads: list[str]
@@ -162,7 +162,7 @@ def test_how_questions_and_answers_begin_is_kept_unless_nobody_reads_it(
 def test_a_time_that_is_not_known_is_no_part_of_the_times() -> None:
     known = folded(started(), finished(1, total_ms=4000.0))
     both = folded(started(), finished(0, total_ms=0.0), finished(1, total_ms=4000.0))
-    assert both.rollout_s.result() == known.rollout_s.result()
+    assert both.times.rollout_s.result() == known.times.rollout_s.result()
 
 
 def test_a_line_that_cannot_be_read_is_no_rollout_that_waits_while_the_run_goes_on() -> None:

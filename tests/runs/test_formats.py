@@ -304,9 +304,9 @@ def test_what_osmosis_does_not_save_is_unknown_and_its_tokens_are_those_of_both(
 def test_a_time_in_which_turns_were_not_measured_is_unknown() -> None:
     state = opened(find_run(RUNS / "verifiers-2025-10"))
     assert [seconds_of(state, row) for row in range(4)] == [None] * 4
-    assert state.generation_ms.result().mean is None
+    assert state.times.mean_ms is None
     measured = opened(find_run(RUNS / "verifiers-2025-09-tools"))
-    assert seconds_of(measured, 0) and measured.generation_ms.result().mean
+    assert seconds_of(measured, 0) and measured.times.mean_ms
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ async def test_tools_percentiles_and_stops_are_counted() -> None:
         rows = [line.split() for line in shown(stage).splitlines()]
         assert ["multiply", "136", "0"] in rows
         assert ["divide", "43", "✗", "12"] in rows
-        rollouts = stage.app.state.rollout_s.result()
+        rollouts = stage.app.state.times.rollout_s.result()
         found = next(row for row in rows if row[:2] == ["a", "rollout"])
         assert found[2:] == [
             f"{value:.1f}s" for value in (rollouts.p50, rollouts.p90, rollouts.p99)

@@ -92,7 +92,7 @@ class Console:
     def __init__(
         self, request: Mapping[str, Any], *, as_json: bool = False, quiet: bool = False
     ) -> None:
-        self.state = RunState()
+        self.state = RunState(keeps_texts=False)
         self.suite = SuiteConsole(as_json=as_json)
         self._feed = LiveFeed(request)
         self._as_json = as_json

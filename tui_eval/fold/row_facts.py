@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.fold.lower_texts import LowerTexts
 from tui_eval.fold.outcomes import class_of_event
-from tui_eval.stats.rewards import is_number
 
 if TYPE_CHECKING:
     from tui_eval.events import RolloutFinished
@@ -41,7 +40,8 @@ class _Texts:
         return self.texts[self.codes[row]] if row < len(self.codes) else ""
 
     def _set(self, row: int, code: int) -> None:
-        _reach(self.codes, row, 0)
+        if row >= len(self.codes):
+            _reach(self.codes, row, 0)
         self.codes[row] = code
 
 
@@ -87,23 +87,19 @@ TOOLS_APART = "\n"
 """Between the names of the tools that one rollout used."""
 
 
+ROOM = 256
+"""Rows that are made room for at a time."""
+
+
 def _reach(column: array[Any], row: int, missing: float) -> None:
-    more = row + 1 - len(column)
-    if more == 1:
-        column.append(missing)
-    elif more > 0:
-        column.extend(array(column.typecode, [missing]) * more)
+    """Makes room for this row and the next ones, which are about to come."""
+    column.extend(array(column.typecode, [missing]) * (row + ROOM - len(column)))
 
 
 class RowFacts:
-    """Columns indexed by row; each is as long as the rows need that have something in it.
+    """Columns indexed by row; each is at least as long as the rows that have something in it."""
 
-    Args:
-        keeps_heads: Questions and answers are kept: only who lists or searches rows reads them.
-    """
-
-    def __init__(self, keeps_heads: bool = True) -> None:
-        self._keeps_heads = keeps_heads
+    def __init__(self) -> None:
         self.stop = Codes()
         self.error = Codes()
         self.error_class = Codes()
@@ -151,25 +147,17 @@ class RowFacts:
             self.code[row] = event.code
         if event.number != row % per_example:
             self.numbers[row] = event.number
-        if self._keeps_heads:
-            self.questions.put(row // per_example, event.question)
-            self.answers.put(row, event.answer)
-        if event.error is None:
-            self._add_scores(event)
+        self.questions.put(row // per_example, event.question)
+        self.answers.put(row, event.answer)
 
-    def _add_scores(self, event: RolloutFinished) -> None:
-        row = event.row
-        if event.reward is not None and not is_number(event.reward):
-            self.no_number.add(row)
-        for name, value in event.metrics.items():
-            if is_number(value):
-                column = self.metrics.get(name)
-                if column is None:
-                    column = self.metrics[name] = array("d")
-                _reach(column, row, math.nan)
-                column[row] = value
-            else:
-                self.metrics_no_number[name] += 1
+    def add_metric(self, row: int, name: str, value: float) -> None:
+        """Takes in a metric of a finished rollout that is a number."""
+        column = self.metrics.get(name)
+        if column is None:
+            column = self.metrics[name] = array("d")
+        if row >= len(column):
+            _reach(column, row, math.nan)
+        column[row] = value
 
     def remove(self, row: int) -> None:
         """Takes an errored rollout back: what it said of its example stays."""

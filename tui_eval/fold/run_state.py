@@ -15,12 +15,12 @@ from tui_eval.fold.outcomes import Outcomes
 from tui_eval.fold.rate import Rate
 from tui_eval.fold.rollout_columns import DONE, ERROR, NAN, WAITING, RolloutColumns, Wait
 from tui_eval.fold.row_facts import RowFacts
+from tui_eval.fold.times import Times
 from tui_eval.fold.usage import Usage
 from tui_eval.stats.cost import Prices, cost_of, run_prices
 from tui_eval.stats.examples import RunningExamples
 from tui_eval.stats.mean import RunningMean
 from tui_eval.stats.passk import RunningPassAtK, ks_up_to
-from tui_eval.stats.quantiles import RunningQuantiles
 from tui_eval.stats.rewards import is_number, passes
 from tui_eval.stats.trend import RunningTrend
 from tui_eval.token_kinds import Tokens, plus
@@ -41,9 +41,8 @@ class RunState(RolloutColumns, EndpointLimits):
     `changed` grows with every event that changed anything, so that a screen can say whether to
     draw. Errored rollouts have no reward and no part in means and pass rates; they are counted in
     `by_stage[ERROR]`. `reward_most` is the greatest reward, 1 at least. `usage` has the tokens of
-    all rollouts, `rollout_s` the seconds of every one without an error, `model_call_s` those of
-    every answered model call, and `outcomes` counts what became of them. `trend` has the
-    rewards in the order in which they came. `limit_moved` is the last change of the whole run's
+    all rollouts, `times` how long they took, and `outcomes` counts what became of them. `trend` has
+    the rewards in the order in which they came. `limit_moved` is the last change of the whole run's
     limit, `taken_back` how many rows were taken back to run again. `workers` has those of a run at
     work, where it has any. `last_cause` is why the last one that sleeps had to. `facts` has what
     filters and sorting need of every finished rollout. `refusal` says why the disk takes nothing.
@@ -53,13 +52,14 @@ class RunState(RolloutColumns, EndpointLimits):
     where that is not whole. `anytime` is for `anytime_means` alone.
 
     Args:
-        keeps_heads: How questions and answers begin is kept: most of what a finished rollout takes
-            in memory, which only who lists or searches them needs.
+        keeps_texts: What `facts` has of each row beside metrics is kept, how questions and answers
+            begin above all: half of a finished rollout's time and most of its memory, which only
+            who lists, filters or exports rows needs.
     """
 
-    def __init__(self, *, keeps_heads: bool = True) -> None:
+    def __init__(self, *, keeps_texts: bool = True) -> None:
         super().__init__()
-        self._keeps_heads = keeps_heads
+        self._keeps_texts = keeps_texts
         self.refused: list[tuple[str, str, str]] = []
         self.notices: list[tuple[str, str]] = []
         self.read = (0, 0)
@@ -82,11 +82,8 @@ class RunState(RolloutColumns, EndpointLimits):
         self.last_cause = ""
         self.errors: dict[int, str] = {}
         self.outcomes = Outcomes()
-        self.facts = RowFacts(self._keeps_heads)
-        self.generation_ms = RunningMean()
-        self.scoring_ms = RunningMean()
-        self.rollout_s = RunningQuantiles()
-        self.model_call_s = RunningQuantiles()
+        self.facts = RowFacts()
+        self.times = Times()
         self.reward_mean = RunningMean()
         self.anytime: AnytimeMeans | None = None
         self.trend = RunningTrend()
@@ -254,9 +251,10 @@ class RunState(RolloutColumns, EndpointLimits):
             self.offset[row], self.length[row] = event.offset, event.length
             return
         self._move(row, DONE if event.error is None else ERROR)
-        self._woke(row)
+        if self.notes:
+            self._woke(row)
         self.waits.pop(row, None)
-        self._pass_time(row, event.at, False)
+        self._held_at.pop(row, None)
         self._use(row, event.turns, event.tool_calls, event.input_tokens, event.output_tokens)
         self.usage.finish(event)
         self.attempt[row] = event.attempt
@@ -264,15 +262,15 @@ class RunState(RolloutColumns, EndpointLimits):
         self.length[row] = event.length
         self.total_ms[row] = event.total_ms
         self.since[row] = event.started_at
-        self.facts.add(event, self.per_example)
+        if self._keeps_texts:
+            self.facts.add(event, self.per_example)
         example = row // self.per_example
         if event.example_id != example:
             self.example_ids[example] = event.example_id
         if self.run is None or event.at >= self.run.at:  # an earlier session's says no speed
             self.rate.add(event.at, event.started_at)
         self.outcomes.add(event)
-        for ms in event.model_ms:
-            self.model_call_s.add(ms / 1000)
+        self.times.add(event)
         if event.error is not None:
             self.examples.add_error(example)
             self.errors[row] = event.error
@@ -280,21 +278,24 @@ class RunState(RolloutColumns, EndpointLimits):
             self._score(row, example, event)
 
     def _score(self, row: int, example: int, event: ev.RolloutFinished) -> None:
-        if event.generation_ms:  # 0 is a time that is not known
-            self.generation_ms.add(example, event.generation_ms)
-            self.scoring_ms.add(example, event.scoring_ms)
-        self.rollout_s.add(event.total_ms / 1000 or NAN)
-        if event.reward is not None and is_number(event.reward):
-            self.reward[row] = event.reward
-            self.reward_mean.add(example, event.reward)
-            self.trend.add(event.reward)
-            self.reward_most = max(self.reward_most, event.reward)
-            passed = self.passes(event.reward)
+        reward = event.reward
+        if reward is None:
+            pass
+        elif is_number(reward):
+            self.reward[row] = reward
+            self.reward_mean.add(example, reward)
+            self.trend.add(reward)
+            self.reward_most = max(self.reward_most, reward)
+            passed = self.passes(reward)
             self.pass_rates.add(example, passed)
-            self.examples.add(example, event.reward, passed)
+            self.examples.add(example, reward, passed)
+        else:
+            self.facts.no_number.add(row)
         for name, value in event.metrics.items():
             if not is_number(value):
+                self.facts.metrics_no_number[name] += 1
                 continue
+            self.facts.add_metric(row, name, value)
             mean = self.metrics.get(name)
             if mean is None:
                 mean = self.metrics[name] = RunningMean(is_share=False)
@@ -322,8 +323,7 @@ class RunState(RolloutColumns, EndpointLimits):
         self.total_ms[row] = self.since[row] = NAN
         self.facts.remove(row)
         self.outcomes.remove(was)
-        for ms in was.model_ms:
-            self.model_call_s.remove(ms / 1000)
+        self.times.remove(was)
         self.examples.remove_error(row // self.per_example)
         del self.errors[row]
 

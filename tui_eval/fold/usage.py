@@ -79,11 +79,13 @@ class Usage:
             self.use_kinds(event.row, event.kinds)
             self.row_kinds.pop(event.row, None)
             self.used_kinds = plus(self.used_kinds, event.kinds)
-        self.lose(event.row, 0, 0)
-        self._count_lost(event.lost_input, event.lost_output, event.lost_kinds)
-        self.retried_in += event.lost_input
-        self.retried_out += event.lost_output
-        self.retried_kinds = plus(self.retried_kinds, event.lost_kinds)
+        if self.lost:
+            self.lose(event.row, 0, 0)
+        if event.lost_input or event.lost_output:
+            self._count_lost(event.lost_input, event.lost_output, event.lost_kinds)
+            self.retried_in += event.lost_input
+            self.retried_out += event.lost_output
+            self.retried_kinds = plus(self.retried_kinds, event.lost_kinds)
         if event.input_tokens or event.output_tokens:
             self.with_usage += 1
             self.used_in += event.input_tokens

@@ -23,6 +23,8 @@ from tui_eval.stats.student_t import t_quantile
 
 ROUNDING = 1e-13
 """A sum of squares that is so small a share of its parts is what rounding left of 0."""
+ROOM = 256
+"""Clusters that are made room for at a time."""
 
 
 def half_of(mean: float | None, low: float, high: float) -> float:
@@ -92,8 +94,8 @@ class RunningMean:
     """
 
     __slots__ = (
-        *("_binary", "_disagreeing", "_groups", "_is_share", "_nn", "_of_size", "_parts"),
-        *("_shift", "_sizes", "_sn", "_ss", "_within", "n", "square", "total"),
+        *("_binary", "_disagreeing", "_is_share", "_of_size", "_parts", "_shift", "_sizes"),
+        *("_sn", "_ss", "_within", "n", "square", "total"),
     )
 
     def __init__(self, is_share: bool = True) -> None:
@@ -103,13 +105,11 @@ class RunningMean:
         self.square = 0.0
         self._shift = 0.0
         self._binary = self._within = True
-        self._groups = 0
         self._disagreeing = 0  # examples with values of 0 and of 1
         self._of_size = [0, 0]  # clusters by their size
         self._sizes = array("I")
         self._parts = array("d")
         self._ss = self._sn = 0.0  # over clusters: sum², sum x size
-        self._nn = 0  # over clusters: size²
 
     def add(self, cluster: int, value: float) -> None:
         """Takes in one number of a cluster: the place of its example, from 0."""
@@ -124,17 +124,26 @@ class RunningMean:
         self.total += x
         self.square += x * x
         sizes, parts = self._sizes, self._parts
-        missing = cluster + 1 - len(sizes)
-        if missing > 0:
-            sizes.frombytes(bytes(sizes.itemsize * missing))
-            parts.frombytes(bytes(parts.itemsize * missing))
-        size = sizes[cluster]
-        if not size:
-            self._begin(cluster, x)
+        if cluster >= len(sizes):
+            self._reach(cluster)
+        size, part = sizes[cluster], parts[cluster]
+        sizes[cluster], parts[cluster] = size + 1, part + x
+        if size:
+            self._add_again(size, part, part + x)
             return
-        part = parts[cluster]
-        new_size, new_part = size + 1, part + x
-        sizes[cluster], parts[cluster] = new_size, new_part
+        self._of_size[1] += 1  # its first value, as most are in a run of many examples
+        self._ss += x * x
+        self._sn += x
+
+    def _reach(self, cluster: int) -> None:
+        """Makes room for this cluster and the next ones, which are about to come."""
+        more = cluster + ROOM - len(self._sizes)
+        self._sizes.frombytes(bytes(self._sizes.itemsize * more))
+        self._parts.frombytes(bytes(self._parts.itemsize * more))
+
+    def _add_again(self, size: int, part: float, new_part: float) -> None:
+        """A cluster has one more value than `size`, and the sum of its values is another."""
+        new_size = size + 1
         self._of_size[size] -= 1
         if new_size == len(self._of_size):
             self._of_size.append(0)
@@ -144,16 +153,11 @@ class RunningMean:
             self._disagreeing += (0 < now < new_size) - (0 < was < size)
         self._ss += new_part * new_part - part * part
         self._sn += new_part * new_size - part * size
-        self._nn += new_size * new_size - size * size
 
-    def _begin(self, cluster: int, x: float) -> None:
-        """Takes in the first value of a cluster, as most are in a run of many examples."""
-        self._sizes[cluster], self._parts[cluster] = 1, x
-        self._groups += 1
-        self._of_size[1] += 1
-        self._ss += x * x
-        self._sn += x
-        self._nn += 1
+    @property
+    def _groups(self) -> int:
+        """Clusters that have a value."""
+        return sum(self._of_size)
 
     def result(self) -> Mean:
         """The mean of what was taken in so far."""
@@ -171,10 +175,12 @@ class RunningMean:
         return Mean(n, groups, mean, std, se, low, high, method, weight)
 
     def _standard_error(self, m: float) -> float:
-        spread = self._ss - 2 * m * self._sn + m * m * self._nn
-        if spread < ROUNDING * (self._ss + m * m * self._nn):
+        groups = self._groups
+        nn = sum(count * size * size for size, count in enumerate(self._of_size))
+        spread = self._ss - 2 * m * self._sn + m * m * nn
+        if spread < ROUNDING * (self._ss + m * m * nn):
             return 0.0
-        se = math.sqrt(spread * self._groups / (self._groups - 1)) / self.n
+        se = math.sqrt(spread * groups / (groups - 1)) / self.n
         return se if se > TOLERANCE else 0.0
 
     def _widened(self, half: float) -> float:

@@ -49,36 +49,38 @@ class RunningQuantiles:
         self.n = 0
         self._values = array("d")  # as objects they would keep what is freed around them
         self._gone: Counter[float] = Counter()  # values that are taken back, until somebody looks
-        self._buckets: Counter[int] | None = None
+        self._buckets: Counter[int] = Counter()
 
     def add(self, value: float) -> None:
-        """Takes in one value."""
-        if not math.isfinite(value):
+        """Takes in one value; each costs next to nothing, as buckets are filled by thousands."""
+        if not -math.inf < value < math.inf:
             return
         self.n += 1
-        if self._buckets is not None:
-            self._buckets[_bucket(value)] += 1
-            return
-        self._values.append(max(value, 0.0))
-        if self.n > EXACT_UP_TO:
-            self._drop_gone()
-            self._buckets = Counter(map(_bucket, self._values))
-            self._values = array("d")
+        self._values.append(value if value > 0.0 else 0.0)
+        if len(self._values) > EXACT_UP_TO:
+            self._fill_buckets()
 
     def remove(self, value: float) -> None:
         """Takes one value back that was taken in."""
         if not math.isfinite(value):
             return
         self.n -= 1
-        if self._buckets is not None:
+        if self._buckets:
             self._buckets[_bucket(value)] -= 1
             return
         self._gone[max(value, 0.0)] += 1
+
+    def _fill_buckets(self) -> None:
+        self._drop_gone()
+        self._buckets.update(map(_bucket, self._values))
+        self._values = array("d")
 
     def result(self) -> Quantiles:
         """The quantiles of what was taken in so far."""
         if self.n == 0:
             return Quantiles(0)
+        if self._buckets:
+            self._fill_buckets()
         self._drop_gone()
         self._values = array("d", sorted(self._values))  # sorted before: next to no comparisons
         return Quantiles(self.n, self._at(0.5), self._at(0.9), self._at(0.99))
@@ -91,7 +93,7 @@ class RunningQuantiles:
             self._gone.clear()
 
     def _at(self, share: float) -> float:
-        if self._buckets is None:
+        if not self._buckets:
             return quantile(self._values, share)
         wanted, passed = share * (self.n - 1), 0
         for bucket in sorted(self._buckets):

@@ -242,10 +242,10 @@ def _estimators(means: list[Mean], room: int) -> list[str]:
 def _quantiles(state: RunState, width: int) -> Iterator[Line]:
     out = "  tokens out" if state.usage.tokens_in else "  tokens"
     every: tuple[tuple[str, Quantiles, Callable[[float], str]], ...] = (
-        ("a rollout", state.rollout_s.result(), _seconds_text),
+        ("a rollout", state.times.rollout_s.result(), _seconds_text),
         ("  tokens in", state.usage.rollout_in.result(), count_text),
         (out, state.usage.rollout_out.result(), count_text),
-        ("a model call", state.model_call_s.result(), _seconds_text),
+        ("a model call", state.times.model_call_s.result(), _seconds_text),
     )
     parts = [one for one in every if one[1].p99]
     if not parts:
@@ -286,15 +286,15 @@ def _trend(state: RunState, width: int) -> Iterator[Line]:
 
 
 def _times(state: RunState, width: int) -> Iterator[Line]:
-    generation, scoring = state.generation_ms.result(), state.scoring_ms.result()
-    if not generation.mean:
+    if state.times.mean_ms is None:
         return
+    generation, scoring = state.times.mean_ms
     yield EMPTY
     yield (
         ("mean time  ", "faint"),
-        (ms_text(generation.mean), "strong"),
+        (ms_text(generation), "strong"),
         (" generating", "muted"),
-        (f"  {ms_text(scoring.mean or 0.0)}", "strong"),
+        (f"  {ms_text(scoring)}", "strong"),
         (" scoring", "muted"),
     )
 
