@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from tui_eval.config.endpoint_resolution import is_on_this_machine
 from tui_eval.config.endpoints import DEFAULT_TYPE, read_registry, registry_path
 from tui_eval.config.plan import RunPlan, read_plan
 from tui_eval.config.providers import PROVIDER_TABLE, Provider
-from tui_eval.config.typed_url import is_on_this_machine
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.fold.saved_values import mapping
 from tui_eval.runs.formats.recognising import Format

@@ -13,8 +13,8 @@ from tui_eval.config.eval_file import read_eval_file
 from tui_eval.config.fields import ARGUMENT
 from tui_eval.config.form import Form
 from tui_eval.config.options import BY_NAME, OPTIONS
-from tui_eval.config.saving_settings import replace_text
 from tui_eval.config.toml_files import lines_of
+from tui_eval.config.user_settings import replace_text
 from tui_eval.errors import Fault
 
 NEW = "[[eval]]\n"

@@ -106,7 +106,7 @@ class RunPlan(BaseModel):
     num_workers: int = Field(default=1, ge=-1)
     """Processes that run the rollouts: -1 for more as cores are full, 0 for that of a program."""
     worker_memory: str | None = None
-    """What one of them may take, as `sizes.parse_size` reads it; None for any amount."""
+    """What one of them may take, as `values.parse_size` reads it; None for any amount."""
     adaptive: bool = True
     """Whether the concurrency gives way where the endpoint says that it is too much."""
     sampling_args: dict[str, Any] = Field(default_factory=dict)

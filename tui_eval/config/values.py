@@ -20,7 +20,6 @@ from tui_eval.config.options import (
     PATHS,
     Option,
 )
-from tui_eval.config.sizes import parse_size
 from tui_eval.errors import Fault
 from tui_eval.fold.condition_parser import check_names, parse_condition
 from tui_eval.fold.conditions import ConditionError
@@ -351,3 +350,20 @@ def is_url(text: str) -> bool:
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
+
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([KMGT])(I?))?B", re.IGNORECASE)
+
+
+def parse_size(text: str) -> int:
+    """The bytes that a text says: `MB` is 1000 kB, `MiB` 1024 KiB.
+
+    Raises:
+        ValueError: It says none, or nothing at all.
+    """
+    match = _SIZE.fullmatch(text.strip())
+    power = " KMGT".index((match[2] or " ").upper()) if match else 0
+    size = int(float(match[1]) * (1024 if match[3] else 1000) ** power) if match else 0
+    if not size:
+        raise ValueError(f"{text!r} is no size; expected as in 512MB or 2GB")
+    return size
