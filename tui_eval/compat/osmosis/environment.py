@@ -25,7 +25,7 @@ from tui_eval.compat.osmosis.schemas import RolloutMetrics, RolloutRequest
 from tui_eval.environments.ending import record_error
 from tui_eval.environments.environment import Environment
 from tui_eval.environments.monitors import MultiTurnMonitorRubric, ToolMonitorRubric
-from tui_eval.environments.step_tokens import step_tokens
+from tui_eval.environments.multi_turn import step_tokens
 from tui_eval.errors import Error, OverlongPromptError, must_propagate
 from tui_eval.events import Stage
 from tui_eval.messages import keep_reasoning_origin, to_message

@@ -9,8 +9,8 @@ from collections.abc import Coroutine
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
+from tui_eval.environments.direct_rollouts import maybe_retry as maybe_retry
 from tui_eval.environments.ending import maybe_await as maybe_await
-from tui_eval.environments.rollout_retries import maybe_retry as maybe_retry
 
 T = TypeVar("T")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui_eval.environments.step_tokens import step_tokens
+from tui_eval.environments.multi_turn import step_tokens
 from tui_eval.types import AssistantMessage, Messages, Response, TrajectoryStepTokens
 
 
