@@ -6,7 +6,7 @@ taken for one of the model. The second is where the error comes from; `authors` 
 Error                               environment   recorded on a rollout, with its causes
 ├── ModelError                      endpoint      clients/base.py
 │   ├── InvalidModelResponseError   endpoint      clients/wire/failed_answers.py
-│   │   └── EmptyModelResponseError endpoint      clients/wire/chat_translation.py
+│   │   └── EmptyModelResponseError endpoint      clients/wire/chat_answer.py
 │   └── PromptRefusedError          model         clients/refused_prompts.py
 ├── OverlongPromptError             model         clients/refused_prompts.py
 ├── ToolError                       tool          authors

@@ -13,9 +13,8 @@ import msgspec
 from multidict import CIMultiDict
 from yarl import URL
 
-from tui_eval.clients.answer_size import read_up_to
 from tui_eval.clients.faults import connection_error, status_error
-from tui_eval.clients.http_session import HttpSession
+from tui_eval.clients.http_session import HttpSession, read_up_to
 from tui_eval.clients.http_types import httpx2
 from tui_eval.clients.proxies import proxy_of
 from tui_eval.clients.sampling import PLAIN, CallOptions

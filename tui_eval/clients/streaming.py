@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 import msgspec
 
-from tui_eval.clients.answer_size import AnswerSize, read_up_to
+from tui_eval.clients.http_session import AnswerSize, read_up_to
 from tui_eval.clients.http_types import httpx2
 from tui_eval.clients.wire.answer_stream import AnswerStream
 from tui_eval.clients.wire.failed_answers import raise_if_failed, read_whole

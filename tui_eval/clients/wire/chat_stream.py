@@ -12,10 +12,10 @@ from tui_eval.clients.wire.chat_answer import (
     ChatFunction,
     ChatMessage,
     ChatToolCall,
-    ChatUsage,
+    thought_in_part,
 )
-from tui_eval.clients.wire.chat_translation import thought_in_part
 from tui_eval.clients.wire.finish_reasons import says_nothing
+from tui_eval.clients.wire.usage import ChatUsage
 
 
 class CallDelta(AnswerStruct):

@@ -6,9 +6,9 @@ from typing import Any
 
 from tui_eval.clients.wire.answer_stream import AnswerStream, OnText
 from tui_eval.clients.wire.answer_struct import AnswerStruct
-from tui_eval.clients.wire.chat_answer import CompletionTokens, PromptTokens
 from tui_eval.clients.wire.failed_answers import error_text
 from tui_eval.clients.wire.finish_reasons import FINISH_REASONS
+from tui_eval.clients.wire.usage import CompletionTokens, PromptTokens
 
 
 class IncompleteDetails(AnswerStruct):
