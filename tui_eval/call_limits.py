@@ -16,9 +16,8 @@ from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Self
 
-from tui_eval.deadline import Deadline
+from tui_eval.deadline import BEATS_EVERY_S, STANDS_STILL_S, Deadline, pulse_of
 from tui_eval.errors import CallTimeoutError, must_propagate
-from tui_eval.loop_pulse import BEATS_EVERY_S, STANDS_STILL_S, pulse_of
 
 if TYPE_CHECKING:
     from tui_eval.observer import Observer
