@@ -164,7 +164,7 @@ def __getattr__(name: str) -> Any:
     if home is None:
         if name.startswith("__") or name in _OWN_MODULES:
             raise AttributeError(f"module 'tui_eval' has no attribute {name!r}")
-        return importlib.import_module("tui_eval.compat.missing_names").other_attribute(name)
+        return importlib.import_module("tui_eval.compat.verifiers_names").other_attribute(name)
     value = getattr(importlib.import_module(home), name)
     globals()[name] = value
     return value

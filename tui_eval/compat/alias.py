@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec, PathFinder
 from opcode import opmap
@@ -84,6 +86,19 @@ class AliasFinder:
         for name in aliased:
             del sys.modules[name]
 
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """The library's names as ours for the time of a `with` block.
+
+        Raises:
+            RuntimeError: As `install` does.
+        """
+        self.install()
+        try:
+            yield
+        finally:
+            self.uninstall()
+
     def is_theirs(self, name: str) -> bool:
         """Whether a module is the library's by its name."""
         return name == self.root or name.startswith(f"{self.root}.")
@@ -112,42 +127,43 @@ class AliasFinder:
         return ModuleSpec(fullname, _Loader(self._modules, self._home), is_package=True)
 
 
+@dataclass(eq=False)
 class _Loader(Loader):
     """Puts our module where theirs is looked for; its name and spec stay its own."""
 
-    def __init__(self, modules: Mapping[str, str | None], home: str) -> None:
-        self._modules = modules
-        self._home = home
+    modules: Mapping[str, str | None]
+    home: str
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         return None
 
     def exec_module(self, module: ModuleType) -> None:
         name = module.__name__
-        ours = self._modules[name]
+        ours = self.modules[name]
         if ours is not None:
             module = sys.modules[name] = importlib.import_module(ours)
-        attributes = _Attributes(name, self._modules, self._home)
+        attributes = _Attributes(name, self.modules, self.home)
         vars(module).setdefault("__getattr__", attributes)
 
 
+@dataclass(eq=False)
 class _PackageLoader(Loader):
     """Loads a package of ours as its own loader does, and gives it their modules by their names."""
 
-    def __init__(self, own: Loader, attributes: _Attributes) -> None:
-        self._own = own
-        self._attributes = attributes
+    own: Loader
+    attributes: _Attributes
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self._own.create_module(spec)
+        return self.own.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
         assert module.__spec__ is not None
-        module.__spec__.loader = module.__loader__ = self._own
-        self._own.exec_module(module)
-        vars(module).setdefault("__getattr__", self._attributes)
+        module.__spec__.loader = module.__loader__ = self.own
+        self.own.exec_module(module)
+        vars(module).setdefault("__getattr__", self.attributes)
 
 
+@dataclass(eq=False)
 class _Attributes:
     """The further attributes of a module: modules in it by their names, and all public names.
 
@@ -155,18 +171,17 @@ class _Attributes:
         module: As the library calls it.
     """
 
-    def __init__(self, module: str, modules: Mapping[str, str | None], home: str) -> None:
-        self.module = module
-        self._modules = modules
-        self._home = home
+    module: str
+    modules: Mapping[str, str | None]
+    home: str
 
     def __call__(self, name: str) -> Any:
-        if f"{self.module}.{name}" in self._modules:
+        if f"{self.module}.{name}" in self.modules:
             return importlib.import_module(f"{self.module}.{name}")
         if name.startswith("__"):
             raise AttributeError(f"module {self.module!r} has no attribute {name!r}")
         try:
-            return getattr(importlib.import_module(self._home), name)
+            return getattr(importlib.import_module(self.home), name)
         except AttributeError as error:
             if is_from_import(sys._getframe(1)):
                 # Python would say no more than that it cannot import the name.

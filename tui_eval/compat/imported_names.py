@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
 
 import tui_eval
+from tui_eval.messages import ContentPart
+from tui_eval.state import State
 
 _FUNCTIONS = {
     "async_utils": ("maybe_await", "maybe_retry", "maybe_semaphore", "with_sem"),
@@ -33,10 +36,6 @@ _FUNCTIONS = {
         *("save_metadata", "save_new_outputs", "save_outputs", "state_to_output"),
         "validate_resume_metadata",
     ),
-    "type_aliases": (
-        *("MessageContent", "ThinkingBlock"),
-        *("EnvironmentTeardown", "RolloutCleanup", "StopCondition"),
-    ),
     "tool_utils": ("convert_func_to_tool_def", "is_valid_tool_content_parts"),
 }
 _HOMES = {
@@ -55,3 +54,11 @@ def __getattr__(name: str) -> Any:
     if home is None:
         return getattr(tui_eval, name)
     return getattr(importlib.import_module(home), name)
+
+
+# Types that only hints name.
+MessageContent: TypeAlias = str | list[ContentPart]
+ThinkingBlock: TypeAlias = dict[str, Any]
+StopCondition: TypeAlias = Callable[[State], Awaitable[bool]]
+RolloutCleanup: TypeAlias = Callable[[State], Awaitable[None]]
+EnvironmentTeardown: TypeAlias = Callable[[], Awaitable[None]]

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from tui_eval.compat.osmosis.conversation import CURRENT_CONVERSATION
 from tui_eval.compat.osmosis.schemas import (
@@ -18,6 +18,9 @@ from tui_eval.compat.osmosis.schemas import (
     RolloutMetrics,
     RolloutRequest,
 )
+
+if TYPE_CHECKING:
+    from tui_eval.compat.osmosis.environment import RolloutModel
 
 log = logging.getLogger("tui_eval.agent")
 
@@ -48,18 +51,6 @@ class CompletionsResult:
         return self.message.get("content") or ""
 
 
-class ChatModel(Protocol):
-    """What an agent asks: the model of its run."""
-
-    async def chat_completions(
-        self, messages: Sequence[MessageDict], **kwargs: Any
-    ) -> CompletionsResult:
-        """The model's answer to a whole conversation."""
-
-    def get_metrics(self) -> RolloutMetrics:
-        """What the calls so far took."""
-
-
 @dataclass
 class RolloutResult:
     """How an agent's run ended: `status` is COMPLETED or ERROR."""
@@ -84,7 +75,7 @@ class RolloutContext:
 
     request: RolloutRequest
     tools: list[OpenAIFunctionToolSchema]
-    llm: ChatModel
+    llm: RolloutModel
     _start_time: float = field(default_factory=time.monotonic, repr=False)
     _tool_latency_ms: float = field(default=0.0, repr=False)
     _num_tool_calls: int = field(default=0, repr=False)
