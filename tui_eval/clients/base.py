@@ -20,7 +20,7 @@ from tui_eval.clients.faults import advice, describe
 from tui_eval.clients.refused_parameters import how_to_turn_off
 from tui_eval.clients.refused_prompts import kind_of_refusal
 from tui_eval.clients.secrets import Secrets, is_revealing
-from tui_eval.clients.wire.reasoning import ReasoningRoute, field_of
+from tui_eval.clients.wire.replayed import ReasoningRoute, field_of
 from tui_eval.errors import (
     Error,
     Fault,

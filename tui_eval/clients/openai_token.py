@@ -16,7 +16,7 @@ from tui_eval.clients.sampling import PLAIN, CallOptions, split_sampling
 from tui_eval.clients.wire.answer_struct import AnswerStruct
 from tui_eval.clients.wire.chat_answer import ChatAnswer
 from tui_eval.clients.wire.chat_request import to_chat_body, to_chat_messages
-from tui_eval.clients.wire.reasoning import ANYWHERE, ReasoningRoute
+from tui_eval.clients.wire.replayed import ANYWHERE, ReasoningRoute
 from tui_eval.types import SamplingArgs
 
 _TEMPLATE_ARGUMENTS = ("chat_template", "chat_template_kwargs", "documents")

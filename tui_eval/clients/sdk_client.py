@@ -273,17 +273,12 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
     async def _stream(
         self, endpoint: Any, body: dict[str, Any], options: CallOptions, state: Any
     ) -> Any:
-        from tui_eval.clients.streaming import read_stream
-
         payload = encode_body(self.STREAM.for_stream(body))
         observer = getattr(state, "observer", SILENT)
-        most = self._session.max_answer_mb
 
         async def send() -> Any:
             stream = self.STREAM(observer.answer_begins(), endpoint.url)
-            return await endpoint.stream(
-                payload, options, lambda answer: read_stream(answer, stream, self.ANSWER, most)
-            )
+            return await endpoint.stream(payload, options, stream, self.ANSWER)
 
         return await send_with_retries(send, self._retries, state)
 

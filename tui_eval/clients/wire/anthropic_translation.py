@@ -11,8 +11,7 @@ from tui_eval.clients.faults import what_came_instead
 from tui_eval.clients.sampling import CallOptions, split_sampling
 from tui_eval.clients.wire.failed_answers import check_sdk_answer
 from tui_eval.clients.wire.finish_reasons import finish_reason, is_known
-from tui_eval.clients.wire.reasoning import ANYWHERE, ReasoningRoute
-from tui_eval.clients.wire.replayed_arguments import replayed_object
+from tui_eval.clients.wire.replayed import ANYWHERE, ReasoningRoute, replayed_object
 from tui_eval.clients.wire.usage import from_anthropic_usage
 from tui_eval.errors import EmptyModelResponseError, InvalidModelResponseError
 from tui_eval.messages import (

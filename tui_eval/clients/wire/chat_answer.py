@@ -14,7 +14,7 @@ from tui_eval.clients.faults import what_came_instead
 from tui_eval.clients.wire.answer_struct import AnswerStruct, as_data, response_tokens
 from tui_eval.clients.wire.failed_answers import check_sdk_answer
 from tui_eval.clients.wire.finish_reasons import FINISH_REASONS, finish_reason, is_known
-from tui_eval.clients.wire.reasoning import is_detail, is_thinking
+from tui_eval.clients.wire.replayed import is_detail, is_thinking
 from tui_eval.clients.wire.usage import ChatUsage, from_chat_usage
 from tui_eval.errors import EmptyModelResponseError, InvalidModelResponseError
 from tui_eval.messages import ToolCall

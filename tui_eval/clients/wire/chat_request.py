@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tui_eval.clients.sampling import CallOptions, split_sampling
-from tui_eval.clients.wire.reasoning import ANYWHERE, ReasoningRoute
-from tui_eval.clients.wire.replayed_arguments import replayed
+from tui_eval.clients.wire.replayed import ANYWHERE, ReasoningRoute, replayed
 from tui_eval.messages import MESSAGE_TYPES, CustomBaseModel, ToolCall, to_message
 from tui_eval.types import Tool
 

@@ -95,10 +95,6 @@ class ResponsesStream(AnswerStream):
             return False
         return bool(self._answer.output) or self._begun <= self._done.keys()
 
-    def is_foreign(self, event: ResponsesEvent) -> bool:
-        """Whether an event has no type."""
-        return not event.type
-
     def add(self, event: ResponsesEvent) -> None:
         """Takes in the next event."""
         kind = _KINDS.get(event.type)

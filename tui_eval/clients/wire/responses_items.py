@@ -13,8 +13,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from tui_eval.clients.wire.reasoning import ANYWHERE, ReasoningRoute, without_nulls
-from tui_eval.clients.wire.replayed_arguments import replayed
+from tui_eval.clients.wire.replayed import ANYWHERE, ReasoningRoute, replayed, without_nulls
 from tui_eval.errors import InvalidModelResponseError
 from tui_eval.messages import AssistantMessage, CustomBaseModel, ToolCall, ToolMessage, to_message
 
