@@ -12,7 +12,7 @@ import json
 import logging
 import re
 from collections.abc import AsyncIterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from tui_eval.environments.adapters import mcp_messages
 
@@ -245,13 +245,12 @@ async def _read(name: str, arriving: Any, to_session: Any) -> None:
     await to_session.aclose()
 
 
-class _Posting:
+class _Posting(NamedTuple):
     """Sends each message by itself: one that is refused is a failed call, and no more."""
 
-    def __init__(self, http: Any, address: Any, to_session: Any) -> None:
-        self._http = http
-        self._address = address
-        self._to_session = to_session
+    http: Any
+    address: Any
+    to_session: Any
 
     async def send_all(self, from_session: Any, tasks: Any) -> None:
         async for message in from_session:
@@ -269,7 +268,7 @@ class _Posting:
         within = None if requested is not None else _NOTED_WITHIN_S
         try:
             async with asyncio.timeout(within):
-                answer = await self._http.post(self._address, content=content, headers=headers)
+                answer = await self.http.post(self.address, content=content, headers=headers)
             if answer.is_success:
                 return
             why = f"the server refused it with {answer.status_code}: {answer.text[:200]}"
@@ -277,4 +276,4 @@ class _Posting:
             why = f"it could not be sent: {type(error).__name__}: {error}"
         if requested is not None:
             with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
-                await self._to_session.send(mcp_messages.error_response(requested, why))
+                await self.to_session.send(mcp_messages.error_response(requested, why))

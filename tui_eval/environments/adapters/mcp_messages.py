@@ -6,7 +6,7 @@ import json
 import logging
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from pydantic import ValidationError
 
@@ -79,7 +79,24 @@ def serialize(message: Any) -> bytes:
     return text.encode()
 
 
-class MendedMessages:
+class _Stream:
+    """A stream of a transport; what a subclass does not say is as it is there."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    async def __aenter__(self) -> Self:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *caught: Any) -> Any:
+        return await self._stream.__aexit__(*caught)
+
+
+class MendedMessages(_Stream):
     """The stream from a server, with what the SDK would not get through made good.
 
     Some servers leave out the type in the schema of a tool; the SDK refuses all tools then, and
@@ -96,19 +113,9 @@ class MendedMessages:
     def __init__(
         self, name: str, stream: Any, on_error: Callable[[str, int], bool] | None = None
     ) -> None:
+        super().__init__(stream)
         self._name = name
-        self._stream = stream
         self._on_error = on_error
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    async def __aenter__(self) -> MendedMessages:
-        await self._stream.__aenter__()
-        return self
-
-    async def __aexit__(self, *caught: Any) -> Any:
-        return await self._stream.__aexit__(*caught)
 
     def __aiter__(self) -> MendedMessages:
         return self
@@ -134,7 +141,7 @@ class MendedMessages:
         return _with_schema_types(item)
 
 
-class NotedMessages:
+class NotedMessages(_Stream):
     """The stream to a server, of whose notifications note is taken.
 
     Args:
@@ -143,18 +150,8 @@ class NotedMessages:
     """
 
     def __init__(self, stream: Any, on_notification: Callable[[], None]) -> None:
-        self._stream = stream
+        super().__init__(stream)
         self._on_notification = on_notification
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    async def __aenter__(self) -> NotedMessages:
-        await self._stream.__aenter__()
-        return self
-
-    async def __aexit__(self, *caught: Any) -> Any:
-        return await self._stream.__aexit__(*caught)
 
     async def send(self, message: Any) -> None:
         """Sends a message."""
