@@ -14,10 +14,10 @@ MODULES: dict[str, str | None] = {
     "osmosis_ai.rollout.client": f"{HOME}.agent_loop",
     "osmosis_ai.rollout.core": None,
     "osmosis_ai.rollout.core.base": f"{HOME}.agent_loop",
-    "osmosis_ai.rollout.core.exceptions": f"{HOME}.exceptions",
+    "osmosis_ai.rollout.core.exceptions": f"{HOME}.schemas",
     "osmosis_ai.rollout.core.schemas": f"{HOME}.schemas",
     "osmosis_ai.rollout.server": None,
-    "osmosis_ai.rollout.server.app": f"{HOME}.server",
+    "osmosis_ai.rollout.server.app": f"{HOME}.agent_loop",
     "osmosis_ai.rollout.tools": f"{HOME}.tools",
     "osmosis_ai.utils": f"{HOME}.rewards",
 }

@@ -12,6 +12,7 @@ from tui_eval.errors import nearest
 
 ROOT = "verifiers"
 _ADAPTERS = "tui_eval.environments.adapters"
+_UTILS = "tui_eval.compat.verifiers"
 
 MODULES: dict[str, str | None] = {
     "verifiers": "tui_eval",
@@ -64,12 +65,17 @@ MODULES: dict[str, str | None] = {
     "verifiers.utils.env_utils": "tui_eval.environments.loading",
     "verifiers.utils.error_utils": "tui_eval.errors",
     "verifiers.utils.usage_utils": "tui_eval.environments.usage",
+    "verifiers.utils.heartbeat": f"{_UTILS}.async_utils",
+    "verifiers.utils.import_utils": f"{_UTILS}.eval_utils",
+    "verifiers.utils.metric_utils": f"{_UTILS}.results_printing",
+    "verifiers.utils.response_utils": f"{_UTILS}.message_utils",
+    "verifiers.utils.thread_utils": f"{_UTILS}.async_utils",
+    "verifiers.utils.tool_utils": f"{_UTILS}.message_utils",
     **{
-        f"verifiers.utils.{name}": f"tui_eval.compat.verifiers.{name}"
+        f"verifiers.utils.{name}": f"{_UTILS}.{name}"
         for name in (
-            *("async_utils", "client_utils", "data_utils", "eval_utils", "heartbeat"),
-            *("import_utils", "logging_utils", "message_utils", "metric_utils", "path_utils"),
-            *("response_utils", "save_utils", "thread_utils", "tool_utils", "version_utils"),
+            *("async_utils", "client_utils", "data_utils", "eval_utils", "logging_utils"),
+            *("message_utils", "path_utils", "save_utils", "version_utils"),
         )
     },
 }

@@ -22,6 +22,7 @@ from tui_eval.compat.osmosis.schemas import (
 if TYPE_CHECKING:
     from tui_eval.compat.osmosis.environment import RolloutModel
 
+
 log = logging.getLogger("tui_eval.agent")
 
 
@@ -175,3 +176,26 @@ class RolloutAgentLoop(ABC):
     @abstractmethod
     async def run(self, ctx: RolloutContext) -> RolloutResult:
         """Runs the model through one rollout; returns `ctx.complete(...)` or `ctx.error(...)`."""
+
+
+class AppStandIn:
+    """Takes the place of the web application that modules make when they are imported.
+
+    Routes, middleware and the like may be added to it; nothing comes of them.
+    """
+
+    def __getattr__(self, name: str) -> AppStandIn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What a decorator decorates, as it is; the stand-in itself for any other call."""
+        if len(args) == 1 and not kwargs and callable(args[0]):
+            return args[0]
+        return self
+
+
+def create_app(agent_loop: Any, **settings: Any) -> AppStandIn:
+    """Stands for the SDK's web application of an agent loop; starts no server."""
+    return AppStandIn()

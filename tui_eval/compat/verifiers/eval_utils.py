@@ -1,4 +1,4 @@
-"""`verifiers.utils.eval_utils`: evaluations from settings, and their results in print."""
+"""`verifiers.utils.eval_utils` and `import_utils`: evaluations from settings, and their results."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import contextlib
 import logging
 import os
 import time
+import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, BinaryIO
 
 from tui_eval.compat.loading import load_environment
-from tui_eval.compat.verifiers.async_utils import EventLoopLagMonitor
-from tui_eval.compat.verifiers.heartbeat import Heartbeat
+from tui_eval.compat.verifiers.async_utils import EventLoopLagMonitor, Heartbeat
 from tui_eval.compat.verifiers.logging_utils import print_time
 from tui_eval.compat.verifiers.path_utils import get_eval_results_path
 from tui_eval.compat.verifiers.results_printing import get_task_outputs as get_task_outputs
@@ -221,3 +221,8 @@ def filter_inputs(
         for example_id, rows in waiting.items()
         for one in rows[: max(rollouts_per_example - done[example_id], 0)]
     ]
+
+
+def load_toml(file_obj: BinaryIO) -> dict[str, Any]:
+    """The table of a TOML file that is open in binary mode."""
+    return tomllib.load(file_obj)
