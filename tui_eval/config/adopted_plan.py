@@ -97,11 +97,7 @@ def _known(
 
 
 def _refuse_gaps(run: RunDir, known: Mapping[str, Any], wrong: Sequence[Fault]) -> None:
-    """Names everything that is reported and typed nowhere.
-
-    Raises:
-        RefusedError: There is such a thing.
-    """
+    """Refuses a run of which something is reported and typed nowhere; names everything."""
     where = str(run.metadata)
     faults = [
         Fault(where, f"it tells no {name}", _GIVE[name])

@@ -45,9 +45,7 @@ class Surroundings(msgspec.Struct, frozen=True):
     """What is looked at beside the settings, each once for a whole command.
 
     Args:
-        registry: Reads a registry.
         path: Which registry is meant, given what was requested.
-        servers: Finds the servers on this machine.
     """
 
     registry: Callable[[Path], Registry] = read_registry
@@ -254,23 +252,24 @@ def _of_replicas(endpoints: list[Endpoint], found: Settings) -> Settings:
 
 def _endpoint_faults(endpoint: Endpoint, settings: Settings, named: str) -> list[Fault]:
     """What is wrong with an endpoint as it would be used."""
+
+    def fault(name: str, what: str, hint: str) -> list[Fault]:
+        typed = settings.get(name)
+        return [Fault(typed.where(name) if typed else endpoint.source or RESUME, what, hint)]
+
     if endpoint.url != EMBEDDED and not is_url(endpoint.url):
         shown = masked_url(endpoint.url) if "@" in endpoint.url else endpoint.url
-        what = f"{shown!r} is no URL"
-        typed = settings.get("api_base_url")
-        where = typed.where("api_base_url") if typed else endpoint.source or RESUME
-        return [Fault(where, what, "It begins with http:// or https:// and a host")]
+        hint = "It begins with http:// or https:// and a host"
+        return fault("api_base_url", f"{shown!r} is no URL", hint)
     if not has_only_plain_query(endpoint.url):
-        typed = settings.get("api_base_url")
-        where = typed.where("api_base_url") if typed else endpoint.source or RESUME
-        hint = "Name the variable that holds a key with -k, or send it with --header"
         what = "the URL has a query (?) other than api-version, or a fragment (#)"
-        return [Fault(where, what, hint)]
+        hint = "Name the variable that holds a key with -k, or send it with --header"
+        return fault("api_base_url", what, hint)
     if endpoint.url == EMBEDDED and endpoint.client_type != DEFAULT_TYPE:
-        typed = settings.get("api_client_type")
-        where = typed.where("api_client_type") if typed else endpoint.source or RESUME
         what = f"{endpoint.alias} does not speak {endpoint.client_type}"
-        return [Fault(where, what, f"Leave the client type out: it speaks {DEFAULT_TYPE}")]
+        return fault(
+            "api_client_type", what, f"Leave the client type out: it speaks {DEFAULT_TYPE}"
+        )
     return _key_faults(endpoint, settings, named)
 
 

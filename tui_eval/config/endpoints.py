@@ -73,30 +73,18 @@ PROFILE: dict[str, tuple[Any, ...]] = {
 """Keys that say what an endpoint understands, and what may be there."""
 _ONE_OF = {"stream": (True, False), **PROFILE}
 
-_FIELDS = {
-    "endpoint_id": "endpoint_id",
-    "model": "model",
-    "url": "url",
-    "api_base_url": "url",
-    "key": "key",
-    "api_key_var": "key",
-    "type": "type",
-    "api_client_type": "type",
-    "headers": "headers",
-    "extra_headers": "headers",
-    "max_concurrent": "max_concurrent",
-    "input_price": "input_price",
-    "output_price": "output_price",
-    "cached_input_price": "cached_input_price",
-    "cache_write_price": "cache_write_price",
-    "stream": "stream",
-    **{name: name for name in PROFILE},
-}
-
 PRICES = ("input_price", "output_price", "cached_input_price", "cache_write_price")
 """US dollars per million tokens."""
 
 _NEEDED = ("endpoint_id", "model", "url")
+_NAMES = (*_NEEDED, "key", "type", "headers", "max_concurrent", *PRICES, *_ONE_OF)
+_FIELDS = {name: name for name in _NAMES} | {
+    "api_base_url": "url",
+    "api_key_var": "key",
+    "api_client_type": "type",
+    "extra_headers": "headers",
+}
+"""Fields by the keys that mean them."""
 
 _ALIKE = {
     "model": "model",
@@ -217,6 +205,7 @@ def _endpoint(file: TomlFile, number: int, table: Any) -> tuple[Endpoint | None,
     faults += [Fault(here, f"{name} is missing") for name in _NEEDED if name not in values]
     if faults:
         return None, faults
+    prices: dict[str, Any] = {name: values.get(name) for name in PRICES}
     endpoint = Endpoint(
         alias=values["endpoint_id"],
         model=values["model"],
@@ -225,10 +214,7 @@ def _endpoint(file: TomlFile, number: int, table: Any) -> tuple[Endpoint | None,
         client_type=values.get("type", DEFAULT_TYPE),
         headers=values.get("headers", {}),
         max_concurrent=values.get("max_concurrent", 0),
-        input_price=values.get("input_price"),
-        output_price=values.get("output_price"),
-        cached_input_price=values.get("cached_input_price"),
-        cache_write_price=values.get("cache_write_price"),
+        **prices,
         stream=values.get("stream", False),
         profile={name: values[name] for name in PROFILE if name in values},
         source=here,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -132,11 +132,8 @@ def expand_ablation(
     faults += _clashes(fixed, axes)
     if faults:
         return [], faults
-    return [_combined(fixed, top, axes, values) for values in _combinations(axes)], []
-
-
-def _combinations(axes: list[Axis]) -> Iterator[tuple[Any, ...]]:
-    return itertools.product(*(values for _, _, values, _ in axes))
+    combinations = itertools.product(*(values for _, _, values, _ in axes))
+    return [_combined(fixed, top, axes, values) for values in combinations], []
 
 
 def _combined(

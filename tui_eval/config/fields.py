@@ -137,7 +137,8 @@ def value_of(field: Field, text: str) -> Any:
         return _chosen(field, text)
     if field.kind in ("json", "any"):
         return _from_json(field, text)
-    return parse_text(Option(field.name, (), _kind(field), ""), text)
+    kind: Any = field.kind
+    return parse_text(Option(field.name, (), kind, ""), text)
 
 
 def text_of(field: Field, value: Any) -> str:
@@ -162,10 +163,6 @@ def text_of(field: Field, value: Any) -> str:
 
 
 _ANY = Option("", (), "json", "")
-
-
-def _kind(field: Field) -> Any:
-    return field.kind
 
 
 def _setting(option: Option, text: str) -> Any:

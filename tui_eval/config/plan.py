@@ -250,11 +250,7 @@ def _holds_null(value: Any) -> bool:
 
 
 def read_plan(path: Path) -> RunPlan:
-    """The plan in a run.toml.
-
-    Raises:
-        RefusedError: The file is missing or is no plan; all its faults at once.
-    """
+    """The plan in a run.toml; `RefusedError` with all its faults where it is missing or none."""
     import tomllib
 
     from pydantic import ValidationError

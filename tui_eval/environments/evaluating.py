@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -63,10 +63,7 @@ class Evaluating:
     """The part of `Environment` that makes runs."""
 
     env_client: Any
-
-    def prompt_rules(self) -> PromptRules:
-        """How the prompts of rows without one are made."""
-        raise NotImplementedError
+    prompt_rules: Callable[[], PromptRules]
 
     # Many rollouts, each a row of a run directory
 

@@ -241,12 +241,17 @@ def packaged_module(folder: Path) -> Path | None:
 
 def project_name(folder: Path) -> str | None:
     """The name in a folder's pyproject.toml, as a module's; None without one."""
-    try:
-        reported: dict[str, Any] = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))
-    except (OSError, ValueError):
-        return None
-    name = reported.get("project", {}).get("name")
+    name = project_of(folder).get("name")
     return re.sub(r"[-_.]+", "_", name).lower() if isinstance(name, str) else None
+
+
+def project_of(folder: Path) -> dict[str, Any]:
+    """`[project]` in a folder's pyproject.toml; empty where there is none that can be read."""
+    try:
+        project = tomllib.loads((folder / "pyproject.toml").read_text("utf-8-sig")).get("project")
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return project if isinstance(project, dict) else {}
 
 
 def _modules(folder: Path) -> Iterator[Path]:
