@@ -142,14 +142,9 @@ class CallTimeoutError(InfraError):
     """A call of people's code took longer than it may; its class is that of what was called."""
 
     @classmethod
-    def of(cls, what: str, seconds: float, error_class: str, where: str = "") -> CallTimeoutError:
-        """The error of one call.
-
-        Args:
-            what: What was called: `Tool 'search'`.
-            where: What else is known, to follow the sentence.
-        """
-        error = cls(f"{what} took longer than {seconds:g} s (--call-timeout){where}")
+    def of(cls, what: str, seconds: float, error_class: str) -> CallTimeoutError:
+        """The error of one call; `what` was called: `Tool 'search'`."""
+        error = cls(f"{what} took longer than {seconds:g} s (--call-timeout)")
         error.error_class = error_class
         return error
 

@@ -21,13 +21,7 @@ from tui_eval.clients.refused_parameters import how_to_turn_off
 from tui_eval.clients.refused_prompts import kind_of_refusal
 from tui_eval.clients.secrets import Secrets, is_revealing
 from tui_eval.clients.wire.replayed import ReasoningRoute, field_of
-from tui_eval.errors import (
-    Error,
-    Fault,
-    InvalidModelResponseError,
-    ModelError,
-    RefusedError,
-)
+from tui_eval.errors import Error, Fault, InvalidModelResponseError, ModelError, RefusedError
 from tui_eval.messages import Messages, note_reasoning_origin
 from tui_eval.observer import CURRENT
 from tui_eval.provider_profiles import ProviderProfile, profile_of

@@ -80,9 +80,6 @@ class Endpoint:
     ) -> Any:
         """The answer to one request.
 
-        Args:
-            kind: What the answer is read as.
-
         Raises:
             openai.APIError, anthropic.APIError: A status that is no success, no whole answer, or
                 an error with a status in its place.
@@ -117,10 +114,6 @@ class Endpoint:
         kind: type[msgspec.Struct],
     ) -> Any:
         """The answer that a stream amounts to, or the one that came whole in its place.
-
-        Args:
-            stream: Puts together what comes.
-            kind: What the answer is.
 
         Raises:
             openai.APIError, anthropic.APIError: A status that is no success, a stream that ended

@@ -35,7 +35,6 @@ class AnswerSize:
 
     Args:
         most_mb: MB that it may have, decompressed.
-        url: Where it comes from, for the message.
     """
 
     def __init__(self, most_mb: float, url: Any) -> None:
@@ -44,11 +43,7 @@ class AnswerSize:
         self._url = url
 
     def add(self, chunk: bytes) -> None:
-        """So much more has come.
-
-        Raises:
-            InvalidModelResponseError: It is too much.
-        """
+        """So much more has come; `InvalidModelResponseError` where it is too much."""
         self._left -= len(chunk)
         if self._left < 0:
             raise InvalidModelResponseError(

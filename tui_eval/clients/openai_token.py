@@ -182,11 +182,6 @@ def earlier_turn(
 
     Usable is a turn whose ids are known and whole, which ended of itself, and whose messages, as
     they go over the wire, are the first of the prompt. Prompts with more than text have none.
-
-    Args:
-        state: The rollout's state, or None.
-        prompt: The messages on the wire.
-        reasoning: Which reasoning they take back.
     """
     if not state or any(isinstance(message.get("content"), list) for message in prompt):
         return None
@@ -208,7 +203,6 @@ def stitch(turn: EarlierTurn, before: list[int], whole: list[int]) -> list[int] 
     the model never makes itself. It is what `before` has behind the last token of that kind.
 
     Args:
-        turn: Where the prompt continues from.
         before: The turn's messages in the template's tokens.
         whole: All messages in the template's tokens.
 

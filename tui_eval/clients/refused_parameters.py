@@ -47,12 +47,7 @@ _COMMON_WORDS = frozenset(
 
 
 def refused_parameter(error: Exception, body: dict[str, Any]) -> str | None:
-    """The parameter of a request that its refusal names; None where it names none.
-
-    Args:
-        error: What the SDK or the short way raised.
-        body: The request.
-    """
+    """The parameter of a request that its refusal names; None where it names none."""
     if getattr(error, "status_code", None) not in _REFUSED:
         return None
     reported = getattr(error, "body", None)

@@ -16,6 +16,7 @@ from typing import Any
 _IMPORT_FROM = opmap["IMPORT_FROM"]
 
 
+@dataclass(eq=False)
 class AliasFinder:
     """Finds the modules of one library as ours, and says what to do about all others of it.
 
@@ -27,23 +28,19 @@ class AliasFinder:
         unalias: What to do where the real package is wanted, or has been imported already.
     """
 
-    def __init__(
-        self,
-        root: str,
-        modules: Mapping[str, str | None],
-        home: str,
-        missing: Callable[[str], str],
-        unalias: str,
-    ) -> None:
-        self.root = root
-        self._modules = modules
-        self._home = home
-        self._missing = missing
-        self._unalias = unalias
+    root: str
+    modules: Mapping[str, str | None]
+    home: str
+    missing: Callable[[str], str]
+    unalias: str
+
+    def __post_init__(self) -> None:
         self._packages = {
-            ours: _Attributes(name, modules, home)
-            for name, ours in modules.items()
-            if ours and name != root and any(other.startswith(f"{name}.") for other in modules)
+            ours: _Attributes(name, self.modules, self.home)
+            for name, ours in self.modules.items()
+            if ours
+            and name != self.root
+            and any(other.startswith(f"{name}.") for other in self.modules)
         }
 
     def install(self) -> None:
@@ -61,7 +58,7 @@ class AliasFinder:
         if real is not None:
             place = getattr(real, "__file__", None) or "an unknown place"
             raise RuntimeError(
-                f"{self.root} has been imported from {place} already. {self._unalias}"
+                f"{self.root} has been imported from {place} already. {self.unalias}"
             )
         sys.meta_path.insert(0, self)
         for ours in self._packages.keys() & sys.modules.keys():
@@ -88,11 +85,7 @@ class AliasFinder:
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """The library's names as ours for the time of a `with` block.
-
-        Raises:
-            RuntimeError: As `install` does.
-        """
+        """The library's names as ours for the time of a `with` block; raises as `install` does."""
         self.install()
         try:
             yield
@@ -121,10 +114,10 @@ class AliasFinder:
             return spec
         if not self.is_theirs(fullname):
             return None
-        if fullname not in self._modules:
+        if fullname not in self.modules:
             # Without a name: `from package import it` passes over a module missing by its name.
-            raise ModuleNotFoundError(self._missing(fullname))
-        return ModuleSpec(fullname, _Loader(self._modules, self._home), is_package=True)
+            raise ModuleNotFoundError(self.missing(fullname))
+        return ModuleSpec(fullname, _Loader(self.modules, self.home), is_package=True)
 
 
 @dataclass(eq=False)

@@ -78,11 +78,7 @@ def load(
 
 
 def import_environment(env_id: str, folder: Path) -> tuple[FoundEnvironment, Any]:
-    """Where an environment is, and the function of its module that makes it.
-
-    Raises:
-        RefusedError: It cannot be found or imported, or has no such function.
-    """
+    """Where an environment is, and the function that makes it; refused where there is none."""
     found = find_environment(env_id, folder)
     where = f"environment {env_id}"
     module = _import(found, where)

@@ -84,11 +84,7 @@ def state_to_output(state: State, state_columns: list[str] | None = None) -> Rol
 
 
 def _columns(state: State, names: Iterable[str]) -> dict[str, Any]:
-    """Further keys of a state.
-
-    Raises:
-        ValueError: One has a value that JSON cannot carry.
-    """
+    """Further keys of a state; `ValueError` where JSON cannot carry a value."""
     found = {name: state.get(name) for name in names}
     for name, value in found.items():
         if not is_json_serializable(value):

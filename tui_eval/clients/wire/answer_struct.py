@@ -66,10 +66,7 @@ def response_tokens(
     """The token ids of one answer: the prompt's tokens are masked out, the completion's count.
 
     Args:
-        prompt_ids: As the endpoint names them, or None.
-        completion_ids: As the endpoint names them, or None.
         logprobs: Natural logarithms, one for each token of the completion.
-        routed_experts: As the endpoint names them, or None.
 
     Returns:
         None where ids are missing, or do not come with one number each.

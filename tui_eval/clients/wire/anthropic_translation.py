@@ -43,9 +43,6 @@ def to_anthropic_messages(
 
     System messages are taken out wherever they stand; the results of one turn's tool calls become
     one message.
-
-    Args:
-        reasoning: Which reasoning the endpoint takes back.
     """
     wire: list[dict[str, Any]] = []
     system: list[Any] = []
@@ -221,10 +218,7 @@ def _to_tool_choice(choice: Any) -> Any:
 
 
 def check_anthropic_answer(answer: Any) -> None:
-    """Refuses what is no message.
-
-    Args:
-        answer: An `AnthropicAnswer` or the SDK's `Message`.
+    """Refuses what is no message, of ours or the SDK's.
 
     Raises:
         ReportedError: It says that the call failed, with a status.

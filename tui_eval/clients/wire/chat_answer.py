@@ -18,11 +18,7 @@ from tui_eval.clients.wire.replayed import is_detail, is_thinking
 from tui_eval.clients.wire.usage import ChatUsage, from_chat_usage
 from tui_eval.errors import EmptyModelResponseError, InvalidModelResponseError
 from tui_eval.messages import ToolCall
-from tui_eval.types import (
-    Response,
-    ResponseMessage,
-    ResponseTokens,
-)
+from tui_eval.types import Response, ResponseMessage, ResponseTokens
 
 
 class ChatFunction(AnswerStruct):
@@ -91,10 +87,7 @@ _REASONING = ("reasoning", "reasoning_content", "reasoning_details")
 
 
 def check_chat_answer(answer: Any) -> None:
-    """Refuses what is not exactly one answer.
-
-    Args:
-        answer: A `ChatAnswer` or the SDK's `ChatCompletion`.
+    """Refuses what is not exactly one answer, of ours or the SDK's.
 
     Raises:
         ReportedError: It says that the call failed, with a status.

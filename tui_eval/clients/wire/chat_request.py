@@ -18,11 +18,7 @@ from tui_eval.types import Tool
 def to_chat_messages(
     messages: Sequence[Any], reasoning: ReasoningRoute = ANYWHERE
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The conversation on the wire, and what it needs of the request beside.
-
-    Args:
-        reasoning: Which reasoning the endpoint takes back.
-    """
+    """The conversation on the wire, and what it needs of the request beside."""
     wire: list[dict[str, Any]] = []
     images: list[dict[str, Any]] = []
     for given in messages:

@@ -139,11 +139,7 @@ def _unsendable(what: str, place: int) -> ValueError:
 def to_completion_body(
     prompt: str, model: str, sampling_args: Mapping[str, Any]
 ) -> tuple[dict[str, Any], CallOptions]:
-    """The whole request body.
-
-    Raises:
-        ValueError: A sampling argument asks for what cannot be had.
-    """
+    """The whole request body; `ValueError` where an argument asks for what cannot be had."""
     sampling, extra_body, options = split_sampling(sampling_args)
     limit = sampling.pop("max_completion_tokens", None)
     if limit is not None:
@@ -157,10 +153,7 @@ def to_completion_body(
 
 
 def check_completion_answer(answer: Any) -> None:
-    """Refuses what is not exactly one answer.
-
-    Args:
-        answer: A `CompletionAnswer` or the SDK's `Completion`.
+    """Refuses what is not exactly one answer, of ours or the SDK's.
 
     Raises:
         ReportedError: It says that the call failed, with a status.

@@ -32,9 +32,6 @@ def to_items(
 
     System messages that stand first and are plain text become `instructions`; others keep their
     place.
-
-    Args:
-        reasoning: Which reasoning the endpoint takes back.
     """
     items: list[Item] = []
     instructions: list[str] = []
@@ -124,11 +121,7 @@ def _to_part(given: Any, text_type: str) -> Item:
 
 
 def from_items(items: Sequence[Item]) -> dict[str, Any]:
-    """The output items of an answer as fields of an assistant message.
-
-    Raises:
-        InvalidModelResponseError: A function call names no function.
-    """
+    """Output items as an assistant message's fields; a call that names no function is refused."""
     texts: list[str] = []
     thoughts: list[str] = []
     calls: list[ToolCall] = []

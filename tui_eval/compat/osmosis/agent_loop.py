@@ -66,13 +66,7 @@ class RolloutResult:
 
 @dataclass
 class RolloutContext:
-    """What an agent's run works with.
-
-    Args:
-        request: What is to be done.
-        tools: What `get_tools` gave.
-        llm: The model.
-    """
+    """What an agent's run works with."""
 
     request: RolloutRequest
     tools: list[OpenAIFunctionToolSchema]

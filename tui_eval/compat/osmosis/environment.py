@@ -136,11 +136,7 @@ class AgentLoopEnv(Environment):
         )
 
     def _take_result(self, state: State, conversation: Conversation, result: Any) -> str:
-        """Takes over how the agent's run ended; returns the stop condition.
-
-        Raises:
-            AgentError: The run failed.
-        """
+        """Takes over how the agent's run ended, a stop condition; `AgentError` where it failed."""
         if not isinstance(result, RolloutResult):
             what = f"run() of the agent loop returned a {type(result).__name__}"
             raise AgentError(f"{what}; return ctx.complete(messages) or ctx.error(text)")
@@ -212,11 +208,7 @@ class RolloutModel:
 
 
 def read_tools(tools: Any) -> list[Tool]:
-    """Tools in our types, from the SDK's schemas or dicts of their shape.
-
-    Raises:
-        AgentError: One cannot be used; says which and why.
-    """
+    """Tools of the SDK's schemas or such dicts; `AgentError` says which cannot be used, and why."""
     return [_read_tool(tool, place) for place, tool in enumerate(tools or ())]
 
 

@@ -48,11 +48,7 @@ class EvalFunction:
 
 
 def read_eval_function(path: str, func: Any, where: str) -> EvalFunction:
-    """A function with its form, which the name of its first parameter tells.
-
-    Raises:
-        RefusedError: It is no function, or has neither form.
-    """
+    """A function with its form, told by its first parameter's name; others are refused."""
     if not callable(func):
         raise RefusedError([Fault(where, f"this is a {type(func).__name__}, no function")])
     try:

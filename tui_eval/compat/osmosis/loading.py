@@ -81,11 +81,7 @@ def look_in_working_directory() -> None:
 
 
 def load_agent_loop(path: str) -> RolloutAgentLoop:
-    """The agent loop at `module:name`; a class is made an object.
-
-    Raises:
-        RefusedError: It cannot be found, imported or made, or is none.
-    """
+    """The agent loop at `module:name`, of a class an object; refused where there is none."""
     where = f"{MODULE} {path}"
     found = _find(path, where)
     if inspect.isclass(found) and issubclass(found, RolloutAgentLoop):
@@ -104,11 +100,7 @@ def load_agent_loop(path: str) -> RolloutAgentLoop:
 
 
 def load_eval_functions(paths: Sequence[str]) -> list[EvalFunction]:
-    """The functions at each `module:name`.
-
-    Raises:
-        RefusedError: With everything that is wrong.
-    """
+    """The functions at each `module:name`; refused with everything that is wrong."""
     found: list[EvalFunction] = []
     faults: list[Fault] = []
     for path in dict.fromkeys(paths):

@@ -80,9 +80,6 @@ async def execute_tool_calls(
 
     Returns:
         The messages, in the order of the calls.
-
-    Raises:
-        Exception: Whatever the executor raises first.
     """
     return list(await asyncio.gather(*(_execute(call, executor) for call in tool_calls or ())))
 

@@ -186,9 +186,6 @@ async def sse_streams(
     connection at an event of more than 1 MiB, and sends nothing any more after one message that
     the server refuses.
 
-    Args:
-        name: What the log calls it.
-
     Raises:
         httpx2.HTTPError: It cannot be reached, or does not answer with events.
         ConnectionError: It said nothing of where messages are taken.

@@ -18,11 +18,7 @@ _ID = re.compile(r'"id"\s*:\s*(\d+)')
 
 
 def parse_message(line: bytes) -> Any:
-    """A message as a session takes it.
-
-    Raises:
-        ValueError: It is none.
-    """
+    """A message as a session takes it; `ValueError` where it is none."""
     from mcp import types
     from mcp.shared.message import SessionMessage
 
@@ -60,11 +56,7 @@ def request_id(message: Any) -> int | str | None:
 
 
 def error_response(id: int | str, text: str) -> Any:
-    """The response that a call has failed.
-
-    Args:
-        id: Of the request.
-    """
+    """The response that the call of this id has failed."""
     response = {"jsonrpc": "2.0", "id": id, "error": {"code": -32700, "message": text}}
     return parse_message(json.dumps(response).encode())
 
@@ -104,8 +96,6 @@ class MendedMessages(_Stream):
     server has changed its tools goes to the log.
 
     Args:
-        name: What the log calls the server.
-        stream: As a transport gives it.
         on_error: Takes the text and the code of an error without an id, with which a server
             answers what it cannot read; says whether that is a call.
     """
@@ -145,7 +135,6 @@ class NotedMessages(_Stream):
     """The stream to a server, of whose notifications note is taken.
 
     Args:
-        stream: As a transport gives it.
         on_notification: Is called before one is sent.
     """
 

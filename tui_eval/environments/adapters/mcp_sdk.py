@@ -101,11 +101,7 @@ class MCPServerConfig(BaseModel):
 
 
 def require_mcp() -> None:
-    """Makes sure that the package is there.
-
-    Raises:
-        ImportError: It is not; says how to install it.
-    """
+    """Makes sure that the package is there; the `ImportError` says how to install it."""
     try:
         import mcp  # noqa: F401
     except ImportError as error:

@@ -66,9 +66,6 @@ class OpenEnvSession:
     ) -> tuple[OpenEnvSession, Outcome]:
         """Opens a session and resets its environment.
 
-        Args:
-            timeout: Seconds for one answer.
-
         Raises:
             SandboxError: The server does not let us in, or cannot reset; says why.
         """
@@ -107,11 +104,7 @@ class OpenEnvSession:
         return cls(server, http, socket, timeout)
 
     async def reset(self, seed: int) -> Outcome:
-        """Begins the episode of a seed.
-
-        Raises:
-            SandboxError: As `step`.
-        """
+        """Begins the episode of a seed; raises `SandboxError` as `step`."""
         return self._outcome(await self._ask("reset", {"seed": seed}, "observation"))
 
     async def step(self, action: Mapping[str, Any]) -> Outcome:
@@ -124,11 +117,7 @@ class OpenEnvSession:
         return self._outcome(await self._ask("step", action, "observation"))
 
     async def list_tools(self) -> list[Tool]:
-        """The tools of the environment.
-
-        Raises:
-            SandboxError: It does not say them.
-        """
+        """The tools of the environment; `SandboxError` where it does not say them."""
         request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
         answer = await self._ask("mcp", request, "mcp")
         try:

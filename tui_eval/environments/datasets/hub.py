@@ -44,9 +44,6 @@ def hub_dataset(source: Any) -> Dataset | None:
 def import_datasets(user: str) -> Any:
     """The package `datasets`, for something that cannot do without it.
 
-    Args:
-        user: What needs it, for the message.
-
     Raises:
         ImportError: It is not installed; says which extra to install.
     """

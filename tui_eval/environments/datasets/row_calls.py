@@ -44,11 +44,7 @@ def refuse_unknown(method: str, options: Mapping[str, Any]) -> None:
 
 
 class RowCall:
-    """A function of an author, and what it is given of a row or of a batch.
-
-    Args:
-        with_indices, input_columns, fn_kwargs: As `ExampleTable.map` says.
-    """
+    """A function of an author, and what it is given of a row or of a batch."""
 
     def __init__(
         self,
