@@ -16,7 +16,7 @@ _FUNCTIONS = {
         *("resolve_client_config", "resolve_client_configs"),
         *("setup_anthropic_client", "setup_openai_client"),
     ),
-    "eval_utils": ("filter_inputs", "load_toml"),
+    "eval_utils": ("compute_pass_at_k", "filter_inputs", "load_toml"),
     "logging_utils": ("print_time",),
     "message_utils": (
         *("concat_messages", "format_messages", "from_raw_message", "messages_to_printable"),
@@ -30,7 +30,6 @@ _FUNCTIONS = {
         "parse_reasoning_content",
     ),
     "path_utils": ("is_valid_eval_results_path",),
-    "results_printing": ("compute_pass_at_k",),
     "save_utils": (
         *("GenerateOutputsBuilder", "load_outputs", "make_dataset", "push_results_to_hf_hub"),
         *("save_metadata", "save_new_outputs", "save_outputs", "state_to_output"),

@@ -19,7 +19,7 @@ MODULES: dict[str, str | None] = {
     "osmosis_ai.rollout.server": None,
     "osmosis_ai.rollout.server.app": f"{HOME}.agent_loop",
     "osmosis_ai.rollout.tools": f"{HOME}.tools",
-    "osmosis_ai.utils": f"{HOME}.rewards",
+    "osmosis_ai.utils": f"{HOME}.eval_functions",
 }
 """Ours by theirs; None for a package that only holds others."""
 

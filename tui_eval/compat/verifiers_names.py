@@ -67,7 +67,7 @@ MODULES: dict[str, str | None] = {
     "verifiers.utils.usage_utils": "tui_eval.environments.usage",
     "verifiers.utils.heartbeat": f"{_UTILS}.async_utils",
     "verifiers.utils.import_utils": f"{_UTILS}.eval_utils",
-    "verifiers.utils.metric_utils": f"{_UTILS}.results_printing",
+    "verifiers.utils.metric_utils": f"{_UTILS}.eval_utils",
     "verifiers.utils.response_utils": f"{_UTILS}.message_utils",
     "verifiers.utils.thread_utils": f"{_UTILS}.async_utils",
     "verifiers.utils.tool_utils": f"{_UTILS}.message_utils",

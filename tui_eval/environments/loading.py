@@ -70,11 +70,23 @@ def load(
     Raises:
         RefusedError: As for `load_environment`.
     """
+    where = f"environment {env_id}"
     token = _folder.set(folder)
     try:
-        return _load(env_id, folder, env_args, requested or [("", env_args)])
+        found, make = import_environment(env_id, folder)
+        faults = [
+            fault
+            for begins, arguments in requested or [("", env_args)]
+            for fault in _argument_faults(make, arguments, f"{begins}{where}")
+        ]
+        if faults:
+            raise RefusedError(faults)
+        env = _make(make, found, env_args, where)
     finally:
         _folder.reset(token)
+    env.env_id = env.env_id or env_id
+    env.env_args = env.env_args or dict(env_args)
+    return env
 
 
 def import_environment(env_id: str, folder: Path) -> tuple[FoundEnvironment, Any]:
@@ -89,27 +101,6 @@ def import_environment(env_id: str, folder: Path) -> tuple[FoundEnvironment, Any
         hint = hint or "Define it, and let it return the environment"
         raise RefusedError([Fault(where, what, hint)])
     return found, make
-
-
-def _load(
-    env_id: str,
-    folder: Path,
-    env_args: Mapping[str, Any],
-    requested: Sequence[tuple[str, Mapping[str, Any]]],
-) -> Environment:
-    where = f"environment {env_id}"
-    found, make = import_environment(env_id, folder)
-    faults = [
-        fault
-        for begins, arguments in requested
-        for fault in _argument_faults(make, arguments, f"{begins}{where}")
-    ]
-    if faults:
-        raise RefusedError(faults)
-    env = _make(make, found, env_args, where)
-    env.env_id = env.env_id or env_id
-    env.env_args = env.env_args or dict(env_args)
-    return env
 
 
 def _make(

@@ -223,9 +223,6 @@ def _blocks(message: Any) -> list[dict[str, Any]]:
     for name in ("reasoning_details", "thinking_blocks"):
         reported = getattr(message, name, None)
         if reported and isinstance(reported, list):
-            return [block for block in reported if isinstance(block, dict) and _is_block(block)]
+            blocks = (block for block in reported if isinstance(block, dict))
+            return [block for block in blocks if is_detail(block) or is_thinking(block)]
     return []
-
-
-def _is_block(block: dict[str, Any]) -> bool:
-    return is_detail(block) or is_thinking(block)

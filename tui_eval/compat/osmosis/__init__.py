@@ -9,7 +9,7 @@ from tui_eval.compat.osmosis.agent_loop import (
     RolloutResult,
     create_app,
 )
-from tui_eval.compat.osmosis.rewards import osmosis_reward, osmosis_rubric
+from tui_eval.compat.osmosis.eval_functions import osmosis_reward, osmosis_rubric
 from tui_eval.compat.osmosis.schemas import (
     AgentLoopNotFoundError,
     MessageDict,

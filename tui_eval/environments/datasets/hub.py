@@ -208,7 +208,8 @@ def _are_proven(columns: Any) -> bool:
 
     given = {name: columns.column(name) for name in columns.column_names}
     info = given.pop("info", None)
-    if info is not None and not _infos_are_proven(info):
+    texts = info.to_pylist() if info is not None and _is_text(info) else ()
+    if not all(text is None or is_json(text) for text in texts):
         return False
     filled = [pc.is_valid(column) for column in given.values()]
     if not pc.all(pc.or_(filled[0], filled[-1])).as_py():
@@ -224,10 +225,6 @@ def _is_text(column: Any) -> bool:
 
     kind = column.type
     return bool(pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind))
-
-
-def _infos_are_proven(info: Any) -> bool:
-    return not _is_text(info) or all(text is None or is_json(text) for text in info.to_pylist())
 
 
 def _messages_are_proven(prompt: Any) -> bool:

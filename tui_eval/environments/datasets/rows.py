@@ -58,7 +58,9 @@ def read_rows(
     faults: list[Fault] = []
     if isinstance(source, (str, Path)):
         where, rows, faults = _read_jsonl(Path(source))
-    elif isinstance(source, (list, tuple)) or _is_table(source):
+    elif isinstance(source, (list, tuple)) or (
+        hasattr(source, "column_names") and not isinstance(source, Mapping)
+    ):
         rows = list(source)
     else:
         kind = type(source).__name__
@@ -84,10 +86,6 @@ def _built(builder: Callable[[], Any]) -> Any:
     except Exception as error:
         what = f"the function that builds it raised {describe(error)}"
         raise RefusedError([Fault("dataset", what)]) from error
-
-
-def _is_table(source: Any) -> bool:
-    return hasattr(source, "column_names") and not isinstance(source, Mapping)
 
 
 def _read_jsonl(path: Path) -> tuple[list[str], list[Any], list[Fault]]:
