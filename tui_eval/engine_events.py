@@ -1,20 +1,27 @@
-"""Events of an engine's own: its gate, disk, workers, endpoints, evaluations; see `events`."""
+"""Events of an engine's own, of its evaluations, and of a conversation that somebody follows."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import msgspec
 
 
-class GateMoved(msgspec.Struct, tag="gate", array_like=True):
-    """The gate before every model call: `open`, or closed with so many calls still in flight."""
+class TimedEvent(msgspec.Struct, array_like=True):
+    """What most events have first: `seq`, the number in the run, and `at`, unix seconds."""
 
     seq: int
     at: float
+
+
+class GateMoved(TimedEvent, tag="gate"):
+    """The gate before every model call: `open`, or closed with so many calls still in flight."""
+
     open: bool
     in_flight: int
 
 
-class WritingMoved(msgspec.Struct, tag="write", array_like=True):
+class WritingMoved(TimedEvent, tag="write"):
     """Whether the disk takes what the run writes: it pauses as long as that is refused.
 
     Args:
@@ -25,8 +32,6 @@ class WritingMoved(msgspec.Struct, tag="write", array_like=True):
             wait in memory.
     """
 
-    seq: int
-    at: float
     why: str
     path: str = ""
     advice: str = ""
@@ -34,11 +39,9 @@ class WritingMoved(msgspec.Struct, tag="write", array_like=True):
     records: int = 0
 
 
-class EngineSampled(msgspec.Struct, tag="eng", array_like=True):
+class EngineSampled(TimedEvent, tag="eng"):
     """How the engine itself is doing: CPU seconds since its start, loop lag, private memory."""
 
-    seq: int
-    at: float
     cpu_s: float
     lag_ms: float
     memory_mb: float
@@ -64,15 +67,13 @@ class WorkerSeen(msgspec.Struct, array_like=True):
     held_at: str = ""
 
 
-class WorkersSeen(msgspec.Struct, tag="workers", array_like=True):
+class WorkersSeen(TimedEvent, tag="workers"):
     """All workers of a run as they are now; reported where one comes, goes, stands or moves."""
 
-    seq: int
-    at: float
     workers: list[WorkerSeen]
 
 
-class ConcurrencyMoved(msgspec.Struct, tag="conc", array_like=True):
+class ConcurrencyMoved(TimedEvent, tag="conc"):
     """How many rollouts may be generated at a time at one endpoint, from now on.
 
     Args:
@@ -81,15 +82,13 @@ class ConcurrencyMoved(msgspec.Struct, tag="conc", array_like=True):
         refused: Requests of this run that it answered with status 429 or 529 in this session.
     """
 
-    seq: int
-    at: float
     place: int
     limit: int
     most: int
     refused: int
 
 
-class ReplicaMoved(msgspec.Struct, tag="replica", array_like=True):
+class ReplicaMoved(TimedEvent, tag="replica"):
     """One of several endpoints is taken out, probed once more, or put back.
 
     Args:
@@ -99,8 +98,6 @@ class ReplicaMoved(msgspec.Struct, tag="replica", array_like=True):
         probe_at: Unix seconds of the next probe.
     """
 
-    seq: int
-    at: float
     place: int
     url: str
     out_since: float = 0.0
@@ -108,11 +105,9 @@ class ReplicaMoved(msgspec.Struct, tag="replica", array_like=True):
     probe_at: float = 0.0
 
 
-class LimitMoved(msgspec.Struct, tag="limit", array_like=True):
+class LimitMoved(TimedEvent, tag="limit"):
     """From now on so many rollouts are in flight at most, and so many were; 0 for no limit."""
 
-    seq: int
-    at: float
     max_concurrent: int
     before: int
 
@@ -133,7 +128,7 @@ class ListedEvaluation(msgspec.Struct, array_like=True):
     total: int
 
 
-class SuiteStarted(msgspec.Struct, tag="suite", array_like=True):
+class SuiteStarted(TimedEvent, tag="suite"):
     """Several evaluations that one engine works through, in their order; reported at the root
     socket.
 
@@ -147,8 +142,6 @@ class SuiteStarted(msgspec.Struct, tag="suite", array_like=True):
         is_edited: Whether their settings are not those of the file, but were changed in a form.
     """
 
-    seq: int
-    at: float
     path: str
     evaluations: list[ListedEvaluation]
     max_concurrent: int
@@ -157,7 +150,7 @@ class SuiteStarted(msgspec.Struct, tag="suite", array_like=True):
     is_edited: bool = False
 
 
-class EvaluationMoved(msgspec.Struct, tag="eval", array_like=True):
+class EvaluationMoved(TimedEvent, tag="eval"):
     """How far one evaluation of a suite is; a later one replaces an earlier one.
 
     Args:
@@ -177,8 +170,6 @@ class EvaluationMoved(msgspec.Struct, tag="eval", array_like=True):
             seconds; `cause` is why the last one had to.
     """
 
-    seq: int
-    at: float
     index: int
     status: str
     path: str = ""
@@ -202,3 +193,54 @@ class EvaluationMoved(msgspec.Struct, tag="eval", array_like=True):
     reward_std: float | None = None
     list_price: str = ""
     interval_name: str = ""
+
+
+class MessagesAdded(TimedEvent, tag="msgs"):
+    """Messages of a running rollout, for listeners that subscribed to it.
+
+    `first` is the place of the first message in the conversation, the prompt included: 0 starts
+    the conversation again, as a subscription and a second attempt do. Messages are dicts in the
+    shape of results.jsonl, and so are `steps`, the model calls from `first_step` on that they say
+    the time and tokens of.
+    """
+
+    row: int
+    attempt: int
+    first: int
+    prompt_length: int
+    messages: list[dict[str, Any]]
+    first_step: int = 0
+    steps: list[dict[str, Any]] = []
+
+
+class ToolFinished(TimedEvent, tag="tool"):
+    """One tool call of a subscribed rollout ended; `result` is the content of its message.
+
+    `traceback` is that of its error, `output` what it printed and logged.
+    """
+
+    row: int
+    call_id: str
+    name: str
+    ms: float
+    error: str | None
+    result: Any
+    traceback: str = ""
+    output: str = ""
+
+
+class TextAdded(TimedEvent, tag="text", gc=False):
+    """More of an answer that a subscribed rollout is just getting; its message comes whole later.
+
+    Args:
+        call: Number of the streamed answer in the rollout; a greater one begins again.
+        kind: `reasoning`, `text` or `tool`.
+        first: Place of the text's first character among all of its kind; where it is beyond what
+            was reported before, some was left out.
+    """
+
+    row: int
+    call: int
+    kind: str
+    first: int
+    text: str
