@@ -58,7 +58,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "record",
         "tool",
     ),
-    "tui_eval.environments.sample": ("print_prompt_completions_sample",),
+    "tui_eval.environments.outputs": ("print_prompt_completions_sample",),
     "tui_eval.environments.single_turn": ("SingleTurnEnv",),
     "tui_eval.environments.stateful_tool_env": ("StatefulToolEnv",),
     "tui_eval.environments.adapters.textarena_env": ("TextArenaEnv",),

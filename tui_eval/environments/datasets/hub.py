@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from tui_eval.environments.datasets.json_copy import plain_data
-from tui_eval.environments.datasets.prompt_rules import PromptRules
-from tui_eval.environments.datasets.row_faults import ROLES, is_json, row_faults
+from tui_eval.environments.datasets.prompt_rules import ROLES, PromptRules, is_json, row_faults
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.installing import extra_command
 

@@ -10,8 +10,7 @@ from typing import Any, Protocol, TypeAlias, cast
 
 from tui_eval.environments.author_errors import describe
 from tui_eval.environments.datasets.hub import HubRows, hub_dataset
-from tui_eval.environments.datasets.prompt_rules import PromptRules
-from tui_eval.environments.datasets.row_faults import row_faults
+from tui_eval.environments.datasets.prompt_rules import PromptRules, row_faults
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.types import RolloutInput
 
