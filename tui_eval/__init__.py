@@ -58,7 +58,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "record",
         "tool",
     ),
-    "tui_eval.environments.sample": ("print_prompt_completions_sample",),
+    "tui_eval.environments.outputs": ("print_prompt_completions_sample",),
     "tui_eval.environments.single_turn": ("SingleTurnEnv",),
     "tui_eval.environments.stateful_tool_env": ("StatefulToolEnv",),
     "tui_eval.environments.adapters.textarena_env": ("TextArenaEnv",),
@@ -164,7 +164,7 @@ def __getattr__(name: str) -> Any:
     if home is None:
         if name.startswith("__") or name in _OWN_MODULES:
             raise AttributeError(f"module 'tui_eval' has no attribute {name!r}")
-        return importlib.import_module("tui_eval.compat.missing_names").other_attribute(name)
+        return importlib.import_module("tui_eval.compat.verifiers_names").other_attribute(name)
     value = getattr(importlib.import_module(home), name)
     globals()[name] = value
     return value

@@ -37,11 +37,11 @@ from tui_eval.environments.environment import Environment as Environment
 from tui_eval.environments.keys import MissingKeyError as MissingKeyError
 from tui_eval.environments.keys import ensure_keys as ensure_keys
 from tui_eval.environments.multi_turn import MultiTurnEnv as MultiTurnEnv
-from tui_eval.environments.recording import record as record
-from tui_eval.environments.recording import tool as tool
-from tui_eval.environments.sample import (
+from tui_eval.environments.outputs import (
     print_prompt_completions_sample as print_prompt_completions_sample,
 )
+from tui_eval.environments.recording import record as record
+from tui_eval.environments.recording import tool as tool
 from tui_eval.environments.single_turn import SingleTurnEnv as SingleTurnEnv
 from tui_eval.environments.stateful_tool_env import StatefulToolEnv as StatefulToolEnv
 from tui_eval.environments.tool_env import ToolEnv as ToolEnv

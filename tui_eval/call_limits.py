@@ -16,9 +16,8 @@ from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Self
 
-from tui_eval.deadline import Deadline
+from tui_eval.deadline import BEATS_EVERY_S, STANDS_STILL_S, Deadline, pulse_of
 from tui_eval.errors import CallTimeoutError, must_propagate
-from tui_eval.loop_pulse import BEATS_EVERY_S, STANDS_STILL_S, pulse_of
 
 if TYPE_CHECKING:
     from tui_eval.observer import Observer
@@ -109,11 +108,7 @@ class CallLimit(Deadline):
         self._step_began = self._loop.time()
 
     def in_thread(self, call: Callable[[], Any]) -> Any:
-        """What a plain function of the call returns: called in the thread that runs it.
-
-        Raises:
-            BaseException: Whatever it raises.
-        """
+        """What a plain function of the call returns or raises, in the thread that runs it."""
         self._observer.call_runs(self._error_class, self._what)
         try:
             return call()
@@ -143,7 +138,6 @@ async def limited(observer: Observer, what: str, error_class: str, call: Callabl
 
     Raises:
         CallTimeoutError: It took longer than it may.
-        BaseException: Whatever it raises.
     """
     if observer.call_timeout is None:
         result = call()

@@ -6,7 +6,7 @@ taken for one of the model. The second is where the error comes from; `authors` 
 Error                               environment   recorded on a rollout, with its causes
 ├── ModelError                      endpoint      clients/base.py
 │   ├── InvalidModelResponseError   endpoint      clients/wire/failed_answers.py
-│   │   └── EmptyModelResponseError endpoint      clients/wire/chat_translation.py
+│   │   └── EmptyModelResponseError endpoint      clients/wire/chat_answer.py
 │   └── PromptRefusedError          model         clients/refused_prompts.py
 ├── OverlongPromptError             model         clients/refused_prompts.py
 ├── ToolError                       tool          authors
@@ -142,14 +142,9 @@ class CallTimeoutError(InfraError):
     """A call of people's code took longer than it may; its class is that of what was called."""
 
     @classmethod
-    def of(cls, what: str, seconds: float, error_class: str, where: str = "") -> CallTimeoutError:
-        """The error of one call.
-
-        Args:
-            what: What was called: `Tool 'search'`.
-            where: What else is known, to follow the sentence.
-        """
-        error = cls(f"{what} took longer than {seconds:g} s (--call-timeout){where}")
+    def of(cls, what: str, seconds: float, error_class: str) -> CallTimeoutError:
+        """The error of one call; `what` was called: `Tool 'search'`."""
+        error = cls(f"{what} took longer than {seconds:g} s (--call-timeout)")
         error.error_class = error_class
         return error
 

@@ -14,18 +14,19 @@ import msgspec
 
 from tui_eval.engine_events import ConcurrencyMoved as ConcurrencyMoved
 from tui_eval.engine_events import EngineSampled as EngineSampled
+from tui_eval.engine_events import EvaluationMoved as EvaluationMoved
 from tui_eval.engine_events import GateMoved as GateMoved
 from tui_eval.engine_events import LimitMoved as LimitMoved
+from tui_eval.engine_events import ListedEvaluation as ListedEvaluation
+from tui_eval.engine_events import MessagesAdded as MessagesAdded
 from tui_eval.engine_events import ReplicaMoved as ReplicaMoved
+from tui_eval.engine_events import SuiteStarted as SuiteStarted
+from tui_eval.engine_events import TextAdded as TextAdded
+from tui_eval.engine_events import TimedEvent
+from tui_eval.engine_events import ToolFinished as ToolFinished
 from tui_eval.engine_events import WorkerSeen as WorkerSeen
 from tui_eval.engine_events import WorkersSeen as WorkersSeen
 from tui_eval.engine_events import WritingMoved as WritingMoved
-from tui_eval.suite_events import EvaluationMoved as EvaluationMoved
-from tui_eval.suite_events import ListedEvaluation as ListedEvaluation
-from tui_eval.suite_events import SuiteStarted as SuiteStarted
-from tui_eval.trajectory_events import MessagesAdded as MessagesAdded
-from tui_eval.trajectory_events import TextAdded as TextAdded
-from tui_eval.trajectory_events import ToolFinished as ToolFinished
 
 PROTOCOL = 3
 
@@ -48,7 +49,7 @@ class Stage(IntEnum):
     ERROR = 9
 
 
-class RunStarted(msgspec.Struct, tag="run", array_like=True):
+class RunStarted(TimedEvent, tag="run"):
     """What this run is; the first event of every stream.
 
     Args:
@@ -78,8 +79,6 @@ class RunStarted(msgspec.Struct, tag="run", array_like=True):
         until: The condition that stops it early once it is true; empty for none.
     """
 
-    seq: int
-    at: float
     path: str
     env_id: str
     model: str
@@ -109,7 +108,7 @@ class RunStarted(msgspec.Struct, tag="run", array_like=True):
     until: str = ""
 
 
-class RolloutStaged(msgspec.Struct, tag="stage", array_like=True, gc=False):
+class RolloutStaged(TimedEvent, tag="stage", gc=False):
     """Where one rollout is now and what it has used so far.
 
     Args:
@@ -122,8 +121,6 @@ class RolloutStaged(msgspec.Struct, tag="stage", array_like=True, gc=False):
         worker: The process that runs it; 0 where that is the engine's own.
     """
 
-    seq: int
-    at: float
     row: int
     stage: int
     attempt: int
@@ -142,7 +139,7 @@ class RolloutStaged(msgspec.Struct, tag="stage", array_like=True, gc=False):
     worker: int = 0
 
 
-class RolloutFinished(msgspec.Struct, tag="done", array_like=True, gc=False):
+class RolloutFinished(TimedEvent, tag="done", gc=False):
     """One row of results.jsonl: the facts that lists, sums and filters need.
 
     Args:
@@ -165,8 +162,6 @@ class RolloutFinished(msgspec.Struct, tag="done", array_like=True, gc=False):
         code: Which version of the environment's code it is of, from 1; see `runs.versions`.
     """
 
-    seq: int
-    at: float
     row: int
     example_id: Any
     number: int
@@ -200,20 +195,18 @@ class RolloutFinished(msgspec.Struct, tag="done", array_like=True, gc=False):
     code: int = 1
 
 
-class RunMoved(msgspec.Struct, tag="moved", array_like=True):
+class RunMoved(TimedEvent, tag="moved"):
     """The run is in another directory from now on; places of lines are as before.
 
     Args:
         saved: See `RunStarted`.
     """
 
-    seq: int
-    at: float
     path: str
     saved: bool
 
 
-class RowsTakenBack(msgspec.Struct, tag="back", array_like=True):
+class RowsTakenBack(TimedEvent, tag="back"):
     """Errored rollouts wait to run again: their rows are not in results.jsonl any more.
 
     The lines behind them are at other places now: the index on disk has them all.
@@ -222,21 +215,17 @@ class RowsTakenBack(msgspec.Struct, tag="back", array_like=True):
         rows: As they were reported when they finished.
     """
 
-    seq: int
-    at: float
     rows: list[RolloutFinished]
 
 
-class CommandAnswered(msgspec.Struct, tag="answer", array_like=True):
+class CommandAnswered(TimedEvent, tag="answer"):
     """What became of a command, as a sentence; `done` is False where it could not be obeyed."""
 
-    seq: int
-    at: float
     text: str
     done: bool = True
 
 
-class ReadingMoved(msgspec.Struct, tag="read", array_like=True):
+class ReadingMoved(TimedEvent, tag="read"):
     """How far the file of a saved run is read: bytes of bytes, and lines that were no rows.
 
     Args:
@@ -244,15 +233,13 @@ class ReadingMoved(msgspec.Struct, tag="read", array_like=True):
             counts as unreadable once nobody seems to do that any more; 0 where it is whole.
     """
 
-    seq: int
-    at: float
     done: int
     total: int
     unreadable: int = 0
     unfinished: int = 0
 
 
-class LineUnreadable(msgspec.Struct, tag="bad", array_like=True):
+class LineUnreadable(TimedEvent, tag="bad"):
     """A line of a saved run that is no row or one with a fault, and which; the rest is shown.
 
     Args:
@@ -263,8 +250,6 @@ class LineUnreadable(msgspec.Struct, tag="bad", array_like=True):
         shown: Whether it is a row all the same.
     """
 
-    seq: int
-    at: float
     file: str
     line: int
     offset: int
@@ -274,11 +259,9 @@ class LineUnreadable(msgspec.Struct, tag="bad", array_like=True):
     shown: bool = False
 
 
-class Noticed(msgspec.Struct, tag="note", array_like=True):
+class Noticed(TimedEvent, tag="note"):
     """A sentence for people: `warning` or `info`."""
 
-    seq: int
-    at: float
     level: str
     text: str
 
@@ -290,7 +273,7 @@ STOPPED_EARLY = "stopped early"
 """How a run ended whose rewards reported enough, as its condition says: resumable."""
 
 
-class RunFinished(msgspec.Struct, tag="end", array_like=True):
+class RunFinished(TimedEvent, tag="end"):
     """The engine stopped: `finished`, `interrupted`, `stopped: budget`, `stopped early` or
     `failed`, and why.
 
@@ -303,8 +286,6 @@ class RunFinished(msgspec.Struct, tag="end", array_like=True):
             what counts, as sentences.
     """
 
-    seq: int
-    at: float
     status: str
     exit_code: int
     text: str = ""

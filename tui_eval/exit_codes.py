@@ -32,11 +32,7 @@ _SEVERITY = (0, 8, 3, 4, 130, 1, 2)
 
 
 def worst_run(codes: Iterable[int]) -> int:
-    """The worst of how several runs ended, or of several things that went wrong with one.
-
-    Args:
-        codes: Exit codes of runs, at least one; a verdict's are none.
-    """
+    """The worst of how several runs ended, at least one; a verdict's exit code is none of them."""
     return max(codes, key=_SEVERITY.index)
 
 
@@ -50,9 +46,5 @@ VERDICTS = {
 
 
 def worst_verdict(codes: Iterable[ExitCode]) -> ExitCode:
-    """The worst of several verdicts.
-
-    Args:
-        codes: Keys of `VERDICTS`, at least one.
-    """
+    """The worst of several verdicts, at least one: keys of `VERDICTS`."""
     return max(codes, key=list(VERDICTS).index)

@@ -40,11 +40,7 @@ def install_command_for(path: str, packages: Iterable[str]) -> str:
 
 
 def extra_command(extra: str) -> str:
-    """Installs what an environment needs that one of our extras brings.
-
-    Args:
-        extra: Its name.
-    """
+    """Installs what an environment needs that one of our extras brings, by the extra's name."""
     return install_command([packages_of(extra) if is_elsewhere() else f"tui-eval[{extra}]"])
 
 

@@ -79,7 +79,6 @@ def profile_of(
     """The profile of a model at an endpoint.
 
     Args:
-        url: Where the endpoint is.
         config: What was set for it wins.
     """
     host = urlsplit(url).hostname or ""

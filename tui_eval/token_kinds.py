@@ -56,12 +56,7 @@ def from_names(reported: Any) -> Kinds:
 
 
 def in_words(kinds: Mapping[str, int], text: Callable[[int], str]) -> str:
-    """Kinds as people read them.
-
-    Args:
-        kinds: By name.
-        text: What a number looks like.
-    """
+    """Kinds as people read them."""
     return ", ".join(f"{text(count)} {WORDS[name]}" for name, count in kinds.items())
 
 

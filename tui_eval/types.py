@@ -11,10 +11,7 @@ from tui_eval.client_config import (
     EvalConfig,
     EvalRunConfig,
 )
-from tui_eval.errors import (
-    Error,
-    ErrorChain,
-)
+from tui_eval.errors import Error, ErrorChain
 from tui_eval.messages import (
     AssistantMessage,
     ChatMessage,
@@ -69,9 +66,7 @@ from tui_eval.rollout_data import (
     Usage,
     VersionInfo,
 )
-from tui_eval.state import (
-    State,
-)
+from tui_eval.state import State
 
 __all__ = [
     "AssistantMessage",

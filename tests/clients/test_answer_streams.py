@@ -19,11 +19,11 @@ from tui_eval.clients.wire.anthropic_translation import (
     check_anthropic_answer,
     from_anthropic_answer,
 )
-from tui_eval.clients.wire.chat_answer import ChatAnswer
+from tui_eval.clients.wire.chat_answer import ChatAnswer, check_chat_answer, from_chat_answer
 from tui_eval.clients.wire.chat_stream import ChatStream
-from tui_eval.clients.wire.chat_translation import check_chat_answer, from_chat_answer
-from tui_eval.clients.wire.completions_answer import CompletionAnswer, CompletionStream
-from tui_eval.clients.wire.completions_translation import (
+from tui_eval.clients.wire.completions import (
+    CompletionAnswer,
+    CompletionStream,
     check_completion_answer,
     from_completion_answer,
 )

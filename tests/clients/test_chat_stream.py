@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from streamed_answers import sent
 
-from tui_eval.clients.wire.chat_answer import ChatAnswer
+from tui_eval.clients.wire.chat_answer import ChatAnswer, check_chat_answer, from_chat_answer
 from tui_eval.clients.wire.chat_stream import ChatStream
-from tui_eval.clients.wire.chat_translation import check_chat_answer, from_chat_answer
 from tui_eval.types import Response
 
 HEAD = {"id": "chatcmpl-1", "created": 1755000000, "model": "m", "service_tier": "default"}

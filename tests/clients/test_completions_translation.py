@@ -14,8 +14,8 @@ from openai.types import Completion
 from servers import FaultServer
 
 from tui_eval.clients.wire.answer_struct import decode_answer
-from tui_eval.clients.wire.completions_answer import CompletionAnswer
-from tui_eval.clients.wire.completions_translation import (
+from tui_eval.clients.wire.completions import (
+    CompletionAnswer,
     check_completion_answer,
     from_completion_answer,
     to_completion_body,

@@ -14,9 +14,8 @@ from openai.types.chat import ChatCompletion
 
 from tui_eval.clients.sdk_client import encode_body
 from tui_eval.clients.wire.answer_struct import decode_answer
-from tui_eval.clients.wire.chat_answer import ChatAnswer
+from tui_eval.clients.wire.chat_answer import ChatAnswer, check_chat_answer, from_chat_answer
 from tui_eval.clients.wire.chat_request import to_chat_body, to_chat_messages, to_chat_tool
-from tui_eval.clients.wire.chat_translation import check_chat_answer, from_chat_answer
 from tui_eval.errors import EmptyModelResponseError, InvalidModelResponseError
 from tui_eval.messages import (
     AssistantMessage,

@@ -10,10 +10,8 @@ import pytest
 from openai.types.chat import ChatCompletion
 
 from tui_eval.clients.wire.answer_struct import decode_answer
-from tui_eval.clients.wire.chat_answer import ChatAnswer
-from tui_eval.clients.wire.chat_translation import check_chat_answer, from_chat_answer
-from tui_eval.clients.wire.completions_answer import CompletionAnswer
-from tui_eval.clients.wire.completions_translation import from_completion_answer
+from tui_eval.clients.wire.chat_answer import ChatAnswer, check_chat_answer, from_chat_answer
+from tui_eval.clients.wire.completions import CompletionAnswer, from_completion_answer
 from tui_eval.types import ResponseMessage
 
 PAYLOADS = Path(__file__).parent / "payloads"

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tui_eval.compat.verifiers import async_utils, save_utils
+from tui_eval.compat.verifiers.eval_utils import compute_pass_at_k
 from tui_eval.compat.verifiers.logging_utils import print_time
 from tui_eval.compat.verifiers.message_utils import message_to_printable, sanitize_tool_calls
-from tui_eval.compat.verifiers.metric_utils import compute_pass_at_k
 from tui_eval.compat.verifiers.path_utils import find_latest_incomplete_eval_results_path
 from tui_eval.errors import InfraError, ModelError, get_error_chain, get_vf_error_chain
 from tui_eval.runs.opening import find_run

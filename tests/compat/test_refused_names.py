@@ -10,8 +10,7 @@ import pytest
 
 from tui_eval.compat import verifiers_alias
 from tui_eval.compat.loading import load_environment
-from tui_eval.compat.missing_names import OLDER
-from tui_eval.compat.verifiers_names import REASONS
+from tui_eval.compat.verifiers_names import OLDER, REASONS
 from tui_eval.errors import RefusedError
 
 CLASSES = sorted(name for name in REASONS | OLDER if name[0].isupper())

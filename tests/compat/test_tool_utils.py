@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tui_eval.compat.verifiers.async_utils import maybe_await
-from tui_eval.compat.verifiers.tool_utils import (
+from tui_eval.compat.verifiers.message_utils import (
     convert_func_to_tool_def,
     is_valid_tool_content_parts,
 )

@@ -11,8 +11,7 @@ from program import Program
 
 from tui_eval.config.draft import Draft
 from tui_eval.config.env_file import load_env_file
-from tui_eval.config.saving_settings import save_settings
-from tui_eval.config.user_settings import read_user_settings
+from tui_eval.config.user_settings import read_user_settings, save_settings
 from tui_eval.environments.listing import list_environments
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.notes import read_notes

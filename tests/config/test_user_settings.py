@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tui_eval.config.saving_settings import save_settings
-from tui_eval.config.user_settings import UserSettings, read_user_settings, user_file
+from tui_eval.config.user_settings import UserSettings, read_user_settings, save_settings, user_file
 from tui_eval.tui.base.keys.keymap import BY_ID
 from tui_eval.tui.base.preferences import Preferences
 from tui_eval.tui.run.rollouts.columns import COLUMNS

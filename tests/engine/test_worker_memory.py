@@ -10,7 +10,7 @@ from program import Program, chat_answer
 from run_here import run_here
 from servers import FaultServer, Reply
 
-from tui_eval.config.sizes import parse_size
+from tui_eval.config.values import parse_size
 
 CODE = """
 import tui_eval as vf

@@ -9,7 +9,7 @@ import pytest
 from stub_client import StubClient, answer
 
 import tui_eval as vf
-from tui_eval.environments import rollout_retries
+from tui_eval.environments import direct_rollouts
 from tui_eval.environments.outputs import make_serializable
 
 ROWS = [{"question": "2 + 2?", "answer": "4"}, {"question": "3 + 3?", "answer": "6"}]
@@ -63,7 +63,7 @@ async def test_a_group_gives_outputs_where_they_are_described():
 
 @pytest.mark.parametrize("together", [False, True])
 async def test_a_fault_of_infrastructure_begins_again(together, monkeypatch):
-    monkeypatch.setattr(rollout_retries, "sleep", AsyncMock())
+    monkeypatch.setattr(direct_rollouts, "sleep", AsyncMock())
 
     class Shaky(vf.SingleTurnEnv):
         tries = 0

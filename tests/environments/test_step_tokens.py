@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_eval.environments.step_tokens import step_tokens
+from tui_eval.environments.multi_turn import step_tokens
 from tui_eval.types import ResponseTokens
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tui_eval.config.saving_settings import replace_text, save_settings
+from tui_eval.config.user_settings import replace_text, save_settings
 from tui_eval.errors import RefusedError
 from tui_eval.runs.file_names import LONGEST, cut_name, distinct_name, folded
 from tui_eval.runs.file_writing import new_file

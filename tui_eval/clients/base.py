@@ -8,32 +8,28 @@ a `ModelError` here, so that environments see one kind of failure whatever SDK i
 from __future__ import annotations
 
 import logging
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from tui_eval.clients.base_urls import shown_url
 from tui_eval.clients.credentials import credentials_of
 from tui_eval.clients.faults import advice, describe
-from tui_eval.clients.kept_answers import kept_answer
 from tui_eval.clients.refused_parameters import how_to_turn_off
 from tui_eval.clients.refused_prompts import kind_of_refusal
 from tui_eval.clients.secrets import Secrets, is_revealing
-from tui_eval.clients.wire.reasoning import ReasoningRoute, field_of
-from tui_eval.errors import (
-    Error,
-    Fault,
-    InvalidModelResponseError,
-    ModelError,
-    RefusedError,
-)
+from tui_eval.clients.wire.replayed import ReasoningRoute, field_of
+from tui_eval.errors import Error, Fault, InvalidModelResponseError, ModelError, RefusedError
 from tui_eval.messages import Messages, note_reasoning_origin
+from tui_eval.observer import CURRENT
 from tui_eval.provider_profiles import ProviderProfile, profile_of
 from tui_eval.types import ClientConfig, Response, SamplingArgs, Tool, Usage
 
 if TYPE_CHECKING:
     from tui_eval.clients.replica_set import ReplicaSet
+
 
 ClientT = TypeVar("ClientT")
 MessagesT = TypeVar("MessagesT")
@@ -332,3 +328,28 @@ def _single(config: ClientConfig) -> ClientConfig:
         hint = "Make a client for each of `config.per_endpoint()`"
         raise RefusedError([Fault("endpoint_configs", what, hint)])
     return endpoints[0]
+
+
+async def kept_answer(request: Sequence[Any], ask: Callable[[], Awaitable[Response]]) -> Response:
+    """An answer that is no part of a trajectory, a judge's for one: asked for, or as it was kept.
+
+    A rollout that is cut short while it is scored is scored once more, and its judges would be
+    asked and paid again. What they answered is in the run's journal before their reward function
+    goes on.
+
+    Args:
+        request: All that the answer depends on: the endpoint, too.
+        ask: Makes the call.
+
+    Raises:
+        Exception: As `ask` raises it; nothing is kept then.
+    """
+    call = CURRENT.get().recorded_judge_call(request)
+    if call is None:
+        return await ask()
+    if call.answer is not None:
+        return call.answer[0]
+    began = time.perf_counter()
+    response = await ask()
+    await call.keep(response, (time.perf_counter() - began) * 1000)
+    return response

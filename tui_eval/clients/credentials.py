@@ -62,14 +62,7 @@ def credentials_of(config: ClientConfig, api_key: str | None = None) -> Credenti
 
 
 def key_of(config: ClientConfig) -> str:
-    """The key that goes to the endpoint of a config, to be hidden in what people see.
-
-    Returns:
-        Empty where none goes.
-
-    Raises:
-        RefusedError: As for `credentials_of`.
-    """
+    """The key that goes to the endpoint of a config, empty for none; raises as `credentials_of`."""
     return credentials_of(config).key
 
 

@@ -4,28 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import msgspec
 from multidict import CIMultiDict
 from yarl import URL
 
-from tui_eval.clients.answer_size import read_up_to
 from tui_eval.clients.faults import connection_error, status_error
-from tui_eval.clients.http_session import HttpSession
+from tui_eval.clients.http_session import AnswerSize, HttpSession, read_up_to
 from tui_eval.clients.http_types import httpx2
 from tui_eval.clients.proxies import proxy_of
 from tui_eval.clients.sampling import PLAIN, CallOptions
-from tui_eval.clients.wire.failed_answers import ReportedError, read_whole, sdk_error
+from tui_eval.clients.wire.failed_answers import (
+    ReportedError,
+    raise_if_failed,
+    read_whole,
+    sdk_error,
+)
 
+if TYPE_CHECKING:
+    from tui_eval.clients.wire.answer_stream import AnswerStream
+
+_WHOLE = ("json", "html")
+"""Kinds of content that are no stream."""
+_HANG_UP_AFTER_S = 0.5
 # The content was decompressed and put together.
 _NO_LONGER_TRUE = ("content-encoding", "transfer-encoding", "content-length")
-
-
-Answer = TypeVar("Answer")
 
 
 class Endpoint:
@@ -72,9 +80,6 @@ class Endpoint:
     ) -> Any:
         """The answer to one request.
 
-        Args:
-            kind: What the answer is read as.
-
         Raises:
             openai.APIError, anthropic.APIError: A status that is no success, no whole answer, or
                 an error with a status in its place.
@@ -105,17 +110,16 @@ class Endpoint:
         self,
         payload: bytes,
         options: CallOptions,
-        read: Callable[[aiohttp.ClientResponse], Awaitable[Answer]],
-    ) -> Answer:
-        """What `read` makes of the answer to one request, while it comes in.
-
-        Args:
-            read: Called with an answer that is a success; may raise httpx2's errors for one that
-                is not whole, and `ReportedError` for an error that came in its place.
+        stream: AnswerStream,
+        kind: type[msgspec.Struct],
+    ) -> Any:
+        """The answer that a stream amounts to, or the one that came whole in its place.
 
         Raises:
-            openai.APIError, anthropic.APIError: A status that is no success, no whole answer, or
-                an error with a status in the middle of it.
+            openai.APIError, anthropic.APIError: A status that is no success, a stream that ended
+                before anything said why the answer does, or an error with a status in it.
+            InvalidModelResponseError: An error without one, an answer that is too long, or a part
+                that is no JSON or not of the protocol.
         """
         url, headers = self.url, self._headers
         if options is not PLAIN:
@@ -127,7 +131,7 @@ class Endpoint:
                 self._session.stream(url, headers, payload, self._proxy) as answer,
             ):
                 if 200 <= answer.status < 300:
-                    return await read(answer)
+                    return await _read_stream(answer, stream, kind, self._session.max_answer_mb)
                 content = await read_up_to(answer, self._session.max_answer_mb)
                 refusal = _response(answer, content, request)
         except (httpx2.HTTPError, TimeoutError) as error:
@@ -154,3 +158,35 @@ def _response(
 ) -> httpx2.Response:
     headers = [item for item in answer.headers.items() if item[0].lower() not in _NO_LONGER_TRUE]
     return httpx2.Response(answer.status, headers=headers, content=content, request=request)
+
+
+async def _read_stream(
+    answer: aiohttp.ClientResponse,
+    stream: AnswerStream,
+    kind: type[msgspec.Struct],
+    max_answer_mb: float,
+) -> Any:
+    if any(name in answer.content_type for name in _WHOLE):
+        return read_whole(await read_up_to(answer, max_answer_mb), kind, answer.url)
+    size = AnswerSize(max_answer_mb, answer.url)
+    async for chunk in answer.content.iter_any():
+        size.add(chunk)
+        stream.feed(chunk)
+        if stream.is_over:
+            await _leave(answer)
+            break
+    stream.end()
+    whole = stream.answer()
+    if not whole.is_sound():
+        raise_if_failed(whole)
+    if not stream.is_whole:
+        raise httpx2.RemoteProtocolError("the stream ended before the answer did")
+    return whole
+
+
+async def _leave(answer: aiohttp.ClientResponse) -> None:
+    """Reads on to the end, so that the connection can be used again; but not for long."""
+    with suppress(aiohttp.ClientError, TimeoutError):
+        async with asyncio.timeout(_HANG_UP_AFTER_S):
+            async for _ in answer.content.iter_any():
+                pass

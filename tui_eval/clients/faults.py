@@ -108,11 +108,7 @@ def _first_event(text: str) -> Any:
 
 
 def what_came_instead(answer: Any, wanted: str) -> str | None:
-    """What an answer of the wrong shape says; None where it says nothing.
-
-    Args:
-        wanted: What it should have been.
-    """
+    """What an answer says that is not what was wanted; None where it says nothing."""
     if isinstance(answer, str | bytes):
         return f"the answer is text, not a {wanted}: {answer[:200]!r}"
     error = getattr(answer, "error", None)
@@ -128,7 +124,6 @@ def describe(error: Exception, timeout: float | None) -> str:
     """One line on a failed call: status, endpoint and what the server or the network says.
 
     Args:
-        error: What the SDK or the short way raised.
         timeout: Seconds that a request may take, for the message of one that took longer.
     """
     place = url_of(error)

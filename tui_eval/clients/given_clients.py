@@ -94,7 +94,6 @@ async def ask_sdk(
     """The answer of a call by an SDK's client, which takes what a 200 says of a failure for one.
 
     Args:
-        call: Makes the call.
         retries: How it is made again after passing failures.
         state: A rollout's state; its observer is notified of the waits.
         tries_by_itself: Whether the client has tried again already where the call raises.
@@ -102,7 +101,6 @@ async def ask_sdk(
     Raises:
         ReportedError: The answer says that the call failed, with a status.
         InvalidModelResponseError: It says so without one.
-        Exception: What the call raised.
     """
 
     async def send() -> Any:

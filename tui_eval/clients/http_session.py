@@ -7,7 +7,9 @@ that limits, time-outs, proxies and certificates are set once and hold for both.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
+import socket
 import ssl
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -19,12 +21,84 @@ import aiohttp
 from multidict import CIMultiDict
 from yarl import URL
 
-from tui_eval.clients.answer_size import AnswerSize, read_up_to
 from tui_eval.clients.http_types import httpx2
 from tui_eval.clients.proxies import proxy_of
-from tui_eval.clients.tcp_keepalive import keepalive_arguments
+from tui_eval.errors import InvalidModelResponseError
 from tui_eval.open_files import is_out_of_files
 from tui_eval.types import ClientConfig
+
+MB = 1_000_000
+
+
+class AnswerSize:
+    """Counts what comes of one answer: one without an end must not fill the memory.
+
+    Args:
+        most_mb: MB that it may have, decompressed.
+    """
+
+    def __init__(self, most_mb: float, url: Any) -> None:
+        self._most_mb = most_mb
+        self._left = most_mb * MB
+        self._url = url
+
+    def add(self, chunk: bytes) -> None:
+        """So much more has come; `InvalidModelResponseError` where it is too much."""
+        self._left -= len(chunk)
+        if self._left < 0:
+            raise InvalidModelResponseError(
+                f"the answer from {self._url} is longer than {self._most_mb:g} MB, and was given "
+                "up; the client's `max_answer_mb` sets the limit"
+            )
+
+
+async def read_up_to(answer: aiohttp.ClientResponse, most_mb: float) -> bytes:
+    """The content of an answer, decompressed.
+
+    Raises:
+        InvalidModelResponseError: It is longer than it may be.
+        aiohttp.ClientError: It broke off.
+    """
+    length = answer.content_length
+    if length is not None and length <= most_mb * MB and "content-encoding" not in answer.headers:
+        return await answer.read()
+    size, content = AnswerSize(most_mb, answer.url), bytearray()
+    async with answer:
+        async for chunk in answer.content.iter_any():
+            size.add(chunk)
+            content += chunk
+    return bytes(content)
+
+
+IDLE_S = 60
+EVERY_S = 15
+PROBES = 4
+"""A connection whose other end is silent for 60 s, then four times 15 s, is broken."""
+_KEEPALIVE = {"TCP_KEEPIDLE": IDLE_S, "TCP_KEEPALIVE": IDLE_S, "TCP_KEEPINTVL": EVERY_S,
+            "TCP_KEEPCNT": PROBES}  # fmt: skip
+"""By their names in `socket`; each system lacks one.
+
+A model may think for an hour, and nothing is sent meanwhile: of a host that lost its power or its
+network nobody would hear.
+"""
+
+
+def _make_socket(address: Any) -> socket.socket:
+    family, kind, protocol, _, _ = address
+    made = socket.socket(family, kind, protocol)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEPALIVE.items():
+        option = getattr(socket, name, None)
+        if option is not None:
+            made.setsockopt(socket.IPPROTO_TCP, option, value)
+    return made
+
+
+def keepalive_arguments() -> dict[str, Any]:
+    """Arguments of a `TCPConnector` whose connections do that; none for an aiohttp before 3.12."""
+    known = inspect.signature(aiohttp.TCPConnector).parameters
+    return {"socket_factory": _make_socket} if "socket_factory" in known else {}
+
 
 # Seconds that an idle connection is kept: less than the 5 s after which common servers hang up.
 KEEPALIVE_EXPIRY = 4.5

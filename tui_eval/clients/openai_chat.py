@@ -5,13 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tui_eval.clients.openai_sdk import OpenAISdkClient
-from tui_eval.clients.wire.chat_answer import ChatAnswer
+from tui_eval.clients.wire.chat_answer import ChatAnswer, check_chat_answer, from_chat_answer
 from tui_eval.clients.wire.chat_request import to_chat_body, to_chat_messages, to_chat_tool
 from tui_eval.clients.wire.chat_stream import ChatStream
-from tui_eval.clients.wire.chat_translation import (
-    check_chat_answer,
-    from_chat_answer,
-)
 from tui_eval.clients.wire.usage import from_chat_usage
 from tui_eval.messages import Messages
 from tui_eval.types import Response, SamplingArgs, Tool, Usage

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tui_eval.clients.openai_sdk import OpenAISdkClient
-from tui_eval.clients.wire.completions_answer import CompletionAnswer, CompletionStream
-from tui_eval.clients.wire.completions_translation import (
+from tui_eval.clients.wire.completions import (
+    CompletionAnswer,
+    CompletionStream,
     check_completion_answer,
     from_completion_answer,
     to_completion_body,

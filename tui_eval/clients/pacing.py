@@ -90,7 +90,6 @@ class Pace:
         Args:
             sent_at: When it was sent; one from before the last refusal was known teaches no more.
             requested: Seconds that the endpoint asks to wait; None where it says nothing.
-            reason: What it says.
         """
         at = now()
         self._count(at, requested or 0.0)

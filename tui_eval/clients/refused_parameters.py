@@ -7,7 +7,7 @@ once more without it. Requests that come later are written so from the beginning
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from tui_eval.provider_profiles import ENCRYPTED, NOT_SENT
@@ -47,12 +47,7 @@ _COMMON_WORDS = frozenset(
 
 
 def refused_parameter(error: Exception, body: dict[str, Any]) -> str | None:
-    """The parameter of a request that its refusal names; None where it names none.
-
-    Args:
-        error: What the SDK or the short way raised.
-        body: The request.
-    """
+    """The parameter of a request that its refusal names; None where it names none."""
     if getattr(error, "status_code", None) not in _REFUSED:
         return None
     reported = getattr(error, "body", None)
@@ -118,18 +113,18 @@ def without(body: dict[str, Any], name: str) -> dict[str, Any] | None:
     if other is not None and name in body:
         return {other if key == name else key: value for key, value in body.items()}
     if name in OWN and name in body:
-        return {key: value for key, value in body.items() if key != name}
+        return _left_out(body, name)
     if name in _in_messages(body):
-        messages = [_left_out(message, (name,)) for message in body["messages"]]
+        messages = [_left_out(message, name) for message in body["messages"]]
         return {**body, "messages": messages}
     if name == "include" and ENCRYPTED in (body.get(name) or ()):
         rest = [one for one in body[name] if one != ENCRYPTED]
-        return {**body, name: rest} if rest else _left_out(body, (name,))
+        return {**body, name: rest} if rest else _left_out(body, name)
     return None
 
 
-def _left_out(fields: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    return {key: value for key, value in fields.items() if key not in names}
+def _left_out(fields: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if key != name}
 
 
 def instead(name: str) -> str:

@@ -95,7 +95,6 @@ def kind_of_refusal(error: Exception, phrases: Iterable[str] = ()) -> type[Error
     """What a call that failed says of its prompt; None where it is of something else.
 
     Args:
-        error: What the SDK or the short way raised.
         phrases: What else is said of overlong prompts, in lower case.
     """
     status = getattr(error, "status_code", None)

@@ -86,16 +86,7 @@ class ReplicaSet:
         state: Any,
         call: Callable[[Client[Any, Any, Any, Any]], Awaitable[Answer]],
     ) -> Answer:
-        """The answer of a rollout's replica, or of another one where that is out.
-
-        Args:
-            place: Of its own.
-            state: The rollout's.
-            call: Calls a client.
-
-        Raises:
-            Error: As the client raises it.
-        """
+        """The answer of a rollout's replica, or of another one where that is out."""
         observer = getattr(state, "observer", SILENT)
         moves = 0
         while True:

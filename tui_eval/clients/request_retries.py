@@ -71,7 +71,6 @@ async def send_with_retries(
     """The answer of `send`, which is called again after passing faults.
 
     Args:
-        send: Sends the request once.
         state: A rollout's state; its observer gives the rollout's slot back during each wait.
 
     Raises:
@@ -106,11 +105,7 @@ class _Request(Generic[Answer]):
         self._is_paced = False
 
     async def answer(self) -> Answer:
-        """What a try brings, after as many as it takes.
-
-        Raises:
-            Exception: See `send_with_retries`.
-        """
+        """What a try brings, after as many as it takes; raises as `send_with_retries`."""
         while True:
             await self._until_turn()
             self._sent_at = pacing.now()
@@ -124,11 +119,7 @@ class _Request(Generic[Answer]):
                 return answer
 
     def failed(self, error: Exception) -> None:
-        """Notes what a try met, and how long to wait for the next.
-
-        Raises:
-            Exception: The error, where there is none.
-        """
+        """Notes what a try met and how long to wait for the next; raises it where there is none."""
         self._tries += 1
         self._error = error
         if self._retries.leaves(error) or not is_transient(error):

@@ -106,11 +106,6 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         )
         return httpx.AsyncClient(timeout=timeout, limits=limits, follow_redirects=False)
 
-    @property
-    def _single_try_client(self) -> Any:
-        """The SDK's client for calls that are tried again here."""
-        return self._by_sdk[0]
-
     @cached_property
     def _by_sdk(self) -> tuple[Any, Retries]:
         """The SDK's client for calls that are tried again here, and how they are."""
@@ -146,7 +141,7 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         if "_session" in vars(self):
             await self._session.aclose()
         if "_client" in vars(self):
-            await self._single_try_client.close()
+            await self._by_sdk[0].close()
 
     async def send(
         self,
@@ -273,17 +268,12 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
     async def _stream(
         self, endpoint: Any, body: dict[str, Any], options: CallOptions, state: Any
     ) -> Any:
-        from tui_eval.clients.streaming import read_stream
-
         payload = encode_body(self.STREAM.for_stream(body))
         observer = getattr(state, "observer", SILENT)
-        most = self._session.max_answer_mb
 
         async def send() -> Any:
             stream = self.STREAM(observer.answer_begins(), endpoint.url)
-            return await endpoint.stream(
-                payload, options, lambda answer: read_stream(answer, stream, self.ANSWER, most)
-            )
+            return await endpoint.stream(payload, options, stream, self.ANSWER)
 
         return await send_with_retries(send, self._retries, state)
 
@@ -299,7 +289,7 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         given: dict[str, Any] = {"headers": headers, "params": dict(options.extra_query)}
         if options.timeout is not None:
             given["timeout"] = options.timeout
-        post = self._single_try_client.post
+        post = self._by_sdk[0].post
 
         async def send() -> Any:
             note_use(self.client)
@@ -312,8 +302,8 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         note_use(self.client)
         create = self._create
         if create is None:
-            create = self._create = self.create_function(self._single_try_client)
-            self._create_arguments = _named_arguments(create)
+            create = self._create = self.create_function(self._by_sdk[0])
+            self._create_arguments = frozenset(inspect.signature(create).parameters)
         given: dict[str, Any] = {"extra_headers": dict(options.extra_headers)}
         if options.extra_query:
             given["extra_query"] = dict(options.extra_query)
@@ -373,7 +363,3 @@ def text_headers(given: Mapping[str, Any]) -> dict[str, str]:
         if isinstance(value, str):
             headers[name.lower()] = value
     return headers
-
-
-def _named_arguments(function: Callable[..., Any]) -> frozenset[str]:
-    return frozenset(inspect.signature(function).parameters)

@@ -71,11 +71,7 @@ _OF_STATUS = (
 
 @cache
 def exceptions_of(name: str) -> ModuleType:
-    """An SDK, for its exceptions; a module with some of the same names where it cannot be used.
-
-    Args:
-        name: `openai` or `anthropic`.
-    """
+    """An SDK, for its exceptions; a module with some of the same names where it cannot be used."""
     sdk = _sdk(name)
     if sdk is not None and all(hasattr(sdk, one) for one in _USED):
         return sdk
@@ -100,11 +96,7 @@ def is_current(name: str) -> bool:
 
 
 def needed_sdk(name: str) -> ModuleType:
-    """An SDK, for calls that only it makes.
-
-    Raises:
-        ModuleNotFoundError: It is not there; says what installs it.
-    """
+    """An SDK, for calls that only it makes; `ModuleNotFoundError` that says what installs it."""
     sdk = _sdk(name)
     if sdk is not None:
         return sdk

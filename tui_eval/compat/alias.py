@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec, PathFinder
 from opcode import opmap
@@ -14,6 +16,7 @@ from typing import Any
 _IMPORT_FROM = opmap["IMPORT_FROM"]
 
 
+@dataclass(eq=False)
 class AliasFinder:
     """Finds the modules of one library as ours, and says what to do about all others of it.
 
@@ -25,23 +28,19 @@ class AliasFinder:
         unalias: What to do where the real package is wanted, or has been imported already.
     """
 
-    def __init__(
-        self,
-        root: str,
-        modules: Mapping[str, str | None],
-        home: str,
-        missing: Callable[[str], str],
-        unalias: str,
-    ) -> None:
-        self.root = root
-        self._modules = modules
-        self._home = home
-        self._missing = missing
-        self._unalias = unalias
+    root: str
+    modules: Mapping[str, str | None]
+    home: str
+    missing: Callable[[str], str]
+    unalias: str
+
+    def __post_init__(self) -> None:
         self._packages = {
-            ours: _Attributes(name, modules, home)
-            for name, ours in modules.items()
-            if ours and name != root and any(other.startswith(f"{name}.") for other in modules)
+            ours: _Attributes(name, self.modules, self.home)
+            for name, ours in self.modules.items()
+            if ours
+            and name != self.root
+            and any(other.startswith(f"{name}.") for other in self.modules)
         }
 
     def install(self) -> None:
@@ -59,7 +58,7 @@ class AliasFinder:
         if real is not None:
             place = getattr(real, "__file__", None) or "an unknown place"
             raise RuntimeError(
-                f"{self.root} has been imported from {place} already. {self._unalias}"
+                f"{self.root} has been imported from {place} already. {self.unalias}"
             )
         sys.meta_path.insert(0, self)
         for ours in self._packages.keys() & sys.modules.keys():
@@ -84,6 +83,15 @@ class AliasFinder:
         for name in aliased:
             del sys.modules[name]
 
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """The library's names as ours for the time of a `with` block; raises as `install` does."""
+        self.install()
+        try:
+            yield
+        finally:
+            self.uninstall()
+
     def is_theirs(self, name: str) -> bool:
         """Whether a module is the library's by its name."""
         return name == self.root or name.startswith(f"{self.root}.")
@@ -106,48 +114,49 @@ class AliasFinder:
             return spec
         if not self.is_theirs(fullname):
             return None
-        if fullname not in self._modules:
+        if fullname not in self.modules:
             # Without a name: `from package import it` passes over a module missing by its name.
-            raise ModuleNotFoundError(self._missing(fullname))
-        return ModuleSpec(fullname, _Loader(self._modules, self._home), is_package=True)
+            raise ModuleNotFoundError(self.missing(fullname))
+        return ModuleSpec(fullname, _Loader(self.modules, self.home), is_package=True)
 
 
+@dataclass(eq=False)
 class _Loader(Loader):
     """Puts our module where theirs is looked for; its name and spec stay its own."""
 
-    def __init__(self, modules: Mapping[str, str | None], home: str) -> None:
-        self._modules = modules
-        self._home = home
+    modules: Mapping[str, str | None]
+    home: str
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         return None
 
     def exec_module(self, module: ModuleType) -> None:
         name = module.__name__
-        ours = self._modules[name]
+        ours = self.modules[name]
         if ours is not None:
             module = sys.modules[name] = importlib.import_module(ours)
-        attributes = _Attributes(name, self._modules, self._home)
+        attributes = _Attributes(name, self.modules, self.home)
         vars(module).setdefault("__getattr__", attributes)
 
 
+@dataclass(eq=False)
 class _PackageLoader(Loader):
     """Loads a package of ours as its own loader does, and gives it their modules by their names."""
 
-    def __init__(self, own: Loader, attributes: _Attributes) -> None:
-        self._own = own
-        self._attributes = attributes
+    own: Loader
+    attributes: _Attributes
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self._own.create_module(spec)
+        return self.own.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
         assert module.__spec__ is not None
-        module.__spec__.loader = module.__loader__ = self._own
-        self._own.exec_module(module)
-        vars(module).setdefault("__getattr__", self._attributes)
+        module.__spec__.loader = module.__loader__ = self.own
+        self.own.exec_module(module)
+        vars(module).setdefault("__getattr__", self.attributes)
 
 
+@dataclass(eq=False)
 class _Attributes:
     """The further attributes of a module: modules in it by their names, and all public names.
 
@@ -155,18 +164,17 @@ class _Attributes:
         module: As the library calls it.
     """
 
-    def __init__(self, module: str, modules: Mapping[str, str | None], home: str) -> None:
-        self.module = module
-        self._modules = modules
-        self._home = home
+    module: str
+    modules: Mapping[str, str | None]
+    home: str
 
     def __call__(self, name: str) -> Any:
-        if f"{self.module}.{name}" in self._modules:
+        if f"{self.module}.{name}" in self.modules:
             return importlib.import_module(f"{self.module}.{name}")
         if name.startswith("__"):
             raise AttributeError(f"module {self.module!r} has no attribute {name!r}")
         try:
-            return getattr(importlib.import_module(self._home), name)
+            return getattr(importlib.import_module(self.home), name)
         except AttributeError as error:
             if is_from_import(sys._getframe(1)):
                 # Python would say no more than that it cannot import the name.

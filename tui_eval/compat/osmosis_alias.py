@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from tui_eval.compat.alias import AliasFinder
 from tui_eval.errors import nearest
 
@@ -17,12 +14,12 @@ MODULES: dict[str, str | None] = {
     "osmosis_ai.rollout.client": f"{HOME}.agent_loop",
     "osmosis_ai.rollout.core": None,
     "osmosis_ai.rollout.core.base": f"{HOME}.agent_loop",
-    "osmosis_ai.rollout.core.exceptions": f"{HOME}.exceptions",
+    "osmosis_ai.rollout.core.exceptions": f"{HOME}.schemas",
     "osmosis_ai.rollout.core.schemas": f"{HOME}.schemas",
     "osmosis_ai.rollout.server": None,
-    "osmosis_ai.rollout.server.app": f"{HOME}.server",
+    "osmosis_ai.rollout.server.app": f"{HOME}.agent_loop",
     "osmosis_ai.rollout.tools": f"{HOME}.tools",
-    "osmosis_ai.utils": f"{HOME}.rewards",
+    "osmosis_ai.utils": f"{HOME}.eval_functions",
 }
 """Ours by theirs; None for a package that only holds others."""
 
@@ -60,30 +57,7 @@ _FINDER = AliasFinder(
     "Call install_osmosis_alias() before the first import of osmosis_ai",
 )
 
-
-def install_osmosis_alias() -> None:
-    """Makes `osmosis_ai` and its submodules import as our modules in this process.
-
-    Raises:
-        RuntimeError: The real package has been imported in this process already.
-    """
-    _FINDER.install()
-
-
-def uninstall_osmosis_alias() -> None:
-    """Takes the alias away; modules that were imported through it stay with who has them."""
-    _FINDER.uninstall()
-
-
-@contextmanager
-def osmosis_alias() -> Iterator[None]:
-    """The alias for the time of a `with` block.
-
-    Raises:
-        RuntimeError: As `install_osmosis_alias` does.
-    """
-    install_osmosis_alias()
-    try:
-        yield
-    finally:
-        uninstall_osmosis_alias()
+install_osmosis_alias = _FINDER.install
+uninstall_osmosis_alias = _FINDER.uninstall
+osmosis_alias = _FINDER.installed
+"""The alias for the time of a `with` block."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 from tui_eval.compat.alias import AliasFinder
-from tui_eval.compat.missing_names import missing_module, missing_name
-from tui_eval.compat.verifiers_names import MODULES, ROOT
+from tui_eval.compat.verifiers_names import MODULES, ROOT, missing_module, missing_name
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution, DistributionFinder
@@ -54,33 +52,7 @@ _FINDER = _VerifiersFinder(
     "the real one alone with --no-alias",
 )
 
-
-def install_verifiers_alias() -> None:
-    """Makes `verifiers` and its submodules import as our modules in this process.
-
-    Nothing is imported before it is asked for. It does not matter whether the real package is
-    installed; a second call changes nothing.
-
-    Raises:
-        RuntimeError: The real package has been imported in this process already.
-    """
-    _FINDER.install()
-
-
-def uninstall_verifiers_alias() -> None:
-    """Takes the alias away; modules that were imported through it stay with who has them."""
-    _FINDER.uninstall()
-
-
-@contextmanager
-def verifiers_alias() -> Iterator[None]:
-    """The alias for the time of a `with` block.
-
-    Raises:
-        RuntimeError: As `install_verifiers_alias` does.
-    """
-    install_verifiers_alias()
-    try:
-        yield
-    finally:
-        uninstall_verifiers_alias()
+install_verifiers_alias = _FINDER.install
+uninstall_verifiers_alias = _FINDER.uninstall
+verifiers_alias = _FINDER.installed
+"""The alias for the time of a `with` block."""

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from tui_eval.config.endpoint_resolution import is_on_this_machine
 from tui_eval.config.endpoints import DEFAULT_TYPE, read_registry, registry_path
 from tui_eval.config.plan import RunPlan, read_plan
 from tui_eval.config.providers import PROVIDER_TABLE, Provider
-from tui_eval.config.typed_url import is_on_this_machine
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.fold.saved_values import mapping
 from tui_eval.runs.formats.recognising import Format
@@ -97,11 +97,7 @@ def _known(
 
 
 def _refuse_gaps(run: RunDir, known: Mapping[str, Any], wrong: Sequence[Fault]) -> None:
-    """Names everything that is reported and typed nowhere.
-
-    Raises:
-        RefusedError: There is such a thing.
-    """
+    """Refuses a run of which something is reported and typed nowhere; names everything."""
     where = str(run.metadata)
     faults = [
         Fault(where, f"it tells no {name}", _GIVE[name])

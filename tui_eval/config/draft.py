@@ -13,8 +13,8 @@ from tui_eval.config.eval_file import read_eval_file
 from tui_eval.config.fields import ARGUMENT
 from tui_eval.config.form import Form
 from tui_eval.config.options import BY_NAME, OPTIONS
-from tui_eval.config.saving_settings import replace_text
 from tui_eval.config.toml_files import lines_of
+from tui_eval.config.user_settings import replace_text
 from tui_eval.errors import Fault
 
 NEW = "[[eval]]\n"
@@ -47,11 +47,7 @@ class Draft:
 
     @classmethod
     def load(cls, path: Path) -> Draft:
-        """The draft of a file.
-
-        Raises:
-            ValueError: It cannot be read, or is no TOML.
-        """
+        """The draft of a file; `ValueError` where it cannot be read, or is no TOML."""
         try:
             return cls(path.read_text("utf-8-sig"), path)
         except OSError as error:
@@ -75,26 +71,18 @@ class Draft:
         self.form = Form(document.values(place), inherited, names_environment=needed)
 
     def select(self, place: Place) -> None:
-        """Goes to another table of the file.
-
-        Raises:
-            ValueError: What is set cannot be written in TOML.
-        """
+        """Goes to another table of the file; `ValueError` where what is set cannot be written."""
         self._text = self.toml()
         self._show(place)
 
     def toml(self) -> str:
-        """The file that the form amounts to.
-
-        Raises:
-            ValueError: TOML cannot say it.
-        """
+        """The file that the form amounts to; `ValueError` where TOML cannot say it."""
         form = self.form
         key = (self._text, self.place, form.env_id, dict(form.texts), form.description)
         if self._memo is not None and self._memo[0] == key:
             return self._memo[1]
         document = EvalDocument(self._text)
-        wrong = {_option_of(name) for name in self._wrong()}
+        wrong = {"env_args" if name.startswith(ARGUMENT) else name for name in self._wrong()}
         values = {name: v for name, v in form.values().items() if BY_NAME[name].in_files}
         document.write(self.place, values, wrong)
         self._memo = (key, document.text)
@@ -210,7 +198,3 @@ class Draft:
                     if name in names:
                         return name
         return None
-
-
-def _option_of(name: str) -> str:
-    return "env_args" if name.startswith(ARGUMENT) else name

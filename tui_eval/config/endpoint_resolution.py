@@ -6,10 +6,13 @@ was set names others; then these are chosen as for a new run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
+from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
@@ -32,7 +35,6 @@ from tui_eval.config.providers import PROVIDER_TABLE
 from tui_eval.config.resumed_endpoints import RESUME, endpoints_of, header_faults
 from tui_eval.config.secret_values import masked_url
 from tui_eval.config.settings import BUILT_IN, Setting, Settings, built_in_settings
-from tui_eval.config.typed_url import at_typed_url
 from tui_eval.config.values import is_url
 from tui_eval.errors import Fault, RefusedError, nearest
 
@@ -43,9 +45,7 @@ class Surroundings(msgspec.Struct, frozen=True):
     """What is looked at beside the settings, each once for a whole command.
 
     Args:
-        registry: Reads a registry.
         path: Which registry is meant, given what was requested.
-        servers: Finds the servers on this machine.
     """
 
     registry: Callable[[Path], Registry] = read_registry
@@ -252,23 +252,24 @@ def _of_replicas(endpoints: list[Endpoint], found: Settings) -> Settings:
 
 def _endpoint_faults(endpoint: Endpoint, settings: Settings, named: str) -> list[Fault]:
     """What is wrong with an endpoint as it would be used."""
+
+    def fault(name: str, what: str, hint: str) -> list[Fault]:
+        typed = settings.get(name)
+        return [Fault(typed.where(name) if typed else endpoint.source or RESUME, what, hint)]
+
     if endpoint.url != EMBEDDED and not is_url(endpoint.url):
         shown = masked_url(endpoint.url) if "@" in endpoint.url else endpoint.url
-        what = f"{shown!r} is no URL"
-        typed = settings.get("api_base_url")
-        where = typed.where("api_base_url") if typed else endpoint.source or RESUME
-        return [Fault(where, what, "It begins with http:// or https:// and a host")]
+        hint = "It begins with http:// or https:// and a host"
+        return fault("api_base_url", f"{shown!r} is no URL", hint)
     if not has_only_plain_query(endpoint.url):
-        typed = settings.get("api_base_url")
-        where = typed.where("api_base_url") if typed else endpoint.source or RESUME
-        hint = "Name the variable that holds a key with -k, or send it with --header"
         what = "the URL has a query (?) other than api-version, or a fragment (#)"
-        return [Fault(where, what, hint)]
+        hint = "Name the variable that holds a key with -k, or send it with --header"
+        return fault("api_base_url", what, hint)
     if endpoint.url == EMBEDDED and endpoint.client_type != DEFAULT_TYPE:
-        typed = settings.get("api_client_type")
-        where = typed.where("api_client_type") if typed else endpoint.source or RESUME
         what = f"{endpoint.alias} does not speak {endpoint.client_type}"
-        return [Fault(where, what, f"Leave the client type out: it speaks {DEFAULT_TYPE}")]
+        return fault(
+            "api_client_type", what, f"Leave the client type out: it speaks {DEFAULT_TYPE}"
+        )
     return _key_faults(endpoint, settings, named)
 
 
@@ -296,3 +297,52 @@ def _key_faults(endpoint: Endpoint, settings: Settings, named: str) -> list[Faul
             for fault in error.faults
         ]
     return []
+
+
+def at_typed_url(replicas: Sequence[Endpoint], settings: Settings) -> tuple[Endpoint, list[Fault]]:
+    """The endpoint at the URL that `api_base_url` names, in place of all replicas.
+
+    At a replica's own host all that the registry says of it holds. To other ports of this machine
+    its key goes along where there is one. Any other host gets neither key nor headers: which key
+    it gets, if any, has to be said.
+
+    Args:
+        replicas: Of one alias, at least one.
+        settings: Merged ones, with `api_base_url`.
+
+    Returns:
+        The endpoint, still at its old URL or at none, and a fault where a key has to be named.
+    """
+    typed = settings["api_base_url"]
+    url = urlsplit(str(typed.value))
+    is_here = is_on_this_machine(str(typed.value))
+    first = replicas[0]
+    for one in replicas:
+        own = urlsplit(one.url)
+        if _is_same_host(own, url) and (own.port == url.port or not is_here):
+            return one, []
+    bare = Endpoint(first.alias, first.model, "", "", first.client_type)
+    if is_here:
+        return replace(bare, key_var=first.key_var if os.environ.get(first.key_var) else ""), []
+    key = settings.get("api_key_var")
+    if not first.key_var or (key is not None and key.value is not None):
+        return bare, []
+    of = urlsplit(first.url).hostname
+    what = f"{url.hostname} gets no key of {of}, and {first.key_var} is that of {first.alias}"
+    hint = "Name the variable that holds its own with -k VAR; -k '' sends none"
+    return bare, [Fault(typed.where("api_base_url"), what, hint)]
+
+
+def _is_same_host(own: SplitResult, typed: SplitResult) -> bool:
+    """Whether what belongs to a URL may go to another: never in the clear where it was not."""
+    is_as_safe = own.scheme == typed.scheme or typed.scheme == "https"
+    return bool(own.hostname) and own.hostname == typed.hostname and is_as_safe
+
+
+def is_on_this_machine(url: str) -> bool:
+    """Whether a URL leads to this machine itself."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

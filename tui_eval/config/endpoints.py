@@ -1,7 +1,11 @@
-"""The endpoint registry: aliases of models, where they are served, how, and what they cost."""
+"""The endpoint registry: aliases of models, where they are served, how, and what they cost.
+
+It is TOML, or Python with `ENDPOINTS = {...}`, which is read without being run.
+"""
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 from collections.abc import Mapping
@@ -10,9 +14,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from tui_eval.config.options import CLIENT_TYPES
-from tui_eval.config.python_registry import read_python_registry
 from tui_eval.config.secret_values import masked_url
-from tui_eval.config.toml_files import TomlFile, read_toml
+from tui_eval.config.toml_files import KeyPath, TomlFile, read_toml
 from tui_eval.config.values import header_table, is_url
 from tui_eval.errors import Fault, nearest
 from tui_eval.pasted import unwrapped
@@ -70,30 +73,18 @@ PROFILE: dict[str, tuple[Any, ...]] = {
 """Keys that say what an endpoint understands, and what may be there."""
 _ONE_OF = {"stream": (True, False), **PROFILE}
 
-_FIELDS = {
-    "endpoint_id": "endpoint_id",
-    "model": "model",
-    "url": "url",
-    "api_base_url": "url",
-    "key": "key",
-    "api_key_var": "key",
-    "type": "type",
-    "api_client_type": "type",
-    "headers": "headers",
-    "extra_headers": "headers",
-    "max_concurrent": "max_concurrent",
-    "input_price": "input_price",
-    "output_price": "output_price",
-    "cached_input_price": "cached_input_price",
-    "cache_write_price": "cache_write_price",
-    "stream": "stream",
-    **{name: name for name in PROFILE},
-}
-
 PRICES = ("input_price", "output_price", "cached_input_price", "cache_write_price")
 """US dollars per million tokens."""
 
 _NEEDED = ("endpoint_id", "model", "url")
+_NAMES = (*_NEEDED, "key", "type", "headers", "max_concurrent", *PRICES, *_ONE_OF)
+_FIELDS = {name: name for name in _NAMES} | {
+    "api_base_url": "url",
+    "api_key_var": "key",
+    "api_client_type": "type",
+    "extra_headers": "headers",
+}
+"""Fields by the keys that mean them."""
 
 _ALIKE = {
     "model": "model",
@@ -214,6 +205,7 @@ def _endpoint(file: TomlFile, number: int, table: Any) -> tuple[Endpoint | None,
     faults += [Fault(here, f"{name} is missing") for name in _NEEDED if name not in values]
     if faults:
         return None, faults
+    prices: dict[str, Any] = {name: values.get(name) for name in PRICES}
     endpoint = Endpoint(
         alias=values["endpoint_id"],
         model=values["model"],
@@ -222,10 +214,7 @@ def _endpoint(file: TomlFile, number: int, table: Any) -> tuple[Endpoint | None,
         client_type=values.get("type", DEFAULT_TYPE),
         headers=values.get("headers", {}),
         max_concurrent=values.get("max_concurrent", 0),
-        input_price=values.get("input_price"),
-        output_price=values.get("output_price"),
-        cached_input_price=values.get("cached_input_price"),
-        cache_write_price=values.get("cache_write_price"),
+        **prices,
         stream=values.get("stream", False),
         profile={name: values[name] for name in PROFILE if name in values},
         source=here,
@@ -260,3 +249,94 @@ def _value(key: str, name: str, value: Any) -> Any:
     if key == "type" and value not in CLIENT_TYPES:
         raise ValueError(f"unknown client type {value!r}. Known are {', '.join(CLIENT_TYPES)}")
     return value
+
+
+_IN_PYTHON = "ENDPOINTS"
+_LITERALS = "Write text and numbers there, or the entry as an [[endpoint]] table in endpoints.toml"
+
+
+def read_python_registry(path: Path) -> tuple[TomlFile | None, list[Fault]]:
+    """The entries of `ENDPOINTS` as the `[[endpoint]]` tables that say the same.
+
+    `ENDPOINTS` is a dict of alias to a dict of settings, or to a list of these for replicas.
+
+    Returns:
+        The tables with their lines, or None, and everything that is wrong.
+    """
+    try:
+        tree = ast.parse(path.read_text("utf-8-sig"), filename=str(path))
+    except OSError as error:
+        return None, [Fault(str(path), f"the registry cannot be read: {error.strerror}")]
+    except SyntaxError as error:
+        return None, [Fault(f"{path}:{error.lineno or 1}", f"this is no Python: {error.msg}")]
+    except (ValueError, RecursionError) as error:
+        return None, [Fault(str(path), f"this is no Python: {error}")]
+    given = _assigned(tree)
+    if not isinstance(given, ast.Dict):
+        where = str(path) if given is None else f"{path}:{given.lineno}"
+        what = (
+            f"there is no {_IN_PYTHON} = {{...}}"
+            if given is None
+            else f"{_IN_PYTHON} is no dict as it stands"
+        )
+        return None, [Fault(where, what, f"The file is read, not run. {_LITERALS}")]
+    return _entries(path, given)
+
+
+def _assigned(tree: ast.Module) -> ast.expr | None:
+    """What the name is set to, by the last statement that does."""
+    found: ast.expr | None = None
+    for node in tree.body:
+        if isinstance(node, ast.AnnAssign | ast.Assign):
+            names = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if any(isinstance(name, ast.Name) and name.id == _IN_PYTHON for name in names):
+                found = node.value
+    return found
+
+
+def _entries(path: Path, given: ast.Dict) -> tuple[TomlFile, list[Fault]]:
+    tables: list[dict[str, Any]] = []
+    lines: dict[KeyPath, int] = {("endpoint",): given.lineno}
+    faults: list[Fault] = []
+    for key, value in zip(given.keys, given.values, strict=True):
+        alias = _literal(key)
+        if not isinstance(alias, str):
+            faults.append(_not_literal(path, key or value, "this alias is no text"))
+            continue
+        for entry in value.elts if isinstance(value, ast.List | ast.Tuple) else [value]:
+            here: KeyPath = ("endpoint", len(tables))
+            settings, wrong = _settings(path, entry, alias)
+            tables.append({"endpoint_id": alias, **{n: said for n, (said, _) in settings.items()}})
+            lines[here] = entry.lineno
+            lines |= {(*here, name): line for name, (_, line) in settings.items()}
+            faults += wrong
+    return TomlFile(path, {"endpoint": tables}, lines), faults
+
+
+def _settings(
+    path: Path, entry: ast.expr, alias: str
+) -> tuple[dict[str, tuple[Any, int]], list[Fault]]:
+    """The values of one endpoint with their lines, by name."""
+    if not isinstance(entry, ast.Dict):
+        return {}, [_not_literal(path, entry, f"the entry of {alias!r} is no dict")]
+    found, faults = {}, []
+    for key, value in zip(entry.keys, entry.values, strict=True):
+        name, said = _literal(key), _literal(value)
+        if isinstance(name, str) and said is not None:
+            found[name] = said, value.lineno
+            continue
+        which = name if isinstance(name, str) else "a key"
+        faults.append(_not_literal(path, value, f"{which} of {alias!r} is no text"))
+    return found, faults
+
+
+def _not_literal(path: Path, node: ast.expr, what: str) -> Fault:
+    return Fault(f"{path}:{node.lineno}", f"{what} as it stands", _LITERALS)
+
+
+def _literal(node: ast.expr | None) -> Any:
+    """The value of a literal; None for everything else."""
+    try:
+        return None if node is None else ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None

@@ -10,7 +10,12 @@ from typing import Any
 from tui_eval.config.options import FILE_KEYS
 from tui_eval.config.settings import Setting, Settings, table_settings
 from tui_eval.config.toml_files import TomlFile, read_toml
-from tui_eval.environments.finding import FoundEnvironment, find_environment, module_name_of
+from tui_eval.environments.finding import (
+    FoundEnvironment,
+    find_environment,
+    module_name_of,
+    project_of,
+)
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.processes import is_own_interpreter
 
@@ -84,7 +89,7 @@ def own_version(env_id: str, environments_dir: Path) -> str | None:
         path = pyproject_of(find_environment(env_id, environments_dir))
     except RefusedError:
         return None
-    version = _project(path).get("version") if path is not None else None
+    version = project_of(path.parent).get("version") if path is not None else None
     return version if isinstance(version, str) else None
 
 
@@ -97,17 +102,14 @@ def _of_verifiers(file: TomlFile) -> tuple[Settings, list[Fault]]:
 
 def _own(file: TomlFile) -> tuple[Settings, list[Fault]]:
     table, faults = _table(file, OWN)
-    theirs = {key: value for key, value in table.items() if key not in _not_theirs()}
+    not_theirs = FILE_KEYS.keys() - _KNOWN.keys()
+    theirs = {key: value for key, value in table.items() if key not in not_theirs}
     settings, wrong = table_settings(file, OWN, theirs, _KNOWN)
     for key in table.keys() - theirs.keys():
         what = f"an environment cannot set {key}"
         hint = "Who runs it says where things are sent and kept"
         faults.append(Fault(file.at(*OWN, key), what, hint))
     return _from_there(settings, file), faults + wrong
-
-
-def _not_theirs() -> set[str]:
-    return FILE_KEYS.keys() - _KNOWN.keys()
 
 
 def _table(file: TomlFile, keys: tuple[str, ...]) -> tuple[dict[str, Any], list[Fault]]:
@@ -141,14 +143,8 @@ def _places(found: FoundEnvironment, name: str) -> Iterator[tuple[Path, bool]]:
 
 
 def _project_name(path: Path) -> str:
-    name = _project(path).get("name")
+    name = project_of(path.parent).get("name")
     return module_name_of(name).lower() if isinstance(name, str) else ""
-
-
-def _project(path: Path) -> dict[str, Any]:
-    file, _ = read_toml(path, "the project")
-    project = file.tables.get("project") if file else None
-    return project if isinstance(project, dict) else {}
 
 
 def _shown(path: Path) -> Path:

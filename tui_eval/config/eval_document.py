@@ -22,9 +22,6 @@ _TABLES = ("eval", "ablation")
 class EvalDocument:
     """The text of a file, table by table.
 
-    Args:
-        text: Valid TOML.
-
     Raises:
         ValueError: It is no TOML.
     """
@@ -69,11 +66,7 @@ class EvalDocument:
         return f"{number} · {named}" if named else number
 
     def values(self, place: Place, *, wrong_too: bool = True) -> dict[str, Any]:
-        """What a table says, by the names of the options.
-
-        Args:
-            wrong_too: What cannot be is reported as it is there.
-        """
+        """What a table says, by the names of the options; also what cannot be, as it is there."""
         found: dict[str, Any] = {}
         for key, item in self._plain(place).items():
             option = FILE_KEYS.get(key)

@@ -24,14 +24,7 @@ from tui_eval.config.request_reading import (
     read_request,
 )
 from tui_eval.config.secret_values import masked
-from tui_eval.config.settings import (
-    BUILT_IN,
-    SAMPLING,
-    Settings,
-    apply_sets,
-    merged,
-    sampling_args,
-)
+from tui_eval.config.settings import BUILT_IN, SAMPLING, Settings, apply_sets, merged, sampling_args
 from tui_eval.errors import Fault, Notice, warning
 from tui_eval.pasted import clean_variable, collected
 

@@ -37,12 +37,10 @@ def plain_settings(evaluation: Evaluation) -> list[dict[str, Any]]:
     return [
         {"name": name, "value": _shown(name, setting.value), "source": setting.source}
         for name, setting in settings.items()
-        if setting.source != BUILT_IN and name != "env_id" and _describes_it(name)
+        if setting.source != BUILT_IN
+        and name != "env_id"
+        and (name not in BY_NAME or BY_NAME[name].describes != "command")
     ]
-
-
-def _describes_it(name: str) -> bool:
-    return name not in BY_NAME or BY_NAME[name].describes != "command"
 
 
 def _title(settings: Settings) -> str:

@@ -9,7 +9,6 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from tui_eval.config.options import MAY_BE_EMPTY, NEWEST, OPTIONS, Kind, Option
-from tui_eval.config.shapes import Shape, expected, fits
 from tui_eval.config.values import list_text, parse_text
 from tui_eval.printable import one_line
 
@@ -138,7 +137,8 @@ def value_of(field: Field, text: str) -> Any:
         return _chosen(field, text)
     if field.kind in ("json", "any"):
         return _from_json(field, text)
-    return parse_text(Option(field.name, (), _kind(field), ""), text)
+    kind: Any = field.kind
+    return parse_text(Option(field.name, (), kind, ""), text)
 
 
 def text_of(field: Field, value: Any) -> str:
@@ -163,10 +163,6 @@ def text_of(field: Field, value: Any) -> str:
 
 
 _ANY = Option("", (), "json", "")
-
-
-def _kind(field: Field) -> Any:
-    return field.kind
 
 
 def _setting(option: Option, text: str) -> Any:
@@ -230,3 +226,74 @@ def _quoted(text: str, kind: str) -> str:
     if plain and not (kind == "any" and _json_or_text(text) != text):
         return text
     return json.dumps(text, ensure_ascii=False)
+
+
+Shape: TypeAlias = "str | list[Any]"
+"""What JSON an argument of an environment takes.
+
+`text`, `int`, `float`, `flag`, `null` or `any`; or a list of a word and what it is of: `list` and
+`table` of one shape, `row` of one each, `either` of several, `among` of values.
+"""
+
+_PLAIN: dict[str, tuple[Any, str, str, tuple[Any, ...]]] = {
+    "text": (str, "a text", "texts", ("a", "b")),
+    "int": (int, "a whole number", "whole numbers", (1, 2)),
+    "float": ((int, float), "a number", "numbers", (0.5, 1)),
+    "flag": (bool, "true or false", "true or false", (True, False)),
+    "null": (type(None), "null", "null", (None,)),
+    "any": (object, "anything", "anything", (1, "a")),
+}
+"""Types, what one and what several are called, and some to show."""
+
+
+def fits(value: Any, shape: Shape) -> bool:
+    """Whether a value of JSON has a shape."""
+    if isinstance(shape, str):
+        is_plain = shape in ("flag", "any") or not isinstance(value, bool)
+        return is_plain and isinstance(value, _PLAIN[shape][0])
+    kind, *of = shape
+    match kind:
+        case "among":
+            return value in of
+        case "either":
+            return any(fits(value, one) for one in of)
+        case "table":
+            return isinstance(value, dict) and all(fits(one, of[0]) for one in value.values())
+        case "row":
+            return isinstance(value, list) and len(value) == len(of) and all(map(fits, value, of))
+    return isinstance(value, list) and all(fits(one, of[0]) for one in value)
+
+
+def expected(shape: Shape) -> str:
+    """What is expected, with an example of what to type."""
+    return f"{_reported(shape)}, such as {json.dumps(_examples(shape)[0], ensure_ascii=False)}"
+
+
+def _reported(shape: Shape, many: bool = False) -> str:
+    if isinstance(shape, str):
+        _, one, several, _ = _PLAIN[shape]
+        return several if many else one
+    kind, *of = shape
+    if kind == "among":
+        return " or ".join(json.dumps(one, ensure_ascii=False) for one in of)
+    if kind == "either":
+        return " or ".join(_reported(one, many) for one in of)
+    name = "object" if kind == "table" else "list"
+    one = f"{name}s" if many else f"an {name}" if kind == "table" else f"a {name}"
+    if of == ["any"]:
+        return one
+    inner = " and ".join(map(_reported, of)) if kind == "row" else _reported(of[0], many=True)
+    return f"{one} of {inner}"
+
+
+def _examples(shape: Shape) -> list[Any]:
+    if isinstance(shape, str):
+        return list(_PLAIN[shape][3])
+    kind, *of = shape
+    if kind == "among":
+        return of[:1]
+    if kind == "either":
+        return _examples(of[0])
+    if kind == "table":
+        return [{"key": _examples(of[0])[0]}]
+    return [[_examples(one)[0] for one in of] if kind == "row" else _examples(of[0])]

@@ -7,14 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from tui_eval.config.fields import (
-    ARGUMENT,
-    Field,
-    argument_field,
-    option_fields,
-    text_of,
-    value_of,
-)
+from tui_eval.config.fields import ARGUMENT, Field, argument_field, option_fields, text_of, value_of
 from tui_eval.config.options import OPTIONS, Option
 from tui_eval.config.settings import SAMPLING, Setting, Settings, merged
 from tui_eval.config.values import list_text
@@ -78,7 +71,8 @@ class Form:
         for field in self._options.values():
             if field.name == "env_args":
                 found += self._arguments.values()
-                if self._arguments and not self.texts.get("env_args") and not self._takes_others:
+                takes_others = self.description is None or self.description["takes_others"]
+                if self._arguments and not self.texts.get("env_args") and not takes_others:
                     continue
             if field.name not in NOT_SHOWN or field.name in {**self.inherited, **self.texts}:
                 found.append(field)
@@ -87,10 +81,6 @@ class Form:
     def field(self, name: str) -> Field:
         """A field by its name."""
         return self._arguments.get(name) or self._options[name]
-
-    @property
-    def _takes_others(self) -> bool:
-        return self.description is None or bool(self.description["takes_others"])
 
     def text(self, name: str) -> str:
         """What is in a field."""

@@ -5,43 +5,28 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec.structs import replace
 
 from tui_eval.config.endpoints import EMBEDDED, read_registry, registry_path
 from tui_eval.config.local_servers import find_servers
+from tui_eval.config.providers import PROVIDER_TABLE, Provider
 from tui_eval.errors import Fault, nearest
 
 if TYPE_CHECKING:
     from tui_eval.config.plan import Request
 
-_CHAT = "openai_chat_completions"
-
-
-class Provider(msgspec.Struct, frozen=True):
-    """Where a provider serves its models.
-
-    Args:
-        key_var: Name of the environment variable that holds the key; empty where none is needed.
-    """
-
-    url: str
-    key_var: str
-    client_type: str = _CHAT
-
-
 PROVIDERS: dict[str, Provider] = {
-    "anthropic": Provider("https://api.anthropic.com", "ANTHROPIC_API_KEY", "anthropic_messages"),
+    "anthropic": PROVIDER_TABLE["anthropic"],
     "cerebras": Provider("https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
-    "deepseek": Provider("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
+    "deepseek": PROVIDER_TABLE["deepseek"],
     "fireworks_ai": Provider("https://api.fireworks.ai/inference/v1", "FIREWORKS_AI_API_KEY"),
     "gemini": Provider("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
     "groq": Provider("https://api.groq.com/openai/v1", "GROQ_API_KEY"),
     "mistral": Provider("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
     "ollama": Provider("http://localhost:11434/v1", ""),
     "ollama_chat": Provider("http://localhost:11434/v1", ""),
-    "openai": Provider("https://api.openai.com/v1", "OPENAI_API_KEY"),
-    "openrouter": Provider("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    "openai": PROVIDER_TABLE["openai"],
+    "openrouter": PROVIDER_TABLE["openrouter"],
     "together_ai": Provider("https://api.together.ai/v1", "TOGETHERAI_API_KEY"),
     "xai": Provider("https://api.x.ai/v1", "XAI_API_KEY"),
 }

@@ -106,7 +106,7 @@ class RunPlan(BaseModel):
     num_workers: int = Field(default=1, ge=-1)
     """Processes that run the rollouts: -1 for more as cores are full, 0 for that of a program."""
     worker_memory: str | None = None
-    """What one of them may take, as `sizes.parse_size` reads it; None for any amount."""
+    """What one of them may take, as `values.parse_size` reads it; None for any amount."""
     adaptive: bool = True
     """Whether the concurrency gives way where the endpoint says that it is too much."""
     sampling_args: dict[str, Any] = Field(default_factory=dict)
@@ -250,11 +250,7 @@ def _holds_null(value: Any) -> bool:
 
 
 def read_plan(path: Path) -> RunPlan:
-    """The plan in a run.toml.
-
-    Raises:
-        RefusedError: The file is missing or is no plan; all its faults at once.
-    """
+    """The plan in a run.toml; `RefusedError` with all its faults where it is missing or none."""
     import tomllib
 
     from pydantic import ValidationError

@@ -1,4 +1,4 @@
-"""The providers that `-p` knows by name."""
+"""Where providers serve models, and those that `-p` knows by name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Provider(msgspec.Struct, frozen=True):
     """Where a provider serves models.
 
     Args:
-        var: Name of the environment variable that holds the key.
+        var: Name of the environment variable that holds the key; empty where none is needed.
         key_optional: Whether it also serves who has no key.
     """
 

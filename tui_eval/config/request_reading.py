@@ -16,11 +16,7 @@ from tui_eval.config.eval_file import read_eval_file
 from tui_eval.config.local_servers import find_servers
 from tui_eval.config.options import BY_NAME
 from tui_eval.config.plan import Request
-from tui_eval.config.settings import (
-    Setting,
-    Settings,
-    typed_settings,
-)
+from tui_eval.config.settings import Setting, Settings, typed_settings
 from tui_eval.config.values import parse_values
 from tui_eval.errors import Fault, Notice, warning
 from tui_eval.pasted import collected

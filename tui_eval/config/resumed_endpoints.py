@@ -15,12 +15,7 @@ RESUME = "--resume"
 
 
 def endpoints_of(before: RunPlan, path: Path, read: Callable[[Path], Registry]) -> list[Endpoint]:
-    """The endpoints of a run, with the headers that the registry has for their URLs.
-
-    Args:
-        path: Where the registry is.
-        read: Reads it.
-    """
+    """The endpoints of a run, with the headers that the registry has for their URLs."""
     needs = any(_hidden(one.headers) for one in before.served_at)
     replicas = read(path)[0].get(before.alias, []) if needs else []
     known = {one.url: one.headers for one in replicas}

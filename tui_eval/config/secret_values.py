@@ -93,11 +93,7 @@ def secrets_of_url(url: str) -> Iterator[str]:
 
 
 def hidden_names(value: Any, before: str) -> Iterator[str]:
-    """Where HIDDEN is in a value, as dotted names.
-
-    Args:
-        before: Name of the value itself.
-    """
+    """Where HIDDEN is in a value that is called `before`, as dotted names."""
     if value == HIDDEN:
         yield before
     elif isinstance(value, dict):

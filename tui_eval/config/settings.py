@@ -33,11 +33,7 @@ class Setting(NamedTuple):
 
 
 def place_of(sources: Mapping[str, str], name: str, flag: str) -> str:
-    """Where a fault of a setting is reported: at its line, or at its flag where no file has it.
-
-    Args:
-        sources: Where settings came from.
-    """
+    """Where a fault of a setting is reported: at its line, or at its flag where no file has it."""
     source = sources.get(name, "")
     return f"{source}, {name}" if ":" in source else flag
 

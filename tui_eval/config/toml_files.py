@@ -28,7 +28,6 @@ class TomlFile(msgspec.Struct, frozen=True):
     """What a file says, and where.
 
     Args:
-        tables: Its content.
         lines: The line of every key and table, from 1.
     """
 
@@ -106,7 +105,8 @@ def _statements(text: str) -> Iterator[tuple[int, int, list[str]]]:
     """(line, brackets of a header or 0, key in parts) of every header and every `key = value`."""
     at, line, counted = 0, 1, 0
     while True:
-        at = _end(_BLANK, text, at)
+        if blank := _BLANK.match(text, at):
+            at = blank.end()
         if at >= len(text):
             return
         line += text.count("\n", counted, at)
@@ -133,11 +133,6 @@ def _after_value(text: str, at: int) -> int:
             return at
         depth += (piece in ("[", "{")) - (piece in ("]", "}"))
     return len(text)
-
-
-def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
-    match = pattern.match(text, at)
-    return match.end() if match else at
 
 
 def _plain_key(key: str) -> str:

@@ -20,7 +20,6 @@ from tui_eval.config.options import (
     PATHS,
     Option,
 )
-from tui_eval.config.sizes import parse_size
 from tui_eval.errors import Fault
 from tui_eval.fold.condition_parser import check_names, parse_condition
 from tui_eval.fold.conditions import ConditionError
@@ -66,11 +65,7 @@ def parse_values(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
 
 
 def parse_text(option: Option, text: Any) -> Any:
-    """The value of an option that was typed.
-
-    Raises:
-        ValueError: It cannot be; says why.
-    """
+    """The value of an option that was typed; the `ValueError` says why it cannot be."""
     if option.name in OF_ONE_COMMAND and text == NO_BUDGET:
         return None
     if option.name == "num_workers" and text == ALL_CORES:
@@ -91,11 +86,7 @@ def parse_text(option: Option, text: Any) -> Any:
 
 
 def check_toml(option: Option, value: Any) -> Any:
-    """The value of an option that is in a TOML file.
-
-    Raises:
-        ValueError: It has another type than the option, or is out of its range.
-    """
+    """An option's value in TOML; `ValueError` where it is of another type, or out of its range."""
     kind = option.kind
     if kind == "flag":
         return _expect(value, bool, "true or false")
@@ -117,11 +108,7 @@ def check_toml(option: Option, value: Any) -> Any:
 
 
 def header_table(given: Any) -> dict[str, str]:
-    """Headers by name, from a table of them or from texts such as `Name: Value`.
-
-    Raises:
-        ValueError: Something is no header.
-    """
+    """Headers of a table, or of texts such as `Name: Value`; `ValueError` where one is none."""
     wrong: list[str] = []
     if not isinstance(given, Mapping):
         texts = _texts([given] if isinstance(given, str) else given)
@@ -351,3 +338,16 @@ def is_url(text: str) -> bool:
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
+
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([KMGT])(I?))?B", re.IGNORECASE)
+
+
+def parse_size(text: str) -> int:
+    """Bytes of a text, `MB` being 1000 kB, `MiB` 1024 KiB; `ValueError` where it says none."""
+    match = _SIZE.fullmatch(text.strip())
+    power = " KMGT".index((match[2] or " ").upper()) if match else 0
+    size = int(float(match[1]) * (1024 if match[3] else 1000) ** power) if match else 0
+    if not size:
+        raise ValueError(f"{text!r} is no size; expected as in 512MB or 2GB")
+    return size

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
-from tui_eval.environments.sample import print_prompt_completions_sample
+from tui_eval.environments.outputs import print_prompt_completions_sample
 from tui_eval.errors import nearest
 
 __all__ = ["log_level", "print_prompt_completions_sample", "quiet_verifiers", "setup_logging"]

@@ -5,24 +5,73 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast, overload
+import logging
+import random
+from asyncio import sleep
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar, cast, overload
 
-from tui_eval.environments.client_cache import ClientCache
 from tui_eval.environments.one_rollout import generate, score
 from tui_eval.environments.outputs import state_to_output, states_to_outputs
-from tui_eval.environments.rollout_retries import maybe_retry
-from tui_eval.errors import Fault, RefusedError
+from tui_eval.errors import ErrorChain, Fault, InfraError, InvalidModelResponseError, RefusedError
 from tui_eval.state import State
 from tui_eval.types import ClientConfig, RolloutInput, RolloutOutput, SamplingArgs
 
 if TYPE_CHECKING:
-    from tui_eval.clients.base import Client
+    from tui_eval.clients import AnyClient
     from tui_eval.environments.environment import Environment
 
-    SomeClient: TypeAlias = Client[Any, Any, Any, Any] | ClientConfig
+    SomeClient: TypeAlias = AnyClient | ClientConfig
 
 Held: TypeAlias = contextlib.AbstractAsyncContextManager[Any] | None
+Key: TypeAlias = tuple[str, frozenset[str]]
+
+
+class ClientCache:
+    """Turns whatever may stand for a client into one; a config gets the same one every time.
+
+    Connections belong to the loop that they were opened on, so each loop has clients of its own.
+    Those of closed loops are forgotten.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[asyncio.AbstractEventLoop, dict[Key, AnyClient]] = {}
+        self._turn = count()
+
+    def resolve(self, client: Any) -> AnyClient:
+        """The client that a `Client`, a `ClientConfig` or an SDK's client stands for.
+
+        The endpoints of a config take turns.
+
+        Raises:
+            TypeError: It is none of these.
+            RefusedError: The config cannot be used; says why.
+        """
+        if isinstance(client, ClientConfig):
+            endpoints = client.per_endpoint()
+            return self._of(endpoints[next(self._turn) % len(endpoints)])
+        if client is None or hasattr(client, "get_response"):
+            same: AnyClient = client
+            return same
+        from tui_eval.clients import resolve_client
+
+        return resolve_client(client)
+
+    def _of(self, config: ClientConfig) -> AnyClient:
+        from tui_eval.clients import make_client
+
+        if config.api_base_url.startswith("embedded:"):
+            what = f"{config.api_base_url!r} is there only while generate or evaluate runs"
+            raise RefusedError([Fault("api_base_url", what, "Name the URL of an endpoint")])
+        loop = asyncio.get_running_loop()
+        if loop not in self._made:
+            self._made = {one: made for one, made in self._made.items() if not one.is_closed()}
+        made = self._made.setdefault(loop, {})
+        key = (config.model_dump_json(), frozenset(config.model_fields_set))
+        if key not in made:
+            made[key] = make_client(config)
+        return made[key]
 
 
 class DirectRollouts:
@@ -217,3 +266,59 @@ def _refuse_server(name: str) -> NoReturn:
     what = "an environment has no server of its own here"
     hint = "Take the call out: rollouts run in this process, and many at once"
     raise RefusedError([Fault(name, what, hint)])
+
+
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+
+
+def maybe_retry(
+    func: Callable[..., Coroutine[Any, Any, T]],
+    max_retries: int = 0,
+    initial: float = 1.0,
+    max_wait: float = 60.0,
+    error_types: tuple[type[Exception], ...] = (InfraError, InvalidModelResponseError),
+) -> Callable[..., Coroutine[Any, Any, T]]:
+    """A function that runs again where the state that it returns has an error of these types.
+
+    Args:
+        func: Returns a state, or a list of states.
+        max_retries: How often; 0 gives `func` itself. After the last one its result is returned,
+            whatever it holds.
+        initial, max_wait: Seconds before the second try, doubled with each and up to a second
+            longer by chance, and at most.
+    """
+    if max_retries <= 0:
+        return func
+    name = getattr(func, "__name__", "unknown")
+
+    async def retried(*args: Any, **kwargs: Any) -> T:
+        result: Any = None
+        for attempt in range(max_retries + 1):
+            try:
+                result = await func(*args, **kwargs)
+                error = _first_error(result, error_types)
+            except error_types as raised:
+                error = raised
+            if error is None or attempt == max_retries:
+                break
+            wait = min(initial * 2**attempt + random.uniform(0, 1), max_wait)
+            logger.warning(
+                "%s: %r; again in %s (%s of %s)",
+                *(name, ErrorChain(error), f"{wait:.1f} s", attempt + 1, max_retries),
+            )
+            await sleep(wait)
+        returned: T = result
+        return returned
+
+    retried.__name__ = name
+    retried.__qualname__ = getattr(func, "__qualname__", name)
+    return retried
+
+
+def _first_error(result: Any, error_types: tuple[type[Exception], ...]) -> Exception | None:
+    states: Iterable[Any] = (result,) if isinstance(result, dict) else result
+    if not isinstance(result, dict | list):
+        return None
+    errors = (state.get("error") for state in states)
+    return next((error for error in errors if isinstance(error, error_types)), None)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import atexit
 import functools
+import gc
 import inspect
 import logging
 import time
 from collections.abc import Callable
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, cast
+from weakref import WeakValueDictionary
 
 from tui_eval.call_limits import limited
-from tui_eval.environments import teardowns
 from tui_eval.environments.decorators import marked_methods
 from tui_eval.errors import ErrorChain, is_ours, must_propagate
 from tui_eval.observer import SILENT
@@ -20,6 +23,39 @@ from tui_eval.state import State
 
 if TYPE_CHECKING:
     from tui_eval.environments.environment import Environment
+
+
+logger = logging.getLogger(__name__)
+
+# By identity: an author's class may have an equality of its own.
+_made: WeakValueDictionary[int, Environment] = WeakValueDictionary()
+_used: dict[int, Environment] = {}
+
+
+def expect_teardown(env: Environment) -> None:
+    """Takes note of a new environment; it is not kept alive."""
+    _made[id(env)] = env
+
+
+def expect_teardown_of_used(env: Environment) -> None:
+    """Takes note of an environment that runs a rollout; it is kept alive until it is torn down."""
+    _used[id(env)] = env
+
+
+def _has_teardown_left(env: Environment) -> bool:
+    """Whether the handlers of an environment are still to run; from now on they are not."""
+    made = _made.pop(id(env), None)
+    return _used.pop(id(env), made) is not None
+
+
+@atexit.register
+def _tear_down_all() -> None:
+    if not _made and not _used:
+        return
+    gc.collect()  # what is only half made, because its constructor failed, must not be met
+    for env in {**_made, **_used}.values():
+        for error in asyncio.run(env.run_teardown()):
+            logger.error("a teardown handler failed", exc_info=error)
 
 
 class Ending:
@@ -167,7 +203,7 @@ class Ending:
         A second call does nothing, unless a rollout has begun since the first.
         """
         raised: list[BaseException] = []
-        if not teardowns.settle(cast("Environment", self)):
+        if not _has_teardown_left(cast("Environment", self)):
             return raised
         has_own = type(self)._teardown is not Ending._teardown
         for handler in [self._teardown] if has_own else self._teardown_handlers:

@@ -174,10 +174,10 @@ class EnvGroup(Environment):
         return any(env.has_training for env in self.members)
 
     def _training_rows(self) -> list[dict[str, Any]]:
-        return self.rows(_training_of)
+        return self.rows(lambda env: env.training_table() or ())
 
     def _evaluation_rows(self) -> list[dict[str, Any]]:
-        return self.rows(_evaluation_of)
+        return self.rows(lambda env: env.eval_table())
 
     def rows(self, table_of: Callable[[Environment], Iterable[Any]]) -> list[dict[str, Any]]:
         """The rows of all members as the group has them.
@@ -287,14 +287,6 @@ def tasks_of(env_map: Mapping[str, Environment]) -> list[str]:
             [f"{name}/{inner}" for inner in env.tasks] if isinstance(env, EnvGroup) else [name]
         )
     ]
-
-
-def _training_of(env: Environment) -> Iterable[Any]:
-    return env.training_table() or ()
-
-
-def _evaluation_of(env: Environment) -> Iterable[Any]:
-    return env.eval_table()
 
 
 def _check_names(envs: list[Environment], names: list[str]) -> None:

@@ -15,15 +15,12 @@ from typing import TYPE_CHECKING, Any
 from tui_eval.call_limits import uncounted
 from tui_eval.clients.base import name_of_call
 from tui_eval.clock import now
-from tui_eval.environments import teardowns
 from tui_eval.environments.author_logs import heed_variable
-from tui_eval.environments.client_cache import ClientCache
-from tui_eval.environments.datasets.example_sets import ExampleSets
-from tui_eval.environments.datasets.having_examples import HasExamples
+from tui_eval.environments.datasets.example_sets import ExampleSets, HasExamples
 from tui_eval.environments.datasets.json_copy import copy_data
 from tui_eval.environments.datasets.rows import Source
-from tui_eval.environments.direct_rollouts import DirectRollouts
-from tui_eval.environments.ending import Ending
+from tui_eval.environments.direct_rollouts import ClientCache, DirectRollouts
+from tui_eval.environments.ending import Ending, expect_teardown, expect_teardown_of_used
 from tui_eval.environments.evaluating import Evaluating
 from tui_eval.environments.usage import StateUsageTracker, count_usage, record_step, usage_tracker
 from tui_eval.errors import InvalidModelResponseError
@@ -145,7 +142,7 @@ class Environment(HasExamples, Ending, Evaluating, DirectRollouts, ABC):
         self._answering_models = AnsweringModels()
         self.find_handlers()
         if self._teardown_handlers:
-            teardowns.expect(self)
+            expect_teardown(self)
 
     # Settings
 
@@ -201,7 +198,7 @@ class Environment(HasExamples, Ending, Evaluating, DirectRollouts, ABC):
             ValueError: `info` is no JSON, or names tools in another provider's shape.
         """
         if self._teardown_handlers:
-            teardowns.expect_used(self)
+            expect_teardown_of_used(self)
         row = {key: copy_data(value) for key, value in input.items()}
         row["prompt"] = to_messages(row["prompt"])
         info = row.get("info")
@@ -375,9 +372,6 @@ def _warn_of_typos(kind: type[Environment], names: Iterable[str]) -> None:
             logger.warning(what, kind.__name__, name, meant[0])
 
 
-_logger = logging.getLogger(__name__)
-
-
 class AnsweringModels:
     """Notes on steps who answered them, and warns of each name once."""
 
@@ -396,4 +390,4 @@ class AnsweringModels:
         if (requested, answered) not in self._reported:
             self._reported.add((requested, answered))
             level = logging.INFO if is_same_model(requested, answered) else logging.WARNING
-            _logger.log(level, "%s was asked for, and %s answered", requested, answered)
+            logger.log(level, "%s was asked for, and %s answered", requested, answered)

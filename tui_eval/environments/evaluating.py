@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from tui_eval.environments.datasets.example_table import as_dataset
 from tui_eval.environments.datasets.prompt_rules import PromptRules
-from tui_eval.environments.datasets.rollout_inputs import Group, read_groups
+from tui_eval.environments.datasets.rows import Group, read_groups
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.types import (
-    ClientConfig,
     GenerateOutputs,
     LogCallback,
     ProgressCallback,
@@ -25,9 +24,7 @@ from tui_eval.types import (
 )
 
 if TYPE_CHECKING:
-    from tui_eval.clients.base import Client
-
-    SomeClient: TypeAlias = Client[Any, Any, Any, Any] | ClientConfig
+    from tui_eval.environments.direct_rollouts import SomeClient
 
 
 logger = logging.getLogger(__name__)
@@ -66,10 +63,7 @@ class Evaluating:
     """The part of `Environment` that makes runs."""
 
     env_client: Any
-
-    def prompt_rules(self) -> PromptRules:
-        """How the prompts of rows without one are made."""
-        raise NotImplementedError
+    prompt_rules: Callable[[], PromptRules]
 
     # Many rollouts, each a row of a run directory
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import importlib.metadata
 import re
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from tui_eval.environments.finding import (
     find_environment,
     known_environments,
     module_name_of,
+    project_of,
 )
 from tui_eval.errors import RefusedError
 
@@ -96,10 +96,7 @@ def _description(path: Path | None, environments_dir: Path) -> str:
     if path is None or environments_dir not in path.parents:
         return ""
     for folder in path.relative_to(environments_dir).parents[:-1]:
-        try:
-            text = (environments_dir / folder / "pyproject.toml").read_text("utf-8-sig")
-            description = tomllib.loads(text)["project"]["description"]
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            continue
-        return str(description).partition("\n")[0].strip()
+        project = project_of(environments_dir / folder)
+        if "description" in project:
+            return str(project["description"]).partition("\n")[0].strip()
     return ""

@@ -13,8 +13,12 @@ from typing import Any
 
 from tui_eval.environments.author_errors import describe
 from tui_eval.environments.environment import Environment
-from tui_eval.environments.finding import FoundEnvironment, find_environment
-from tui_eval.environments.foreign import framework_of, framework_of_class
+from tui_eval.environments.finding import (
+    FoundEnvironment,
+    find_environment,
+    framework_of,
+    framework_of_class,
+)
 from tui_eval.environments.importing import import_file, keeping_names, leave_all
 from tui_eval.errors import Fault, RefusedError, nearest
 from tui_eval.installing import install_command
@@ -66,19 +70,27 @@ def load(
     Raises:
         RefusedError: As for `load_environment`.
     """
+    where = f"environment {env_id}"
     token = _folder.set(folder)
     try:
-        return _load(env_id, folder, env_args, requested or [("", env_args)])
+        found, make = import_environment(env_id, folder)
+        faults = [
+            fault
+            for begins, arguments in requested or [("", env_args)]
+            for fault in _argument_faults(make, arguments, f"{begins}{where}")
+        ]
+        if faults:
+            raise RefusedError(faults)
+        env = _make(make, found, env_args, where)
     finally:
         _folder.reset(token)
+    env.env_id = env.env_id or env_id
+    env.env_args = env.env_args or dict(env_args)
+    return env
 
 
 def import_environment(env_id: str, folder: Path) -> tuple[FoundEnvironment, Any]:
-    """Where an environment is, and the function of its module that makes it.
-
-    Raises:
-        RefusedError: It cannot be found or imported, or has no such function.
-    """
+    """Where an environment is, and the function that makes it; refused where there is none."""
     found = find_environment(env_id, folder)
     where = f"environment {env_id}"
     module = _import(found, where)
@@ -89,27 +101,6 @@ def import_environment(env_id: str, folder: Path) -> tuple[FoundEnvironment, Any
         hint = hint or "Define it, and let it return the environment"
         raise RefusedError([Fault(where, what, hint)])
     return found, make
-
-
-def _load(
-    env_id: str,
-    folder: Path,
-    env_args: Mapping[str, Any],
-    requested: Sequence[tuple[str, Mapping[str, Any]]],
-) -> Environment:
-    where = f"environment {env_id}"
-    found, make = import_environment(env_id, folder)
-    faults = [
-        fault
-        for begins, arguments in requested
-        for fault in _argument_faults(make, arguments, f"{begins}{where}")
-    ]
-    if faults:
-        raise RefusedError(faults)
-    env = _make(make, found, env_args, where)
-    env.env_id = env.env_id or env_id
-    env.env_args = env.env_args or dict(env_args)
-    return env
 
 
 def _make(

@@ -194,7 +194,8 @@ def _resolved(name: str, root: Path) -> Iterator[Source]:
         return
     for most in range(1, len(parts) + 1):
         dotted = ".".join(parts[:most])
-        for path in (root.joinpath(*parts[:most], "__init__.py"), _module_file(root, parts[:most])):
+        folder = root.joinpath(*parts[:most])
+        for path in (folder / "__init__.py", folder.with_name(f"{folder.name}.py")):
             if is_local(path):
                 yield Source(dotted, path, root)
                 break
@@ -203,10 +204,6 @@ def _resolved(name: str, root: Path) -> Iterator[Source]:
             file = getattr(module, "__file__", None)
             if isinstance(file, str):
                 yield from _of_file(dotted, file)
-
-
-def _module_file(root: Path, parts: list[str]) -> Path:
-    return root.joinpath(*parts[:-1], f"{parts[-1]}.py")
 
 
 def _beside(tree: ast.AST, source: Source) -> dict[str, Path]:
@@ -229,11 +226,8 @@ def _beside(tree: ast.AST, source: Source) -> dict[str, Path]:
         if "." in text and own != source.root and text.split(".")[0] == source.name.split(".")[0]:
             named.append(source.root.joinpath(*text.split(".")))
         for path in named:
-            for one in sorted(path.iterdir())[:MOST_BESIDE] if _is_folder(path) else [path]:
+            is_folder = path.name not in _LEFT_OUT and path.is_dir()
+            for one in sorted(path.iterdir())[:MOST_BESIDE] if is_folder else [path]:
                 if one.suffix != ".py" and one.is_file() and one.stat().st_size <= MOST_BYTES:
                     found[one.relative_to(source.root).as_posix()] = one
     return found
-
-
-def _is_folder(path: Path) -> bool:
-    return path.name not in _LEFT_OUT and path.is_dir()

@@ -17,7 +17,6 @@ from tui_eval.environments.decorators import stop
 from tui_eval.environments.ending import record_error
 from tui_eval.environments.environment import Environment
 from tui_eval.environments.monitors import MultiTurnMonitorRubric
-from tui_eval.environments.step_tokens import step_tokens
 from tui_eval.errors import OverlongPromptError, must_propagate
 from tui_eval.events import Stage
 from tui_eval.messages import (
@@ -29,7 +28,14 @@ from tui_eval.messages import (
     to_messages,
 )
 from tui_eval.state import State
-from tui_eval.types import Response, RolloutInput, SamplingArgs, TrajectoryStep
+from tui_eval.types import (
+    Response,
+    ResponseTokens,
+    RolloutInput,
+    SamplingArgs,
+    TrajectoryStep,
+    TrajectoryStepTokens,
+)
 
 if TYPE_CHECKING:
     from tui_eval.clients import AnyClient
@@ -283,3 +289,28 @@ def answer_message(response: Response) -> AssistantMessage:
     if getattr(message, "__pydantic_extra__", None):
         keep_reasoning_origin(message, answer)
     return answer
+
+
+def step_tokens(
+    tokens: ResponseTokens | None, max_seq_len: int | None
+) -> TrajectoryStepTokens | None:
+    """The token ids of an answer as a step keeps them; None where the endpoint reported none.
+
+    Args:
+        max_seq_len: The longest prompt and completion together, in tokens. A prompt that is longer
+            alone is cut to it and leaves no completion.
+    """
+    if tokens is None:
+        return None
+    limit = max_seq_len or len(tokens.prompt_ids) + len(tokens.completion_ids)
+    left = max(limit - len(tokens.prompt_ids), 0)
+    return TrajectoryStepTokens(
+        prompt_ids=tokens.prompt_ids[:limit],
+        prompt_mask=tokens.prompt_mask[:limit],
+        completion_ids=tokens.completion_ids[:left],
+        completion_mask=tokens.completion_mask[:left],
+        completion_logprobs=tokens.completion_logprobs[:left],
+        overlong_prompt=len(tokens.prompt_ids) > limit,
+        is_truncated=len(tokens.prompt_ids) + len(tokens.completion_ids) > limit,
+        routed_experts=tokens.routed_experts,
+    )

@@ -104,11 +104,7 @@ class _Reader:
         self._local = local
 
     def read(self, tree: ast.AST, is_optional: bool = False) -> Iterator[Need]:
-        """What a part of the source asks for.
-
-        Args:
-            is_optional: Whether imports may fail here.
-        """
+        """What a part of the source asks for; where it is optional, imports may fail."""
         yield from self._read_all(ast.iter_child_nodes(tree), is_optional)
 
     def _read_all(self, nodes: Iterable[ast.AST], is_optional: bool) -> Iterator[Need]:

@@ -58,11 +58,7 @@ _TURN: ContextVar[asyncio.Lock | None] = ContextVar("turn", default=None)
 
 
 async def call_in_turn(function: PlainFunction, call: Callable[[], Any]) -> Any:
-    """What a plain function returns, after those of other calls of its turn.
-
-    Raises:
-        BaseException: Whatever it raises.
-    """
+    """What a plain function returns or raises, after those of other calls of its turn."""
     turn = _TURN.get()
     if turn is None:
         return await call_plain(function, call)

@@ -16,12 +16,11 @@ from typing import Any
 
 import msgspec
 
-from tui_eval.clients.base import Client
+from tui_eval.clients.base import Client, kept_answer
 from tui_eval.clients.given_clients import ask_sdk, paced
-from tui_eval.clients.kept_answers import kept_answer
 from tui_eval.clients.refused_parameters import LearntParameters, Refusals
 from tui_eval.clients.wire.finish_reasons import finish_reason
-from tui_eval.clients.wire.numbers import count_of
+from tui_eval.clients.wire.usage import count_of
 from tui_eval.errors import JudgeError
 from tui_eval.messages import UserMessage, text_of
 from tui_eval.plain_calls.functions import THREADS

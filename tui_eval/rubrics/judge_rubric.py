@@ -17,7 +17,7 @@ from tui_eval.call_limits import limited
 from tui_eval.clients.given_clients import note_use
 from tui_eval.clients.proxies import spare_loopback
 from tui_eval.clients.refused_parameters import LearntParameters
-from tui_eval.clients.wire.numbers import count_of
+from tui_eval.clients.wire.usage import count_of
 from tui_eval.errors import CallTimeoutError, JudgeError
 from tui_eval.messages import Messages, text_of
 from tui_eval.observer import CURRENT

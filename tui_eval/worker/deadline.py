@@ -11,9 +11,8 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 from tui_eval.call_limits import uncounted
-from tui_eval.deadline import Deadline
+from tui_eval.deadline import Deadline, LoopPulse, pulse_of
 from tui_eval.errors import CancelledByUserError, Error, RolloutTimeoutError
-from tui_eval.loop_pulse import LoopPulse, pulse_of
 
 
 class RolloutDeadline(Deadline):

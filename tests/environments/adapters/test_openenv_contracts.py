@@ -12,8 +12,7 @@ from openenv_projects import Make, play
 from stub_client import Recorder, answer
 
 import tui_eval as vf
-from tui_eval.environments.adapters.openenv_actions import read_action
-from tui_eval.environments.adapters.openenv_session import InvalidActionError
+from tui_eval.environments.adapters.openenv_session import InvalidActionError, read_action
 
 
 def texts(state: vf.State) -> list[Any]:

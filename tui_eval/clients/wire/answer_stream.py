@@ -60,9 +60,9 @@ class AnswerStream(ABC):
     def answer(self) -> Any:
         """What came so far as one answer."""
 
-    @abstractmethod
     def is_foreign(self, event: Any) -> bool:
-        """Whether an event has nothing of what the protocol's have."""
+        """Whether an event has nothing of what the protocol's have: a type, nearly always."""
+        return not event.type
 
     def feed(self, chunk: bytes) -> None:
         """Takes in bytes as they come.

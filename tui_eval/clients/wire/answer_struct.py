@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
+
+from tui_eval.types import ResponseTokens
 
 
 class AnswerStruct(msgspec.Struct):
@@ -56,3 +58,28 @@ def decode_answer(content: bytes, kind: Any) -> Any:
         return msgspec.convert(json.loads(content), kind)
     except msgspec.DecodeError:
         return msgspec.convert(json.loads(content), kind)
+
+
+def response_tokens(
+    prompt_ids: Any, completion_ids: Any, logprobs: Sequence[Any], routed_experts: Any = None
+) -> ResponseTokens | None:
+    """The token ids of one answer: the prompt's tokens are masked out, the completion's count.
+
+    Args:
+        logprobs: Natural logarithms, one for each token of the completion.
+
+    Returns:
+        None where ids are missing, or do not come with one number each.
+    """
+    if prompt_ids is None or completion_ids is None:
+        return None
+    if len(completion_ids) != len(logprobs) or None in logprobs:
+        return None
+    return ResponseTokens(
+        prompt_ids=prompt_ids,
+        prompt_mask=[0] * len(prompt_ids),
+        completion_ids=completion_ids,
+        completion_mask=[1] * len(completion_ids),
+        completion_logprobs=list(logprobs),
+        routed_experts=routed_experts,
+    )

@@ -99,10 +99,6 @@ class AnthropicStream(AnswerStream):
         """Whether the message has said why it stopped, behind all of its blocks."""
         return self._answer.stop_reason is not None
 
-    def is_foreign(self, event: AnthropicEvent) -> bool:
-        """Whether an event has no type."""
-        return not event.type
-
     def add(self, event: AnthropicEvent) -> None:
         """Takes in the next event."""
         if event.type == "message_start" and event.message is not None:

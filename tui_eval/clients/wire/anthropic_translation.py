@@ -11,8 +11,7 @@ from tui_eval.clients.faults import what_came_instead
 from tui_eval.clients.sampling import CallOptions, split_sampling
 from tui_eval.clients.wire.failed_answers import check_sdk_answer
 from tui_eval.clients.wire.finish_reasons import finish_reason, is_known
-from tui_eval.clients.wire.reasoning import ANYWHERE, ReasoningRoute
-from tui_eval.clients.wire.replayed_arguments import replayed_object
+from tui_eval.clients.wire.replayed import ANYWHERE, ReasoningRoute, replayed_object
 from tui_eval.clients.wire.usage import from_anthropic_usage
 from tui_eval.errors import EmptyModelResponseError, InvalidModelResponseError
 from tui_eval.messages import (
@@ -44,9 +43,6 @@ def to_anthropic_messages(
 
     System messages are taken out wherever they stand; the results of one turn's tool calls become
     one message.
-
-    Args:
-        reasoning: Which reasoning the endpoint takes back.
     """
     wire: list[dict[str, Any]] = []
     system: list[Any] = []
@@ -222,10 +218,7 @@ def _to_tool_choice(choice: Any) -> Any:
 
 
 def check_anthropic_answer(answer: Any) -> None:
-    """Refuses what is no message.
-
-    Args:
-        answer: An `AnthropicAnswer` or the SDK's `Message`.
+    """Refuses what is no message, of ours or the SDK's.
 
     Raises:
         ReportedError: It says that the call failed, with a status.

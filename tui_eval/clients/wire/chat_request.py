@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tui_eval.clients.sampling import CallOptions, split_sampling
-from tui_eval.clients.wire.reasoning import ANYWHERE, ReasoningRoute
-from tui_eval.clients.wire.replayed_arguments import replayed
+from tui_eval.clients.wire.replayed import ANYWHERE, ReasoningRoute, replayed
 from tui_eval.messages import MESSAGE_TYPES, CustomBaseModel, ToolCall, to_message
 from tui_eval.types import Tool
 
@@ -19,11 +18,7 @@ from tui_eval.types import Tool
 def to_chat_messages(
     messages: Sequence[Any], reasoning: ReasoningRoute = ANYWHERE
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The conversation on the wire, and what it needs of the request beside.
-
-    Args:
-        reasoning: Which reasoning the endpoint takes back.
-    """
+    """The conversation on the wire, and what it needs of the request beside."""
     wire: list[dict[str, Any]] = []
     images: list[dict[str, Any]] = []
     for given in messages:

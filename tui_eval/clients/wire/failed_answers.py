@@ -21,50 +21,31 @@ from tui_eval.clients.wire.answer_struct import AnswerStruct, decode_answer
 from tui_eval.clients.wire.finish_reasons import failed_status
 from tui_eval.errors import InvalidModelResponseError
 
-STATUSES = {
-    "invalid_request": 400,
-    "invalid_argument": 400,
-    "invalid_prompt": 400,
-    "bad_request": 400,
-    "content_filter": 400,
-    "content_policy_violation": 400,
-    "context_length_exceeded": 400,
-    "context_window_exceeded": 400,
-    "exceed_context_size": 400,
-    "authentication": 401,
-    "unauthenticated": 401,
-    "invalid_api_key": 401,
-    "billing": 402,
-    "permission": 403,
-    "permission_denied": 403,
-    "not_found": 404,
-    "model_not_found": 404,
-    "request_too_large": 413,
-    "rate_limit": 429,
-    "rate_limit_exceeded": 429,
-    "rate_limit_reached": 429,
-    "too_many_requests": 429,
-    "resource_exhausted": 429,
-    "throttling": 429,
-    "insufficient_quota": 429,
-    "quota_exceeded": 429,
-    "api": 500,
-    "server": 500,
-    "internal": 500,
-    "internal_server": 500,
-    "bad_gateway": 502,
-    "upstream": 502,
-    "apiconnection": 502,
-    "server_is_overloaded": 503,
-    "engine_overloaded": 503,
-    "model_overloaded": 503,
-    "unavailable": 503,
-    "service_unavailable": 503,
-    "timeout": 504,
-    "gateway_timeout": 504,
-    "deadline_exceeded": 504,
-    "overloaded": 529,
+_NAMES = {
+    400: (
+        *("invalid_request", "invalid_argument", "invalid_prompt", "bad_request"),
+        *("content_filter", "content_policy_violation"),
+        *("context_length_exceeded", "context_window_exceeded", "exceed_context_size"),
+    ),
+    401: ("authentication", "unauthenticated", "invalid_api_key"),
+    402: ("billing",),
+    403: ("permission", "permission_denied"),
+    404: ("not_found", "model_not_found"),
+    413: ("request_too_large",),
+    429: (
+        *("rate_limit", "rate_limit_exceeded", "rate_limit_reached", "too_many_requests"),
+        *("resource_exhausted", "throttling", "insufficient_quota", "quota_exceeded"),
+    ),
+    500: ("api", "server", "internal", "internal_server"),
+    502: ("bad_gateway", "upstream", "apiconnection"),
+    503: (
+        *("server_is_overloaded", "engine_overloaded", "model_overloaded"),
+        *("unavailable", "service_unavailable"),
+    ),
+    504: ("timeout", "gateway_timeout", "deadline_exceeded"),
+    529: ("overloaded",),
 }
+STATUSES = {name: status for status, names in _NAMES.items() for name in names}
 """The statuses of failures by their names, in small letters and without `error` at the end."""
 
 _NAMED_BY = ("code", "status_code", "error_code", "type", "status")
@@ -80,10 +61,6 @@ class ReportedError(Exception):
     """An error inside an answer, with the status that it would have had as an answer.
 
     It has the attributes by which the SDKs' exceptions are told apart.
-
-    Args:
-        status: The status.
-        error: The error as the endpoint says it.
     """
 
     def __init__(self, status: int, error: Any) -> None:
@@ -95,12 +72,7 @@ class ReportedError(Exception):
 
 
 def sdk_error(error: ReportedError, sdk: ModuleType, request: Any) -> Exception:
-    """The SDK's exception for the answer that would have reported an error by its status.
-
-    Args:
-        sdk: The module `openai` or `anthropic`.
-        request: httpx2's request that brought the answer.
-    """
+    """The SDK's exception for the answer that would have reported an error by its status."""
     from tui_eval.clients.http_types import httpx2
 
     content = json.dumps({"error": error.error}).encode()
@@ -116,7 +88,6 @@ def error_text(error: Any, status: int = 0) -> Exception:
     `InvalidModelResponseError`.
 
     Args:
-        error: The error.
         status: The status where the error itself says none.
     """
     found = reported_status(error) or (400 if is_refused(error) else status)

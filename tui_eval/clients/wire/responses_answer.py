@@ -6,9 +6,9 @@ from typing import Any
 
 from tui_eval.clients.wire.answer_stream import AnswerStream, OnText
 from tui_eval.clients.wire.answer_struct import AnswerStruct
-from tui_eval.clients.wire.chat_answer import CompletionTokens, PromptTokens
 from tui_eval.clients.wire.failed_answers import error_text
 from tui_eval.clients.wire.finish_reasons import FINISH_REASONS
+from tui_eval.clients.wire.usage import CompletionTokens, PromptTokens
 
 
 class IncompleteDetails(AnswerStruct):
@@ -94,10 +94,6 @@ class ResponsesStream(AnswerStream):
         if self._answer is None:
             return False
         return bool(self._answer.output) or self._begun <= self._done.keys()
-
-    def is_foreign(self, event: ResponsesEvent) -> bool:
-        """Whether an event has no type."""
-        return not event.type
 
     def add(self, event: ResponsesEvent) -> None:
         """Takes in the next event."""

@@ -13,8 +13,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from tui_eval.clients.wire.reasoning import ANYWHERE, ReasoningRoute, without_nulls
-from tui_eval.clients.wire.replayed_arguments import replayed
+from tui_eval.clients.wire.replayed import ANYWHERE, ReasoningRoute, replayed, without_nulls
 from tui_eval.errors import InvalidModelResponseError
 from tui_eval.messages import AssistantMessage, CustomBaseModel, ToolCall, ToolMessage, to_message
 
@@ -33,9 +32,6 @@ def to_items(
 
     System messages that stand first and are plain text become `instructions`; others keep their
     place.
-
-    Args:
-        reasoning: Which reasoning the endpoint takes back.
     """
     items: list[Item] = []
     instructions: list[str] = []
@@ -125,11 +121,7 @@ def _to_part(given: Any, text_type: str) -> Item:
 
 
 def from_items(items: Sequence[Item]) -> dict[str, Any]:
-    """The output items of an answer as fields of an assistant message.
-
-    Raises:
-        InvalidModelResponseError: A function call names no function.
-    """
+    """Output items as an assistant message's fields; a call that names no function is refused."""
     texts: list[str] = []
     thoughts: list[str] = []
     calls: list[ToolCall] = []

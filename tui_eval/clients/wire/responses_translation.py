@@ -104,10 +104,7 @@ def items_of(answer: Any) -> list[Item]:
 
 
 def check_responses_answer(answer: Any) -> None:
-    """Refuses what is no finished answer.
-
-    Args:
-        answer: A `ResponsesAnswer` or the SDK's `Response`.
+    """Refuses what is no finished answer, of ours or the SDK's.
 
     Raises:
         ReportedError: It says that the call failed, with a status.

@@ -7,10 +7,10 @@ are ours or the SDK's, whose objects may lack what OpenAI does not have.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from tui_eval.clients.wire.chat_answer import ChatUsage
-from tui_eval.clients.wire.numbers import count_of
+from tui_eval.clients.wire.answer_struct import AnswerStruct
 from tui_eval.types import Usage
 
 _CACHED = ("cached_tokens", "cache_read_input_tokens")
@@ -19,6 +19,51 @@ _CACHED_BESIDE = ("prompt_cache_hit_tokens", *_CACHED)
 _THOUGHTS = ("reasoning_tokens", "thinking_tokens")
 _AUDIO = ("audio_tokens",)
 _WRITTEN = ("cache_write_tokens", "cache_creation_tokens", "cache_creation_input_tokens")
+
+
+class PromptTokens(AnswerStruct):
+    """What the input tokens were."""
+
+    cached_tokens: Any = None
+    cache_write_tokens: Any = None
+    cache_creation_tokens: Any = None
+    audio_tokens: Any = None
+
+
+class CompletionTokens(AnswerStruct):
+    """What the output tokens were spent on."""
+
+    reasoning_tokens: Any = None
+    audio_tokens: Any = None
+
+
+class ChatUsage(AnswerStruct):
+    """Tokens of one answer; the last ones are DeepSeek's, Moonshot's and LiteLLM's.
+
+    Servers say numbers as text, as fractions or as nonsense: `count_of` reads them.
+    """
+
+    prompt_tokens: Any = None
+    completion_tokens: Any = None
+    total_tokens: Any = None
+    prompt_tokens_details: PromptTokens | None = None
+    completion_tokens_details: CompletionTokens | None = None
+    prompt_cache_hit_tokens: Any = None
+    cached_tokens: Any = None
+    cache_read_input_tokens: Any = None
+    cache_creation_input_tokens: Any = None
+
+    @property
+    def has_no_kinds(self) -> bool:
+        """Whether nothing is reported but how many tokens there were, which is the ordinary."""
+        return (
+            self.prompt_tokens_details is None
+            and self.completion_tokens_details is None
+            and self.prompt_cache_hit_tokens is None
+            and self.cached_tokens is None
+            and self.cache_read_input_tokens is None
+            and self.cache_creation_input_tokens is None
+        )
 
 
 def from_chat_usage(usage: Any) -> Usage | None:
@@ -117,3 +162,32 @@ def _reported(details: Any, names: tuple[str, ...]) -> int:
         if value and (count := count_of(value)):
             return count
     return 0
+
+
+MOST_TOKENS = 10**9
+"""Tokens of one answer; a server that says more does not count them."""
+_LONGEST = 40
+"""Characters of a number that is sent as text."""
+
+
+def count_of(value: Any) -> int:
+    """A count of tokens; 0 for what is none: negative, endless, no number, or beyond belief."""
+    if type(value) is int:
+        return value if 0 <= value <= MOST_TOKENS else 0
+    if value is None:
+        return 0
+    number = finite(value)
+    return int(number) if number is not None and 0 <= number <= MOST_TOKENS else 0
+
+
+def finite(value: Any) -> float | None:
+    """A finite number, also one that is sent as text; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    if isinstance(value, str) and len(value) > _LONGEST:
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None

@@ -7,30 +7,28 @@ from tui_eval.compat.osmosis.agent_loop import (
     RolloutAgentLoop,
     RolloutContext,
     RolloutResult,
+    create_app,
 )
-from tui_eval.compat.osmosis.exceptions import (
-    AgentLoopNotFoundError,
-    OsmosisRolloutError,
-    OsmosisServerError,
-    OsmosisTimeoutError,
-    OsmosisTransportError,
-    OsmosisValidationError,
-    ToolArgumentError,
-    ToolExecutionError,
-)
-from tui_eval.compat.osmosis.rewards import osmosis_reward, osmosis_rubric
+from tui_eval.compat.osmosis.eval_functions import osmosis_reward, osmosis_rubric
 from tui_eval.compat.osmosis.schemas import (
+    AgentLoopNotFoundError,
     MessageDict,
     OpenAIFunctionParametersSchema,
     OpenAIFunctionPropertySchema,
     OpenAIFunctionSchema,
     OpenAIFunctionToolSchema,
+    OsmosisRolloutError,
+    OsmosisServerError,
+    OsmosisTimeoutError,
+    OsmosisTransportError,
+    OsmosisValidationError,
     RolloutMetrics,
     RolloutRequest,
     RolloutStatus,
     SamplingParamsDict,
+    ToolArgumentError,
+    ToolExecutionError,
 )
-from tui_eval.compat.osmosis.server import create_app
 from tui_eval.compat.osmosis.tools import (
     create_tool_error_result,
     create_tool_result,

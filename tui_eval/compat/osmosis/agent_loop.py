@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from tui_eval.compat.osmosis.conversation import CURRENT_CONVERSATION
 from tui_eval.compat.osmosis.schemas import (
@@ -18,6 +18,10 @@ from tui_eval.compat.osmosis.schemas import (
     RolloutMetrics,
     RolloutRequest,
 )
+
+if TYPE_CHECKING:
+    from tui_eval.compat.osmosis.environment import RolloutModel
+
 
 log = logging.getLogger("tui_eval.agent")
 
@@ -48,18 +52,6 @@ class CompletionsResult:
         return self.message.get("content") or ""
 
 
-class ChatModel(Protocol):
-    """What an agent asks: the model of its run."""
-
-    async def chat_completions(
-        self, messages: Sequence[MessageDict], **kwargs: Any
-    ) -> CompletionsResult:
-        """The model's answer to a whole conversation."""
-
-    def get_metrics(self) -> RolloutMetrics:
-        """What the calls so far took."""
-
-
 @dataclass
 class RolloutResult:
     """How an agent's run ended: `status` is COMPLETED or ERROR."""
@@ -74,17 +66,11 @@ class RolloutResult:
 
 @dataclass
 class RolloutContext:
-    """What an agent's run works with.
-
-    Args:
-        request: What is to be done.
-        tools: What `get_tools` gave.
-        llm: The model.
-    """
+    """What an agent's run works with."""
 
     request: RolloutRequest
     tools: list[OpenAIFunctionToolSchema]
-    llm: ChatModel
+    llm: RolloutModel
     _start_time: float = field(default_factory=time.monotonic, repr=False)
     _tool_latency_ms: float = field(default=0.0, repr=False)
     _num_tool_calls: int = field(default=0, repr=False)
@@ -184,3 +170,26 @@ class RolloutAgentLoop(ABC):
     @abstractmethod
     async def run(self, ctx: RolloutContext) -> RolloutResult:
         """Runs the model through one rollout; returns `ctx.complete(...)` or `ctx.error(...)`."""
+
+
+class AppStandIn:
+    """Takes the place of the web application that modules make when they are imported.
+
+    Routes, middleware and the like may be added to it; nothing comes of them.
+    """
+
+    def __getattr__(self, name: str) -> AppStandIn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What a decorator decorates, as it is; the stand-in itself for any other call."""
+        if len(args) == 1 and not kwargs and callable(args[0]):
+            return args[0]
+        return self
+
+
+def create_app(agent_loop: Any, **settings: Any) -> AppStandIn:
+    """Stands for the SDK's web application of an agent loop; starts no server."""
+    return AppStandIn()

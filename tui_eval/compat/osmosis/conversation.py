@@ -36,11 +36,7 @@ class Conversation:
         self.read(prompt)
 
     def read(self, messages: Any) -> Messages:
-        """A whole conversation in our types; what is new at its end is told.
-
-        Raises:
-            TypeError, ValueError: Something is no message; says which.
-        """
+        """A conversation in our types, new messages at its end told; raises where one is none."""
         found = normalize_messages(messages)
         start = self._first_new(messages)
         new = found[start:]

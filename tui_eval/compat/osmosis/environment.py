@@ -25,7 +25,7 @@ from tui_eval.compat.osmosis.schemas import RolloutMetrics, RolloutRequest
 from tui_eval.environments.ending import record_error
 from tui_eval.environments.environment import Environment
 from tui_eval.environments.monitors import MultiTurnMonitorRubric, ToolMonitorRubric
-from tui_eval.environments.step_tokens import step_tokens
+from tui_eval.environments.multi_turn import step_tokens
 from tui_eval.errors import Error, OverlongPromptError, must_propagate
 from tui_eval.events import Stage
 from tui_eval.messages import keep_reasoning_origin, to_message
@@ -136,11 +136,7 @@ class AgentLoopEnv(Environment):
         )
 
     def _take_result(self, state: State, conversation: Conversation, result: Any) -> str:
-        """Takes over how the agent's run ended; returns the stop condition.
-
-        Raises:
-            AgentError: The run failed.
-        """
+        """Takes over how the agent's run ended, a stop condition; `AgentError` where it failed."""
         if not isinstance(result, RolloutResult):
             what = f"run() of the agent loop returned a {type(result).__name__}"
             raise AgentError(f"{what}; return ctx.complete(messages) or ctx.error(text)")
@@ -212,11 +208,7 @@ class RolloutModel:
 
 
 def read_tools(tools: Any) -> list[Tool]:
-    """Tools in our types, from the SDK's schemas or dicts of their shape.
-
-    Raises:
-        AgentError: One cannot be used; says which and why.
-    """
+    """Tools of the SDK's schemas or such dicts; `AgentError` says which cannot be used, and why."""
     return [_read_tool(tool, place) for place, tool in enumerate(tools or ())]
 
 

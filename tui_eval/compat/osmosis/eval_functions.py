@@ -1,10 +1,15 @@
-"""Eval functions: which form one has, and how it scores a rollout."""
+"""Functions that score: which form an eval function has, and the decorators of the SDK's own.
+
+The decorators check signature and result.
+"""
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from inspect import Parameter
 from typing import Any, Literal, TypeAlias
 
 from tui_eval.compat.osmosis.conversation import to_dicts
@@ -48,11 +53,7 @@ class EvalFunction:
 
 
 def read_eval_function(path: str, func: Any, where: str) -> EvalFunction:
-    """A function with its form, which the name of its first parameter tells.
-
-    Raises:
-        RefusedError: It is no function, or has neither form.
-    """
+    """A function with its form, told by its first parameter's name; others are refused."""
     if not callable(func):
         raise RefusedError([Fault(where, f"this is a {type(func).__name__}, no function")])
     try:
@@ -124,3 +125,70 @@ def last_answer(messages: Sequence[Any]) -> str:
         if message.get("role") == "assistant" and message.get("content") is not None:
             return text_of(message["content"])
     return ""
+
+
+_NAMES = ("solution_str", "ground_truth", "extra_info")
+_SIGNATURE = "(solution_str: str, ground_truth: str, extra_info: dict = None)"
+
+
+def osmosis_reward(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Marks a reward function; calling it raises where it returns something other than a float.
+
+    Raises:
+        TypeError: Its first parameters are not (solution_str: str, ground_truth: str,
+            extra_info: dict = None).
+    """
+    parameters = _first_three(func)
+    for parameter, kind in zip(parameters, (str, str, dict), strict=True):
+        if parameter.annotation not in (kind, kind.__name__):
+            wrong = f"parameter {parameter.name!r} must be annotated as {kind.__name__}"
+            raise TypeError(f"{func.__name__}: {wrong}; the signature is {_SIGNATURE}")
+    if parameters[2].default is Parameter.empty:
+        wrong = "parameter 'extra_info' must have a default"
+        raise TypeError(f"{func.__name__}: {wrong}; the signature is {_SIGNATURE}")
+    return _returning_float(func)
+
+
+def osmosis_rubric(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Marks a function that scores by a rubric of its own; checked like `osmosis_reward`, but for
+    annotations and the default.
+
+    Raises:
+        TypeError: Its first parameters are not solution_str, ground_truth, extra_info.
+    """
+    _first_three(func)
+    return _returning_float(func)
+
+
+def _first_three(func: Callable[..., Any]) -> list[Parameter]:
+    parameters = list(inspect.signature(func).parameters.values())[:3]
+    if tuple(parameter.name for parameter in parameters) != _NAMES:
+        found = ", ".join(parameter.name for parameter in parameters) or "none"
+        raise TypeError(
+            f"{func.__name__}: the first parameters are {found}; the signature is {_SIGNATURE}"
+        )
+    return parameters
+
+
+def _returning_float(func: Callable[..., Any]) -> Callable[..., Any]:
+    def checked(result: Any) -> float:
+        if not isinstance(result, float):
+            kind = type(result).__name__
+            raise TypeError(f"{func.__name__} must return a float; it returned a {kind}")
+        return result
+
+    if inspect.iscoroutinefunction(func):
+
+        @functools.wraps(func)
+        async def call_async(*args: Any, **kwargs: Any) -> float:
+            kwargs.pop("data_source", None)
+            return checked(await func(*args, **kwargs))
+
+        return call_async
+
+    @functools.wraps(func)
+    def call(*args: Any, **kwargs: Any) -> float:
+        kwargs.pop("data_source", None)
+        return checked(func(*args, **kwargs))
+
+    return call

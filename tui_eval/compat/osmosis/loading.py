@@ -9,11 +9,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tui_eval.compat.osmosis.agent_loop import RolloutAgentLoop
+from tui_eval.compat.osmosis.agent_loop import AppStandIn, RolloutAgentLoop
 from tui_eval.compat.osmosis.dataset import read_dataset
 from tui_eval.compat.osmosis.environment import AgentLoopEnv
 from tui_eval.compat.osmosis.eval_functions import EvalFunction, eval_rubric, read_eval_function
-from tui_eval.compat.osmosis.server import AppStandIn
 from tui_eval.compat.osmosis_alias import install_osmosis_alias
 from tui_eval.environments.author_errors import describe
 from tui_eval.errors import Fault, RefusedError, nearest
@@ -82,11 +81,7 @@ def look_in_working_directory() -> None:
 
 
 def load_agent_loop(path: str) -> RolloutAgentLoop:
-    """The agent loop at `module:name`; a class is made an object.
-
-    Raises:
-        RefusedError: It cannot be found, imported or made, or is none.
-    """
+    """The agent loop at `module:name`, of a class an object; refused where there is none."""
     where = f"{MODULE} {path}"
     found = _find(path, where)
     if inspect.isclass(found) and issubclass(found, RolloutAgentLoop):
@@ -105,11 +100,7 @@ def load_agent_loop(path: str) -> RolloutAgentLoop:
 
 
 def load_eval_functions(paths: Sequence[str]) -> list[EvalFunction]:
-    """The functions at each `module:name`.
-
-    Raises:
-        RefusedError: With everything that is wrong.
-    """
+    """The functions at each `module:name`; refused with everything that is wrong."""
     found: list[EvalFunction] = []
     faults: list[Fault] = []
     for path in dict.fromkeys(paths):
@@ -129,7 +120,11 @@ def load_eval_functions(paths: Sequence[str]) -> list[EvalFunction]:
 
 def _find(path: str, where: str) -> Any:
     module_name, colon, name = path.partition(":")
-    if not colon or not name.isidentifier() or not all(map(str.isidentifier, _parts(module_name))):
+    if (
+        not colon
+        or not name.isidentifier()
+        or not all(map(str.isidentifier, module_name.split(".")))
+    ):
         raise RefusedError([Fault(where, "this is not of the form module:name")])
     try:
         module = importlib.import_module(module_name)
@@ -145,7 +140,3 @@ def _find(path: str, where: str) -> Any:
         what = f"module {module_name} has no {name}"
         raise RefusedError([Fault(where, what, nearest(name, names) or f"It has {known}")])
     return getattr(module, name)
-
-
-def _parts(module_name: str) -> list[str]:
-    return module_name.split(".")

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from tui_eval.compat.osmosis.conversation import CURRENT_CONVERSATION
-from tui_eval.compat.osmosis.exceptions import ToolArgumentError
+from tui_eval.compat.osmosis.schemas import ToolArgumentError
 
 
 def create_tool_result(tool_call_id: str, content: str) -> dict[str, str]:
@@ -80,9 +80,6 @@ async def execute_tool_calls(
 
     Returns:
         The messages, in the order of the calls.
-
-    Raises:
-        Exception: Whatever the executor raises first.
     """
     return list(await asyncio.gather(*(_execute(call, executor) for call in tool_calls or ())))
 

@@ -1,16 +1,19 @@
-"""`verifiers.utils.async_utils`: semaphores that may be none, retries, the lag of the loop."""
+"""`verifiers.utils.async_utils`, `thread_utils` and `heartbeat`: loops, threads, signs of life."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
+import aiohttp
+
+from tui_eval.environments.direct_rollouts import maybe_retry as maybe_retry
 from tui_eval.environments.ending import maybe_await as maybe_await
-from tui_eval.environments.rollout_retries import maybe_retry as maybe_retry
 
 T = TypeVar("T")
 
@@ -83,3 +86,64 @@ class EventLoopLagMonitor:
     def run_in_background(self) -> asyncio.Task[None]:
         """The task that measures."""
         return asyncio.create_task(self.run())
+
+
+THREAD_LOCAL_STORAGE = threading.local()
+"""Holds the values of the calling thread as attributes."""
+
+
+def get_thread_local_storage() -> threading.local:
+    """Where the values of the calling thread are."""
+    return THREAD_LOCAL_STORAGE
+
+
+def get_or_create_thread_attr(
+    key: str, factory: Callable[..., Any], *args: Any, **kwargs: Any
+) -> Any:
+    """The calling thread's value of a name; what `factory` makes where it has none."""
+    value = getattr(THREAD_LOCAL_STORAGE, key, None)
+    if value is None:
+        value = factory(*args, **kwargs)
+        setattr(THREAD_LOCAL_STORAGE, key, value)
+    return value
+
+
+def get_or_create_thread_loop() -> asyncio.AbstractEventLoop:
+    """The event loop of the calling thread, the same one at every call."""
+    loop: asyncio.AbstractEventLoop = get_or_create_thread_attr("loop", asyncio.new_event_loop)
+    asyncio.set_event_loop(loop)
+    return loop
+
+
+logger = logging.getLogger(__name__)
+_TIMEOUT = aiohttp.ClientTimeout(total=5)
+
+
+class Heartbeat:
+    """Sends a GET to a URL at each beat; made inside a running loop.
+
+    Args:
+        url: Gets the requests, one at a time; a beat during one is left out.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._is_beating = False
+        self._session = aiohttp.ClientSession()
+
+    async def beat(self) -> None:
+        """Sends one request; what goes wrong is logged and no more."""
+        if self._is_beating:
+            return
+        self._is_beating = True
+        try:
+            async with self._session.get(self.url, timeout=_TIMEOUT):
+                pass
+        except Exception as error:
+            logger.warning("Heartbeat failed: %s", error)
+        finally:
+            self._is_beating = False
+
+    async def close(self) -> None:
+        """Closes its connections."""
+        await self._session.close()

@@ -6,7 +6,7 @@ from tui_eval.environments.author_logs import JsonFormatter as JsonFormatter
 from tui_eval.environments.author_logs import log_level as log_level
 from tui_eval.environments.author_logs import quiet_verifiers as quiet_verifiers
 from tui_eval.environments.author_logs import setup_logging as setup_logging
-from tui_eval.environments.sample import (
+from tui_eval.environments.outputs import (
     print_prompt_completions_sample as print_prompt_completions_sample,
 )
 

@@ -1,13 +1,14 @@
-"""`verifiers.utils.message_utils`: messages from dicts, as text, and as result files show them."""
+"""`verifiers.utils.message_utils`, `response_utils` and `tool_utils`: messages, answers, tools."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
+from tui_eval.environments.multi_turn import step_tokens
 from tui_eval.environments.outputs import message_to_printable as message_to_printable
 from tui_eval.environments.outputs import messages_to_printable as messages_to_printable
 from tui_eval.environments.outputs import sanitize_tool_calls as sanitize_tool_calls
@@ -25,9 +26,12 @@ from tui_eval.messages import (
 )
 from tui_eval.messages import normalize_messages as normalize_messages
 from tui_eval.printable import printable
+from tui_eval.tools.schema import tool_from_function
+from tui_eval.types import AssistantMessage, Response, Tool, TrajectoryStepTokens
 
 if TYPE_CHECKING:
     from rich.text import Text
+
 
 _PARTS: dict[str, type[BaseModel]] = {
     "text": TextContentPart,
@@ -79,3 +83,37 @@ def format_messages(messages: Any) -> Text:
             shown = json.dumps({"name": call.name, "args": call.arguments}, indent=2)
             out.append(f"\n\n[tool call]\n{printable(shown)}", style=style)
     return out
+
+
+async def parse_response_message(response: Response) -> Messages:
+    """The message of an answer, as a conversation of one."""
+    fields = AssistantMessage.model_fields
+    return [AssistantMessage(**{name: response.message.get(name) for name in fields})]
+
+
+async def parse_response_tokens(
+    response: Response | None, max_seq_len: int | None = None
+) -> TrajectoryStepTokens | None:
+    """The token ids of an answer, cut to `max_seq_len`; None where it has none."""
+    return None if response is None else step_tokens(response.message.tokens, max_seq_len)
+
+
+VALID_TOOL_CONTENT_PART_TYPES = frozenset(("text", "image_url"))
+"""The types of parts that a tool's result may have."""
+
+
+def convert_func_to_tool_def(func: Callable[..., Any]) -> Tool:
+    """The definition of a Python function as a tool.
+
+    Raises:
+        TypeError: The function cannot be made a tool.
+    """
+    return tool_from_function(func)
+
+
+def is_valid_tool_content_parts(value: object) -> bool:
+    """Whether a value is a list of text and image parts, and so may be a message's content."""
+    return isinstance(value, list) and all(
+        isinstance(part, Mapping) and part.get("type") in VALID_TOOL_CONTENT_PART_TYPES
+        for part in value
+    )

@@ -6,12 +6,13 @@ import json
 import logging
 import time
 from collections import defaultdict
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from tui_eval.compat.verifiers.metric_utils import compute_pass_at_k
+from tui_eval.compat.verifiers.eval_utils import compute_pass_at_k
 from tui_eval.compat.verifiers.path_utils import get_results_path
 from tui_eval.compat.verifiers.version_utils import get_version_info
 from tui_eval.environments.evaluating import Evaluating
@@ -31,6 +32,7 @@ from tui_eval.types import (
 logger = logging.getLogger(__name__)
 
 
+@dataclass(eq=False, repr=False)
 class GenerateOutputsBuilder:
     """Gathers rows and sums them up.
 
@@ -42,32 +44,23 @@ class GenerateOutputsBuilder:
         pass_threshold: The reward from which on a rollout passes.
     """
 
-    def __init__(
-        self,
-        env_id: str,
-        env_args: dict[str, Any],
-        model: str,
-        client: Any,
-        num_examples: int,
-        rollouts_per_example: int,
-        state_columns: list[str] | None,
-        sampling_args: dict[str, Any],
-        results_path: Path | None,
-        pass_threshold: float = 0.5,
-    ) -> None:
-        self.env_id = env_id
-        self.env_args = env_args
-        self.model = model
-        self.client = client
-        self.num_examples = num_examples
-        self.rollouts_per_example = rollouts_per_example
-        self.state_columns = state_columns or []
-        self.sampling_args = sampling_args
-        self.results_path = results_path or get_results_path(env_id, model)
-        self.pass_threshold = pass_threshold
+    env_id: str
+    env_args: dict[str, Any]
+    model: str
+    client: Any
+    num_examples: int
+    rollouts_per_example: int
+    state_columns: list[str] | None
+    sampling_args: dict[str, Any]
+    results_path: Path | None
+    pass_threshold: float = 0.5
+
+    def __post_init__(self) -> None:
+        self.state_columns = self.state_columns or []
+        self.results_path = self.results_path or get_results_path(self.env_id, self.model)
         self.start_time = time.time()
-        self.base_url = _urls_of(client)
-        self.version_info = get_version_info(env_id)
+        self.base_url = _urls_of(self.client)
+        self.version_info = get_version_info(self.env_id)
         self.outputs: list[RolloutOutput] = []
         self.tools_list: list[Any] = []
 
@@ -102,7 +95,7 @@ class GenerateOutputsBuilder:
             pass_threshold=self.pass_threshold,
             usage=self._mean_usage(),
             version_info=self.version_info,
-            state_columns=self.state_columns,
+            state_columns=self.state_columns or [],
             path_to_save=self.results_path,  # type: ignore[typeddict-item]
             tools=self._tools(),
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 
-from tui_eval.config.sizes import parse_size
+from tui_eval.config.values import parse_size
 from tui_eval.engine.transport.verdict import Verdict
 from tui_eval.engine.workers.pool import Pool
 from tui_eval.engine.workers.process_samples import ProcessSamples

@@ -291,10 +291,7 @@ def _gymnasium_maker(env_id: str) -> Maker:
             f"The environment {env_id!r} needs the package gymnasium: {extra_command('gym')}"
         ) from error
 
-    def make(**kwargs: Any) -> Any:
-        return gymnasium.make(env_id, **kwargs)
-
-    return make
+    return partial(gymnasium.make, env_id)
 
 
 async def _on(thread: ThreadPoolExecutor, func: Callable[..., Any], *args: Any) -> Any:

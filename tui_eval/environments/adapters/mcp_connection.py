@@ -43,9 +43,6 @@ class Connections:
     """Connections to MCP servers that any thread and any event loop may use.
 
     They are opened when they are first needed, and again after `close` and after a loss.
-
-    Args:
-        configs: The servers.
     """
 
     def __init__(self, configs: Sequence[MCPServerConfig]) -> None:
@@ -250,11 +247,7 @@ class _Held:
         self.task.add_done_callback(self._settle)
 
     async def session(self) -> Any:
-        """The open session.
-
-        Raises:
-            MCPServerError: It could not be opened.
-        """
+        """The open session; `MCPServerError` where it could not be opened."""
         return await asyncio.shield(self._opened)
 
     async def finish(

@@ -6,7 +6,7 @@ import json
 import logging
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from pydantic import ValidationError
 
@@ -18,11 +18,7 @@ _ID = re.compile(r'"id"\s*:\s*(\d+)')
 
 
 def parse_message(line: bytes) -> Any:
-    """A message as a session takes it.
-
-    Raises:
-        ValueError: It is none.
-    """
+    """A message as a session takes it; `ValueError` where it is none."""
     from mcp import types
     from mcp.shared.message import SessionMessage
 
@@ -60,11 +56,7 @@ def request_id(message: Any) -> int | str | None:
 
 
 def error_response(id: int | str, text: str) -> Any:
-    """The response that a call has failed.
-
-    Args:
-        id: Of the request.
-    """
+    """The response that the call of this id has failed."""
     response = {"jsonrpc": "2.0", "id": id, "error": {"code": -32700, "message": text}}
     return parse_message(json.dumps(response).encode())
 
@@ -79,7 +71,24 @@ def serialize(message: Any) -> bytes:
     return text.encode()
 
 
-class MendedMessages:
+class _Stream:
+    """A stream of a transport; what a subclass does not say is as it is there."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    async def __aenter__(self) -> Self:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *caught: Any) -> Any:
+        return await self._stream.__aexit__(*caught)
+
+
+class MendedMessages(_Stream):
     """The stream from a server, with what the SDK would not get through made good.
 
     Some servers leave out the type in the schema of a tool; the SDK refuses all tools then, and
@@ -87,8 +96,6 @@ class MendedMessages:
     server has changed its tools goes to the log.
 
     Args:
-        name: What the log calls the server.
-        stream: As a transport gives it.
         on_error: Takes the text and the code of an error without an id, with which a server
             answers what it cannot read; says whether that is a call.
     """
@@ -96,19 +103,9 @@ class MendedMessages:
     def __init__(
         self, name: str, stream: Any, on_error: Callable[[str, int], bool] | None = None
     ) -> None:
+        super().__init__(stream)
         self._name = name
-        self._stream = stream
         self._on_error = on_error
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    async def __aenter__(self) -> MendedMessages:
-        await self._stream.__aenter__()
-        return self
-
-    async def __aexit__(self, *caught: Any) -> Any:
-        return await self._stream.__aexit__(*caught)
 
     def __aiter__(self) -> MendedMessages:
         return self
@@ -134,27 +131,16 @@ class MendedMessages:
         return _with_schema_types(item)
 
 
-class NotedMessages:
+class NotedMessages(_Stream):
     """The stream to a server, of whose notifications note is taken.
 
     Args:
-        stream: As a transport gives it.
         on_notification: Is called before one is sent.
     """
 
     def __init__(self, stream: Any, on_notification: Callable[[], None]) -> None:
-        self._stream = stream
+        super().__init__(stream)
         self._on_notification = on_notification
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    async def __aenter__(self) -> NotedMessages:
-        await self._stream.__aenter__()
-        return self
-
-    async def __aexit__(self, *caught: Any) -> Any:
-        return await self._stream.__aexit__(*caught)
 
     async def send(self, message: Any) -> None:
         """Sends a message."""

@@ -35,7 +35,6 @@ async def started_server(
 
     Args:
         variables: All that it sees of environment variables.
-        folder: Where it runs.
         printed: Takes what it prints beside messages.
         guard: Ends it where this process dies.
 
@@ -107,9 +106,6 @@ class PrintedLines:
     """What a server prints that is no message: it goes to the log, and the last lines are kept.
 
     `file` is for its standard error.
-
-    Args:
-        name: What the log calls the server.
     """
 
     def __init__(self, name: str) -> None:

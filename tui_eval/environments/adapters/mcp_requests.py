@@ -46,7 +46,6 @@ class Requests:
         Raises:
             ConnectionError: The connection ended before.
             RuntimeError: The server could not read the request.
-            Exception: Whatever the request raises.
         """
         pending = asyncio.ensure_future(request)
         refused: asyncio.Future[str] = asyncio.get_running_loop().create_future()

@@ -13,11 +13,10 @@ from typing import Any, Literal
 import pydantic_core
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from tui_eval.environments.adapters.mcp_http import http_client
+from tui_eval.environments.adapters.mcp_http import http_client, sse_streams
 from tui_eval.environments.adapters.mcp_messages import MendedMessages, NotedMessages
 from tui_eval.environments.adapters.mcp_process import PrintedLines, started_server
 from tui_eval.environments.adapters.mcp_requests import Requests
-from tui_eval.environments.adapters.mcp_sse import sse_streams
 from tui_eval.errors import ToolError
 from tui_eval.installing import extra_command
 from tui_eval.process_guard import ProcessGuard
@@ -102,11 +101,7 @@ class MCPServerConfig(BaseModel):
 
 
 def require_mcp() -> None:
-    """Makes sure that the package is there.
-
-    Raises:
-        ImportError: It is not; says how to install it.
-    """
+    """Makes sure that the package is there; the `ImportError` says how to install it."""
     try:
         import mcp  # noqa: F401
     except ImportError as error:

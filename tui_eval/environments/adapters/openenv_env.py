@@ -13,13 +13,14 @@ from typing import Any
 
 from tui_eval.environments.adapters import mcp_sdk
 from tui_eval.environments.adapters.gym_env import EpisodicSumRubric
-from tui_eval.environments.adapters.openenv_actions import read_action, wanted_action
 from tui_eval.environments.adapters.openenv_project import read_project
 from tui_eval.environments.adapters.openenv_server import OpenEnvServers, StartSettings
 from tui_eval.environments.adapters.openenv_session import (
     InvalidActionError,
     OpenEnvSession,
     Outcome,
+    read_action,
+    wanted_action,
 )
 from tui_eval.environments.decorators import cleanup, stop, teardown
 from tui_eval.environments.multi_turn import MultiTurnEnv

@@ -54,11 +54,7 @@ class OpenEnvServer:
     def __init__(
         self, project: OpenEnvProject, port: int, variables: Mapping[str, str], guard: ProcessGuard
     ) -> None:
-        """Launches the process.
-
-        Raises:
-            SandboxError: It cannot be launched.
-        """
+        """Launches the process; `SandboxError` where that cannot be."""
         self.project = project
         self.url = f"http://127.0.0.1:{port}"
         self.action_schema: dict[str, Any] = {}
@@ -132,11 +128,7 @@ class OpenEnvServer:
 async def start_server(
     project: OpenEnvProject, settings: StartSettings, guard: ProcessGuard
 ) -> OpenEnvServer:
-    """Launches a server and waits until it is healthy and has the contract of its project.
-
-    Raises:
-        SandboxError: It is not; says why, with what it printed last.
-    """
+    """Launches a server; `SandboxError` where it is not healthy, or of another contract."""
     for tries_left in reversed(range(_PORTS_TRIED)):
         server = OpenEnvServer(project, _free_port(), settings.variables, guard)
         try:
@@ -247,11 +239,7 @@ class OpenEnvServers:
         self._starts = asyncio.Semaphore(1)
 
     async def acquire(self) -> OpenEnvServer:
-        """A server that nobody else uses: an idle one, or a new one.
-
-        Raises:
-            SandboxError: A new one did not start.
-        """
+        """A server for the caller alone, idle or new; `SandboxError` where it did not start."""
         self._enter_loop()
         slots = self._slots
         await slots.acquire()

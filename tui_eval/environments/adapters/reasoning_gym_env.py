@@ -64,9 +64,12 @@ class ReasoningGymEnv(SingleTurnEnv):
         rubric.add_metric(parser.get_format_reward_func())
         total = num_train_examples + num_eval_examples
         if num_train_examples > 0:
-            kwargs.setdefault("dataset", partial(self._rows, range(num_train_examples)))
+            kwargs.setdefault(
+                "dataset", partial(_rows_of, self.rg_dataset, range(num_train_examples))
+            )
         if num_eval_examples > 0:
-            kwargs.setdefault("eval_dataset", partial(self._rows, range(num_train_examples, total)))
+            places = range(num_train_examples, total)
+            kwargs.setdefault("eval_dataset", partial(_rows_of, self.rg_dataset, places))
         super().__init__(system_prompt=system_prompt, parser=parser, rubric=rubric, **kwargs)
 
     def build_rg_dataset(self, gym: GymSpec, total_examples: int = 1000, seed: int = 0) -> Any:
@@ -94,9 +97,6 @@ class ReasoningGymEnv(SingleTurnEnv):
         """What the dataset gives for the answer, from 0 to 1."""
         answer = parser.parse_answer(completion)
         return float(self.rg_dataset.score_answer(answer, self.rg_dataset[info["index"]]))
-
-    def _rows(self, places: range) -> list[dict[str, Any]]:
-        return _rows_of(self.rg_dataset, places)
 
 
 def __getattr__(name: str) -> Any:

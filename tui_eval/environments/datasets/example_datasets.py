@@ -99,11 +99,7 @@ def load_example_dataset(
 
 
 def reader_of(name: str) -> Callable[[Row], tuple[str, str]]:
-    """Gives question and answer of a row of a well-known dataset.
-
-    Raises:
-        ValueError: There is no such name.
-    """
+    """Gives question and answer of a well-known dataset's row; `ValueError` for an unknown name."""
     return _example(name).read
 
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from tui_eval.environments.datasets.json_copy import plain_data
-from tui_eval.environments.datasets.prompt_rules import PromptRules
-from tui_eval.environments.datasets.row_faults import ROLES, is_json, row_faults
+from tui_eval.environments.datasets.prompt_rules import ROLES, PromptRules, is_json, row_faults
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.installing import extra_command
 
@@ -43,9 +42,6 @@ def hub_dataset(source: Any) -> Dataset | None:
 
 def import_datasets(user: str) -> Any:
     """The package `datasets`, for something that cannot do without it.
-
-    Args:
-        user: What needs it, for the message.
 
     Raises:
         ImportError: It is not installed; says which extra to install.
@@ -211,7 +207,8 @@ def _are_proven(columns: Any) -> bool:
 
     given = {name: columns.column(name) for name in columns.column_names}
     info = given.pop("info", None)
-    if info is not None and not _infos_are_proven(info):
+    texts = info.to_pylist() if info is not None and _is_text(info) else ()
+    if not all(text is None or is_json(text) for text in texts):
         return False
     filled = [pc.is_valid(column) for column in given.values()]
     if not pc.all(pc.or_(filled[0], filled[-1])).as_py():
@@ -227,10 +224,6 @@ def _is_text(column: Any) -> bool:
 
     kind = column.type
     return bool(pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind))
-
-
-def _infos_are_proven(info: Any) -> bool:
-    return not _is_text(info) or all(text is None or is_json(text) for text in info.to_pylist())
 
 
 def _messages_are_proven(prompt: Any) -> bool:

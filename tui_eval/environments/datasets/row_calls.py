@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from tui_eval.environments.datasets.json_copy import copy_data
 from tui_eval.errors import nearest
@@ -43,33 +43,24 @@ def refuse_unknown(method: str, options: Mapping[str, Any]) -> None:
             raise TypeError(f"{method}() has no option {name!r}. {hint}")
 
 
-class RowCall:
-    """A function of an author, and what it is given of a row or of a batch.
+class RowCall(NamedTuple):
+    """A function of an author, and what it is given of a row or of a batch."""
 
-    Args:
-        with_indices, input_columns, fn_kwargs: As `ExampleTable.map` says.
-    """
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        with_indices: bool,
-        input_columns: str | Sequence[str] | None,
-        fn_kwargs: Mapping[str, Any] | None,
-    ) -> None:
-        self._function = function
-        self._with_indices = with_indices
-        self._columns = [input_columns] if isinstance(input_columns, str) else input_columns
-        self._keywords = dict(fn_kwargs or {})
+    function: Callable[..., Any]
+    with_indices: bool
+    input_columns: str | Sequence[str] | None
+    fn_kwargs: Mapping[str, Any] | None
 
     def __call__(self, row: Mapping[str, Any], place: int | list[int]) -> Any:
         given: list[Any] = [row]
-        if self._columns is not None:
-            given = [row[name] for name in self._columns]
-        if self._with_indices:
+        if isinstance(self.input_columns, str):
+            given = [row[self.input_columns]]
+        elif self.input_columns is not None:
+            given = [row[name] for name in self.input_columns]
+        if self.with_indices:
             given.append(place)
         try:
-            return self._function(*given, **self._keywords)
+            return self.function(*given, **(self.fn_kwargs or {}))
         except Exception as error:
             first = place[0] if isinstance(place, list) else place
             error.add_note(f"(at row {first:,} of the dataset)")

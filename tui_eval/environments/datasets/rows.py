@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, cast
 
 from tui_eval.environments.author_errors import describe
 from tui_eval.environments.datasets.hub import HubRows, hub_dataset
-from tui_eval.environments.datasets.row_faults import row_faults
+from tui_eval.environments.datasets.prompt_rules import PromptRules, row_faults
 from tui_eval.errors import Fault, RefusedError
+from tui_eval.types import RolloutInput
 
 _MOST_FAULTS = 20
 _FORMS = "a list of dicts, the path of a JSONL file, a Hugging Face Dataset, or a function"
@@ -55,7 +57,9 @@ def read_rows(
     faults: list[Fault] = []
     if isinstance(source, (str, Path)):
         where, rows, faults = _read_jsonl(Path(source))
-    elif isinstance(source, (list, tuple)) or _is_table(source):
+    elif isinstance(source, (list, tuple)) or (
+        hasattr(source, "column_names") and not isinstance(source, Mapping)
+    ):
         rows = list(source)
     else:
         kind = type(source).__name__
@@ -81,10 +85,6 @@ def _built(builder: Callable[[], Any]) -> Any:
     except Exception as error:
         what = f"the function that builds it raised {describe(error)}"
         raise RefusedError([Fault("dataset", what)]) from error
-
-
-def _is_table(source: Any) -> bool:
-    return hasattr(source, "column_names") and not isinstance(source, Mapping)
 
 
 def _read_jsonl(path: Path) -> tuple[list[str], list[Any], list[Fault]]:
@@ -117,3 +117,65 @@ def _refuse(faults: list[Fault]) -> None:
         faults = [*faults[:_MOST_FAULTS], more]
     if faults:
         raise RefusedError(faults)
+
+
+Group: TypeAlias = list[RolloutInput]
+
+_OPTIONAL = ("question", "prompt", "example_id", "task", "answer", "info")
+
+
+def read_groups(inputs: Any, rules: PromptRules) -> list[Group]:
+    """The rows of the inputs: those with the same `example_id` are the rollouts of one group.
+
+    Groups are in the order in which their ids first come. A row without an id is a group of its
+    own and gets the next free number. Where an id is no integer, all are numbered, and what they
+    were is in `src_id`.
+
+    Args:
+        inputs: A list of dicts, an `ExampleTable` or a Hugging Face `Dataset`; a row has `prompt`,
+            which is taken as it is, or `question`, from which `rules` make one.
+
+    Raises:
+        RefusedError: With everything that is wrong with the rows.
+    """
+    rows = [_ready(row, rules) for row in read_rows(inputs)]
+    _number(rows)
+    groups: dict[int, Group] = {}
+    for row in rows:
+        groups.setdefault(row["example_id"], []).append(cast(RolloutInput, row))
+    return list(groups.values())
+
+
+def _ready(row: Mapping[str, Any], rules: PromptRules) -> dict[str, Any]:
+    ready = {k: v for k, v in row.items() if v is not None or k not in _OPTIONAL}
+    if "prompt" not in ready:
+        ready["prompt"] = rules.prompt_of(row)
+    ready.setdefault("task", rules.task)
+    return ready
+
+
+def _number(rows: list[dict[str, Any]]) -> None:
+    """Gives every row an integer id."""
+    given = [row["example_id"] for row in rows if "example_id" in row]
+    if all(type(value) is int for value in given):
+        free = _free_numbers(given)
+        for row in rows:
+            if "example_id" not in row:
+                row["example_id"] = next(free)
+        return
+    numbers: dict[str, int] = {}
+    free = _free_numbers(())
+    for row in rows:
+        if "example_id" not in row:
+            row["example_id"] = next(free)
+            continue
+        row.setdefault("src_id", row["example_id"])
+        name = repr(row["example_id"])
+        if name not in numbers:
+            numbers[name] = next(free)
+        row["example_id"] = numbers[name]
+
+
+def _free_numbers(taken: Iterable[int]) -> Iterator[int]:
+    known = set(taken)
+    return (number for number in count() if number not in known)

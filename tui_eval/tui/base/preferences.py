@@ -91,7 +91,7 @@ class Preferences:
             OSError: The file cannot be written.
             ValueError: What it holds is no TOML.
         """
-        from tui_eval.config.saving_settings import save_settings
+        from tui_eval.config.user_settings import save_settings
 
         with self._writing:
             changes = {keys: self._unsaved.pop(keys) for keys in list(self._unsaved)}

@@ -1,7 +1,12 @@
-"""Reasoning on its way back: only to the endpoint that it came from, under the name it had there.
+"""What goes back to a model of its own answers: reasoning, and the arguments of tool calls.
 
-Signatures and encrypted thoughts are worth nothing elsewhere, and many endpoints refuse a message
-with properties that they do not know.
+Reasoning goes only to the endpoint that it came from, under the name it had there: signatures and
+encrypted thoughts are worth nothing elsewhere, and many endpoints refuse a message with properties
+that they do not know.
+
+Arguments are kept as a model writes them. But servers that fill a chat template from them, and
+those that read requests strictly, refuse a history in which they are no JSON object: a slip of the
+model would become an error of the endpoint.
 """
 
 from __future__ import annotations
@@ -89,3 +94,38 @@ def field_of(message: Any) -> str:
         if isinstance(text, str) and text:
             return name
     return DETAILS if getattr(message, DETAILS, None) else BLOCKS
+
+
+UNPARSED = "unparsed_arguments"
+"""Under which name arguments that are no JSON object go back."""
+
+_check = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_read = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def replayed(arguments: str) -> str:
+    """The text of a JSON object for arguments: as they are, or as a text in an object.
+
+    What only lenient parsers read (NaN, halves of surrogate pairs) counts as no JSON.
+    """
+    try:
+        _check(arguments)
+    except (ValueError, RecursionError):
+        return msgspec.json.encode(_wrapped(arguments)).decode()
+    return arguments
+
+
+def replayed_object(arguments: str) -> dict[str, Any]:
+    """The same as an object, for protocols that have one."""
+    try:
+        return _read(arguments)
+    except (ValueError, RecursionError):
+        return _wrapped(arguments)
+
+
+def _wrapped(arguments: str) -> dict[str, Any]:
+    if not arguments.strip():
+        return {}
+    # Surrogates are put together where they are pairs; a half alone is no character.
+    reported = arguments.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return {UNPARSED: reported}
