@@ -13,8 +13,8 @@ from tui_eval.fold.compared_side import Side
 from tui_eval.fold.filter_fields import METRIC
 from tui_eval.fold.paired_figures import FIGURES, PairedFigure
 from tui_eval.printable import one_line
-from tui_eval.stats.gate import Gate, examples_for_gate, judge_gate
 from tui_eval.stats.paired import NO_DIFFERENCE, PairedDifference
+from tui_eval.stats.verdict import Gate, examples_for_gate, judge_gate
 
 NAME_MOST = 60
 LETTERS = ("A", "B")

@@ -19,6 +19,7 @@ from itertools import islice
 from types import TracebackType
 
 from tui_eval.fold.lower_texts import LowerTexts, stays_within_lines
+from tui_eval.fold.saved_values import whole_text
 
 SHORT = 200
 """Characters of a text that are looked at where many are; the index has no more of each."""
@@ -108,7 +109,7 @@ class Matcher:
             OSError: No process could be started.
         """
         if self._here is None:
-            return self._ask(list(map(_whole, texts)))
+            return self._ask(list(map(whole_text, texts)))
         end = time.monotonic() + self._patience
         found = self._in_pieces(texts, end) if isinstance(texts, LowerTexts) else []
         search, now, many = self._here.search, time.monotonic(), AT_ONCE
@@ -158,7 +159,7 @@ class Matcher:
     def _start(self) -> subprocess.Popen[bytes]:
         self._process = matching_process(_PROGRAM)
         if self._process.stdin is not None:
-            marshal.dump((_whole(self._source), int(_flags(self._source))), self._process.stdin)
+            marshal.dump((whole_text(self._source), int(_flags(self._source))), self._process.stdin)
         return self._process
 
     def close(self) -> None:
@@ -215,7 +216,3 @@ def _compiled(source: str) -> re.Pattern[str]:
 def _flags(source: str) -> re.RegexFlag:
     """Texts are in lower case, so that a source in lower case matches fastest as it is."""
     return re.MULTILINE if source == source.lower() else re.MULTILINE | re.IGNORECASE
-
-
-def _whole(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()

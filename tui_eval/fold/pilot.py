@@ -14,8 +14,16 @@ from tui_eval.fold.comparison import compare_runs
 from tui_eval.fold.filter_fields import METRIC
 from tui_eval.fold.rollout_columns import DONE
 from tui_eval.fold.run_state import RunState
-from tui_eval.stats.planning import Need, Spread, measured_unlike, needs, spread_of, unlike
-from tui_eval.stats.power import LEAST_EXAMPLES, smallest_difference
+from tui_eval.stats.power import (
+    LEAST_EXAMPLES,
+    Need,
+    Spread,
+    measured_unlike,
+    needs,
+    smallest_difference,
+    spread_of,
+    unlike,
+)
 from tui_eval.stats.rewards import rounded
 
 ASSUMED = 0.5

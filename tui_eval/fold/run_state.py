@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.fold.endpoint_limits import LIMITS_KEPT, EndpointLimits
 from tui_eval.fold.outcomes import Outcomes
-from tui_eval.fold.rate import Rate
 from tui_eval.fold.rollout_columns import DONE, ERROR, NAN, WAITING, RolloutColumns, Wait
 from tui_eval.fold.row_facts import RowFacts
 from tui_eval.fold.usage import Usage
@@ -22,7 +21,7 @@ from tui_eval.stats.mean import RunningMean
 from tui_eval.stats.passk import RunningPassAtK, ks_up_to
 from tui_eval.stats.quantiles import RunningQuantiles
 from tui_eval.stats.rewards import is_number, passes
-from tui_eval.stats.trend import RunningTrend
+from tui_eval.stats.trend import Rate, RunningTrend
 from tui_eval.token_kinds import Tokens, plus
 
 if TYPE_CHECKING:

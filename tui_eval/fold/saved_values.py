@@ -82,3 +82,8 @@ def metrics_of(row: Mapping[str, Any]) -> Mapping[str, Any]:
         for name, value in row.items()
         if isinstance(value, float) and name not in _NO_METRICS
     }
+
+
+def whole_text(text: str) -> str:
+    """A text that UTF-8 can hold: half a surrogate pair becomes its escape."""
+    return text.encode("utf-8", "backslashreplace").decode()

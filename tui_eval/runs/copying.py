@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from tui_eval.errors import Fault, RefusedError
-from tui_eval.runs.file_names import cut_name
+from tui_eval.runs.file_writing import cut_name
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import LockHeldError, RunLock
 from tui_eval.runs.scan import decode_row
@@ -17,7 +17,6 @@ BLOCK = 1 << 20
 def copy_run(run: RunDir, target: Path) -> RunDir:
     """Copies a run as it is now to a new directory: every row that is whole, and what is beside it.
 
-    The journal goes first: a rollout that is written meanwhile is in both, which a resume settles.
     The lock and the index stay behind; the index is made again.
 
     Raises:
@@ -52,15 +51,7 @@ def _copy_files(run: RunDir, copy: RunDir) -> None:
     for path in copy.path.iterdir():
         if path != copy.lock:
             path.unlink()
-    for path in (
-        run.journal,
-        run.superseded,
-        run.plan,
-        run.metadata,
-        run.versions,
-        run.notes,
-        run.log,
-    ):
+    for path in run.files[:-1]:
         if path.exists():
             shutil.copy2(path, copy.path / path.name)
     _copy_lines(run.results, copy.path / run.results.name)

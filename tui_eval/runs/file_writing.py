@@ -9,14 +9,58 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import hashlib
 import os
 import stat
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from tui_eval.runs.file_names import cut_name
+LONGEST = 200
+"""Bytes of a name at most. File systems take 255, of which what stands around a name needs some."""
+
+HASH = 8
+
+
+def cut_name(name: str, most: int = LONGEST) -> str:
+    """A name as it is; one that is too long is cut, with a hash of all of it at its end.
+
+    Args:
+        most: Bytes of UTF-8 at most.
+    """
+    data = name.encode("utf-8", "surrogateescape")
+    if len(data) <= most:
+        return name
+    return f"{data[: most - HASH - 1].decode('utf-8', 'ignore')}-{_hash(name)}"
+
+
+def distinct_name(name: str, folder: Path) -> str:
+    """A name as it is; where it is that of another entry on some file system, with a hash.
+
+    macOS takes names for the same that differ in case or in how letters with accents are put
+    together.
+
+    Args:
+        folder: Where its entry is or will be.
+    """
+    entries: list[str] = []
+    with contextlib.suppress(OSError):
+        entries = [one.name for one in folder.iterdir()]
+    if name in entries or all(folded(name) != folded(one) for one in entries):
+        return name
+    return f"{cut_name(name, LONGEST - HASH - 1)}-{_hash(name)}"
+
+
+def folded(name: str) -> str:
+    """What is the same for all names that some file system takes for one."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold())
+
+
+def _hash(name: str) -> str:
+    return hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:HASH]
+
 
 _OF_THE_SYSTEM = ("/dev", "/proc")
 """Folders of names that stand for something else: `/dev/stdout` for what stdout leads to."""

@@ -11,7 +11,7 @@ import msgspec
 import platformdirs
 
 from tui_eval.own_folders import home_folder
-from tui_eval.runs.file_names import cut_name, distinct_name
+from tui_eval.runs.file_writing import cut_name, distinct_name
 
 RESULTS = "results.jsonl"
 NOTES = "notes.jsonl"
@@ -88,6 +88,16 @@ class RunDir(msgspec.Struct, frozen=True):
     def lock(self) -> Path:
         """Held by the engine that writes here; names its socket."""
         return self.path / "lock"
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All that are there to stay: the lock goes, and the index can be made again.
+
+        The journal is before the results: a rollout that moves from one to the other while they
+        are copied in this order is in both, which a resume settles.
+        """
+        beside = (self.superseded, self.plan, self.metadata, self.versions, self.notes, self.log)
+        return self.journal, *beside, self.results
 
     @property
     def is_ours(self) -> bool:

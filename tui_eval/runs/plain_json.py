@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from tui_eval.fold.saved_values import whole_text
+
 DEEPEST = 60
 LONGEST_REPR = 200
 
@@ -77,7 +79,7 @@ class Cleaner:
             return self.clean(plain(value), place, depth + 1)
 
     def _text(self, text: str, place: str) -> str:
-        whole = text.encode("utf-8", "backslashreplace").decode()
+        whole = whole_text(text)
         if whole != text:
             self.replaced.append(place)
         return whole
@@ -108,4 +110,4 @@ def _short_repr(value: Any) -> str:
         text = repr(value)
     except Exception as error:
         text = f"its repr raised {type(error).__name__}"
-    return text[:LONGEST_REPR].encode("utf-8", "backslashreplace").decode()
+    return whole_text(text[:LONGEST_REPR])

@@ -27,9 +27,9 @@ from tui_eval.runs.formats.rows import reward_fault, row_event
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
 from tui_eval.runs.outcome import saved_outcome
-from tui_eval.runs.repeated_lines import count_once
 from tui_eval.runs.row_index import MOST_FAULTS, BrokenIndexError, RowIndex
-from tui_eval.runs.row_positions import Counted, RowPositions, likely_shape
+from tui_eval.runs.row_places import unfinished_tokens
+from tui_eval.runs.row_positions import Counted, RowPositions, count_once, likely_shape
 from tui_eval.runs.run_info import (
     format_of_run,
     known_shape,
@@ -42,7 +42,6 @@ from tui_eval.runs.run_info import (
     started_event,
 )
 from tui_eval.runs.scan import Line, LineNumbers
-from tui_eval.runs.unfinished import unfinished_tokens
 
 COUNTED_BYTES = 1 << 22
 """So much is read before the first row is reported, to learn how many rollouts an example has."""

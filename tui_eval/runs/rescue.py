@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from tui_eval.runs.appended_file import AppendedFile
-from tui_eval.runs.file_names import cut_name
+from tui_eval.runs.file_writing import cut_name
 from tui_eval.runs.layout import RunDir, unsaved_root
 
 FOLDER = "unwritten"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from collections.abc import Mapping
 from datetime import datetime
@@ -236,3 +237,13 @@ def env_id_of(run: RunDir, facts: Mapping[str, Any]) -> str:
 
 def _recorded_env(facts: Mapping[str, Any]) -> Any:
     return facts.get("env_id") or facts.get("env")
+
+
+def read_log(path: Path, at: int, most: int) -> tuple[bytes, int]:
+    """At most so many bytes from a place on, and the size of all; nothing where it is not there."""
+    try:
+        with path.open("rb") as file:
+            file.seek(at)
+            return file.read(most), os.fstat(file.fileno()).st_size
+    except OSError:
+        return b"", 0

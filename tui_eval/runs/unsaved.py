@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from tui_eval.errors import Fault, RefusedError
-from tui_eval.runs.file_names import cut_name
+from tui_eval.runs.file_writing import cut_name
 from tui_eval.runs.layout import RunDir, is_unsaved, outputs_root, saved_roots, unsaved_root
 from tui_eval.runs.lock import LockHeldError, RunLock, holder
 from tui_eval.runs.run_info import read_metadata

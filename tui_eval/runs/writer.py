@@ -19,8 +19,7 @@ import msgspec
 
 from tui_eval.events import RolloutFinished
 from tui_eval.open_files import open_surely
-from tui_eval.runs.appended_file import AppendedFile
-from tui_eval.runs.disk_thread import PATIENCE_S
+from tui_eval.runs.appended_file import PATIENCE_S, AppendedFile
 from tui_eval.runs.file_writing import keep_mode, sync_to_disk, temporary_path
 from tui_eval.runs.index import encode_entry
 from tui_eval.runs.layout import RunDir

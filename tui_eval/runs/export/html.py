@@ -18,7 +18,7 @@ LONGEST_NAME = 200
 QUESTION_MOST = 90
 
 
-def write(source: ExportSource, file: BinaryIO) -> Iterator[int]:
+def write_html(source: ExportSource, file: BinaryIO) -> Iterator[int]:
     """See `writing.Writer`."""
     facts = summary_facts(source)
     title = line(facts.pop("title"))

@@ -15,7 +15,7 @@ LONGEST_TITLE = 80
 _SIGNS = re.compile(r"([\\`*_\[\]<>#!|~&$])")
 
 
-def write(source: ExportSource, file: BinaryIO) -> Iterator[int]:
+def write_markdown(source: ExportSource, file: BinaryIO) -> Iterator[int]:
     """See `writing.Writer`."""
     facts = summary_facts(source)
     file.write(_bytes(f"# {plain(facts.pop('title'))}\n\n"))

@@ -13,7 +13,7 @@ from tui_eval.fold.row_object import row_object
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.trajectory import Rollout, content_text, from_row
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.saved_rows import SavedRows, values_of
+from tui_eval.runs.opening import SavedRows, values_of
 
 
 class ExportSource(msgspec.Struct, frozen=True):

@@ -12,8 +12,7 @@ import msgspec
 
 from tui_eval.errors import Fault, RefusedError, UnwritableError
 from tui_eval.runs.export.source import ExportSource
-from tui_eval.runs.file_names import cut_name
-from tui_eval.runs.file_writing import is_replaceable, new_file
+from tui_eval.runs.file_writing import cut_name, is_replaceable, new_file
 from tui_eval.runs.layout import SUFFIXES as SUFFIXES_OF_RUNS
 
 Writer: TypeAlias = Callable[[ExportSource, BinaryIO], Iterator[int]]
@@ -77,12 +76,7 @@ def write_export(
     """
     write = writer_of(kind)
     total = len(source.finished)
-    run = source.run
-    own = (
-        *(run.results, run.plan, run.metadata, run.versions, run.journal, run.superseded),
-        *(run.notes, run.log),
-    )
-    if path.resolve() in {one.resolve() for one in own}:
+    if path.resolve() in {one.resolve() for one in source.run.files}:
         raise RefusedError([Fault(str(path), "this is a file of the run itself", "Name another")])
     if path.exists() and is_replaceable(path) and not overwrite:
         hint = "Name another one, or overwrite it: --overwrite"
@@ -117,11 +111,12 @@ def writer_of(kind: str) -> Writer:
     Raises:
         RefusedError: A package is missing.
     """
-    module = importlib.import_module(f"tui_eval.runs.export.{kind}")
     try:
-        importlib.import_module(getattr(module, "NEEDS", "json"))
+        importlib.import_module("pyarrow" if kind == "parquet" else "json")
     except ImportError:
         hint = f"Install it: pip install 'tui-eval[{kind}]'"
-        raise RefusedError([Fault(kind, f"the package {module.NEEDS} is missing", hint)]) from None
-    write: Writer = module.write
+        raise RefusedError([Fault(kind, "the package pyarrow is missing", hint)]) from None
+    name = kind if kind in ("html", "markdown") else "rows"
+    module = importlib.import_module(f"tui_eval.runs.export.{name}")
+    write: Writer = getattr(module, f"write_{kind}")
     return write

@@ -131,8 +131,7 @@ def saved_line(state: RunState, row: int) -> Made:
         ValueError: The line is not there any more.
         OSError: The file cannot be read.
     """
-    from tui_eval.runs.opening import find_run
-    from tui_eval.runs.saved_rows import SavedRows
+    from tui_eval.runs.opening import SavedRows, find_run
 
     assert state.run is not None
     with SavedRows(find_run(Path(state.run.path)), state) as rows:
