@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -12,12 +12,10 @@ from tui_eval.fold.columns import Columns
 from tui_eval.fold.compared_side import Side
 from tui_eval.fold.filter_fields import METRIC
 from tui_eval.fold.rollout_columns import DONE
+from tui_eval.stats.arrays import np
 from tui_eval.stats.paired import PairedDifference, Pairs, paired_differences
 from tui_eval.stats.rewards import is_equal, rounded
 from tui_eval.stats.verdict import Verdict, judge
-
-if TYPE_CHECKING:
-    import numpy as np
 
 FIGURES = ("turns", "calls", "tokens", "time")
 """What is compared beside reward and metrics."""
@@ -131,8 +129,6 @@ class ExampleRollouts:
     """
 
     def __init__(self, side: Side, rows: Sequence[Sequence[int]]) -> None:
-        import numpy as np
-
         self.side = side
         self._columns = Columns(side.state)
         sizes = [len(one) for one in rows]
@@ -143,8 +139,6 @@ class ExampleRollouts:
 
     def values(self, name: str) -> ExampleValues:
         """A field in the language of filters; the mean of an example without any is NaN."""
-        import numpy as np
-
         values = self._columns.numbers(name)[self._rows]
         there = ~np.isnan(values)
         values, examples = values[there], self._examples[there]
@@ -175,8 +169,6 @@ def paired_figures(first: ExampleRollouts, second: ExampleRollouts) -> list[Pair
 def _of_examples_in_both(
     first: ExampleValues, second: ExampleValues
 ) -> tuple[ExampleValues, ExampleValues]:
-    import numpy as np
-
     there = ~(np.isnan(first.means) | np.isnan(second.means))
     return first.of(there), second.of(there)
 

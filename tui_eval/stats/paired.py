@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
+from tui_eval.stats.arrays import np
 from tui_eval.stats.intervals import Interval, unseen_share, widened, wilson
 from tui_eval.stats.power import LEAST_EXAMPLES
 from tui_eval.stats.rewards import DIGITS, TOLERANCE, is_equal
 from tui_eval.stats.sign_flip import FLIPS, sign_flips
 from tui_eval.stats.student_t import t_quantile
-
-if TYPE_CHECKING:
-    import numpy as np
-
 
 Table: TypeAlias = tuple[int, int, int, int]
 """Pairs in which both pass, only the first, only the second, neither."""
@@ -94,8 +91,6 @@ def paired_difference(
     flips: int = FLIPS,
 ) -> PairedDifference:
     """The mean of `first - second`, pair by pair; see `Pairs` and `paired_differences`."""
-    import numpy as np
-
     one, other = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     return paired_differences([Pairs(one, other, single, scale)], flips)[0]
 
@@ -152,8 +147,6 @@ def _difference(pairs: Pairs, p: float | None, test: str, table: Table | None) -
 
 def _widened(half: float, differences: np.ndarray, scale: float | None) -> tuple[float, int | None]:
     """Half the width of an interval and, where it is not that of t, how few pairs differ."""
-    import numpy as np
-
     n = len(differences)
     if scale is None or n < LEAST_EXAMPLES or half >= unseen_share(n) * scale:
         return half, None

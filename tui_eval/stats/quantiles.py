@@ -6,11 +6,9 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    import numpy as np
-
+from tui_eval.stats.arrays import np
 
 EXACT_UP_TO = 5_000
 """So many values are kept as they are; of more only the bucket of each is counted."""
@@ -131,8 +129,6 @@ def histogram(values: Sequence[float] | np.ndarray, bins: int) -> tuple[list[int
     values their own least and greatest. NaN and what is beyond `GREATEST` are left out. No values:
     zero counts from 0 to 1.
     """
-    import numpy as np
-
     finite = np.asarray(values, dtype=float)
     finite = finite[np.abs(finite) < GREATEST]
     if not len(finite):

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
+from tui_eval.stats.arrays import np
 
 TOLERANCE = 1e-9
 """Rewards that are no further apart are equal; above 1 this is a share of the greater one."""
@@ -29,8 +27,6 @@ def is_equal(one: float, other: float) -> bool:
 
 def are_equal(values: np.ndarray, other: float) -> np.ndarray:
     """By place whether a value is equal to another one, as `is_equal` has it; NaN is to none."""
-    import numpy as np
-
     with np.errstate(over="ignore"):
         near: np.ndarray = np.abs(values - other) <= TOLERANCE * np.maximum(
             np.maximum(np.abs(values), abs(other)), 1.0

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
+from tui_eval.stats.arrays import np
 
 MOST_EXACT = 16
 """So many differences that are not 0 are flipped in every way, more in so many random ones:"""
@@ -46,8 +44,6 @@ def sign_flips(
     tests: Sequence[np.ndarray], flips: int = FLIPS, seed: int = SEED
 ) -> list[tuple[float, bool]]:
     """`sign_flip` of several numbers, whose flips are drawn together: that is far less work."""
-    import numpy as np
-
     found: dict[int, tuple[float, bool]] = {}
     drawn: list[tuple[int, np.ndarray, float]] = []
     for place, differences in enumerate(tests):
@@ -74,15 +70,11 @@ def sign_flips(
 
 
 def _chance(sums: np.ndarray, least: float) -> float:
-    import numpy as np
-
     return float((1 + np.count_nonzero(np.abs(sums) >= least)) / (1 + len(sums)))
 
 
 def _all_sums(sizes: np.ndarray) -> np.ndarray:
     """Sums with every choice of signs, shape (2^sizes,)."""
-    import numpy as np
-
     sums = np.zeros(1)
     for size in sizes:
         sums = np.concatenate((sums + size, sums - size))
@@ -93,8 +85,6 @@ def _sums_by_count(
     values: np.ndarray, counts: np.ndarray, flips: int, rng: np.random.Generator
 ) -> np.ndarray:
     """Sums with random signs of sizes that come often, shape (flips,)."""
-    import numpy as np
-
     sums = np.zeros(flips)
     for value, count in zip(values, counts, strict=True):
         sums += value * (2.0 * rng.binomial(count, 0.5, flips) - count)
@@ -106,8 +96,6 @@ def _sums(tests: Sequence[np.ndarray], flips: int, rng: np.random.Generator) -> 
 
     Eight sizes at a time: all 256 sums that they can have are looked up by a random byte.
     """
-    import numpy as np
-
     eights = -(-max(map(len, tests)) // 8)
     padded = np.zeros((eights, 8, len(tests)))
     for column, sizes in enumerate(tests):
