@@ -78,16 +78,6 @@ def test_an_interval_for_one_look_misses_far_more_often_where_it_is_looked_at_al
     assert missed / RUNS > 0.15
 
 
-def test_other_ranges_are_scaled() -> None:
-    _, x = samples("beta", (200,))
-    scaled = AnytimeInterval(-1.0, 3.0)
-    for value in x:
-        scaled.add(float(value) * 4 - 1)
-    low, high = intervals(x)
-    assert (scaled.low, scaled.high) == pytest.approx((low[-1] * 4 - 1, high[-1] * 4 - 1))
-    assert scaled.mean == pytest.approx(x.mean() * 4 - 1)
-
-
 def test_of_nothing_it_is_the_whole_range() -> None:
     interval = AnytimeInterval()
     assert (interval.n, interval.mean, interval.low, interval.high) == (0, None, 0.0, 1.0)

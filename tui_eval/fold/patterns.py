@@ -16,7 +16,6 @@ import time
 import warnings
 from collections.abc import Sequence
 from itertools import islice
-from types import TracebackType
 
 from tui_eval.fold.lower_texts import LowerTexts, stays_within_lines
 from tui_eval.fold.saved_values import whole_text
@@ -93,12 +92,7 @@ class Matcher:
     def __enter__(self) -> Matcher:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def found_in(self, texts: Sequence[str]) -> list[bool]:

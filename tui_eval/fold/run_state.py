@@ -11,9 +11,8 @@ from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.fold.endpoint_limits import LIMITS_KEPT, EndpointLimits
-from tui_eval.fold.outcomes import Outcomes
 from tui_eval.fold.rollout_columns import DONE, ERROR, NAN, WAITING, RolloutColumns, Wait
-from tui_eval.fold.row_facts import RowFacts
+from tui_eval.fold.row_facts import Outcomes, RowFacts
 from tui_eval.fold.usage import Usage
 from tui_eval.stats.cost import Prices, cost_of, run_prices
 from tui_eval.stats.examples import RunningExamples

@@ -136,16 +136,12 @@ def lines_of(file: BinaryIO, start: int = 0) -> Iterator[tuple[int, memoryview]]
         yield offset, view[:have]
 
 
-def scan(path: Path, start: int = 0, before: int = 0) -> Iterator[Line]:
-    """Every line from a byte offset on; a whole last line may lack its newline.
-
-    Args:
-        before: Lines in front of the offset.
-    """
+def scan(path: Path, start: int = 0) -> Iterator[Line]:
+    """Every line from a byte offset on, counted from 1; a whole last line may lack its newline."""
     if not path.exists():
         return
     with open(path, "rb", buffering=0) as file:
-        for number, (offset, raw) in enumerate(lines_of(file, start), before + 1):
+        for number, (offset, raw) in enumerate(lines_of(file, start), 1):
             if line := line_of(number, offset, bytes(raw)):
                 yield line
 

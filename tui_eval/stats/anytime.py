@@ -25,7 +25,7 @@ class AnytimeInterval:
 
     Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting", JRSS B
     2023 (arXiv 2010.09686), theorem 2 with equations 14 and 15, intersected over time. With values
-    X scaled to [0, 1], l = log(2 / 0.05), m_t = (1/2 + sum X) / (t + 1) and
+    X from 0 to 1, l = log(2 / 0.05), m_t = (1/2 + sum X) / (t + 1) and
     s_t = (1/4 + sum (X_i - m_i)^2) / (t + 1), it bets b_t = min(sqrt(2 l / (s_(t-1) t log(1 + t))),
     1/2), and the interval is
 
@@ -33,41 +33,33 @@ class AnytimeInterval:
 
     The values must be independent, or at least each have the same mean whatever came before it:
     examples in a random order.
-
-    Args:
-        least, most: The range that all values are in.
     """
 
-    __slots__ = (
-        *("_bets", "_least", "_losses", "_range", "_spread", "_sum", "_weighted", "high", "low"),
-        "n",
-    )
+    __slots__ = ("_bets", "_losses", "_spread", "_sum", "_weighted", "high", "low", "n")
 
-    def __init__(self, least: float = 0.0, most: float = 1.0) -> None:
-        self._least, self._range = least, most - least
+    def __init__(self) -> None:
         self.n = 0
-        self.low, self.high = least, most
+        self.low, self.high = 0.0, 1.0
         self._sum = self._spread = self._bets = self._weighted = self._losses = 0.0
 
     @property
     def mean(self) -> float | None:
         """The mean of the values; None of none."""
-        return self._least + self._range * self._sum / self.n if self.n else None
+        return self._sum / self.n if self.n else None
 
     def fits(self, value: float) -> bool:
-        """Whether a value is in the range, but for what rounding left."""
-        return -TOLERANCE <= (value - self._least) / self._range <= 1 + TOLERANCE
+        """Whether a value is from 0 to 1, but for what rounding left."""
+        return -TOLERANCE <= value <= 1 + TOLERANCE
 
     def add(self, value: float) -> None:
         """Takes in one value.
 
         Raises:
-            ValueError: It is outside the range.
+            ValueError: It is not from 0 to 1.
         """
         if not self.fits(value):
-            most = self._least + self._range
-            raise ValueError(f"{value:g} is not from {self._least:g} to {most:g}")
-        x = min(max((value - self._least) / self._range, 0.0), 1.0)
+            raise ValueError(f"{value:g} is not from 0 to 1")
+        x = min(max(value, 0.0), 1.0)
         before, variance = (0.5 + self._sum) / (self.n + 1), (0.25 + self._spread) / (self.n + 1)
         self.n += 1
         bet = min(math.sqrt(2 * _LOG / (variance * self.n * math.log(1 + self.n))), GREATEST_BET)
@@ -77,10 +69,7 @@ class AnytimeInterval:
         self._weighted += bet * x
         self._losses += (x - before) ** 2 * (-math.log1p(-bet) - bet)
         middle, half = self._weighted / self._bets, (_LOG + self._losses) / self._bets
-        self._narrow(max(middle - half, 0.0), min(middle + half, 1.0))
-
-    def _narrow(self, low: float, high: float) -> None:
-        low, high = (self._least + self._range * end for end in (low, high))
+        low, high = max(middle - half, 0.0), min(middle + half, 1.0)
         both = max(low, self.low), min(high, self.high)
         # Values that cannot have one mean leave nothing in common: then the latest counts.
         self.low, self.high = both if both[0] < both[1] else (low, high)

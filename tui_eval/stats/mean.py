@@ -18,11 +18,8 @@ from tui_eval.stats.intervals import (
     wilson,
 )
 from tui_eval.stats.power import LEAST_EXAMPLES
-from tui_eval.stats.rewards import DIGITS, TOLERANCE, rounded
+from tui_eval.stats.rewards import DIGITS, ROUNDING, TOLERANCE, rounded
 from tui_eval.stats.student_t import t_quantile
-
-ROUNDING = 1e-13
-"""A sum of squares that is so small a share of its parts is what rounding left of 0."""
 
 
 def half_of(mean: float | None, low: float, high: float) -> float:

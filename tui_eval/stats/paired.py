@@ -11,7 +11,7 @@ import msgspec
 from tui_eval.stats.arrays import np
 from tui_eval.stats.intervals import Interval, unseen_share, widened, wilson
 from tui_eval.stats.power import LEAST_EXAMPLES
-from tui_eval.stats.rewards import DIGITS, TOLERANCE, is_equal
+from tui_eval.stats.rewards import DIGITS, ROUNDING, TOLERANCE, is_equal
 from tui_eval.stats.sign_flip import FLIPS, sign_flips
 from tui_eval.stats.student_t import t_quantile
 
@@ -59,9 +59,6 @@ class PairedDifference(msgspec.Struct, frozen=True):
             return half
         return widened(half, n, self.differing * n / self.n, self.scale)
 
-
-ROUNDING = 1e-13
-"""A sum of squares that is so small a share of its parts is what rounding left of 0."""
 
 NO_DIFFERENCE = PairedDifference(0, None, None, None, None, "none", None)
 

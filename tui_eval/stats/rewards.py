@@ -10,6 +10,8 @@ TOLERANCE = 1e-9
 """Rewards that are no further apart are equal; above 1 this is a share of the greater one."""
 DIGITS = 9
 """Decimals of `TOLERANCE`."""
+ROUNDING = 1e-13
+"""A sum of squares that is so small a share of its parts is what rounding left of 0."""
 
 GREATEST = 1e100
 """The greatest size of a reward that goes into a mean: its square is still a finite float."""

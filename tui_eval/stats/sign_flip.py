@@ -23,27 +23,20 @@ AT_ONCE, EIGHTS = 5_000, 256
 """Flips, and eights of differences, that are drawn at once: enough for speed, little to hold."""
 
 
-def sign_flip(differences: np.ndarray, flips: int = FLIPS, seed: int = SEED) -> tuple[float, bool]:
-    """Chance of a mean at least as far from 0 where the sign of each difference is chance.
+def sign_flips(tests: Sequence[np.ndarray], flips: int = FLIPS) -> list[tuple[float, bool]]:
+    """Chances of a mean at least as far from 0 where the sign of each difference is chance.
 
     The randomisation test of Fisher 1935 for pairs, two-sided. What is 0 has no sign to flip. Where
     flips are drawn the chance is (1 + as great ones) / (1 + flips), which is never too small
-    (Phipson and Smyth 2010).
+    (Phipson and Smyth 2010). Several tests share what is drawn: that is far less work.
 
     Args:
-        differences: One number an example, shape (examples,).
+        tests: The differences of each, one number an example, shape (examples,).
         flips: How many are drawn where there are too many differences for all.
 
     Returns:
-        The chance, and whether all ways were looked at.
+        The chance of each, and whether all ways were looked at.
     """
-    return sign_flips([differences], flips, seed)[0]
-
-
-def sign_flips(
-    tests: Sequence[np.ndarray], flips: int = FLIPS, seed: int = SEED
-) -> list[tuple[float, bool]]:
-    """`sign_flip` of several numbers, whose flips are drawn together: that is far less work."""
     found: dict[int, tuple[float, bool]] = {}
     drawn: list[tuple[int, np.ndarray, float]] = []
     for place, differences in enumerate(tests):
@@ -55,14 +48,14 @@ def sign_flips(
         if len(sizes) <= MOST_EXACT:
             found[place] = float(np.mean(np.abs(_all_sums(sizes)) >= least)), True
         elif len(values) * AS_COUNTS <= len(sizes):
-            sums = _sums_by_count(values, counts, flips, np.random.default_rng(seed))
+            sums = _sums_by_count(values, counts, flips, np.random.default_rng(SEED))
             found[place] = _chance(sums, least), False
         else:
             drawn.append((place, sizes, least))
     if drawn:
         scales = [(GREATEST - len(sizes)) / float(sizes.sum()) for _, sizes, _ in drawn]
         whole = [np.rint(one[1] * scale) for one, scale in zip(drawn, scales, strict=True)]
-        sums = _sums(whole, flips, np.random.default_rng(seed))
+        sums = _sums(whole, flips, np.random.default_rng(SEED))
         for (place, sizes, least), scale, column in zip(drawn, scales, sums.T, strict=True):
             rounding = SURE * math.sqrt(len(sizes)) / 2
             found[place] = _chance(column, least * scale - rounding), False

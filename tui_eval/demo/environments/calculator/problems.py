@@ -17,10 +17,11 @@ CONSTANTS = {
 }
 
 _NAMES = (
-    "Amara, Bilal, Chiara, Dmitri, Elif, Farid, Grace, Hiro, Ines, Jonas, Kavya, Leo, Maya, Noor"
-).split(", ")
-_GOODS = ("notebooks, candles, paintbrushes, bags of coffee, house plants, picture frames").split(
-    ", "
+    *("Amara", "Bilal", "Chiara", "Dmitri", "Elif", "Farid", "Grace", "Hiro", "Ines", "Jonas"),
+    *("Kavya", "Leo", "Maya", "Noor"),
+)
+_GOODS = (
+    *("notebooks", "candles", "paintbrushes", "bags of coffee", "house plants", "picture frames"),
 )
 _CLOTHES = ["A winter jacket", "A pair of boots", "A wool blanket", "A rucksack", "A raincoat"]
 

@@ -5,29 +5,30 @@ from __future__ import annotations
 import random
 
 _WHO = (
-    "the old sailor, my neighbour, a young violinist, the baker, our teacher, the night "
-    "nurse, her grandmother, the tall plumber, a lost tourist, the museum guard, his little "
-    "sister, the train driver, a retired judge, the florist, our goalkeeper, the new intern"
-).split(", ")
+    *("the old sailor", "my neighbour", "a young violinist", "the baker", "our teacher"),
+    *("the night nurse", "her grandmother", "the tall plumber", "a lost tourist"),
+    *("the museum guard", "his little sister", "the train driver", "a retired judge"),
+    *("the florist", "our goalkeeper", "the new intern"),
+)
 _DID = (
-    "mended, painted, borrowed, photographed, hid, cleaned, sold, found, described, carried, "
-    "repaired, lost, measured, drew, forgot, admired"
-).split(", ")
+    *("mended", "painted", "borrowed", "photographed", "hid", "cleaned", "sold", "found"),
+    *("described", "carried", "repaired", "lost", "measured", "drew", "forgot", "admired"),
+)
 _WHAT = (
-    "a torn net, the blue bicycle, three silver spoons, an empty birdcage, the garden gate, "
-    "two jars of honey, a wooden clock, the village map, his best umbrella, a box of letters, "
-    "the kitchen window, an antique lamp, the wrong suitcase, a bowl of cherries, the station "
-    "bell, one red glove"
-).split(", ")
+    *("a torn net", "the blue bicycle", "three silver spoons", "an empty birdcage"),
+    *("the garden gate", "two jars of honey", "a wooden clock", "the village map"),
+    *("his best umbrella", "a box of letters", "the kitchen window", "an antique lamp"),
+    *("the wrong suitcase", "a bowl of cherries", "the station bell", "one red glove"),
+)
 _WHEN = (
-    "before breakfast, after the storm, on Tuesday, last winter, during the break, in the "
-    "rain, at midnight, without a word, near the harbour, for the whole street, by "
-    "candlelight, just in time"
-).split(", ")
+    *("before breakfast", "after the storm", "on Tuesday", "last winter", "during the break"),
+    *("in the rain", "at midnight", "without a word", "near the harbour", "for the whole street"),
+    *("by candlelight", "just in time"),
+)
 _ASIDE = (
-    "nobody knew why, it took all day, everyone laughed, the dog watched, we were amazed, it "
-    "was a gift, the tea went cold, no one noticed"
-).split(", ")
+    *("nobody knew why", "it took all day", "everyone laughed", "the dog watched"),
+    *("we were amazed", "it was a gift", "the tea went cold", "no one noticed"),
+)
 
 
 def _sentence(dice: random.Random) -> str:
