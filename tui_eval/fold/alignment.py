@@ -25,11 +25,7 @@ class AlignedTurn(msgspec.Struct, frozen=True):
 
 
 class Alignment(msgspec.Struct, frozen=True):
-    """All turns of two rollouts.
-
-    Args:
-        divergence: The place in `turns` of the first one that differs; None where none does.
-    """
+    """All turns of two rollouts, and the place of the first one that differs."""
 
     turns: list[AlignedTurn]
     divergence: int | None

@@ -134,11 +134,7 @@ class Columns:
         return found
 
     def text(self, field: str) -> TextColumn:
-        """A field of texts.
-
-        Raises:
-            KeyError: There is no such field in the index.
-        """
+        """A field of texts; a KeyError where the index has no such field."""
         facts = self.state.facts
         reported = {
             "stop": facts.stop,

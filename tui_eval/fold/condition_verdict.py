@@ -55,10 +55,7 @@ def _estimate(mean: Mean) -> Estimate:
 
 
 def name_faults(conditions: Iterable[Condition], summary: Summary) -> list[Fault]:
-    """What in conditions is nowhere in a run.
-
-    Of a run in which nothing was measured nobody can know.
-    """
+    """What in conditions is nowhere in a run; of one without any number nobody can know."""
     faults: list[Fault] = []
     for one in conditions if summary.used else ():
         try:

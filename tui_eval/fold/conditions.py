@@ -153,11 +153,7 @@ class Joined(msgspec.Struct, frozen=True):
 
 
 class Condition(msgspec.Struct, frozen=True):
-    """What was typed, as plain data that prints itself in its own language.
-
-    Args:
-        where: The flag or key that says it.
-    """
+    """What a flag or key says (`where`), as data that prints itself in its own language."""
 
     whole: Comparison | Joined
     where: str
@@ -166,11 +162,7 @@ class Condition(msgspec.Struct, frozen=True):
         return str(self.whole)
 
     def judge(self, look: Look, counts: Mapping[str, int]) -> Judged:
-        """Whether it is true of some numbers.
-
-        Args:
-            counts: By the names in `COUNTS`.
-        """
+        """Whether it is true of some numbers; counts are by the names in `COUNTS`."""
         return self.whole.judge(look, counts)
 
     def measures(self) -> list[Measure]:

@@ -42,11 +42,7 @@ class FilterError(RefusedError):
 def parse_filter(text: str, metrics: Iterable[str] = ()) -> Node | None:
     """What a filter says; None where it is empty, which everything matches.
 
-    Args:
-        metrics: Names of the run's metrics, which are fields as well.
-
-    Raises:
-        FilterError: With every fault that was found.
+    Names of the run's metrics are fields as well. Every fault is in one `FilterError`.
     """
     if len(text) > LONGEST:  # where it is cut, all that is open there would be a fault, too
         raise FilterError([(LONGEST + 1, f"a filter has at most {LONGEST:,} characters", "")])

@@ -43,16 +43,9 @@ class RowFilter:
     """A filter as people wrote it, to be asked again whenever the run has changed.
 
     Conditions on whole trajectories (`text:`) hold for no row until `received` reports it, see
-    `runs.text_search`, and never for a rollout that is not finished. A filter that holds regular
+    `runs.selection`, and never for a rollout that is not finished. A filter that holds regular
     expressions can take up to two seconds for each of them; one without takes milliseconds. For a
-    run that is read again a new filter is made.
-
-    Args:
-        text: The filter; empty for every row.
-        metrics: Names of the run's metrics.
-
-    Raises:
-        FilterError: The text makes no sense; carries every fault with its column.
+    run that is read again a new filter is made. A `FilterError` has every fault.
     """
 
     def __init__(self, text: str, metrics: Iterable[str] = ()) -> None:
@@ -77,12 +70,7 @@ class RowFilter:
         self._received[condition][row] = (version, holds)
 
     def rows(self, state: RunState, notes: Notes | None = None) -> np.ndarray:
-        """The rows that are sure to match, in their order.
-
-        Raises:
-            PatternTooSlowError: A regular expression took too long.
-            OSError: One needs a process that could not be started.
-        """
+        """The rows that are sure to match, in their order; raises as `Matcher.found_in` does."""
         return np.flatnonzero(self.bounds(state, notes)[0])
 
     def undecided(self, state: RunState, notes: Notes | None = None) -> np.ndarray:

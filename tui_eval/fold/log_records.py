@@ -29,9 +29,7 @@ _CAUSES = ("The above exception was the direct", "During handling of the above")
 def whole_lines(read: bytes, *, full: bool, final: bool = False) -> bytes:
     """What was read up to the end of its last whole line.
 
-    Args:
-        full: As much was read as was requested: a line that is longer is taken as it is.
-        final: Nothing will come after it: a last line that was not ended is whole.
+    A longer line than was requested (`full`), and the last one (`final`), are taken as they are.
     """
     whole = read[: read.rfind(b"\n") + 1]
     return read if final or (full and not whole) else whole
@@ -67,10 +65,7 @@ class LogParser:
         """Whether the last record came from a line that was printed, with its time, and by whom."""
 
     def parse(self, data: bytes, offset: int) -> tuple[list[str], list[LogRecord]]:
-        """The records of whole lines.
-
-        Args:
-            offset: Where the lines begin in the log.
+        """The records of whole lines, which begin at an offset of the log.
 
         Returns:
             Lines that still belong to the last record of what was parsed before, and the rest.

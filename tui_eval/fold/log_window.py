@@ -23,7 +23,7 @@ class LogPiece(NamedTuple):
     Args:
         begin, end: Which bytes of the log it is.
         late: Lines that belong to the last record of what was read before.
-        again: Whether it does not go on where the window ends.
+        anew: Whether it does not go on where the window ends.
     """
 
     begin: int
@@ -80,11 +80,7 @@ class LogWindow:
         return LogPiece(at, at + len(whole), late, records, anew)
 
     def take(self, piece: LogPiece, *, drops: bool) -> None:
-        """Puts what comes next behind the rest.
-
-        Args:
-            drops: Lets go of the oldest where it is too much.
-        """
+        """Puts what comes next behind the rest; may drop the oldest where it is too much."""
         if piece.anew:
             self.records, self.begin = [], piece.begin
             self.begun += 1

@@ -122,11 +122,7 @@ class ExampleValues(NamedTuple):
 
 
 class ExampleRollouts:
-    """The rollouts without an error of some examples of a run.
-
-    Args:
-        rows: The rows of each example.
-    """
+    """The rollouts without an error of some examples of a run, by the rows of each example."""
 
     def __init__(self, side: Side, rows: Sequence[Sequence[int]]) -> None:
         self.side = side

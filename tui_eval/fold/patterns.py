@@ -58,8 +58,7 @@ def pattern_fault(source: str) -> str:
 def has_small_cost(source: str, most: float = _COST_MOST) -> bool:
     """Whether matching a short text is sure to take well below a second, whatever the text.
 
-    Counts how many ways there are to try: no group may be repeated, and few repeats and
-    alternatives may follow each other.
+    No group may be repeated, and few repeats and alternatives may follow each other.
     """
     bare = _ESCAPES_AND_SETS.sub(
         lambda match: "\\1" if match.group()[1:].isdigit() else "x", source
@@ -170,11 +169,7 @@ class Matcher:
 
 
 def matching_process(program: str) -> subprocess.Popen[bytes]:
-    """A Python that runs a program between two pipes, and imports nothing of anybody's.
-
-    Raises:
-        OSError: It could not be started; the text says so.
-    """
+    """A Python that runs a program between two pipes, and imports nothing of anybody's."""
     try:
         return subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", program],

@@ -303,9 +303,7 @@ class RunState(RolloutColumns, EndpointLimits):
             self._take_back(was)
 
     def _take_back(self, was: ev.RolloutFinished) -> None:
-        """An errored rollout waits again: what its row added is taken away, at constant cost.
-
-        Its tokens stay: they were spent.
+        """An errored rollout waits again: all but its tokens is taken away, at constant cost.
 
         Nothing happens where the row was not reported, or is reported already as it came out later.
         """

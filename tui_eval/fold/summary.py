@@ -148,11 +148,7 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 def summarize(state: RunState) -> Summary:
-    """What a run came to so far.
-
-    Raises:
-        ValueError: The run has not started.
-    """
+    """What a run came to so far; a ValueError where it has not started."""
     run, end = state.run, state.end
     if run is None:
         raise ValueError("a run that has not started has no summary")

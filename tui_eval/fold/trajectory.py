@@ -210,10 +210,9 @@ class Rollout(msgspec.Struct):
 
 
 def _answered(message: Mapping[str, Any], unanswered: dict[str, list[ToolUse]]) -> ToolUse | None:
-    """The first call that a tool message may answer: some were saved without an id.
+    """The first call that a tool message may answer, some of which were saved without an id.
 
-    Args:
-        unanswered: Calls by their ids; the one that is answered is taken out.
+    It is taken out.
     """
     reported = message.get("tool_call_id")
     call_id = next(iter(unanswered), "") if reported is None else str(reported)

@@ -55,11 +55,7 @@ class Line:
         self._is_over = False
 
     def add(self, job: Job) -> None:
-        """A job is to be done.
-
-        Raises:
-            RuntimeError: The system gives no more threads.
-        """
+        """A job is to be done; a RuntimeError where the system gives no more threads."""
         with self._lock:
             self._jobs.append(job)
             if job.is_quick and self._free:
@@ -130,11 +126,9 @@ class Line:
             raise
 
     def next(self, mine: list[Job], door: SimpleQueue[None]) -> bool:
-        """Waits for the next job; False where there is no more. Called in a thread.
+        """Waits for the next job; False where there is no more. Called in a thread, at its `door`.
 
-        Args:
-            mine: Has the job before, and gets the next one: who waits keeps nothing alive.
-            door: Where the thread waits.
+        `mine` has the job before, and gets the next one: who waits keeps nothing alive.
         """
         while True:
             done = mine.pop() if mine else None

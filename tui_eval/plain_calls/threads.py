@@ -44,12 +44,7 @@ class TooManyLeftBehindError(RuntimeError):
 
 
 class Outcome(msgspec.Struct):
-    """How a call went: its value, or the error that it raised.
-
-    Args:
-        seconds: What it took; infinite where it was given up.
-        is_given_up: It ran out of time.
-    """
+    """How a call went: its value or error, and its seconds, infinite where it was given up."""
 
     value: Any = None
     error: BaseException | None = None
@@ -80,12 +75,7 @@ class Threads:
         self._latest: tuple[weakref.ref[asyncio.AbstractEventLoop], _Crew] | None = None
 
     async def run(self, call: Callable[[], Any], limit_s: float = math.inf) -> Any:
-        """What `call` returns; see `attempt`.
-
-        Raises:
-            BaseException: The error that `attempt` says.
-            RuntimeError: As for `attempt`.
-        """
+        """What `call` returns; raises what `attempt` raises or reports."""
         outcome = await self.attempt(call, limit_s)
         if outcome.error is not None:
             raise outcome.error
@@ -205,10 +195,9 @@ class _Crew:
             self._quick -= 1
 
     def deliver(self, job: _Call, outcome: Outcome) -> bool:
-        """Called in a thread: a job is done. One wake-up of the loop serves all until it is awake.
+        """Called in a thread: a job is done; False where no loop is left to say it to.
 
-        Returns:
-            Whether there is still a loop to say.
+        One wake-up of the loop serves all until it is awake.
         """
         self._done.append((job, outcome))
         if not self._reported:

@@ -176,11 +176,7 @@ async def call_limited(
     values: Callable[[], Mapping[str, Any]],
     limit_s: float,
 ) -> Any:
-    """The same within what one call of people's code may take.
-
-    Args:
-        name: What the function is called among the scores.
-    """
+    """The same within what one call of people's code may take; the name is that of the score."""
     what = f"Reward function {name!r}"
     try:
         return await limited(observer, what, "scoring", lambda: call(function, values, limit_s))
@@ -257,11 +253,7 @@ def numbers(value: Any, count: int) -> list[float | Failure]:
 
 
 def unwrap(score: float | Failure) -> float:
-    """A score.
-
-    Raises:
-        BaseException: Why there is none.
-    """
+    """A score; raises why there is none."""
     if isinstance(score, Failure):
         raise score.error
     return score

@@ -71,12 +71,9 @@ async def call_rubric(rubric: Rubric, states: list[State], alone: bool) -> None:
 
 
 def reward_left(state: State, whose: str) -> float:
-    """The reward that people's code left in a state, 0 for none.
+    """The reward that people's code, of this class, left in a state; 0 for none.
 
     One that is no number is the rollout's error, unless it has one already, and counts as 0.
-
-    Args:
-        whose: The class whose code it is.
     """
     left = state.get("reward")
     try:

@@ -55,11 +55,10 @@ class DiskThread:
         return is_over
 
     def run(self, work: Callable[[], None]) -> None:
-        """Makes a call, and waits for its end.
+        """Makes a call and waits for its end; raises what it raises.
 
         Raises:
             TimeoutError: The disk does not answer; the call goes on, or one before does.
-            Exception: What the call raises.
         """
         if self._late is not None:
             raise _no_answer()
@@ -104,14 +103,7 @@ class FileChangedError(OSError):
 
 
 class AppendedFile:
-    """Appends to a file, which is made where it is not there.
-
-    Args:
-        path: Where it is, and has to stay.
-
-    Raises:
-        OSError: It cannot be opened.
-    """
+    """Appends to a file, which is made where it is not there and has to stay at its path."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -129,10 +121,7 @@ class AppendedFile:
         """Whether its file system tells files apart: not all of those of servers do."""
 
     def append(self, data: bytes) -> int:
-        """Writes data at the end.
-
-        Returns:
-            Where it begins, in bytes.
+        """Writes data at the end; returns where it begins, in bytes.
 
         Raises:
             FileChangedError: Somebody else wrote to the file, or removed it.
@@ -180,19 +169,11 @@ class AppendedFile:
         self._is_torn = False
 
     def read(self, offset: int, length: int) -> bytes:
-        """What is at a place of the file, also where that is not at its path any more.
-
-        Raises:
-            OSError: It cannot be read.
-        """
+        """What is at a place of the file, also where that is not at its path any more."""
         return os.pread(self._fd, length, offset)
 
     def copy_to(self, path: Path) -> None:
-        """Writes what it has to a new file, also where it is not at its path any more.
-
-        Raises:
-            OSError: It cannot be read, or the other file not be written.
-        """
+        """Writes what it has to a new file, also where it is not at its path any more."""
         with path.open("xb") as copy:
             path.chmod(0o600)
             at = 0
@@ -205,9 +186,6 @@ class AppendedFile:
         """Continues with the file that is at its path now, or at another one.
 
         The descriptor keeps its number, for a thread that may be flushing it.
-
-        Raises:
-            OSError: It cannot be opened.
         """
         path = path or self.path
         new = os.open(path, FLAGS, 0o600)
@@ -221,10 +199,7 @@ class AppendedFile:
     def sync(self) -> None:
         """Flushes it to the disk; may be called in another thread.
 
-        After a refusal the system takes for written what it may have lost: that is written again.
-
-        Raises:
-            OSError: The disk refused.
+        What a refusal may have lost, as the system takes it for written, is written again.
         """
         size = self.size
         if self._is_doubtful:
@@ -247,9 +222,8 @@ class AppendedFile:
             os.close(fd)
 
     def close(self) -> None:
-        """Closes it, once; who writes later does not write to another file.
-
-        A disk that does not answer keeps the descriptor.
+        """Closes it, once, so that nobody writes to another file; not one whose disk does not
+        answer.
         """
         fd, self._fd = self._fd, -1
         self._disk.end()
@@ -258,11 +232,7 @@ class AppendedFile:
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Writes all of data.
-
-    Raises:
-        OSError: The disk refused; some of it may be written.
-    """
+    """Writes all of data; where the disk refuses, which raises, some of it may be written."""
     written = os.write(fd, data)
     while written < len(data):
         written += os.write(fd, data[written:])

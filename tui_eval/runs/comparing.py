@@ -21,13 +21,10 @@ QUESTION_MOST = 600
 
 
 class ExampleContent(NamedTuple):
-    """What one example asks.
+    """What one example asks: the system's messages, and the beginning of the last other one.
 
-    Args:
-        digest: Of prompt, answer and info, without the system's messages, which are a setting;
-            empty where the row says nothing of all that.
-        system: The system's messages.
-        question: The beginning of the last message of the prompt.
+    `digest` is of prompt, answer and info, without the system's messages, which are a setting;
+    empty where the row says nothing of all that.
     """
 
     digest: bytes
@@ -38,8 +35,7 @@ class ExampleContent(NamedTuple):
 def read_contents(run: RunDir, state: RunState) -> Iterator[tuple[int, ExampleContent]]:
     """The place of every example of which a rollout can be read, and its content.
 
-    One rollout of each is read, in the order of the file; who does not ask for the next one has
-    cancelled.
+    One rollout of each is read, in the order of the file.
     """
     first: dict[int, int] = {}
     for row in range(state.total):

@@ -205,10 +205,7 @@ def describe(run: RunDir) -> FoundRun | None:
 
 
 def measured(found: FoundRun) -> FoundRun:
-    """A run with the mean and interval of its rewards, counted from its rows.
-
-    Reads all of the results file that no index has yet; call it off a screen's loop.
-    """
+    """A run with the mean of its rewards, counted from its rows; call it off a screen's loop."""
     state = RunState()
     for event in saved_events(found.run):
         state.apply(event)
@@ -230,8 +227,7 @@ def measured(found: FoundRun) -> FoundRun:
 def _recorded_interval(reward: Mapping[str, Any]) -> tuple[float | None, float | None, str]:
     """The ends and the name of an interval in metadata.
 
-    Earlier versions, which reported no weight, took 1.96 standard errors: of theirs only Wilson's
-    of independent rollouts are the same.
+    Earlier versions, which reported no weight, had other intervals but for single rollouts.
     """
     method, n, groups = (reward.get(key) for key in ("method", "n", "examples"))
     if "weight" not in reward and (method != "wilson" or n != groups):
@@ -263,11 +259,7 @@ MEASURED_NOW_BYTES = 1 << 20
 
 
 class RunWatcher:
-    """Remembers what it saw; call it off a screen's loop, from one thread at a time.
-
-    Args:
-        paths: Besides the usual folders: see `discovery.find_runs`.
-    """
+    """Remembers what it saw; call it off a screen's loop, from one thread at a time."""
 
     def __init__(self, paths: Iterable[Path] = ()) -> None:
         self._paths = list(paths)

@@ -25,11 +25,7 @@ HASH = 8
 
 
 def cut_name(name: str, most: int = LONGEST) -> str:
-    """A name as it is; one that is too long is cut, with a hash of all of it at its end.
-
-    Args:
-        most: Bytes of UTF-8 at most.
-    """
+    """A name of so many bytes of UTF-8 at most: a longer one is cut, with its hash at the end."""
     data = name.encode("utf-8", "surrogateescape")
     if len(data) <= most:
         return name
@@ -37,13 +33,9 @@ def cut_name(name: str, most: int = LONGEST) -> str:
 
 
 def distinct_name(name: str, folder: Path) -> str:
-    """A name as it is; where it is that of another entry on some file system, with a hash.
+    """A name as it is; where some file system takes it for that of another entry, with a hash.
 
-    macOS takes names for the same that differ in case or in how letters with accents are put
-    together.
-
-    Args:
-        folder: Where its entry is or will be.
+    macOS does so for names that differ in case or in how letters with accents are put together.
     """
     entries: list[str] = []
     with contextlib.suppress(OSError):
@@ -76,9 +68,6 @@ def sync_to_disk(fd: int) -> None:
     """Flushes what is written to a file to the disk, so that it survives power loss.
 
     Where the file system cannot be told to, what it does by itself has to do.
-
-    Raises:
-        OSError: The disk refused.
     """
     if _FULL_SYNC is not None:
         with contextlib.suppress(OSError):  # file systems of servers and USB sticks have none of it
@@ -92,11 +81,7 @@ def sync_to_disk(fd: int) -> None:
 
 
 def is_replaceable(path: Path) -> bool:
-    """Whether a path is a regular file or nothing yet, so that a new file may take its place.
-
-    Raises:
-        OSError: The path cannot be looked at.
-    """
+    """Whether a path is a regular file or nothing yet, so that a new file may take its place."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -123,11 +108,8 @@ def keep_mode(new: Path, old: Path) -> None:
 def new_file(path: Path) -> Iterator[BinaryIO]:
     """A file to write: it is at its path when the block ends, and not before.
 
-    What was there is replaced, and what may be done with it stays; of a link, what it points to.
-    A device or a pipe is written into at once.
-
-    Raises:
-        OSError: It cannot be written.
+    What was there is replaced, and what may be done with it stays; of a link, what it points to. A
+    device or a pipe is written into at once.
     """
     if not is_replaceable(path):
         with open(path, "wb") as file:

@@ -93,11 +93,7 @@ class IndexReader:
 
 
 def new_index(path: Path, events: list[RolloutFinished]) -> Path:
-    """A whole index beside the one that it is to replace.
-
-    Raises:
-        OSError: The disk refused; there is no such file then.
-    """
+    """A whole index beside the one that it is to replace; none where the disk refuses."""
     temporary = path.with_suffix(f".index.{os.getpid()}.new")
     try:
         temporary.touch(mode=0o600)

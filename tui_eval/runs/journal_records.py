@@ -197,10 +197,6 @@ def _restore_step(step: dict[str, Any]) -> dict[str, Any]:
 
 
 def restore_response(record: Mapping[str, Any]) -> Response:
-    """An answer again, from what JSON kept of it.
-
-    Raises:
-        ValueError: It is none.
-    """
+    """An answer again, from what JSON kept of it; a ValueError where that is none."""
     message = {"finish_reason": None, "is_truncated": None, **mapping(record.get("message"))}
     return Response(**{**record, "message": message})

@@ -131,11 +131,7 @@ def run_name(env_id: str, model: str) -> str:
 
 
 def outputs_root(env_id: str, output_dir: str | None, environments_dir: Path) -> Path:
-    """The folder under which a saved run goes: the environment's own, or `./outputs`.
-
-    Args:
-        output_dir: What `-o` names, if given; it is in place of `./outputs`.
-    """
+    """The folder for a saved run: what `-o` names, or the environment's own, or `./outputs`."""
     if output_dir:
         return Path(output_dir)
     own = environments_dir / env_id.split("/")[-1].split("@")[0].replace("-", "_")

@@ -66,11 +66,7 @@ _UNKNOWN = Holder(0, "", is_certain=False)
 
 
 class LockHeldError(Exception):
-    """Another engine writes this run.
-
-    Args:
-        held: Which one.
-    """
+    """Another engine writes this run; `held` says which one."""
 
     def __init__(self, held: Holder) -> None:
         super().__init__(f"{held} is writing this run")
@@ -100,11 +96,7 @@ class _Written(msgspec.Struct):
         return self.process is not None and self.process.status() == "elsewhere"
 
     def is_stale(self, path: Path, fd: int) -> bool:
-        """Whether its process is gone.
-
-        Args:
-            fd: Of the lock, which is at the path.
-        """
+        """Whether its process is gone; `fd` is that of the lock at the path."""
         if self.process is None:
             return False
         status = self.process.status()
@@ -118,12 +110,7 @@ class RunLock:
     """
 
     def __init__(self, path: Path, socket: str) -> None:
-        """Takes the lock.
-
-        Raises:
-            LockHeldError: Another process has it; the message names the process.
-            OSError: The file cannot be opened or written.
-        """
+        """Takes the lock; raises `LockHeldError` where another process has it."""
         self._path = path
         self.socket = socket
         deadline = time.monotonic() + ASKING_LASTS_S

@@ -144,11 +144,7 @@ def named_run(path: Path) -> RunDir:
 
 
 def named_runs(paths: Sequence[Path]) -> list[RunDir]:
-    """The runs that paths name.
-
-    Raises:
-        RefusedError: Something is no run; says all that is wrong.
-    """
+    """The runs that paths name; refused with all that is wrong where something is no run."""
     found: list[RunDir] = []
     faults: list[Fault] = []
     for path in paths:
@@ -162,11 +158,7 @@ def named_runs(paths: Sequence[Path]) -> list[RunDir]:
 
 
 class SavedRows:
-    """The rollouts of a run that are on disk; a context manager.
-
-    Raises:
-        OSError: On entering: the file cannot be opened.
-    """
+    """The rollouts of a run that are on disk; a context manager, whose file may be gone."""
 
     def __init__(self, run: RunDir, state: RunState) -> None:
         self._path = run.results

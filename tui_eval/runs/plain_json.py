@@ -16,11 +16,7 @@ LONGEST_REPR = 200
 
 
 def plain(value: Any) -> Any:
-    """What JSON carries in place of a value that it does not know.
-
-    Raises:
-        TypeError: There is nothing that would say the same.
-    """
+    """What JSON carries in place of a value that it does not know; a TypeError for nothing."""
     from pydantic import BaseModel  # here: reading a run takes no pydantic
 
     if isinstance(value, BaseModel):

@@ -22,11 +22,7 @@ FOLDER = "unwritten"
 
 
 def rescue(run: RunDir, rows: Sequence[bytes], records: Sequence[bytes]) -> Path:
-    """Writes down what the disk of a run refused.
-
-    Args:
-        rows: Lines of results.jsonl.
-        records: Lines of the journal.
+    """Writes down lines of results.jsonl and of the journal that the disk of a run refused.
 
     Returns:
         The folder that has it.

@@ -66,14 +66,10 @@ class _Kept(msgspec.Struct):
 class RowIndex:
     """Reads a results file once; what is known of it already is not read again.
 
-    Our own runs have their index beside them. For others it is in the user's cache, checked by
-    size, modification time and the file's last bytes, and only what was appended is scanned. A
-    last line without its newline that is no row is left for later: it may still be written.
-
-    Args:
-        run: Whose rows.
-        beside: Use the index in the run's directory, whose entries know their places; the cache
-            otherwise.
+    Our own runs have their index `beside` them, whose entries know their places. For others it is
+    in the user's cache, checked by size, modification time and the file's last bytes, and only what
+    was appended is scanned. A last line without its newline that is no row is left for later: it
+    may still be written.
     """
 
     def __init__(self, run: RunDir, *, beside: bool) -> None:
@@ -280,11 +276,7 @@ class RowIndex:
         return file
 
     def save(self, shape: tuple[int, int]) -> None:
-        """Writes what the index covers now; it may be read on and saved again.
-
-        Args:
-            shape: See `shape`.
-        """
+        """Writes what the index covers now, a `shape`; it may be read on and saved again."""
         if self._file is None:
             return
         try:

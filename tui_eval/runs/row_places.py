@@ -14,11 +14,8 @@ from tui_eval.token_kinds import Tokens, from_names, named
 class RowPlaces:
     """Gives every saved rollout its place in the run: its own, or from its example and number.
 
-    Args:
-        rollouts_per_example: Places an example.
-        positions: Place of each example id in the run, where the dataset is known; otherwise
-            integer ids below `examples` are their own place, where it is free, and others take
-            the first free one.
+    `positions` are places of example ids, where the dataset is known. Otherwise integer ids below
+    `examples` are their own place, where it is free, and others take the first free one.
     """
 
     def __init__(
@@ -104,13 +101,7 @@ KEY = "unfinished"
 def unfinished_object(
     example_id: Any, number: int, row: int | None, tokens: Tokens
 ) -> dict[str, Any]:
-    """What metadata.json has of one of them.
-
-    Args:
-        number: Its number in its group.
-        row: Its place, where nothing else says it.
-        tokens: Those of all its attempts.
-    """
+    """What metadata.json has of one of them: its place only where nothing else says it."""
     place = {} if row is None else {"row": row}
     return {"example_id": example_id, "rollout": number, **place, **tokens_object(tokens)}
 
@@ -123,11 +114,7 @@ def tokens_object(tokens: Tokens) -> dict[str, Any]:
 
 
 def unfinished_tokens(facts: Mapping[str, Any], places: RowPlaces) -> dict[int, Tokens]:
-    """Tokens of each of them, by its place.
-
-    Args:
-        facts: metadata.json; what cannot be understood is left out.
-    """
+    """Tokens of each of them, by its place; what metadata.json has else is left out."""
     found = {}
     for reported in map(mapping, listing(facts.get(KEY))):
         number = reported.get("rollout")

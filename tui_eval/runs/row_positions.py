@@ -147,12 +147,6 @@ def count_once(index: RowIndex, requested: tuple[int, int]) -> Counted:
 
     Equal lines may be rollouts that came out alike. They are only looked at where there are more
     than were requested, of as many examples as were.
-
-    Args:
-        requested: Examples, and rollouts of each; 0 where not known.
-
-    Raises:
-        OSError: The file cannot be read.
     """
     index.repeated = frozenset()
     counted, (examples, each) = _counted(index), requested

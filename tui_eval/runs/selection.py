@@ -33,11 +33,9 @@ def search_trajectories(
     """Reads the rollouts of which only the trajectory can say whether they match.
 
     Reports the filter of each, so that `wanted.rows` has it from then on, and yields after each:
-    who does not ask for the next one has cancelled the search. To be run off the screen's loop.
-
-    Args:
-        state: The run; a rollout that finishes meanwhile is left for the next search, and so are
-            all that are left where the file is read from its beginning again.
+    who does not ask for the next one has cancelled the search. To be run off the screen's loop. A
+    rollout that finishes meanwhile is left for the next search, and so are all that are left where
+    the file is read from its beginning again.
 
     Raises:
         OSError: The file is gone or cannot be read, or no process could be started.
@@ -131,9 +129,8 @@ def select_rows(
     """The rows that match a filter; blocks while trajectories are searched, if it asks for that.
 
     Args:
-        where: See `fold.filter_parser`; empty for all rows.
         sort: A column, with `-` before it from the greatest down; empty for the run's order.
-        say: Receives how far the search of trajectories is.
+        progressed: Receives how far the search of trajectories is.
 
     Raises:
         RefusedError: The filter or the column makes no sense, an expression takes too long, or

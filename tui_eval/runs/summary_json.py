@@ -222,18 +222,13 @@ def build_metadata(
     tools: list[dict[str, Any]] | None,
     extra: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The metadata in the key order of verifiers 0.1.11, then what we add.
-
-    A mean of nothing is None.
+    """The metadata in the key order of verifiers 0.1.11, then what we add; a mean of nothing is
+    None.
 
     Args:
         time_ms: Milliseconds that the run has been worked on, over all its sessions.
         env_version: Version of the environment's package, where it has one.
         tools: Definitions of the tools, where every rollout has the same.
-        extra: Further keys of ours.
-
-    Raises:
-        ValueError: The run has not started.
     """
     run = state.run
     if run is None:

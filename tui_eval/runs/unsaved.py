@@ -61,12 +61,7 @@ def _runs_under(root: Path) -> Iterator[RunDir]:
 
 
 def save_run(run: RunDir, target: RunDir) -> RunDir:
-    """Moves a run to where saved runs are.
-
-    Raises:
-        RefusedError: The target exists or cannot be written, or an engine is at work on the run;
-            it is still where it was.
-    """
+    """Moves a run to where saved runs are; refused, it is still where it was."""
     held = holder(run.lock)
     if held is not None:
         what = f"{held} is writing this run"
@@ -171,12 +166,9 @@ def _incomplete(run: RunDir, meta: dict[str, Any]) -> Incomplete | None:
 
 
 def keep(run: RunDir, output_dir: str | None = None) -> RunDir:
-    """Moves an unsaved run to its environment's outputs, or under another folder.
+    """Moves an unsaved run to its environment's outputs, or under another folder; see `save_run`.
 
     Where a copy of it has the name already, it gets a number behind its own.
-
-    Raises:
-        RefusedError: See `save_run`.
     """
     name = run.path.parent.name
     root = outputs_root(name.split("--")[0], output_dir, Path("environments"))
@@ -191,8 +183,6 @@ BLOCK = 1 << 20
 
 def copy_run(run: RunDir, target: Path) -> RunDir:
     """Copies a run as it is now to a new directory: every row that is whole, and what is beside it.
-
-    The lock and the index stay behind; the index is made again.
 
     Raises:
         RefusedError: The target is there already or cannot be written.

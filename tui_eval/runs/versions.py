@@ -93,32 +93,18 @@ def read_versions(run: RunDir) -> Versions:
 
 
 def write_versions(run: RunDir, versions: Versions) -> None:
-    """Writes the file.
-
-    Raises:
-        OSError: It cannot be written.
-    """
+    """Writes the file."""
     write_atomically(run.versions, msgspec.json.format(msgspec.json.encode(versions)) + b"\n")
 
 
 def installed_now(environment: str | None) -> Installed:
-    """What this process has: reported by the names of folders, which costs next to nothing.
-
-    Args:
-        environment: The version of the environment, where one is said.
-    """
+    """What this process has: reported by the names of folders, which costs next to nothing."""
     python = ".".join(map(str, sys.version_info[:3]))
     return installed_there(environment, python, packages_in(sys.path))
 
 
 def installed_there(environment: str | None, python: str, packages: Mapping[str, str]) -> Installed:
-    """The same of another interpreter.
-
-    Args:
-        environment: The version of the environment, where one is said.
-        python: That of the interpreter.
-        packages: Versions of what it has, by name.
-    """
+    """The same of another interpreter, by its version and those of its packages."""
     found = dict(sorted(packages.items()))
     own = {"python": python, OURS: __version__}
     if environment is not None:

@@ -52,11 +52,7 @@ class AnytimeInterval:
         return -TOLERANCE <= value <= 1 + TOLERANCE
 
     def add(self, value: float) -> None:
-        """Takes in one value.
-
-        Raises:
-            ValueError: It is not from 0 to 1.
-        """
+        """Takes in one value from 0 to 1; a ValueError where it is not."""
         if not self.fits(value):
             raise ValueError(f"{value:g} is not from 0 to 1")
         x = min(max(value, 0.0), 1.0)

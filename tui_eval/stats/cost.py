@@ -45,12 +45,9 @@ def run_prices(run: Any) -> Prices:
 def cost_of(
     input_tokens: float, output_tokens: float, prices: Prices, kinds: Sequence[float] = ()
 ) -> float | None:
-    """US dollars for these tokens; None where a price is not known.
+    """US dollars for tokens read and written, of which some were of `token_kinds`.
 
-    Args:
-        input_tokens: All that was read.
-        output_tokens: All that was written.
-        kinds: What of them was of which kind; see `token_kinds`.
+    None where a price is not known.
     """
     if prices.input is None or prices.output is None:
         return None

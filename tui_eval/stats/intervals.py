@@ -99,11 +99,7 @@ def widened(half: float, groups: int, differing: float, scale: float) -> float:
 
 
 def estimator_name(method: str, weight: float | None, n: int) -> str:
-    """What gave an interval of `n` rollouts: `Wilson, n_eff 8.3`.
-
-    Args:
-        method, weight: As `mean.Mean` has them.
-    """
+    """What gave an interval of `n` rollouts, by a `Mean`: `Wilson, n_eff 8.3`."""
     number = "" if weight is None else f"{weight:.4g}"
     names = {
         "wilson": "Wilson" if weight in (None, n) else f"Wilson, n_eff {number}",
@@ -119,7 +115,6 @@ def interval_name(method: str, weight: float | None, groups: int, n: int) -> str
     """What an interval is, beside it: `Wilson, n_eff 8.3, 5 examples, 15 rollouts`.
 
     Args:
-        method, weight: As `mean.Mean` has them.
         groups, n: Examples and rollouts; the rollouts are left out where each example has one.
     """
     if method == "anytime":

@@ -172,11 +172,7 @@ def _table(one: np.ndarray, other: np.ndarray) -> Table:
 
 
 def newcombe(both: int, only_first: int, only_second: int, neither: int) -> Interval:
-    """95 % interval of a paired difference of shares: method 10 of Newcombe 1998, one pair least.
-
-    Args:
-        both, only_first, only_second, neither: Pairs by which side passes.
-    """
+    """95 % interval of a difference of shares, from paired passes: method 10 of Newcombe 1998."""
     n = both + only_first + only_second + neither
     first, second = both + only_first, both + only_second
     (low1, high1), (low2, high2) = wilson(first, n), wilson(second, n)

@@ -59,8 +59,7 @@ class PassRate(NamedTuple):
 class RunningPassAtK:
     """pass@k and pass^k for several k; constant cost a rollout.
 
-    Examples with equally many rollouts of which equally many pass come to the same, so that they
-    are only counted: as pairs (rollouts, passing).
+    Examples with equally many rollouts of which equally many pass are only counted.
     """
 
     __slots__ = ("_passed", "_rollouts", "_with", "ks")

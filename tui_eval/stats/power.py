@@ -58,9 +58,7 @@ def examples_needed(
 
     Args:
         sd: Standard deviation of the differences of the examples.
-        difference: True difference that is to be shown; its sign does not matter.
-        half_width: What half the interval of so many pairs is at least; the difference is to be
-            beyond it.
+        half_width: Of the interval of so many pairs at least; the difference is to be beyond it.
     """
 
     def is_enough(n: int) -> bool:

@@ -49,11 +49,7 @@ class Rate:
     WINDOW_S = 30
 
     def __init__(self, since: float = 0.0) -> None:
-        """Nothing yet.
-
-        Args:
-            since: Unix time from which on work counts: what began earlier began then.
-        """
+        """Nothing yet; what began before this unix time counts from then on."""
         self._seconds: deque[list[int]] = deque()
         self._since = since
         self._began = math.inf

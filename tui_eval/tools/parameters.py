@@ -51,11 +51,7 @@ def hidden_names(func: Callable[..., Any]) -> list[str]:
 def visible_parameters(
     func: Callable[..., Any], hidden: Collection[str]
 ) -> list[tuple[Parameter, Any]]:
-    """Each parameter that is not hidden with its annotation, as an object and not as a string.
-
-    Raises:
-        TypeError: An annotation cannot be resolved.
-    """
+    """Each parameter that is not hidden, and its annotation as an object; else a TypeError."""
     found = [p for p in _signature(func) if p.name not in hidden]
     written = {p.name: p.annotation for p in found if p.annotation is not Parameter.empty}
     names = getattr(_annotated(func), "__globals__", {})

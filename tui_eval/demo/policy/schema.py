@@ -15,11 +15,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def text_for(schema: dict[str, Any], dice: Dice, words: Sequence[str]) -> str:
-    """A text that a schema of type `string` allows, as far as format and pattern are common.
-
-    Args:
-        words: Of the question; one to three neighbours of them where nothing is said.
-    """
+    """A text that a schema of type `string` allows, as far as format and pattern are common."""
     pattern = schema.get("pattern")
     if isinstance(pattern, str):
         return _matching(pattern, schema, dice, words)

@@ -27,16 +27,12 @@ REPORTS_EVERY_S = 0.1
 
 
 class Wanted(msgspec.Struct):
-    """What is to be exported.
+    """What is to be exported: a run, in one of `writing.FORMATS`, to a path.
 
     Args:
-        run: Path of the run.
-        kind: One of `writing.FORMATS`.
-        path: Where to.
-        offsets: Where the lines of the wanted rollouts begin in the file of the run, in the order
-            in which they are wanted; None for all that are finished.
+        offsets: Where the lines of the wanted rollouts begin, in the order in which they are
+            wanted; None for all that are finished.
         where: How people say which ones these are.
-        overwrite: Whether a file that is there is replaced.
     """
 
     run: str

@@ -61,13 +61,8 @@ def _row_line(line: bytes, example_id: Any) -> bytes:
     """A saved rollout as one line of JSON, without its newline: unchanged where it is that already.
 
     What JSON cannot hold is replaced: NaN and infinite numbers by null, bytes that are no UTF-8 by
-    U+FFFD, half a surrogate pair by its escape as text.
-
-    Args:
-        example_id: That of a rollout whose line does not say it.
-
-    Raises:
-        ValueError: It is no rollout.
+    U+FFFD, half a surrogate pair by its escape as text. The id is for a line that does not say it.
+    Raises ValueError where it is no rollout.
     """
     try:
         record, is_json = msgspec.json.decode(line), True

@@ -17,11 +17,9 @@ from tui_eval.runs.opening import SavedRows, values_of
 
 
 class ExportSource(msgspec.Struct, frozen=True):
-    """Finished rollouts of a run in the order in which they are exported.
+    """Finished rollouts of a run in the order in which they are exported; others are left out.
 
-    Args:
-        rows: Rows of the run; those that are not finished are left out.
-        where: The filter that chose them, for people.
+    `where` is the filter that chose them, for people.
     """
 
     run: RunDir

@@ -63,12 +63,9 @@ def default_path(place: Path, kind: str, part: str = "") -> Path:
 def write_export(
     source: ExportSource, kind: str, path: Path, *, overwrite: bool = False
 ) -> Iterator[ExportProgress]:
-    """Writes an export and yields after each rollout; who stops asking leaves no file behind.
+    """Writes one of `FORMATS` and yields after each rollout; who stops asking leaves no file.
 
     To be run off the screen's loop.
-
-    Args:
-        kind: One of `FORMATS`.
 
     Raises:
         RefusedError: A package is missing, the file is there already, or is the run's own.
@@ -91,10 +88,7 @@ def write_export(
 
 
 def write_to_stdout(source: ExportSource, kind: str, is_gone: Callable[[], bool]) -> None:
-    """Writes an export to stdout.
-
-    Args:
-        is_gone: Says whether nobody takes it any more.
+    """Writes an export to stdout, until nobody takes it any more (`is_gone`).
 
     Raises:
         RefusedError: A package is missing.
@@ -106,11 +100,7 @@ def write_to_stdout(source: ExportSource, kind: str, is_gone: Callable[[], bool]
 
 
 def writer_of(kind: str) -> Writer:
-    """What writes a format.
-
-    Raises:
-        RefusedError: A package is missing.
-    """
+    """What writes a format; refused where it needs a package that is missing."""
     try:
         importlib.import_module("pyarrow" if kind == "parquet" else "json")
     except ImportError:

@@ -40,9 +40,6 @@ def recognise(path: Path, *, at_once: bool = False) -> Format | None:
 
     Args:
         at_once: Only a file that begins with an object is read on.
-
-    Raises:
-        OSError: The file cannot be read.
     """
     now = path.stat()
     return _recognised(path, at_once, now.st_dev, now.st_ino, now.st_mtime_ns, now.st_size)
@@ -141,11 +138,7 @@ ROLLOUT_LINES = "A rollout is a line with completion, messages, or reward and ex
 
 
 def what_it_is(path: Path) -> tuple[str, str]:
-    """What a file is instead, as a sentence's end, and what to do.
-
-    Raises:
-        OSError: The file cannot be read.
-    """
+    """What a file is instead, as a sentence's end, and what to do."""
     with open(path, "rb") as file:
         head = file.read(LOOKED_AT)
     name = shlex.quote(str(path))
