@@ -11,9 +11,9 @@ from run_events import finished, staged, started
 
 from tui_eval.events import Event, RunFinished, Stage
 from tui_eval.fold.columns import Columns
-from tui_eval.fold.row_object import row_object
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.summary import Summary, summarize, worst_examples
+from tui_eval.runs.export.source import row_object
 from tui_eval.runs.summary_json import numbers_object
 from tui_eval.stats.quantiles import Quantiles
 

@@ -240,14 +240,13 @@ def content_text(content: Any) -> str:
         return content
     if not isinstance(content, Iterable) or isinstance(content, Mapping):
         return str(content)
-    parts = []
-    for part in content:
-        if isinstance(part, Mapping):
-            is_text = part.get("type") == "text"
-            parts.append(str(part.get("text", "")) if is_text else placeholder(part))
-        else:
-            parts.append(str(part))
-    return "\n".join(parts)
+    return "\n".join(map(_part_text, content))
+
+
+def _part_text(part: Any) -> str:
+    if not isinstance(part, Mapping):
+        return str(part)
+    return str(part.get("text", "")) if part.get("type") == "text" else placeholder(part)
 
 
 def from_row(row: int, saved: Mapping[str, Any]) -> Rollout:

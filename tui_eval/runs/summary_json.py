@@ -18,7 +18,6 @@ from tui_eval.runs.plain_json import Cleaner
 from tui_eval.stats.intervals import Interval
 from tui_eval.stats.mean import Mean
 from tui_eval.stats.passk import PassRate
-from tui_eval.stats.quantiles import Quantiles
 
 if TYPE_CHECKING:
     from tui_eval.fold.run_state import RunState
@@ -102,8 +101,8 @@ def numbers_object(summary: Summary) -> dict[str, Any]:
         "tokens": _tokens(summary),
         "cost": _cost(summary),
         "latency": {
-            "rollout_s": _quantiles(summary.rollout_s),
-            "model_call_s": _quantiles(summary.model_call_s),
+            "rollout_s": summary.rollout_s._asdict(),
+            "model_call_s": summary.model_call_s._asdict(),
         },
         "tool_calls": {
             name: {"calls": calls, "errors": errors}
@@ -180,10 +179,6 @@ def _cost(summary: Summary) -> dict[str, Any]:
     }
 
 
-def _quantiles(found: Quantiles) -> dict[str, Any]:
-    return {"n": found.n, "p50": found.p50, "p90": found.p90, "p99": found.p99}
-
-
 def refused_object(faults: Iterable[Fault]) -> dict[str, Any]:
     """What is in place of a summary where nothing was run: every fault."""
     found = [{"where": one.where, "what": one.what, "hint": one.hint} for one in faults]
@@ -252,7 +247,13 @@ def build_metadata(
         "pass_all_k": {str(rate.k): rate.all_pass for rate in rates},
         "pass_threshold": state.threshold,
         "usage": _usage(state),
-        "version_info": _versions(env_version),
+        "version_info": {
+            "vf_version": None,
+            "vf_commit": None,
+            "env_version": env_version,
+            "env_commit": None,
+            "tui_eval_version": __version__,
+        },
         "state_columns": state_columns,
         "tools": tools,
         "date": datetime.fromtimestamp(run.at, UTC).isoformat(timespec="seconds"),
@@ -278,14 +279,4 @@ def _usage(state: RunState) -> dict[str, float] | None:
     return {
         "input_tokens": state.usage.used_in / state.usage.with_usage,
         "output_tokens": state.usage.used_out / state.usage.with_usage,
-    }
-
-
-def _versions(env_version: str | None) -> dict[str, str | None]:
-    return {
-        "vf_version": None,
-        "vf_commit": None,
-        "env_version": env_version,
-        "env_commit": None,
-        "tui_eval_version": __version__,
     }

@@ -143,7 +143,7 @@ def saved_line(state: RunState, row: int) -> Made:
 
 def so_far(state: RunState, row: int, rollout: Rollout | None, notes: Notes) -> dict[str, Any]:
     """A rollout that still runs, as far as it is known."""
-    from tui_eval.fold.row_object import row_object
+    from tui_eval.runs.export.source import row_object
 
     messages = rollout.messages if rollout is not None else []
     prompt_length = rollout.prompt_length if rollout is not None else 0
