@@ -216,8 +216,9 @@ def _turned(mask: np.ndarray, node: Compare) -> np.ndarray:
 
 def _text_mask(column: TextColumn, node: Compare, searched: _Searched) -> np.ndarray:
     value = node.value
-    whole = node.operator in ("=", "!=") and isinstance(value, str)
-    if whole or (node.field == "example" and _is_number(value)):
+    is_text = isinstance(value, str)
+    is_id = node.field == "example" and is_text and number_from("", str(value)) is not None
+    if is_id or (is_text and node.operator in ("=", "!=")):
         wanted = str(value).lower()
         found = [
             wanted in text.lower().split(TOOLS_APART) or wanted == text.lower()
@@ -228,10 +229,6 @@ def _text_mask(column: TextColumn, node: Compare, searched: _Searched) -> np.nda
             found = searched.found(node, node.field, column.texts, find)
     mask = _chosen(column, found)
     return _turned(mask, node)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, str) and number_from("", value) is not None
 
 
 def _as_numbers(column: TextColumn) -> np.ndarray:

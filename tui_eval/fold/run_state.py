@@ -188,7 +188,8 @@ class RunState(RolloutColumns, EndpointLimits):
         if again or shape[1:] != (self.per_example, self.threshold) or event.total < self.total:
             self._reset(*shape)
         elif event.total > self.total:
-            self._grow(event.total - self.total)
+            self._grow_columns(event.total - self.total)
+            self.examples.reach(self.total // self.per_example - 1)
         if before is None or again or event.at != before.at:
             self.rate = Rate(event.at)  # a session's own
         lost = {row: tokens for row, tokens in event.lost.items() if self.stage[row] < DONE}
@@ -198,11 +199,6 @@ class RunState(RolloutColumns, EndpointLimits):
         self.usage.lose_only(lost)
         if not self.concurrency:
             self.limits = deque(event.limits, LIMITS_KEPT)
-
-    def _grow(self, more: int) -> None:
-        """Adds places for rollouts behind those that there are."""
-        self._grow_columns(more)
-        self.examples.reach(self.total // self.per_example - 1)
 
     def _on_RolloutStaged(self, event: ev.RolloutStaged) -> None:
         row = event.row

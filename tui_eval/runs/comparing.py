@@ -64,16 +64,12 @@ def content_of(row: Mapping[str, Any]) -> ExampleContent:
     parts: list[Any] = [
         requested,
         rollout.answer,
-        _info(row.get("info")),
+        mapping(row.get("info")) or listing(row.get("info")) or {},
         _media(row, rollout.messages),
     ]
     says = any(text for _, text in requested) or any(parts[1:])
     digest = _digest(parts) if says else b""
     return ExampleContent(digest, system, requested[-1][1][:QUESTION_MOST] if requested else "")
-
-
-def _info(value: Any) -> Any:
-    return mapping(value) or listing(value) or {}
 
 
 def _media(row: Mapping[str, Any], messages: Iterable[Mapping[str, Any]]) -> list[str]:

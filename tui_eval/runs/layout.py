@@ -117,12 +117,11 @@ class RunDir(msgspec.Struct, frozen=True):
 def runs_below(folder: Path) -> list[RunDir]:
     """The runs that a folder of results holds: one given with `--output-dir`, or one in it."""
     found = (one for above in BELOW for one in folder.glob(f"{above}/{RESULTS}"))
-    shown = (one for one in found if not _is_hidden(one.relative_to(folder)))
-    return [RunDir(one.parent) for one in sorted(shown)]
-
-
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
+    return [
+        RunDir(one.parent)
+        for one in sorted(found)
+        if not any(part.startswith(".") for part in one.relative_to(folder).parts)
+    ]
 
 
 def run_name(env_id: str, model: str) -> str:

@@ -152,7 +152,7 @@ class Replay:
         self._noticed: set[str] = set()
         self._started = started_event(self.run, self.format, self._facts, shape)
         self._started.reading = self._reading
-        self._started.total_known = self._trusted or self._request_holds()
+        self._started.total_known = self._trusted or requested_shape(self._facts)[1] == shape[1]
         self._fault_count = 0
         fault = metadata_fault(self.run)
         reported = [Noticed(0, time.time(), "warning", fault)] if fault else []
@@ -309,9 +309,6 @@ class Replay:
         if self._index is None:
             return 0
         return self._index.unreadable + (self._reported_torn is not None)
-
-    def _request_holds(self) -> bool:
-        return requested_shape(self._facts)[1] == self._placing.per_example
 
     def _quiet(self) -> bool:
         return time.time() - modified(self.run.results) > QUIET_S

@@ -129,11 +129,7 @@ def budget_spent(
 ) -> str:
     """Which limit is reached, as a sentence; empty while there is something left.
 
-    Args:
-        tokens: Input and output tokens together.
-        cost: US dollars; None where a price is not known, which never reaches a limit.
-        max_cost: US dollars at most; None for no limit.
-        max_total_tokens: Tokens at most; None for no limit.
+    A cost that is not known reaches none.
     """
     if max_total_tokens is not None and tokens >= max_total_tokens:
         return f"{tokens:,} tokens are used, the limit is {max_total_tokens:,}"

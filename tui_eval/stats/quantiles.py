@@ -99,7 +99,7 @@ class RunningQuantiles:
         for bucket in sorted(self._buckets):
             passed += self._buckets[bucket]
             if passed > wanted:
-                return _middle(bucket)
+                return 0.0 if bucket == _OF_ZERO else math.exp((bucket + 0.5) * WIDTH)
         raise AssertionError("the last bucket passes every share")
 
 
@@ -108,10 +108,6 @@ _OF_ZERO = -(1 << 20)
 
 def _bucket(value: float) -> int:
     return math.floor(math.log(value) / WIDTH) if value > 0.0 else _OF_ZERO
-
-
-def _middle(bucket: int) -> float:
-    return 0.0 if bucket == _OF_ZERO else math.exp((bucket + 0.5) * WIDTH)
 
 
 GREATEST = 1e300

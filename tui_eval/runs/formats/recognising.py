@@ -81,7 +81,7 @@ def format_of(record: Mapping[str, Any]) -> Format | None:
         return Format.PRIME
     if episodes.is_episode(record):
         return Format.EPISODES
-    if _is_conversation(record):
+    if isinstance(record.get("messages"), list) and "completion" not in record:
         return Format.CHAT
     if "completion" in record or ("reward" in record and example_id_of(record) is not None):
         return Format.VERIFIERS
@@ -100,11 +100,6 @@ def as_row(record: Mapping[str, Any]) -> Mapping[str, Any]:
         case Format.OSMOSIS:
             return osmosis.row_of(record)
     return record
-
-
-def _is_conversation(record: Mapping[str, Any]) -> bool:
-    """Whether a line holds a conversation and nothing that another format would have."""
-    return isinstance(record.get("messages"), list) and "completion" not in record
 
 
 def _conversation_row(record: Mapping[str, Any]) -> dict[str, Any]:
