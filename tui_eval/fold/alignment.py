@@ -11,17 +11,14 @@ from tui_eval.fold.trajectory import Entry, Rollout
 
 
 class AlignedTurn(msgspec.Struct, frozen=True):
-    """One turn of both rollouts; turn 0 is the prompt.
-
-    Args:
-        first, second: What happened in it; empty where a rollout has no such turn.
-        differs_at: The place of the first entry that is not the same in both; None where all are.
-    """
+    """One turn of both rollouts; turn 0 is the prompt."""
 
     turn: int
     first: list[Entry]
     second: list[Entry]
+    """What happened in it; empty where a rollout has no such turn."""
     differs_at: int | None
+    """The place of the first entry that is not the same in both; None where all are."""
 
 
 class Alignment(msgspec.Struct, frozen=True):

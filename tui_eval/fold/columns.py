@@ -30,15 +30,12 @@ Notes = Mapping[tuple[str, int], Note]
 
 
 class Version(NamedTuple):
-    """Which trajectory a row has: it is another one once the file is read again, or it ran again.
-
-    Args:
-        reading: See `RunStarted.reading`.
-        started_at: Unix seconds.
-    """
+    """Which trajectory a row has: another one once the file is read again, or it ran again."""
 
     reading: int
+    """See `RunStarted.reading`."""
     started_at: float
+    """Unix seconds."""
 
 
 class TextColumn(NamedTuple):

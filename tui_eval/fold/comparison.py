@@ -31,19 +31,16 @@ class Change(StrEnum):
 
 
 class PairedExample(msgspec.Struct, frozen=True):
-    """An example that both runs have with a reward.
-
-    Args:
-        first, second: Mean reward in each run; it passes from the run's threshold on.
-        first_rows, second_rows: Its rollouts in each run.
-    """
+    """An example that both runs have with a reward."""
 
     example_id: Any
     first: float
     second: float
+    """Mean reward in each run; it passes from the run's threshold on."""
     change: Change
     first_rows: Sequence[int]
     second_rows: Sequence[int]
+    """Its rollouts in each run."""
 
     @property
     def difference(self) -> float:
@@ -52,24 +49,21 @@ class PairedExample(msgspec.Struct, frozen=True):
 
 
 class Comparison(msgspec.Struct):
-    """A run beside the first one.
-
-    Args:
-        examples: Those that both have, in the order of the first run.
-        figures: The reward first, then metrics that both have, then what was spent.
-        unpaired: How many examples could not be paired, by why.
-        doubts: Why the numbers may say less than they seem to.
-        thresholds: From which mean reward on an example passes, in the first and second run.
-        is_rerun: Whether both are runs of one configuration, so that only chance is between them.
-    """
+    """A run beside the first one."""
 
     examples: list[PairedExample]
+    """Those that both have, in the order of the first run."""
     figures: list[PairedFigure]
+    """The reward first, then metrics that both have, then what was spent."""
     unpaired: dict[str, int]
+    """How many examples could not be paired, by why."""
     doubts: list[str]
+    """Why the numbers may say less than they seem to."""
     changes: Counter[Change] = msgspec.field(default_factory=Counter)
     thresholds: tuple[float, float] = (0.5, 0.5)
+    """From which mean reward on an example passes, in the first and second run."""
     is_rerun: bool = False
+    """Whether both are runs of one configuration, so that only chance is between them."""
 
     @property
     def comparable(self) -> bool:

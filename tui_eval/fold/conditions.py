@@ -48,17 +48,14 @@ class ConditionError(RefusedError):
 
 
 class Measure(msgspec.Struct, frozen=True):
-    """A number of a run.
-
-    Args:
-        function: One of `FUNCTIONS`; empty for a count.
-        name: What it is of, or the count's own name.
-        at: Where the name is in the condition, from 1.
-    """
+    """A number of a run."""
 
     function: str
+    """One of `FUNCTIONS`; empty for a count."""
     name: str
+    """What it is of, or the count's own name."""
     at: int
+    """Where the name is in the condition, from 1."""
 
     def __str__(self) -> str:
         bare = self.name if _BARE.fullmatch(self.name) else quoted(self.name)
@@ -77,15 +74,12 @@ class Measure(msgspec.Struct, frozen=True):
 
 
 class Judged(NamedTuple):
-    """What a condition comes to.
-
-    Args:
-        truth: None where it hangs on a number that does not exist.
-        reason: The comparisons that decide, with their values.
-    """
+    """What a condition comes to."""
 
     truth: bool | None
+    """None where it hangs on a number that does not exist."""
     reason: str
+    """The comparisons that decide, with their values."""
 
 
 class Comparison(msgspec.Struct, frozen=True):

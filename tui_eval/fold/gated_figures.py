@@ -21,18 +21,15 @@ LETTERS = ("A", "B")
 
 
 class GatedFigure(NamedTuple):
-    """One number of two runs, second minus first, and what the gate says of it.
-
-    Args:
-        figure: None where nothing was measured.
-        needed: About how many examples would pass an unchanged run 8 times of 10; None where these
-            do, and where nobody knows.
-    """
+    """One number of two runs, second minus first, and what the gate says of it."""
 
     name: str
     figure: PairedFigure | None
+    """None where nothing was measured."""
     gate: Gate
     needed: int | None = None
+    """About how many examples would pass an unchanged run 8 times of 10; None where these do, and
+    where nobody knows."""
 
     @property
     def difference(self) -> PairedDifference:

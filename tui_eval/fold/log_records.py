@@ -38,20 +38,17 @@ def whole_lines(read: bytes, *, full: bool, final: bool = False) -> bytes:
 
 
 class LogRecord(NamedTuple):
-    """One thing that was logged, ready to be shown.
-
-    Args:
-        offset: Where it begins in the log, in bytes: no other record has the same.
-        time: As the log has it, by the second; empty where it does not say.
-        name: Of the logger, without what all of ours begin with.
-        lines: Of the message, printable; those after the first may still grow in number.
-    """
+    """One thing that was logged, ready to be shown."""
 
     offset: int
+    """Where it begins in the log, in bytes: no other record has the same."""
     level: int
     time: str
+    """As the log has it, by the second; empty where it does not say."""
     name: str
+    """Of the logger, without what all of ours begin with."""
     lines: list[str]
+    """Of the message, printable; those after the first may still grow in number."""
     row: int = -1
     """Of the rollout that it belongs to; -1 for none."""
 
@@ -155,19 +152,16 @@ MOST_RECORDS = 16_000
 
 
 class LogPiece(NamedTuple):
-    """What was read at once: lines of the record before it, then records of its own.
-
-    Args:
-        begin, end: Which bytes of the log it is.
-        late: Lines that belong to the last record of what was read before.
-        anew: Whether it does not go on where the window ends.
-    """
+    """What was read at once: lines of the record before it, then records of its own."""
 
     begin: int
     end: int
+    """Which bytes of the log it is."""
     late: list[str]
+    """Lines that belong to the last record of what was read before."""
     records: list[LogRecord]
     anew: bool = False
+    """Whether it does not go on where the window ends."""
 
 
 class LogWindow:

@@ -22,36 +22,30 @@ FIGURES = ("turns", "calls", "tokens", "time")
 
 
 class NoiseFloor(msgspec.Struct, frozen=True):
-    """How far runs of one configuration are apart by chance alone.
-
-    Args:
-        reach: The far end of the paired interval of the first run and its rerun, from 0.
-        place: Which run that rerun is; 0 is the first one.
-    """
+    """How far runs of one configuration are apart by chance alone."""
 
     reach: float
+    """The far end of the paired interval of the first run and its rerun, from 0."""
     place: int
+    """Which run that rerun is; 0 is the first one."""
 
 
 class PairedFigure(msgspec.Struct):
-    """One number of both runs over the examples that both have, and second minus first.
-
-    Args:
-        field: What it is in the language of filters.
-        first, second: Means over the rollouts, as a report has them; None where there is none.
-        by_example: Means of the examples' means, whose difference is tested.
-        holm_p: The chance of its difference, raised for all that is looked at together; None where
-            it has none.
-        floor: Of a rerun of the first run; None where no run is one.
-    """
+    """One number of both runs over the examples that both have, and second minus first."""
 
     field: str
+    """What it is in the language of filters."""
     first: float | None
     second: float | None
+    """Means over the rollouts, as a report has them; None where there is none."""
     difference: PairedDifference
     by_example: tuple[float, float] | None = None
+    """Means of the examples' means, whose difference is tested."""
     holm_p: float | None = None
+    """The chance of its difference, raised for all that is looked at together; None where it has
+    none."""
     floor: NoiseFloor | None = None
+    """Of a rerun of the first run; None where no run is one."""
 
     @property
     def is_reward(self) -> bool:
@@ -95,16 +89,13 @@ class PairedFigure(msgspec.Struct):
 
 
 class ExampleValues(NamedTuple):
-    """A number of each example: its mean over the rollouts that have it, and how many have.
-
-    Args:
-        low, high: The least and the greatest number of any rollout; NaN where none has one.
-    """
+    """A number of each example: its mean over the rollouts that have it, and how many have."""
 
     means: np.ndarray
     counts: np.ndarray
     low: float
     high: float
+    """The least and the greatest number of any rollout; NaN where none has one."""
 
     def of(self, chosen: np.ndarray) -> ExampleValues:
         """Those of some examples."""

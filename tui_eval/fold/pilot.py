@@ -35,24 +35,21 @@ class NothingMeasuredError(Exception):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What it takes to show a difference.
-
-    Args:
-        metric: What is compared.
-        detect: The difference.
-        pilots: The spread of each pilot.
-        correlation: How alike examples are taken to be in both runs; None where it was measured,
-            and where it has no part because no example has two rollouts.
-        needs: The ways, by rollouts of an example.
-        detectable: What two runs of the pilot's size can show; None where they can show nothing.
-    """
+    """What it takes to show a difference."""
 
     metric: str
+    """What is compared."""
     detect: float
+    """The difference."""
     pilots: list[Spread]
+    """The spread of each pilot."""
     correlation: float | None
+    """How alike examples are taken to be in both runs; None where it was measured, and where it has
+    no part because no example has two rollouts."""
     needs: list[Need]
+    """The ways, by rollouts of an example."""
     detectable: float | None
+    """What two runs of the pilot's size can show; None where they can show nothing."""
 
     @property
     def cheapest(self) -> Need | None:

@@ -42,14 +42,11 @@ class ToolOutcome(NamedTuple):
 
 
 class Entry(msgspec.Struct):
-    """One thing to show: a message, or a tool call with its result.
-
-    Args:
-        turn: Number of the model call that it belongs to, from 1; 0 for the prompt.
-    """
+    """One thing to show: a message, or a tool call with its result."""
 
     role: str
     turn: int
+    """Number of the model call that it belongs to, from 1; 0 for the prompt."""
     text: str
     reasoning: str = ""
     tool: ToolUse | None = None

@@ -34,25 +34,22 @@ ONE_THREAD = Threads(1)
 
 
 class PlainFunction(msgspec.Struct, eq=False, weakref=True):
-    """What is known of a plain function.
-
-    Args:
-        name: For people.
-        on_loop: Whether it is called on the event loop, as it works there only.
-        thread_safe: Whether it may run beside others; those that may not run one at a time.
-        is_quick: Whether its last call took less than a millisecond.
-        first: Its first call, until that has ended; `began` is when it did, in seconds of
-            `time.monotonic`.
-        is_tried: Whether the first call has ended.
-    """
+    """What is known of a plain function."""
 
     name: str
+    """For people."""
     on_loop: bool = False
+    """Whether it is called on the event loop, as it works there only."""
     thread_safe: bool = True
+    """Whether it may run beside others; those that may not run one at a time."""
     is_quick: bool = False
+    """Whether its last call took less than a millisecond."""
     first: Future[None] | None = None
+    """Its first call, until that has ended; `began` is when it did, in seconds of `time.monotonic`.
+    """
     began: float = 0.0
     is_tried: bool = False
+    """Whether the first call has ended."""
 
 
 _KNOWN: weakref.WeakKeyDictionary[Any, PlainFunction] = weakref.WeakKeyDictionary()

@@ -27,32 +27,26 @@ _LONGEST_HEAD = 4000
 
 
 class Signature(msgspec.Struct, frozen=True):
-    """What a reward function wants to be called with.
-
-    Args:
-        names: The parameters that it takes by name; None where it takes everything.
-        is_group: Whether it scores all rollouts of one example at once.
-    """
+    """What a reward function wants to be called with."""
 
     names: tuple[str, ...] | None
+    """The parameters that it takes by name; None where it takes everything."""
     is_group: bool
+    """Whether it scores all rollouts of one example at once."""
 
 
 class RewardFunction(msgspec.Struct):
-    """A reward function with what is known of it.
-
-    Args:
-        func: What is called.
-        signature: What it wants.
-        plain: What is known of a plain function that is called in threads; None for one that is
-            called on the event loop.
-        timeout_seconds: What a call may take; None for the limit of its rubric.
-    """
+    """A reward function with what is known of it."""
 
     func: Callable[..., Any]
+    """What is called."""
     signature: Signature
+    """What it wants."""
     plain: PlainFunction | None
+    """What is known of a plain function that is called in threads; None for one that is called on
+    the event loop."""
     timeout_seconds: float | None = None
+    """What a call may take; None for the limit of its rubric."""
 
     def limit(self, default_s: float) -> float:
         """Seconds that a call may take."""

@@ -44,49 +44,46 @@ MEASURED_BYTES = 1 << 18
 
 
 class FoundRun(msgspec.Struct, frozen=True):
-    """A run as a list shows it.
-
-    Args:
-        format: What wrote it, as `runs.formats` calls it.
-        reward: Mean of the rewards, and its 95 % interval from `low` to `high`; None where the
-            metadata does not say, and another program's may be wrong: see `measured`. An earlier
-            version's interval is left out, as it is by another rule.
-        n: Rollouts that the mean is over; None where that is not reported.
-        errored: Rollouts reported to have ended in an error.
-        done: Rollouts that are on disk; None where the file is too large to count at once.
-        total: Rollouts that were requested; None where nothing says.
-        date: When it began or, of another program's, as it says; unix seconds.
-        written_at: When its results were written last, in unix seconds.
-        pid, socket: The engine that is at work on it; 0 and empty where none is.
-        saved: False where it lives in the user's state directory until somebody saves it.
-        classes: The same by what failed, where the metadata says that.
-        failed_tools: Rollouts with a tool call that went wrong.
-        interval_name: What the interval is, as `Mean.interval_name`.
-        stopped_early: Why it stopped before its end by its own numbers; empty where it did not.
-        given: Arguments of the environment and sampling parameters that were given, by name.
-    """
+    """A run as a list shows it."""
 
     run: RunDir
     format: str
+    """What wrote it, as `runs.formats` calls it."""
     env_id: str
     model: str
     reward: float | None
+    """Mean of the rewards, and its 95 % interval from `low` to `high`; None where the metadata does
+    not say, and another program's may be wrong: see `measured`. An earlier version's interval is
+    left out, as it is by another rule."""
     low: float | None
     high: float | None
     n: int | None
+    """Rollouts that the mean is over; None where that is not reported."""
     done: int | None
+    """Rollouts that are on disk; None where the file is too large to count at once."""
     total: int | None
+    """Rollouts that were requested; None where nothing says."""
     date: float
+    """When it began or, of another program's, as it says; unix seconds."""
     written_at: float
+    """When its results were written last, in unix seconds."""
     pid: int
     socket: str
+    """The engine that is at work on it; 0 and empty where none is."""
     saved: bool
+    """False where it lives in the user's state directory until somebody saves it."""
     given: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    """Arguments of the environment and sampling parameters that were given, by name."""
     errored: int = 0
+    """Rollouts reported to have ended in an error."""
     classes: Mapping[str, int] = msgspec.field(default_factory=dict)
+    """The same by what failed, where the metadata says that."""
     failed_tools: int = 0
+    """Rollouts with a tool call that went wrong."""
     interval_name: str = ""
+    """What the interval is, as `Mean.interval_name`."""
     stopped_early: str = ""
+    """Why it stopped before its end by its own numbers; empty where it did not."""
 
     @property
     def reward_with_errors(self) -> float | None:

@@ -25,15 +25,12 @@ BELOW = ("*", "*/*", f"{EVALS}/*/*")
 
 
 class RunDir(msgspec.Struct, frozen=True):
-    """The files of one run; nothing is created or read here.
-
-    Args:
-        path: The directory.
-        name: The file that holds the rollouts; other programs call it as they like.
-    """
+    """The files of one run; nothing is created or read here."""
 
     path: Path
+    """The directory."""
     name: str = RESULTS
+    """The file that holds the rollouts; other programs call it as they like."""
 
     @property
     def plan(self) -> Path:

@@ -35,17 +35,14 @@ _HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
 
 
 class Holder(msgspec.Struct, frozen=True):
-    """Who holds a lock: the engine's process id, 0 if it is not known, and its socket's path.
-
-    Args:
-        host: The machine that it runs on, where that is another one or it cannot be seen from here.
-        is_certain: Whether it is known to be running.
-    """
+    """Who holds a lock: the engine's process id, 0 if it is not known, and its socket's path."""
 
     pid: int
     socket: str
     host: str = ""
+    """The machine that it runs on, where that is another one or it cannot be seen from here."""
     is_certain: bool = True
+    """Whether it is known to be running."""
 
     def __str__(self) -> str:
         where = f" on {self.host}" if self.host else ""

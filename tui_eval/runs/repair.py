@@ -27,17 +27,14 @@ from tui_eval.runs.scan import Line, line_of, scan
 
 
 class Repaired(msgspec.Struct):
-    """What a repair found.
-
-    Args:
-        kept: Rows that stand, in the order of the file.
-        rerun: Errored rows that were taken out to run again, as they were.
-        dropped: Lines that were taken out for other reasons, as sentences.
-    """
+    """What a repair found."""
 
     kept: list[RolloutFinished] = msgspec.field(default_factory=list)
+    """Rows that stand, in the order of the file."""
     rerun: list[RolloutFinished] = msgspec.field(default_factory=list)
+    """Errored rows that were taken out to run again, as they were."""
     dropped: list[str] = msgspec.field(default_factory=list)
+    """Lines that were taken out for other reasons, as sentences."""
 
 
 def repair(

@@ -174,7 +174,7 @@ def _repeated_lines(index: RowIndex, per_example: int) -> Iterator[int]:
         for event in events:
             if event.number == UNTOLD:
                 places[event.example_id].append((event.offset, event.length))
-    with open(index.source, "rb") as file:
+    with open(index.run.results, "rb") as file:
         for lines in places.values():
             extra, seen = len(lines) - per_example, set[bytes]()
             for offset, length in lines if extra > 0 else ():

@@ -32,18 +32,15 @@ _FOLDER = re.compile(r"(?P<name>.+?)-(?P<version>[^-]+)(?:-py[\d.]+)?\.(?:dist|e
 
 
 class CodeVersion(msgspec.Struct, omit_defaults=True):
-    """What the code was that made some rows of a run.
-
-    Args:
-        parts: Files, weights of reward functions, the judge's settings and the dataset by name,
-            each as a text that is another one once the part is.
-        imported: First names of the packages that the code imports.
-        at: When a session with it began, ISO 8601 in UTC.
-    """
+    """What the code was that made some rows of a run."""
 
     parts: dict[str, str] = {}
+    """Files, weights of reward functions, the judge's settings and the dataset by name, each as a
+    text that is another one once the part is."""
     imported: list[str] = []
+    """First names of the packages that the code imports."""
     at: str = ""
+    """When a session with it began, ISO 8601 in UTC."""
 
 
 class Installed(msgspec.Struct, omit_defaults=True):

@@ -20,37 +20,33 @@ Table: TypeAlias = tuple[int, int, int, int]
 
 
 class PairedDifference(msgspec.Struct, frozen=True):
-    """The mean of differences within pairs.
-
-    Args:
-        n: Pairs: examples that both runs have.
-        mean: None where there is no pair.
-        se: Standard error of the mean; None below two pairs.
-        low, high: 95 % interval; None where nothing can be said.
-        method: What the interval is: `newcombe`; `t` with n - 1 degrees of freedom; `t_widened`
-            where few differ; `bound` where all differences are equal, which is what so many equal
-            ones exclude; or `none`.
-        p: Chance of so great a difference where there is none, two-sided; None where nothing can
-            be said.
-        test: What `p` is of: `mcnemar` (exact), `sign_flip` (all flips), `sign_flip_drawn`, or
-            `none`.
-        table: Pairs by which side passes, as `newcombe` takes them; None for other methods.
-        scale: How far apart two values can be at most; None where nobody knows.
-        differing: Pairs whose difference is not the commonest one, where they are so few that the
-            interval is wider for it; else None.
-    """
+    """The mean of differences within pairs."""
 
     n: int
+    """Pairs: examples that both runs have."""
     mean: float | None
+    """None where there is no pair."""
     se: float | None
+    """Standard error of the mean; None below two pairs."""
     low: float | None
     high: float | None
+    """95 % interval; None where nothing can be said."""
     method: str
+    """What the interval is: `newcombe`; `t` with n - 1 degrees of freedom; `t_widened` where few
+    differ; `bound` where all differences are equal, which is what so many equal ones exclude; or
+    `none`."""
     p: float | None
+    """Chance of so great a difference where there is none, two-sided; None where nothing can be
+    said."""
     test: str = "none"
+    """What `p` is of: `mcnemar` (exact), `sign_flip` (all flips), `sign_flip_drawn`, or `none`."""
     table: Table | None = None
+    """Pairs by which side passes, as `newcombe` takes them; None for other methods."""
     scale: float | None = None
+    """How far apart two values can be at most; None where nobody knows."""
     differing: int | None = None
+    """Pairs whose difference is not the commonest one, where they are so few that the interval is
+    wider for it; else None."""
 
     def half_width(self, n: int) -> float:
         """Half the width of Student's t interval of `n` >= 6 pairs that differ like these do."""
@@ -64,19 +60,16 @@ NO_DIFFERENCE = PairedDifference(0, None, None, None, None, "none", None)
 
 
 class Pairs(msgspec.Struct, frozen=True):
-    """What is to be compared of examples that two runs have.
-
-    Args:
-        first, second: Example means in each run, shape (pairs,).
-        single: Whether each of them is one rollout that passes or fails.
-        scale: How far apart two values can be at most; None where nobody knows, and then equal
-            differences have no interval.
-    """
+    """What is to be compared of examples that two runs have."""
 
     first: np.ndarray
     second: np.ndarray
+    """Example means in each run, shape (pairs,)."""
     single: bool = False
+    """Whether each of them is one rollout that passes or fails."""
     scale: float | None = None
+    """How far apart two values can be at most; None where nobody knows, and then equal differences
+    have no interval."""
 
 
 def paired_difference(

@@ -36,24 +36,21 @@ def ks_up_to(r: int) -> list[int]:
 
 
 class PassRate(NamedTuple):
-    """A rate over the examples that have at least k rollouts; `left_out` counts the others.
-
-    Args:
-        any_passes, all_pass: pass@k and pass^k.
-        any_interval, all_interval: Their 95 % intervals: Wilson's on the effective number of
-            rollouts (`intervals.effective_number`), by the spread between examples (delta method).
-        any_weight, all_weight: Those effective numbers.
-    """
+    """A rate over the examples that have at least k rollouts; `left_out` counts the others."""
 
     k: int
     any_passes: float
     all_pass: float
+    """pass@k and pass^k."""
     examples: int
     left_out: int
     any_interval: Interval
     all_interval: Interval
+    """Their 95 % intervals: Wilson's on the effective number of rollouts
+    (`intervals.effective_number`), by the spread between examples (delta method)."""
     any_weight: float
     all_weight: float
+    """Those effective numbers."""
 
 
 class RunningPassAtK:

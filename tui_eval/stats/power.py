@@ -74,21 +74,18 @@ EACH = (1, 2, 4, 8, 16)
 
 
 class Spread(msgspec.Struct, frozen=True):
-    """How much the rewards of a pilot differ.
-
-    Args:
-        groups: Examples with a reward.
-        mean: Of the examples' means.
-        total: Variance of the examples' means, as they were measured.
-        within: Variance of rollouts of one example; None where no example has two.
-        per_rollout: Mean of 1 / rollouts over the examples.
-    """
+    """How much the rewards of a pilot differ."""
 
     groups: int
+    """Examples with a reward."""
     mean: float
+    """Of the examples' means."""
     total: float
+    """Variance of the examples' means, as they were measured."""
     within: float | None
+    """Variance of rollouts of one example; None where no example has two."""
     per_rollout: float
+    """Mean of 1 / rollouts over the examples."""
 
     @property
     def between(self) -> float:

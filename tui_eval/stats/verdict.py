@@ -37,21 +37,18 @@ class Direction(StrEnum):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What a paired difference means.
-
-    Args:
-        direction: Inconclusive below `LEAST_EXAMPLES` pairs, and where p and interval disagree.
-        why: Why it is inconclusive; empty where it is not.
-        detectable: The smallest difference that so many examples could show; None where they
-            could show none, or nobody knows how much examples differ.
-        needed: So many examples in all would show the difference that was seen; None where no
-            number is known.
-    """
+    """What a paired difference means."""
 
     direction: Direction
+    """Inconclusive below `LEAST_EXAMPLES` pairs, and where p and interval disagree."""
     why: str = ""
+    """Why it is inconclusive; empty where it is not."""
     detectable: float | None = None
+    """The smallest difference that so many examples could show; None where they could show none, or
+    nobody knows how much examples differ."""
     needed: int | None = None
+    """So many examples in all would show the difference that was seen; None where no number is
+    known."""
 
     @property
     def is_conclusive(self) -> bool:
@@ -100,18 +97,15 @@ MARGIN = 0.02
 
 
 class Gate(msgspec.Struct, frozen=True):
-    """What a gate says of a difference.
-
-    Args:
-        code: `FINISHED` for passed, `FAILED`, `INCONCLUSIVE` or `NOTHING_MEASURED`.
-        why: What decides.
-        power: Chance that it passes where nothing changed, from 0 to 1; None where the differences
-            do not say how much they vary.
-    """
+    """What a gate says of a difference."""
 
     code: ExitCode
+    """`FINISHED` for passed, `FAILED`, `INCONCLUSIVE` or `NOTHING_MEASURED`."""
     why: str
+    """What decides."""
     power: float | None = None
+    """Chance that it passes where nothing changed, from 0 to 1; None where the differences do not
+    say how much they vary."""
 
 
 def judge_gate(

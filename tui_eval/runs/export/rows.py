@@ -13,7 +13,7 @@ import msgspec
 from tui_eval.fold.saved_values import mapping, whole_text
 from tui_eval.fold.trajectory import from_row
 from tui_eval.printable import harmless
-from tui_eval.runs.export.source import ExportSource, question_of, response_of
+from tui_eval.runs.export.source import ExportSource, as_bytes, question_of, response_of
 from tui_eval.runs.formats.recognising import Format, as_row, format_of
 from tui_eval.runs.plain_json import encode_whatever
 from tui_eval.runs.row_places import example_id_of
@@ -113,7 +113,7 @@ def safe_cell(text: str) -> str:
 def _line(cells: list[str]) -> bytes:
     text = io.StringIO()
     csv.writer(text).writerow(cells)
-    return text.getvalue().encode("utf-8", "backslashreplace")
+    return as_bytes(text.getvalue())
 
 
 def write_parquet(source: ExportSource, file: BinaryIO) -> Iterator[int]:

@@ -137,3 +137,8 @@ def row_object(state: RunState, row: int, notes: Notes) -> dict[str, Any]:
 
 def _names(text: str) -> list[str]:
     return [name for name in text.split(TOOLS_APART) if name]
+
+
+def as_bytes(text: str) -> bytes:
+    """A text as it is written; half a surrogate pair becomes its escape."""
+    return text.encode("utf-8", "backslashreplace")
