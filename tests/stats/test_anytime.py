@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tui_eval.stats.anytime import AnytimeInterval
+from tui_eval.stats.intervals import AnytimeInterval
 from tui_eval.stats.mean import wilson
 
 STEPS, RUNS = 500, 300
