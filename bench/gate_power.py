@@ -12,10 +12,10 @@ from bench.figure import Figure, NotMeasuredError
 from bench.setting import Setting
 from bench.simulated_rewards import example_levels, passes_of
 from tui_eval.exit_codes import ExitCode
-from tui_eval.stats.gate import MARGIN, judge_gate
 from tui_eval.stats.intervals import unseen_share, widened
 from tui_eval.stats.paired import PairedDifference, newcombe, paired_difference
 from tui_eval.stats.student_t import t_quantile
+from tui_eval.stats.verdict import MARGIN, judge_gate
 
 PAIRS = 20_000
 SEED = 32_017

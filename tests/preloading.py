@@ -34,7 +34,7 @@ LOADED = (
     "tui_eval.feeds",
     "tui_eval.tui",
     "tui_eval.runs.notes",
-    "tui_eval.stats.shape",
+    "tui_eval.stats.quantiles",
     "aiohttp.web",
     "anyio._backends._asyncio",
     "dotenv.main",

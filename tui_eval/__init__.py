@@ -105,8 +105,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "extract_boxed_answer",
         "extract_hash_answer",
     ),
-    "tui_eval.parsers.parser": ("Parser",),
-    "tui_eval.parsers.think_parser": ("MaybeThinkParser", "ThinkParser"),
+    "tui_eval.parsers.parser": ("MaybeThinkParser", "Parser", "ThinkParser"),
     "tui_eval.parsers.xml_parser": ("XMLParser",),
     "tui_eval.plain_calls.functions": ("thread_safe",),
     "tui_eval.rollout_data": (

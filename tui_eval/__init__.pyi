@@ -81,9 +81,9 @@ from tui_eval.messages import ToolMessage as ToolMessage
 from tui_eval.messages import UserMessage as UserMessage
 from tui_eval.parsers.answers import extract_boxed_answer as extract_boxed_answer
 from tui_eval.parsers.answers import extract_hash_answer as extract_hash_answer
+from tui_eval.parsers.parser import MaybeThinkParser as MaybeThinkParser
 from tui_eval.parsers.parser import Parser as Parser
-from tui_eval.parsers.think_parser import MaybeThinkParser as MaybeThinkParser
-from tui_eval.parsers.think_parser import ThinkParser as ThinkParser
+from tui_eval.parsers.parser import ThinkParser as ThinkParser
 from tui_eval.parsers.xml_parser import XMLParser as XMLParser
 from tui_eval.plain_calls.functions import thread_safe as thread_safe
 from tui_eval.rollout_data import BaseRolloutInput as BaseRolloutInput

@@ -13,7 +13,7 @@ import pytest
 
 import tui_eval as vf
 from tui_eval.clients import make_client
-from tui_eval.demo.policy.plans import make_plan
+from tui_eval.demo.policy.calculator import make_plan
 from tui_eval.demo.policy.word_guess import fits
 
 MODEL = "demo-scripted-policy"

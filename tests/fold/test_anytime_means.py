@@ -13,7 +13,7 @@ from tui_eval.fold.mean_reward import mean_reward
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.summary import summarize
 from tui_eval.runs.summary_json import summary_object
-from tui_eval.stats.anytime import AnytimeInterval
+from tui_eval.stats.intervals import AnytimeInterval
 from tui_eval.text.figures import interval_text
 from tui_eval.tui.run.numbers.lines import numbers
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from tui_eval.fold import log_window
-from tui_eval.fold.log_window import LogWindow
+from tui_eval.fold import log_records
+from tui_eval.fold.log_records import LogWindow
 
 
 class Log:
@@ -34,9 +34,9 @@ def shown(window: LogWindow) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_window, "PIECE", 120)
-    monkeypatch.setattr(log_window, "MOST_BYTES", 1200)
-    monkeypatch.setattr(log_window, "MOST_RECORDS", 1000)
+    monkeypatch.setattr(log_records, "PIECE", 120)
+    monkeypatch.setattr(log_records, "MOST_BYTES", 1200)
+    monkeypatch.setattr(log_records, "MOST_RECORDS", 1000)
 
 
 def test_what_is_added_is_read_and_nothing_twice() -> None:
@@ -58,7 +58,7 @@ def test_of_a_long_log_the_end_is_read_and_the_rest_on_demand() -> None:
     window = LogWindow(log.read)
     read_on(window)
     assert shown(window) == lines(10_000 - len(window.records), 10_000).splitlines()
-    assert log.bytes_read < 2 * log_window.MOST_BYTES
+    assert log.bytes_read < 2 * log_records.MOST_BYTES
     first = window.records[0].offset
     assert window.begin == first == (10_000 - len(window.records)) * 12
     piece = window.older()

@@ -18,8 +18,8 @@ from tui_eval.events import (
     Stage,
 )
 from tui_eval.fold.columns import Columns
-from tui_eval.fold.projection import projected_cost, projected_tokens
 from tui_eval.fold.run_state import RunState
+from tui_eval.fold.usage import projected_cost, projected_tokens
 
 
 def test_a_new_run_waits_with_all_its_rollouts() -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from run_events import finished, staged, started
 
 from tui_eval.events import RowsTakenBack, Stage
-from tui_eval.fold.projection import projected_cost
 from tui_eval.fold.run_state import RunState
+from tui_eval.fold.usage import projected_cost
 from tui_eval.token_kinds import named, plus
 
 COUNT = st.integers(0, 1000)

@@ -11,8 +11,8 @@ import pytest
 from made_runs import line, write_run
 
 from tui_eval.errors import RefusedError
-from tui_eval.runs.copying import copy_run
 from tui_eval.runs.opening import finished_on_disk
+from tui_eval.runs.unsaved import copy_run
 
 
 def test_a_copy_has_every_whole_row_and_what_is_beside_them(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_nothing_is_written_over(tmp_path: Path) -> None:
 COPY = """
 import sys
 from pathlib import Path
-from tui_eval.runs.copying import copy_run
+from tui_eval.runs.unsaved import copy_run
 from tui_eval.runs.layout import RunDir
 copy_run(RunDir(Path(sys.argv[1])), Path(sys.argv[2]))
 """

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from made_runs import opened
 
-from tui_eval.fold.row_object import row_object
 from tui_eval.runs.discovery import find_runs
+from tui_eval.runs.export.source import row_object
 from tui_eval.runs.formats.episodes import row_of
 from tui_eval.runs.formats.recognising import Format, recognise
 from tui_eval.runs.opening import find_run, read_rollout

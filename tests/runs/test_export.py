@@ -18,8 +18,8 @@ from made_runs import line, row, write_run
 from tui_eval.cli.report import read_run
 from tui_eval.errors import RefusedError
 from tui_eval.fold.columns import Note
-from tui_eval.runs.export.csv import safe_cell
 from tui_eval.runs.export.markdown import fenced, plain
+from tui_eval.runs.export.rows import safe_cell
 from tui_eval.runs.export.source import ExportSource
 from tui_eval.runs.export.writing import FORMATS, default_path, format_of, write_export, writer_of
 

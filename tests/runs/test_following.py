@@ -22,7 +22,7 @@ from tui_eval.runs import file_stamps
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import RunLock
 from tui_eval.runs.replay import Replay
-from tui_eval.runs.unfinished import unfinished_object
+from tui_eval.runs.row_places import unfinished_object
 
 JUNK = b'{"example_id": 1, oh}\n'
 LINES = st.builds(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tui_eval.runs.run_watcher import last_seen, note_seen
+from tui_eval.runs.discovery import last_seen, note_seen
 
 
 def test_the_run_that_was_looked_at_last_is_told_with_its_time(

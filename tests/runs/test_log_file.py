@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tui_eval.feeds.saved_feed import SavedFeed
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.log_file import read_log
+from tui_eval.runs.run_info import read_log
 
 
 def test_a_log_is_read_from_any_place_as_far_as_is_asked_for(tmp_path: Path) -> None:

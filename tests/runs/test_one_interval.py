@@ -17,7 +17,7 @@ from tui_eval.events import EvaluationMoved
 from tui_eval.runs.discovery import MEASURED_BYTES, describe
 from tui_eval.runs.export.figures import number_text
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.metadata import build_metadata
+from tui_eval.runs.summary_json import build_metadata
 from tui_eval.text.figures import interval_text
 from tui_eval.tui.run.header import title
 from tui_eval.tui.run.numbers.lines import numbers

@@ -133,9 +133,9 @@ def test_rows_behind_the_index_keep_the_places_of_their_examples(tmp_path: Path)
     write_indexed(run, [row(0, 0, 0.1)], per_example=1)
     event = IndexReader(run.index).read()[0]
     event.row, event.example_id = 1, "b"
-    from tui_eval.runs.index import write_index
+    from tui_eval.runs.index import new_index
 
-    write_index(run.index, [event])
+    new_index(run.index, [event]).replace(run.index)
     with run.results.open("ab") as file:
         file.write(line("a", 0, 0.9))
     assert rewards(opened(run)) == [0.9, 0.1]

@@ -22,7 +22,7 @@ from tui_eval.runs.export.source import ExportSource
 from tui_eval.runs.export.writing import write_export
 from tui_eval.runs.opening import find_run
 from tui_eval.runs.summary_json import json_line, summary_object
-from tui_eval.stats.shape import histogram
+from tui_eval.stats.quantiles import histogram
 from tui_eval.tui.run.numbers.lines import numbers
 
 HUGE = "1" + "0" * 400

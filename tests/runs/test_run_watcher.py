@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 from made_runs import line, write_run
 
-from tui_eval.runs import run_watcher
-from tui_eval.runs.discovery import FoundRun
+from tui_eval.runs import discovery
+from tui_eval.runs.discovery import FoundRun, RunWatcher
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import RunLock
-from tui_eval.runs.run_watcher import RunWatcher
 
 
 @pytest.fixture(autouse=True)
@@ -28,13 +27,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the runs that were read, in order."""
     names: list[str] = []
-    describe = run_watcher.describe
+    describe = discovery.describe
 
     def told(run: RunDir) -> FoundRun | None:
         names.append(run.path.name)
         return describe(run)
 
-    monkeypatch.setattr(run_watcher, "describe", told)
+    monkeypatch.setattr(discovery, "describe", told)
     return names
 
 

@@ -14,8 +14,7 @@ from tui_eval.errors import RefusedError
 from tui_eval.fold.filtering import RowFilter
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.selection import select_rows
-from tui_eval.runs.text_search import search_trajectories
+from tui_eval.runs.selection import search_trajectories, select_rows
 
 
 def saved(path: Path) -> tuple[RunDir, RunState]:
@@ -69,7 +68,7 @@ def test_a_search_that_is_left_has_told_what_it_found(tmp_path: Path) -> None:
 def test_an_expression_that_takes_too_long_is_counted_and_the_others_are_searched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tui_eval.runs.text_search.PATIENCE_S", 0.3)
+    monkeypatch.setattr("tui_eval.runs.selection.PATIENCE_S", 0.3)
     run, state = saved(tmp_path)
     wanted = RowFilter("text:/(a+)+$/")
     seen = list(search_trajectories(run, state, wanted))

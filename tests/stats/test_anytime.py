@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tui_eval.stats.anytime import AnytimeInterval
+from tui_eval.stats.intervals import AnytimeInterval
 from tui_eval.stats.mean import wilson
 
 STEPS, RUNS = 500, 300
@@ -76,16 +76,6 @@ def test_an_interval_for_one_look_misses_far_more_often_where_it_is_looked_at_al
         for row in passed
     )
     assert missed / RUNS > 0.15
-
-
-def test_other_ranges_are_scaled() -> None:
-    _, x = samples("beta", (200,))
-    scaled = AnytimeInterval(-1.0, 3.0)
-    for value in x:
-        scaled.add(float(value) * 4 - 1)
-    low, high = intervals(x)
-    assert (scaled.low, scaled.high) == pytest.approx((low[-1] * 4 - 1, high[-1] * 4 - 1))
-    assert scaled.mean == pytest.approx(x.mean() * 4 - 1)
 
 
 def test_of_nothing_it_is_the_whole_range() -> None:

@@ -10,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui_eval.exit_codes import ExitCode
-from tui_eval.stats.gate import examples_for_gate, gate_power, judge_gate
 from tui_eval.stats.intervals import unseen_share, widened
 from tui_eval.stats.mean import Mean, RunningMean
 from tui_eval.stats.paired import PairedDifference, paired_difference
 from tui_eval.stats.student_t import t_quantile
-from tui_eval.stats.verdict import judge
+from tui_eval.stats.verdict import examples_for_gate, gate_power, judge, judge_gate
 
 
 def differing(n: int, count: int, by: float) -> PairedDifference:

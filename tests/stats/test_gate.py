@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui_eval.exit_codes import ExitCode
-from tui_eval.stats.gate import examples_for_gate, gate_power, judge_gate
 from tui_eval.stats.paired import PairedDifference, newcombe, paired_difference
 from tui_eval.stats.student_t import noncentral_t_exceeds
+from tui_eval.stats.verdict import examples_for_gate, gate_power, judge_gate
 
 PASSED, FAILED = ExitCode.FINISHED, ExitCode.FAILED
 INCONCLUSIVE, NOTHING = ExitCode.INCONCLUSIVE, ExitCode.NOTHING_MEASURED

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy
 
-from tui_eval.stats.planning import (
+from tui_eval.stats.power import (
     Need,
     measured_unlike,
     needs,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_eval.stats.shape import GREATEST, histogram
+from tui_eval.stats.quantiles import GREATEST, histogram
 
 
 def test_no_values_have_an_empty_histogram() -> None:

@@ -10,7 +10,11 @@ import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tui_eval.stats.sign_flip import sign_flip, sign_flips
+from tui_eval.stats.sign_flip import sign_flips
+
+
+def sign_flip(differences: np.ndarray) -> tuple[float, bool]:
+    return sign_flips([differences])[0]
 
 
 def by_hand(differences: list[float]) -> float:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_eval.tools.calling import call_by_name
+from tui_eval.tools.parameters import call_by_name
 
 
 def plain(a, b=2):

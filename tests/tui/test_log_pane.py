@@ -5,7 +5,7 @@ from scripted_rows import saved_rows
 from scripted_run import LOG, ScriptedFeed, all_events, running_events
 from staging import Stage, over, staged_app, staged_suite
 
-from tui_eval.fold import log_window
+from tui_eval.fold import log_records
 from tui_eval.tui.run.log.lines import MARGIN
 
 STAMP = "2026-10-09 10:54:00,000"
@@ -187,8 +187,8 @@ async def test_the_pane_is_reached_by_its_key_at_every_size(size: tuple[int, int
 async def test_of_a_long_log_the_end_is_shown_and_more_of_it_on_demand(
     reads: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log_window, "PIECE", 1000)
-    monkeypatch.setattr(log_window, "MOST_BYTES", 4000)
+    monkeypatch.setattr(log_records, "PIECE", 1000)
+    monkeypatch.setattr(log_records, "MOST_BYTES", 4000)
     feed = over()
     feed.logged = "".join(f"line {n:04}\n" for n in range(1000)).encode()
     async with staged_app(feed) as stage:
@@ -212,7 +212,7 @@ async def test_of_a_long_log_the_end_is_shown_and_more_of_it_on_demand(
 async def test_who_reads_back_is_not_moved_and_the_window_grows_no_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(log_window, "MOST_BYTES", 4000)
+    monkeypatch.setattr(log_records, "MOST_BYTES", 4000)
     async with staged_app(running(), size=(120, 24)) as stage:
         stage.feed.logged = b""
         await open_log(stage)

@@ -185,8 +185,8 @@ async def test_a_search_whose_file_is_gone_says_so(tmp_path: Path, gone: str) ->
 async def test_escape_or_a_fault_ends_a_search_before_the_filter_goes_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_fault: bool
 ) -> None:
-    from tui_eval.runs import text_search
-    from tui_eval.runs.text_search import SearchProgress
+    from tui_eval.runs import selection
+    from tui_eval.runs.selection import SearchProgress
 
     go_on = threading.Event()
 
@@ -198,7 +198,7 @@ async def test_escape_or_a_fault_ends_a_search_before_the_filter_goes_away(
             if searched == 10:
                 go_on.wait(20)
 
-    monkeypatch.setattr(text_search, "search_trajectories", slow)
+    monkeypatch.setattr(selection, "search_trajectories", slow)
     async with staged_app(scripted_on_disk(tmp_path)) as stage:
         await typed(stage, "text:needle")
         await stage.until(lambda: "searched 10 of 40" in shown(stage))

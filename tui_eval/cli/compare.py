@@ -53,7 +53,7 @@ def command(
     from tui_eval.cli.report import refuse
     from tui_eval.cli.screen import compare_on_screen, has_terminal
     from tui_eval.errors import Fault, RefusedError
-    from tui_eval.runs.naming import named_runs
+    from tui_eval.runs.opening import named_runs
 
     try:
         if example is not None:

@@ -11,7 +11,7 @@ from tui_eval.cli.report import read_run
 from tui_eval.fold.comparison import compare_runs
 from tui_eval.runs.comparing import read_side
 from tui_eval.runs.export.comparison import ComparedRun
-from tui_eval.runs.naming import named_runs
+from tui_eval.runs.opening import named_runs
 from tui_eval.text.figures import letter_of
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tui_eval.stats.gate import MARGIN
+from tui_eval.stats.verdict import MARGIN
 
 if TYPE_CHECKING:
     from tui_eval.errors import Fault
@@ -102,7 +102,7 @@ def _read(
     from tui_eval.errors import Fault, RefusedError
     from tui_eval.fold.filter_fields import number_from
     from tui_eval.fold.gated_figures import gate_faults
-    from tui_eval.runs.naming import named_runs
+    from tui_eval.runs.opening import named_runs
 
     faults = _margin_faults(margin)
     if junit == Path("-"):

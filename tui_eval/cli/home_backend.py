@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from tui_eval.config.endpoints import Endpoint
     from tui_eval.errors import Fault
     from tui_eval.feeds.feed import Feed
-    from tui_eval.runs.discovery import FoundRun
-    from tui_eval.runs.run_watcher import RunWatcher
+    from tui_eval.runs.discovery import FoundRun, RunWatcher
 
 LISTS_WITHIN_S = 30.0
 PRIME_KEY_VAR = "PRIME_API_KEY"
@@ -45,20 +44,20 @@ class LocalHomeBackend:
         """See `HomeBackend.runs`."""
         if self._watcher is None:
             from tui_eval.feeds import joined_feed  # noqa: F401  so that opening a run is quick
-            from tui_eval.runs.run_watcher import RunWatcher
+            from tui_eval.runs.discovery import RunWatcher
 
             self._watcher = RunWatcher(self._paths)
         return self._watcher.look()
 
     def last_seen(self) -> tuple[Path, float] | None:
         """See `HomeBackend.last_seen`."""
-        from tui_eval.runs.run_watcher import last_seen
+        from tui_eval.runs.discovery import last_seen
 
         return last_seen()
 
     def note_seen(self, path: str) -> None:
         """See `HomeBackend.note_seen`."""
-        from tui_eval.runs.run_watcher import note_seen
+        from tui_eval.runs.discovery import note_seen
 
         note_seen(path)
 

@@ -10,8 +10,7 @@ from tui_eval.cli.report import print_stderr
 from tui_eval.events import EvaluationMoved, Event, RunStarted
 from tui_eval.fold.log_records import whole_lines
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.log_file import read_log
-from tui_eval.runs.run_info import read_requested
+from tui_eval.runs.run_info import read_log, read_requested
 
 MOST_AT_ONCE = 1 << 20
 """Bytes that are printed at a time, so that signals and progress come in between."""

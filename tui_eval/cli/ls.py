@@ -27,7 +27,7 @@ def command(path: Path | None, where: str, sort: str, most: int | None, as_json:
     from tui_eval.cli.report import print_json, print_stderr, print_stdout, refuse
     from tui_eval.cli.row_lines import row_lines
     from tui_eval.errors import RefusedError
-    from tui_eval.fold.row_object import row_object
+    from tui_eval.runs.export.source import row_object
     from tui_eval.text.figures import plural
 
     try:

@@ -31,8 +31,8 @@ def command(
     from tui_eval.cli.row_lines import row_lines
     from tui_eval.errors import Fault, RefusedError
     from tui_eval.fold.columns import Note, note_key
-    from tui_eval.runs.naming import named_run
     from tui_eval.runs.notes import read_notes, write_note
+    from tui_eval.runs.opening import named_run
 
     try:
         run = named_run(path)

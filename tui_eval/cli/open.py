@@ -26,7 +26,7 @@ def command(path: Path | None) -> int:
     from tui_eval.cli.screen import has_terminal, open_on_screen
     from tui_eval.errors import Fault, RefusedError
     from tui_eval.runs.layout import RunDir
-    from tui_eval.runs.naming import named_run
+    from tui_eval.runs.opening import named_run
     from tui_eval.runs.unsaved import newest_run
 
     if path is not None and path.suffix == ".toml" and not RunDir(path.parent).is_run():

@@ -11,8 +11,7 @@ from tui_eval.fold.summary import Summary, summarize
 from tui_eval.runs.export.comparison import ComparedRun
 from tui_eval.runs.summary_json import VERSION
 from tui_eval.stats.cost import dollars_text
-from tui_eval.stats.planning import Need
-from tui_eval.stats.power import MOST_EXAMPLES
+from tui_eval.stats.power import MOST_EXAMPLES, Need
 from tui_eval.text.figures import count_text, plural, reward_text
 
 

@@ -89,7 +89,7 @@ class _Read(NamedTuple):
 def _runs_to_report(paths: tuple[Path, ...]) -> tuple[list[RunDir], list[Fault]]:
     """The runs that were named, or the newest, and what is wrong with their names."""
     from tui_eval.errors import Fault, RefusedError
-    from tui_eval.runs.naming import named_runs
+    from tui_eval.runs.opening import named_runs
     from tui_eval.runs.unsaved import newest_run
 
     if paths:

@@ -63,7 +63,7 @@ class _Seen(msgspec.Struct, frozen=True):
 
 def _run_of(path: Path | None) -> RunDir:
     from tui_eval.errors import Fault, RefusedError
-    from tui_eval.runs.naming import named_run
+    from tui_eval.runs.opening import named_run
     from tui_eval.runs.unsaved import newest_run
 
     run = newest_run() if path is None else named_run(path)

@@ -47,11 +47,7 @@ class ChatRequest(msgspec.Struct, frozen=True):
 
 
 def read_request(body: bytes) -> ChatRequest:
-    """A request from its JSON text.
-
-    Raises:
-        BadRequestError: No JSON object, a value of the wrong kind, or an unknown model.
-    """
+    """A request from its JSON text; a `BadRequestError` where that is none."""
     try:
         data = msgspec.json.decode(body)
     except msgspec.DecodeError as error:

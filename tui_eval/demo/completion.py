@@ -18,16 +18,13 @@ _MOST_CHUNKS = 40
 
 
 class Completion(msgspec.Struct, frozen=True):
-    """A reply cut to what was requested, with its usage.
-
-    Args:
-        id: Starts with `chatcmpl-`.
-        finish_reason: `stop`, `length` or `tool_calls`.
-    """
+    """A reply cut to what was requested, with its usage."""
 
     id: str
+    """Starts with `chatcmpl-`."""
     reply: Reply
     finish_reason: str
+    """`stop`, `length` or `tool_calls`."""
     prompt_tokens: int
     completion_tokens: int
     reasoning_tokens: int

@@ -124,13 +124,7 @@ async def _stream(
 
 
 async def serve(port: int, seed: int, speed: float) -> None:
-    """Serve on 127.0.0.1 until standard input ends or a signal comes.
-
-    Args:
-        port: 0 for any free port.
-        seed: Another seed makes another player.
-        speed: How many times faster than believable; 0 answers at once.
-    """
+    """Serves on 127.0.0.1, at any free port for 0, until standard input ends or a signal comes."""
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -180,12 +174,7 @@ def main() -> int:
 
 
 def latency(dice: random.Random, tokens: int, speed: float) -> float:
-    """Seconds until the whole answer is there, 0.3 to 5 at speed 1.
-
-    Args:
-        tokens: Length of the answer.
-        speed: How many times faster than believable; 0 for no waiting at all.
-    """
+    """Seconds until an answer of so many tokens is there, 0.3 to 5 at speed 1; see `Endpoint`."""
     if speed <= 0:
         return 0.0
     if dice.random() < 0.01:
@@ -195,11 +184,7 @@ def latency(dice: random.Random, tokens: int, speed: float) -> float:
 
 
 class Repetitions:
-    """A bounded count of equal requests; the one not seen for longest is forgotten first.
-
-    Args:
-        most: How many different requests are remembered.
-    """
+    """A bounded count of equal requests; the one not seen for longest is forgotten first."""
 
     def __init__(self, most: int = 50_000) -> None:
         self._most = most

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.environments.environment import Environment
 from tui_eval.errors import Fault, RefusedError, nearest
-from tui_eval.rubrics.own_scoring import add_scores_of
 from tui_eval.rubrics.rubric import Rubric
+from tui_eval.rubrics.rubric_group import add_scores_of
 from tui_eval.state import State
 from tui_eval.types import RolloutInput, SamplingArgs
 

@@ -10,7 +10,7 @@ from tui_eval import clock
 from tui_eval.errors import InfraError, must_propagate
 from tui_eval.events import Stage
 from tui_eval.observer import CURRENT
-from tui_eval.rubrics.own_scoring import call_rubric, reward_left
+from tui_eval.rubrics.rubric_group import call_rubric, reward_left
 from tui_eval.state import State
 from tui_eval.types import RolloutInput, SamplingArgs
 

@@ -40,8 +40,7 @@ from tui_eval.open_files import is_out_of_files
 from tui_eval.output import CALL
 from tui_eval.plain_calls.threads import TooManyLeftBehindError
 from tui_eval.state import State
-from tui_eval.tools.calling import call_by_name
-from tui_eval.tools.parameters import hidden_names, tool_name
+from tui_eval.tools.parameters import call_by_name, hidden_names, tool_name
 from tui_eval.tools.schema import tool_from_function
 from tui_eval.types import Tool, ToolRecord
 

@@ -34,10 +34,9 @@ from tui_eval.fold.trajectory import Rollout
 from tui_eval.runs.crash_recovery import close_dead_run, close_if_dead
 from tui_eval.runs.index import IndexReader
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.log_file import read_log
 from tui_eval.runs.opening import finished_on_disk, read_rollout
 from tui_eval.runs.outcome import failed, lost_engine_outcome
-from tui_eval.runs.run_info import read_metadata
+from tui_eval.runs.run_info import read_log, read_metadata
 
 HANGS_UP_WITHIN_S = 1.0
 """So long an engine may take to read that a listener leaves."""

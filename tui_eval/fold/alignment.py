@@ -11,25 +11,18 @@ from tui_eval.fold.trajectory import Entry, Rollout
 
 
 class AlignedTurn(msgspec.Struct, frozen=True):
-    """One turn of both rollouts; turn 0 is the prompt.
-
-    Args:
-        first, second: What happened in it; empty where a rollout has no such turn.
-        differs_at: The place of the first entry that is not the same in both; None where all are.
-    """
+    """One turn of both rollouts; turn 0 is the prompt."""
 
     turn: int
     first: list[Entry]
     second: list[Entry]
+    """What happened in it; empty where a rollout has no such turn."""
     differs_at: int | None
+    """The place of the first entry that is not the same in both; None where all are."""
 
 
 class Alignment(msgspec.Struct, frozen=True):
-    """All turns of two rollouts.
-
-    Args:
-        divergence: The place in `turns` of the first one that differs; None where none does.
-    """
+    """All turns of two rollouts, and the place of the first one that differs."""
 
     turns: list[AlignedTurn]
     divergence: int | None

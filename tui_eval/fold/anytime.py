@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tui_eval.fold.condition_parser import parse_condition
 from tui_eval.fold.conditions import ConditionError, Estimate, Judged
 from tui_eval.fold.rollout_columns import DONE
-from tui_eval.stats.anytime import AnytimeInterval
+from tui_eval.stats.intervals import AnytimeInterval
 
 if TYPE_CHECKING:
     from tui_eval.fold.run_state import RunState

@@ -6,16 +6,14 @@ import math
 import re
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from tui_eval.fold.filter_fields import METRIC, STAGES, kind_of
 from tui_eval.fold.patterns import SHORT
 from tui_eval.fold.rollout_columns import DONE
 from tui_eval.fold.row_facts import TOOLS_APART
 from tui_eval.fold.run_state import RunState
-
-if TYPE_CHECKING:
-    import numpy as np
+from tui_eval.stats.arrays import np
 
 SPENT = ("input", "output", "tokens", "time")
 
@@ -32,15 +30,12 @@ Notes = Mapping[tuple[str, int], Note]
 
 
 class Version(NamedTuple):
-    """Which trajectory a row has: it is another one once the file is read again, or it ran again.
-
-    Args:
-        reading: See `RunStarted.reading`.
-        started_at: Unix seconds.
-    """
+    """Which trajectory a row has: another one once the file is read again, or it ran again."""
 
     reading: int
+    """See `RunStarted.reading`."""
     started_at: float
+    """Unix seconds."""
 
 
 class TextColumn(NamedTuple):
@@ -69,8 +64,6 @@ class Columns:
 
     def _array(self, column: array[Any] | bytearray, missing: float = 0) -> np.ndarray:
         """A copy of a column, which may be longer or shorter than the run was."""
-        import numpy as np
-
         kind = column.typecode if isinstance(column, array) else "B"
         found = np.frombuffer(bytes(column), kind)[: self.total]  # one call copies it whole
         if len(found) == self.total:
@@ -79,8 +72,6 @@ class Columns:
 
     def numbers(self, field: str) -> np.ndarray:
         """A field of numbers as floats, NaN where a rollout has none."""
-        import numpy as np
-
         state = self.state
         columns: dict[str, Callable[[], np.ndarray]] = {
             "reward": lambda: self._array(state.reward),
@@ -112,8 +103,6 @@ class Columns:
         return found
 
     def _numbers(self) -> np.ndarray:
-        import numpy as np
-
         found = np.arange(self.total) % self.state.per_example
         for row, number in self.state.facts.numbers.copy().items():
             if row < self.total:
@@ -121,8 +110,6 @@ class Columns:
         return found
 
     def _code(self) -> np.ndarray:
-        import numpy as np
-
         found = np.ones(self.total)
         for row, code in self.state.facts.code.copy().items():
             if row < self.total:
@@ -139,18 +126,12 @@ class Columns:
 
     def truncated(self) -> np.ndarray:
         """Whether an answer of it was cut off."""
-        import numpy as np
-
         found = np.zeros(self.total, bool)
         found[[row for row in list(self.state.facts.truncated) if row < self.total]] = True
         return found
 
     def text(self, field: str) -> TextColumn:
-        """A field of texts.
-
-        Raises:
-            KeyError: There is no such field in the index.
-        """
+        """A field of texts; a KeyError where the index has no such field."""
         facts = self.state.facts
         reported = {
             "stop": facts.stop,
@@ -182,8 +163,6 @@ class Columns:
         return -(-self.total // self.state.per_example)
 
     def _position_of_rows(self) -> np.ndarray:
-        import numpy as np
-
         return np.arange(self.total) // self.state.per_example
 
     def _examples(self) -> TextColumn:
@@ -195,8 +174,6 @@ class Columns:
         return TextColumn(self._position_of_rows(), texts or [""])
 
     def _by_row(self, texts: Mapping[int, str]) -> TextColumn:
-        import numpy as np
-
         codes = np.zeros(self.total, np.int64)
         codes[list(texts)] = np.arange(1, len(texts) + 1)
         return TextColumn(codes, ["", *texts.values()])
@@ -266,8 +243,6 @@ def ordered(
     Args:
         field: Of the language of filters, but `text`; an unknown metric leaves the order as it is.
     """
-    import numpy as np
-
     columns = Columns(state, notes)
     rows = np.asarray(rows, np.int64)
     if kind_of(field) != "text" and field not in ("stage", "truncated"):
@@ -291,8 +266,6 @@ _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,300}")
 
 def _ranks(texts: Sequence[str]) -> np.ndarray:
     """The place of each text in their order, equal for equal ones; NaN for a missing one."""
-    import numpy as np
-
     every = "".join(texts)
     if every.isascii() and every.isdecimal() and max(map(len, texts)) <= EXACT_DIGITS:
         numbers = np.array([float(text or "nan") for text in texts])

@@ -17,23 +17,20 @@ Rows: TypeAlias = Mapping[bytes, Sequence[int]]
 
 
 class Side(msgspec.Struct, frozen=True):
-    """A run to compare.
-
-    Args:
-        digests: What distinguishes each example, by its place in the run: its content, or its
-            id where its row does not say what was requested.
-        system: The system prompts that its examples have.
-        untold: How many examples have only their ids.
-        code: The parts of its code by name, as it was last; empty where nothing says.
-        versions: What was installed when it was worked on last, those that matter first.
-    """
+    """A run to compare."""
 
     state: RunState
     digests: Mapping[int, bytes]
+    """What distinguishes each example, by its place in the run: its content, or its id where its
+    row does not say what was requested."""
     system: frozenset[str] = frozenset()
+    """The system prompts that its examples have."""
     untold: int = 0
+    """How many examples have only their ids."""
     code: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """The parts of its code by name, as it was last; empty where nothing says."""
     versions: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """What was installed when it was worked on last, those that matter first."""
 
     @property
     def environment(self) -> str | None:
@@ -56,15 +53,18 @@ def differing_settings(sides: Sequence[Side]) -> dict[str, list[Any]]:
 
     Then what of the code and of what was installed differs, as far as that matters.
     """
-    requested = [_settings(side) for side in sides]
-    names = dict.fromkeys(name for one in requested for name in one)
-    found = {name: [one.get(name) for one in requested] for name in names}
-    settings = {
+    return _differing([_settings(side) for side in sides]) | _parts_that_differ(sides)
+
+
+def _differing(several: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """What is not the same in all of several, None where one has none."""
+    names = dict.fromkeys(name for one in several for name in one)
+    found = {name: [one.get(name) for one in several] for name in names}
+    return {
         name: values
         for name, values in found.items()
         if any(value != values[0] for value in values)
     }
-    return settings | _parts_that_differ(sides)
 
 
 def is_rerun(first: Side, second: Side) -> bool:
@@ -105,10 +105,8 @@ def _parts_that_differ(sides: Sequence[Side]) -> dict[str, list[Any]]:
     ):
         if not all(parts):
             continue
-        names = dict.fromkeys(name for one in parts for name in one)
-        reported = {name: [one.get(name) for one in parts] for name in names}
-        differing = [name for name, values in reported.items() if len(set(values)) > 1]
-        found |= {f"{before}{name}": reported[name] for name in differing[:MOST_PARTS]}
+        differing = _differing(parts)
+        found |= {f"{before}{name}": differing[name] for name in [*differing][:MOST_PARTS]}
         if len(differing) > MOST_PARTS:
             found[more] = [len(differing) - MOST_PARTS] * len(sides)
     return found

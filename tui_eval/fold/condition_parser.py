@@ -55,11 +55,7 @@ def parse_condition(text: str, where: str = "condition") -> Condition:
 def check_names(
     condition: Condition, names: Collection[str], counts: Collection[str] = COUNTS
 ) -> None:
-    """Refuses a condition on what is nowhere.
-
-    Args:
-        names: What there are means of.
-        counts: The counts that may be in it.
+    """Refuses a condition on what is nowhere: neither a name of a mean, nor a count.
 
     Raises:
         ConditionError: With every such name.

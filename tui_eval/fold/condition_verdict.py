@@ -16,17 +16,14 @@ from tui_eval.stats.passk import ks_up_to
 
 
 class ConditionVerdict(NamedTuple):
-    """What conditions come to, of one run.
-
-    Args:
-        code: One of `VERDICTS`.
-        why: A sentence for each thing that decides it; none where it passed.
-        judged: Every condition, with what it comes to.
-    """
+    """What conditions come to, of one run."""
 
     code: ExitCode
+    """One of `VERDICTS`."""
     why: list[str]
+    """A sentence for each thing that decides it; none where it passed."""
     judged: list[tuple[Condition, Judged]]
+    """Every condition, with what it comes to."""
 
     @property
     def word(self) -> str:
@@ -55,10 +52,7 @@ def _estimate(mean: Mean) -> Estimate:
 
 
 def name_faults(conditions: Iterable[Condition], summary: Summary) -> list[Fault]:
-    """What in conditions is nowhere in a run.
-
-    Of a run in which nothing was measured nobody can know.
-    """
+    """What in conditions is nowhere in a run; of one without any number nobody can know."""
     faults: list[Fault] = []
     for one in conditions if summary.used else ():
         try:

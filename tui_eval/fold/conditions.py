@@ -48,17 +48,14 @@ class ConditionError(RefusedError):
 
 
 class Measure(msgspec.Struct, frozen=True):
-    """A number of a run.
-
-    Args:
-        function: One of `FUNCTIONS`; empty for a count.
-        name: What it is of, or the count's own name.
-        at: Where the name is in the condition, from 1.
-    """
+    """A number of a run."""
 
     function: str
+    """One of `FUNCTIONS`; empty for a count."""
     name: str
+    """What it is of, or the count's own name."""
     at: int
+    """Where the name is in the condition, from 1."""
 
     def __str__(self) -> str:
         bare = self.name if _BARE.fullmatch(self.name) else quoted(self.name)
@@ -77,15 +74,12 @@ class Measure(msgspec.Struct, frozen=True):
 
 
 class Judged(NamedTuple):
-    """What a condition comes to.
-
-    Args:
-        truth: None where it hangs on a number that does not exist.
-        reason: The comparisons that decide, with their values.
-    """
+    """What a condition comes to."""
 
     truth: bool | None
+    """None where it hangs on a number that does not exist."""
     reason: str
+    """The comparisons that decide, with their values."""
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -153,11 +147,7 @@ class Joined(msgspec.Struct, frozen=True):
 
 
 class Condition(msgspec.Struct, frozen=True):
-    """What was typed, as plain data that prints itself in its own language.
-
-    Args:
-        where: The flag or key that says it.
-    """
+    """What a flag or key says (`where`), as data that prints itself in its own language."""
 
     whole: Comparison | Joined
     where: str
@@ -166,11 +156,7 @@ class Condition(msgspec.Struct, frozen=True):
         return str(self.whole)
 
     def judge(self, look: Look, counts: Mapping[str, int]) -> Judged:
-        """Whether it is true of some numbers.
-
-        Args:
-            counts: By the names in `COUNTS`.
-        """
+        """Whether it is true of some numbers; counts are by the names in `COUNTS`."""
         return self.whole.judge(look, counts)
 
     def measures(self) -> list[Measure]:

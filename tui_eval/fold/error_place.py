@@ -19,10 +19,6 @@ def place_of(traceback: str, env_id: str = "") -> str | None:
 
     Of a chain of exceptions the first cause counts. Files below the working directory are named
     from there.
-
-    Args:
-        traceback: As Python prints it.
-        env_id: See `is_peoples`.
     """
     for block in traceback.split(_BLOCK):
         for path, line, function in reversed(_FRAME.findall(block)):

@@ -32,17 +32,13 @@ class Word(msgspec.Struct, frozen=True):
 
 
 class Compare(msgspec.Struct, frozen=True):
-    """A field against a value.
-
-    Args:
-        operator: `<`, `<=`, `>`, `>=`, `=`, `!=`, or `:`, which contains for text and is `=`
-            for numbers.
-        value: A number for fields of numbers; None where a value is missing.
-    """
+    """A field against a value."""
 
     field: str
     operator: str
+    """`<`, `<=`, `>`, `>=`, `=`, `!=`, or `:`, which contains for text and is `=` for numbers."""
     value: float | str | Pattern | None
+    """A number for fields of numbers; None where a value is missing."""
 
     def __str__(self) -> str:
         field = self.field if _BARE_WORD.fullmatch(self.field) else quoted(self.field)

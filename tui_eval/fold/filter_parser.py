@@ -6,6 +6,7 @@ joined by `and` (which can be left out), `or`, `not` or `!`, and parentheses.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from tui_eval.errors import Fault, RefusedError, nearest
@@ -26,7 +27,12 @@ from tui_eval.fold.patterns import pattern_fault
 
 DEEPEST = 40
 LONGEST = 10_000
-_ENDS_WORD = frozenset('()"<>=:')
+_SPACES = re.compile(r"\s*")
+_WORD = re.compile(r'(?:(?!!=)[^\s()"<>=:])*')
+_VALUE = re.compile(r'[^\s()"]*')
+_QUOTED = re.compile(r'"((?:\\.|[^"])*)("?)', re.DOTALL)
+_PATTERN = re.compile(r"/((?:\\.|[^/])*)(/?)", re.DOTALL)
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _NO_VALUE = object()
 
 
@@ -42,11 +48,7 @@ class FilterError(RefusedError):
 def parse_filter(text: str, metrics: Iterable[str] = ()) -> Node | None:
     """What a filter says; None where it is empty, which everything matches.
 
-    Args:
-        metrics: Names of the run's metrics, which are fields as well.
-
-    Raises:
-        FilterError: With every fault that was found.
+    Names of the run's metrics are fields as well. Every fault is in one `FilterError`.
     """
     if len(text) > LONGEST:  # where it is cut, all that is open there would be a fault, too
         raise FilterError([(LONGEST + 1, f"a filter has at most {LONGEST:,} characters", "")])
@@ -85,9 +87,12 @@ class _Parser:
 
     def skip(self) -> bool:
         """Goes to the next sign; False at the end."""
-        while self.at < len(self.text) and self.text[self.at].isspace():
-            self.at += 1
+        self.at = self.end_of(_SPACES, self.at)
         return self.at < len(self.text)
+
+    def end_of(self, what: re.Pattern[str], at: int) -> int:
+        match = what.match(self.text, at)
+        return at if match is None else match.end()
 
     def peek(self, sign: str) -> bool:
         return self.text.startswith(sign, self.at)
@@ -95,7 +100,7 @@ class _Parser:
     def keyword(self, word: str) -> bool:
         """Takes a keyword if it is next; one with an operator behind it is a field."""
         end = self.at + len(word)
-        if self.text[self.at : end].casefold() != word or self.word_end(self.at) != end:
+        if self.text[self.at : end].casefold() != word or self.end_of(_WORD, self.at) != end:
             return False
         if self.operator_at(end):
             return False
@@ -183,7 +188,7 @@ class _Parser:
         if self.peek('"'):
             name = self.quoted()
         else:
-            end = self.word_end(start)
+            end = self.end_of(_WORD, start)
             name, self.at = self.text[start:end], end
         operator = self.operator_at(self.at)
         if not operator:
@@ -195,19 +200,9 @@ class _Parser:
             self.fault(start, f"there is no field before {operator}", 'Put "quotes" around text')
         return self.compare(start, name, operator)
 
-    def word_end(self, at: int) -> int:
-        while at < len(self.text):
-            sign = self.text[at]
-            if sign.isspace() or sign in _ENDS_WORD or self.text.startswith("!=", at):
-                break
-            at += 1
-        return at
-
     def operator_at(self, at: int) -> str:
         """The operator that is there, behind spaces unless it is a colon."""
-        behind = at
-        while behind < len(self.text) and self.text[behind].isspace():
-            behind += 1
+        behind = self.end_of(_SPACES, at)
         for operator in OPERATORS:
             if self.text.startswith(operator, at if operator == ":" else behind):
                 return operator
@@ -256,12 +251,7 @@ class _Parser:
         if self.peek("/"):
             found = self.pattern()
             return ("" if found is None else found), True
-        start = self.at
-        while self.at < len(self.text):
-            sign = self.text[self.at]
-            if sign.isspace() or sign in '()"':
-                break
-            self.at += 1
+        start, self.at = self.at, self.end_of(_VALUE, self.at)
         text = self.text[start : self.at]
         if not text:
             return _NO_VALUE, False
@@ -289,42 +279,27 @@ class _Parser:
             return _NO_VALUE
         return number
 
+    def enclosed(self, what: re.Pattern[str]) -> tuple[int, str, bool]:
+        """Where a text begins between two signs, the text, and whether the second one is there."""
+        start, match = self.at, what.match(self.text, self.at)
+        assert match is not None
+        self.at = match.end()
+        return start, match[1], bool(match[2])
+
     def quoted(self) -> str:
-        start = self.at
-        self.at += 1
-        found: list[str] = []
-        while self.at < len(self.text):
-            sign = self.text[self.at]
-            self.at += 1
-            if sign == '"':
-                return "".join(found)
-            if sign == "\\" and self.at < len(self.text):
-                sign = self.text[self.at]
-                self.at += 1
-            found.append(sign)
-        self.fault(start, 'this " is not closed')
-        return "".join(found)
+        start, text, is_closed = self.enclosed(_QUOTED)
+        if not is_closed:
+            self.fault(start, 'this " is not closed')
+        return _ESCAPED.sub(r"\1", text)
 
     def pattern(self) -> Pattern | None:
-        start = self.at
-        self.at += 1
-        found: list[str] = []
-        while self.at < len(self.text) and self.text[self.at] != "/":
-            sign = self.text[self.at]
-            if sign == "\\" and self.at + 1 < len(self.text):
-                self.at += 1
-                following = self.text[self.at]
-                sign = "/" if following == "/" else sign + following
-            found.append(sign)
-            self.at += 1
-        if self.at >= len(self.text):
+        start, text, is_closed = self.enclosed(_PATTERN)
+        if not is_closed:
             hint = 'Put "quotes" around text that begins with /'
             self.fault(start, "this regular expression has no / at its end", hint)
             return None
-        self.at += 1
-        source = "".join(found)
-        fault = pattern_fault(source)
-        if fault:
+        source = _ESCAPED.sub(lambda match: "/" if match[1] == "/" else match[0], text)
+        if fault := pattern_fault(source):
             self.fault(start, f"this is no regular expression: {fault}")
             return None
         return Pattern(source)

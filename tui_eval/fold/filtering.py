@@ -14,11 +14,10 @@ from tui_eval.fold.filter_parser import parse_filter
 from tui_eval.fold.patterns import SHORT, Matcher
 from tui_eval.fold.rollout_columns import DONE, WAITING
 from tui_eval.fold.row_facts import TOOLS_APART
+from tui_eval.stats.arrays import np
 from tui_eval.stats.rewards import are_equal
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from tui_eval.fold.run_state import RunState
 
 INDEXED = ("example", "stage", "error", "stop", "tool", "question", "answer")
@@ -44,16 +43,9 @@ class RowFilter:
     """A filter as people wrote it, to be asked again whenever the run has changed.
 
     Conditions on whole trajectories (`text:`) hold for no row until `received` reports it, see
-    `runs.text_search`, and never for a rollout that is not finished. A filter that holds regular
+    `runs.selection`, and never for a rollout that is not finished. A filter that holds regular
     expressions can take up to two seconds for each of them; one without takes milliseconds. For a
-    run that is read again a new filter is made.
-
-    Args:
-        text: The filter; empty for every row.
-        metrics: Names of the run's metrics.
-
-    Raises:
-        FilterError: The text makes no sense; carries every fault with its column.
+    run that is read again a new filter is made. A `FilterError` has every fault.
     """
 
     def __init__(self, text: str, metrics: Iterable[str] = ()) -> None:
@@ -78,27 +70,16 @@ class RowFilter:
         self._received[condition][row] = (version, holds)
 
     def rows(self, state: RunState, notes: Notes | None = None) -> np.ndarray:
-        """The rows that are sure to match, in their order.
-
-        Raises:
-            PatternTooSlowError: A regular expression took too long.
-            OSError: One needs a process that could not be started.
-        """
-        import numpy as np
-
+        """The rows that are sure to match, in their order; raises as `Matcher.found_in` does."""
         return np.flatnonzero(self.bounds(state, notes)[0])
 
     def undecided(self, state: RunState, notes: Notes | None = None) -> np.ndarray:
         """The rows of which only the trajectory can say whether they match, in their order."""
-        import numpy as np
-
         sure, possible = self.bounds(state, notes)
         return np.flatnonzero(possible & ~sure)
 
     def bounds(self, state: RunState, notes: Notes | None = None) -> tuple[np.ndarray, np.ndarray]:
         """By row whether it is sure to match, and whether it may match."""
-        import numpy as np
-
         columns = Columns(state, notes)
         if self.node is None:
             everything = np.ones(columns.total, bool)
@@ -106,8 +87,6 @@ class RowFilter:
         return self._bounds(self.node, columns)
 
     def _bounds(self, node: Node, columns: Columns) -> tuple[np.ndarray, np.ndarray]:
-        import numpy as np
-
         if isinstance(node, Not):
             sure, possible = self._bounds(node.part, columns)
             return ~possible, ~sure
@@ -122,8 +101,6 @@ class RowFilter:
         return mask, mask
 
     def _text_bounds(self, node: Compare, columns: Columns) -> tuple[np.ndarray, np.ndarray]:
-        import numpy as np
-
         sure = np.zeros(columns.total, bool)
         possible = columns.stages() >= DONE  # only these have a trajectory on disk
         started = columns.started()
@@ -183,8 +160,6 @@ def _mask(node: Word | Pattern | Compare, columns: Columns, searched: _Searched)
 
 
 def _indexed(node: Word | Pattern, columns: Columns, searched: _Searched) -> np.ndarray:
-    import numpy as np
-
     mask = np.zeros(columns.total, bool)
     with _finder(node if isinstance(node, Pattern) else node.text) as find:
         for field in INDEXED:
@@ -206,8 +181,6 @@ def _finder(value: str | Pattern) -> Iterator[Find]:
 
 def _number_mask(numbers: np.ndarray, node: Compare) -> np.ndarray:
     """A missing value is less than nothing, greater than nothing and equal to nothing."""
-    import numpy as np
-
     missing = np.isnan(numbers)
     if node.value is None:
         return _turned(missing, node)
@@ -237,16 +210,15 @@ def _choice_mask(node: Compare, columns: Columns) -> np.ndarray:
 
 def _turned(mask: np.ndarray, node: Compare) -> np.ndarray:
     """The mask, or its opposite where the operator says so."""
-    import numpy as np
-
     turned: np.ndarray = np.logical_not(mask) if node.operator == "!=" else mask
     return turned
 
 
 def _text_mask(column: TextColumn, node: Compare, searched: _Searched) -> np.ndarray:
     value = node.value
-    whole = node.operator in ("=", "!=") and isinstance(value, str)
-    if whole or (node.field == "example" and _is_number(value)):
+    is_text = isinstance(value, str)
+    is_id = node.field == "example" and is_text and number_from("", str(value)) is not None
+    if is_id or (is_text and node.operator in ("=", "!=")):
         wanted = str(value).lower()
         found = [
             wanted in text.lower().split(TOOLS_APART) or wanted == text.lower()
@@ -259,13 +231,7 @@ def _text_mask(column: TextColumn, node: Compare, searched: _Searched) -> np.nda
     return _turned(mask, node)
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, str) and number_from("", value) is not None
-
-
 def _as_numbers(column: TextColumn) -> np.ndarray:
-    import numpy as np
-
     found = (number_from("", text) for text in column.texts)
     numbers: np.ndarray = np.array([np.nan if one is None else one for one in found])[column.codes]
     return numbers
@@ -273,7 +239,5 @@ def _as_numbers(column: TextColumn) -> np.ndarray:
 
 def _chosen(column: TextColumn, found: Sequence[bool]) -> np.ndarray:
     """By row whether its text is one of the found ones."""
-    import numpy as np
-
     mask: np.ndarray = np.frombuffer(bytes(found), bool)[column.codes]
     return mask

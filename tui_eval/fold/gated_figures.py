@@ -13,26 +13,23 @@ from tui_eval.fold.compared_side import Side
 from tui_eval.fold.filter_fields import METRIC
 from tui_eval.fold.paired_figures import FIGURES, PairedFigure
 from tui_eval.printable import one_line
-from tui_eval.stats.gate import Gate, examples_for_gate, judge_gate
 from tui_eval.stats.paired import NO_DIFFERENCE, PairedDifference
+from tui_eval.stats.verdict import Gate, examples_for_gate, judge_gate
 
 NAME_MOST = 60
 LETTERS = ("A", "B")
 
 
 class GatedFigure(NamedTuple):
-    """One number of two runs, second minus first, and what the gate says of it.
-
-    Args:
-        figure: None where nothing was measured.
-        needed: About how many examples would pass an unchanged run 8 times of 10; None where these
-            do, and where nobody knows.
-    """
+    """One number of two runs, second minus first, and what the gate says of it."""
 
     name: str
     figure: PairedFigure | None
+    """None where nothing was measured."""
     gate: Gate
     needed: int | None = None
+    """About how many examples would pass an unchanged run 8 times of 10; None where these do, and
+    where nobody knows."""
 
     @property
     def difference(self) -> PairedDifference:

@@ -25,8 +25,7 @@ def stays_within_lines(source: str) -> bool:
 class LowerTexts(list[str]):
     """Texts in lower case that only become more.
 
-    To begin a search takes Python longer than to search a short text. What cannot match a line
-    break is looked for in `pieces` of many texts, a text a line.
+    To begin a search takes longer than a short text: what stays in a line is sought in `pieces`.
     """
 
     def __init__(self) -> None:

@@ -18,12 +18,9 @@ def mean_reward(state: RunState) -> Mean:
 
 
 def held_mean(state: RunState, name: str, found: Mean) -> Mean:
-    """The mean of the reward or a metric with the interval that holds.
+    """A mean of the reward or a metric with the interval that holds.
 
     One for a fixed number of rollouts does not hold where they decide themselves on the number.
-
-    Args:
-        found: The mean with the interval for a fixed number.
     """
     if state.run is None or not state.run.until:
         return found

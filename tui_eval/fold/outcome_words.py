@@ -27,10 +27,7 @@ def classes_text(classes: Mapping[str, int]) -> str:
 
 
 def left_out_text(errored: int, finished: int, classes: Mapping[str, int]) -> str:
-    """What a mean is without: `2 of 10 not in the mean: 1 endpoint, 1 tool error`.
-
-    Empty where it is without nothing.
-    """
+    """What a mean is without: `2 of 10 not in the mean: 1 endpoint, 1 tool error`; or empty."""
     if not errored:
         return ""
     noun = "error" if min(classes.values(), default=errored) == 1 else "errors"

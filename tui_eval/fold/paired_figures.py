@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -12,48 +12,40 @@ from tui_eval.fold.columns import Columns
 from tui_eval.fold.compared_side import Side
 from tui_eval.fold.filter_fields import METRIC
 from tui_eval.fold.rollout_columns import DONE
+from tui_eval.stats.arrays import np
 from tui_eval.stats.paired import PairedDifference, Pairs, paired_differences
 from tui_eval.stats.rewards import is_equal, rounded
 from tui_eval.stats.verdict import Verdict, judge
-
-if TYPE_CHECKING:
-    import numpy as np
 
 FIGURES = ("turns", "calls", "tokens", "time")
 """What is compared beside reward and metrics."""
 
 
 class NoiseFloor(msgspec.Struct, frozen=True):
-    """How far runs of one configuration are apart by chance alone.
-
-    Args:
-        reach: The far end of the paired interval of the first run and its rerun, from 0.
-        place: Which run that rerun is; 0 is the first one.
-    """
+    """How far runs of one configuration are apart by chance alone."""
 
     reach: float
+    """The far end of the paired interval of the first run and its rerun, from 0."""
     place: int
+    """Which run that rerun is; 0 is the first one."""
 
 
 class PairedFigure(msgspec.Struct):
-    """One number of both runs over the examples that both have, and second minus first.
-
-    Args:
-        field: What it is in the language of filters.
-        first, second: Means over the rollouts, as a report has them; None where there is none.
-        by_example: Means of the examples' means, whose difference is tested.
-        holm_p: The chance of its difference, raised for all that is looked at together; None where
-            it has none.
-        floor: Of a rerun of the first run; None where no run is one.
-    """
+    """One number of both runs over the examples that both have, and second minus first."""
 
     field: str
+    """What it is in the language of filters."""
     first: float | None
     second: float | None
+    """Means over the rollouts, as a report has them; None where there is none."""
     difference: PairedDifference
     by_example: tuple[float, float] | None = None
+    """Means of the examples' means, whose difference is tested."""
     holm_p: float | None = None
+    """The chance of its difference, raised for all that is looked at together; None where it has
+    none."""
     floor: NoiseFloor | None = None
+    """Of a rerun of the first run; None where no run is one."""
 
     @property
     def is_reward(self) -> bool:
@@ -97,16 +89,13 @@ class PairedFigure(msgspec.Struct):
 
 
 class ExampleValues(NamedTuple):
-    """A number of each example: its mean over the rollouts that have it, and how many have.
-
-    Args:
-        low, high: The least and the greatest number of any rollout; NaN where none has one.
-    """
+    """A number of each example: its mean over the rollouts that have it, and how many have."""
 
     means: np.ndarray
     counts: np.ndarray
     low: float
     high: float
+    """The least and the greatest number of any rollout; NaN where none has one."""
 
     def of(self, chosen: np.ndarray) -> ExampleValues:
         """Those of some examples."""
@@ -124,15 +113,9 @@ class ExampleValues(NamedTuple):
 
 
 class ExampleRollouts:
-    """The rollouts without an error of some examples of a run.
-
-    Args:
-        rows: The rows of each example.
-    """
+    """The rollouts without an error of some examples of a run, by the rows of each example."""
 
     def __init__(self, side: Side, rows: Sequence[Sequence[int]]) -> None:
-        import numpy as np
-
         self.side = side
         self._columns = Columns(side.state)
         sizes = [len(one) for one in rows]
@@ -143,8 +126,6 @@ class ExampleRollouts:
 
     def values(self, name: str) -> ExampleValues:
         """A field in the language of filters; the mean of an example without any is NaN."""
-        import numpy as np
-
         values = self._columns.numbers(name)[self._rows]
         there = ~np.isnan(values)
         values, examples = values[there], self._examples[there]
@@ -175,8 +156,6 @@ def paired_figures(first: ExampleRollouts, second: ExampleRollouts) -> list[Pair
 def _of_examples_in_both(
     first: ExampleValues, second: ExampleValues
 ) -> tuple[ExampleValues, ExampleValues]:
-    import numpy as np
-
     there = ~(np.isnan(first.means) | np.isnan(second.means))
     return first.of(there), second.of(there)
 

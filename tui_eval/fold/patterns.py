@@ -16,9 +16,9 @@ import time
 import warnings
 from collections.abc import Sequence
 from itertools import islice
-from types import TracebackType
 
 from tui_eval.fold.lower_texts import LowerTexts, stays_within_lines
+from tui_eval.fold.saved_values import whole_text
 
 SHORT = 200
 """Characters of a text that are looked at where many are; the index has no more of each."""
@@ -58,8 +58,7 @@ def pattern_fault(source: str) -> str:
 def has_small_cost(source: str, most: float = _COST_MOST) -> bool:
     """Whether matching a short text is sure to take well below a second, whatever the text.
 
-    Counts how many ways there are to try: no group may be repeated, and few repeats and
-    alternatives may follow each other.
+    No group may be repeated, and few repeats and alternatives may follow each other.
     """
     bare = _ESCAPES_AND_SETS.sub(
         lambda match: "\\1" if match.group()[1:].isdigit() else "x", source
@@ -92,12 +91,7 @@ class Matcher:
     def __enter__(self) -> Matcher:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def found_in(self, texts: Sequence[str]) -> list[bool]:
@@ -108,7 +102,7 @@ class Matcher:
             OSError: No process could be started.
         """
         if self._here is None:
-            return self._ask(list(map(_whole, texts)))
+            return self._ask(list(map(whole_text, texts)))
         end = time.monotonic() + self._patience
         found = self._in_pieces(texts, end) if isinstance(texts, LowerTexts) else []
         search, now, many = self._here.search, time.monotonic(), AT_ONCE
@@ -158,7 +152,7 @@ class Matcher:
     def _start(self) -> subprocess.Popen[bytes]:
         self._process = matching_process(_PROGRAM)
         if self._process.stdin is not None:
-            marshal.dump((_whole(self._source), int(_flags(self._source))), self._process.stdin)
+            marshal.dump((whole_text(self._source), int(_flags(self._source))), self._process.stdin)
         return self._process
 
     def close(self) -> None:
@@ -175,11 +169,7 @@ class Matcher:
 
 
 def matching_process(program: str) -> subprocess.Popen[bytes]:
-    """A Python that runs a program between two pipes, and imports nothing of anybody's.
-
-    Raises:
-        OSError: It could not be started; the text says so.
-    """
+    """A Python that runs a program between two pipes, and imports nothing of anybody's."""
     try:
         return subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", program],
@@ -215,7 +205,3 @@ def _compiled(source: str) -> re.Pattern[str]:
 def _flags(source: str) -> re.RegexFlag:
     """Texts are in lower case, so that a source in lower case matches fastest as it is."""
     return re.MULTILINE if source == source.lower() else re.MULTILINE | re.IGNORECASE
-
-
-def _whole(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()

@@ -14,8 +14,16 @@ from tui_eval.fold.comparison import compare_runs
 from tui_eval.fold.filter_fields import METRIC
 from tui_eval.fold.rollout_columns import DONE
 from tui_eval.fold.run_state import RunState
-from tui_eval.stats.planning import Need, Spread, measured_unlike, needs, spread_of, unlike
-from tui_eval.stats.power import LEAST_EXAMPLES, smallest_difference
+from tui_eval.stats.power import (
+    LEAST_EXAMPLES,
+    Need,
+    Spread,
+    measured_unlike,
+    needs,
+    smallest_difference,
+    spread_of,
+    unlike,
+)
 from tui_eval.stats.rewards import rounded
 
 ASSUMED = 0.5
@@ -27,24 +35,21 @@ class NothingMeasuredError(Exception):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What it takes to show a difference.
-
-    Args:
-        metric: What is compared.
-        detect: The difference.
-        pilots: The spread of each pilot.
-        correlation: How alike examples are taken to be in both runs; None where it was measured,
-            and where it has no part because no example has two rollouts.
-        needs: The ways, by rollouts of an example.
-        detectable: What two runs of the pilot's size can show; None where they can show nothing.
-    """
+    """What it takes to show a difference."""
 
     metric: str
+    """What is compared."""
     detect: float
+    """The difference."""
     pilots: list[Spread]
+    """The spread of each pilot."""
     correlation: float | None
+    """How alike examples are taken to be in both runs; None where it was measured, and where it has
+    no part because no example has two rollouts."""
     needs: list[Need]
+    """The ways, by rollouts of an example."""
     detectable: float | None
+    """What two runs of the pilot's size can show; None where they can show nothing."""
 
     @property
     def cheapest(self) -> Need | None:

@@ -12,17 +12,14 @@ WAITING, SLEEPING, HELD, MODEL, DONE, ERROR = 0, 1, 4, 5, 8, 9
 
 
 class Wait(NamedTuple):
-    """What a running rollout waits for.
-
-    Args:
-        call: The call; empty where the stage says all.
-        since: Unix seconds since when.
-        worker: The process that runs it; 0 where that is the engine's own.
-    """
+    """What a running rollout waits for."""
 
     call: str
+    """The call; empty where the stage says all."""
     since: float
+    """Unix seconds since when."""
     worker: int
+    """The process that runs it; 0 where that is the engine's own."""
 
 
 class RolloutColumns:

@@ -11,10 +11,8 @@ from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.fold.endpoint_limits import LIMITS_KEPT, EndpointLimits
-from tui_eval.fold.outcomes import Outcomes
-from tui_eval.fold.rate import Rate
 from tui_eval.fold.rollout_columns import DONE, ERROR, NAN, WAITING, RolloutColumns, Wait
-from tui_eval.fold.row_facts import RowFacts
+from tui_eval.fold.row_facts import Outcomes, RowFacts
 from tui_eval.fold.times import Times
 from tui_eval.fold.usage import Usage
 from tui_eval.stats.cost import Prices, cost_of, run_prices
@@ -22,7 +20,7 @@ from tui_eval.stats.examples import RunningExamples
 from tui_eval.stats.mean import RunningMean
 from tui_eval.stats.passk import RunningPassAtK, ks_up_to
 from tui_eval.stats.rewards import is_number, passes
-from tui_eval.stats.trend import RunningTrend
+from tui_eval.stats.trend import Rate, RunningTrend
 from tui_eval.token_kinds import Tokens, plus
 
 if TYPE_CHECKING:
@@ -187,7 +185,8 @@ class RunState(RolloutColumns, EndpointLimits):
         if again or shape[1:] != (self.per_example, self.threshold) or event.total < self.total:
             self._reset(*shape)
         elif event.total > self.total:
-            self._grow(event.total - self.total)
+            self._grow_columns(event.total - self.total)
+            self.examples.reach(self.total // self.per_example - 1)
         if before is None or again or event.at != before.at:
             self.rate = Rate(event.at)  # a session's own
         lost = {row: tokens for row, tokens in event.lost.items() if self.stage[row] < DONE}
@@ -197,11 +196,6 @@ class RunState(RolloutColumns, EndpointLimits):
         self.usage.lose_only(lost)
         if not self.concurrency:
             self.limits = deque(event.limits, LIMITS_KEPT)
-
-    def _grow(self, more: int) -> None:
-        """Adds places for rollouts behind those that there are."""
-        self._grow_columns(more)
-        self.examples.reach(self.total // self.per_example - 1)
 
     def _on_RolloutStaged(self, event: ev.RolloutStaged) -> None:
         row = event.row
@@ -306,9 +300,7 @@ class RunState(RolloutColumns, EndpointLimits):
             self._take_back(was)
 
     def _take_back(self, was: ev.RolloutFinished) -> None:
-        """An errored rollout waits again: what its row added is taken away, at constant cost.
-
-        Its tokens stay: they were spent.
+        """An errored rollout waits again: all but its tokens is taken away, at constant cost.
 
         Nothing happens where the row was not reported, or is reported already as it came out later.
         """

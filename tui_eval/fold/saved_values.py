@@ -34,17 +34,12 @@ def _from_text(value: Any, begins: str) -> Any:
             return msgspec.json.decode(value.encode("utf-8", "replace"))
         except RecursionError:
             return None
-        except ValueError:
-            return _with_nan(value)
+        except ValueError:  # strict JSON has no NaN and infinity as literals
+            try:
+                return json.loads(value)
+            except (ValueError, RecursionError):
+                return None
     return value
-
-
-def _with_nan(text: str) -> Any:
-    """What strict JSON refuses: NaN and infinity as literals."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def number_of(value: Any) -> float | None:
@@ -82,3 +77,8 @@ def metrics_of(row: Mapping[str, Any]) -> Mapping[str, Any]:
         for name, value in row.items()
         if isinstance(value, float) and name not in _NO_METRICS
     }
+
+
+def whole_text(text: str) -> str:
+    """A text that UTF-8 can hold: half a surrogate pair becomes its escape."""
+    return text.encode("utf-8", "backslashreplace").decode()

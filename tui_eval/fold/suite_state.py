@@ -45,10 +45,7 @@ class EvaluationState(msgspec.Struct):
 class SuiteState(msgspec.Struct):
     """The evaluations of a suite; `started` is None where one run alone is reported.
 
-    Args:
-        several_models: Whether the evaluations differ in their models.
-        notices: Level and text, in their order.
-        refused: Faults as (where, what, hint).
+    Notices are (level, text), refusals (where, what, hint).
     """
 
     started: SuiteStarted | None = None

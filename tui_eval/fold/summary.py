@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
-
 from tui_eval.fold.anytime import REWARD, anytime_means
 from tui_eval.fold.mean_reward import held_mean, mean_reward
-from tui_eval.stats.cost import Prices
 from tui_eval.stats.examples import ExampleFigures
-from tui_eval.stats.mean import Mean
-from tui_eval.stats.passk import PassRate
-from tui_eval.stats.quantiles import Quantiles
 from tui_eval.token_kinds import named
 
 if TYPE_CHECKING:
@@ -37,89 +31,95 @@ class CodeRows(NamedTuple):
     mean: float | None
 
 
-class Summary(msgspec.Struct, frozen=True):
-    """The numbers of a run, finished or not.
+class Summary:
+    """The numbers of a run, finished or not, as they were when it was made.
 
-    Args:
-        total: Rollouts of the whole run: those with a reward (`used`), those that ended in an
-            error, those whose reward is no number, and those that are missing: not done, or done
-            and not scored.
-        metrics_no_number: Rollouts with a metric that is no number, by its name.
-        reward: The mean over all rollouts with a reward.
-        example_mean: The mean of the examples' mean rewards, each of the `scored_examples` counted
-            once; None where there are none.
-        complete_examples: Examples of which every rollout has a reward.
-        reward: With the anytime interval of a run that may stop early, see `mean_reward`.
-        reward_anytime: Of such a run; None where there is none.
-        equal_groups: How many of the `groups`, examples with two rewards at least, have rewards
-            that are all equal.
-        errors, error_classes: Rollouts by the names of their exceptions, or by what failed.
-        stop_conditions, finish_reasons: Rollouts by why they, or their last answers, ended.
-        truncated: Rollouts with an answer that was cut off.
-        input_tokens, output_tokens: Of all rollouts, in all their attempts.
-        lost_in, lost_out: What of them went into attempts that a later one replaced.
-        kinds: What of all tokens was of which kind, by name, where there was any.
-        used_in, used_out: Of the `with_usage` finished ones whose endpoint reported tokens.
-        cost: US dollars; None where a price is not known.
-        rollout_s: Seconds of rollouts without an error.
-        model_call_s: Seconds of answered model calls.
-        tools: (calls, errors) by name.
-        failed_tools: Rollouts with a tool call that went wrong.
-        models: Calls by the model that answered, where it was another than was requested.
-        refused_requests: Those that were tried again after status 429 or 529; None where nobody
-            counted them.
-        last_cause: Why a rollout of this session was tried again last, where none succeeded.
-        missing_columns: State columns that no rollout's state had, and which key may have been
-            meant, as a sentence or nothing.
-        code_versions: The rows of each version of the code, where there are several.
-        seconds: How long the run was worked on, over all its sessions.
+    Raises:
+        ValueError: The run has not started.
     """
 
-    run: RunStarted
-    end: RunFinished | None
-    examples: int
-    total: int
-    finished: int
-    used: int
-    errored: int
-    no_number: int
-    missing: int
-    complete_examples: int
-    threshold: float
-    reward: Mean
-    reward_anytime: AnytimeReward | None
-    example_mean: float | None
-    scored_examples: int
-    metrics: dict[str, Mean]
-    metrics_no_number: dict[str, int]
-    pass_rates: list[PassRate]
-    equal_groups: int
-    groups: int
-    errors: dict[str, int]
-    error_classes: dict[str, int]
-    stop_conditions: dict[str, int]
-    finish_reasons: dict[str, int]
-    truncated: int
-    input_tokens: int
-    output_tokens: int
-    kinds: dict[str, int]
-    lost_in: int
-    lost_out: int
-    with_usage: int
-    used_in: int
-    used_out: int
-    prices: Prices
-    cost: float | None
-    rollout_s: Quantiles
-    model_call_s: Quantiles
-    tools: dict[str, tuple[int, int]]
-    failed_tools: int
-    models: dict[str, int]
-    refused_requests: int | None
-    last_cause: str
-    missing_columns: dict[str, str]
-    code_versions: list[CodeRows]
-    seconds: float
+    def __init__(self, state: RunState) -> None:
+        if state.run is None:
+            raise ValueError("a run that has not started has no summary")
+        self.run, self.end = state.run, state.end
+        self.threshold = state.threshold
+        self.missing_columns = self.end.missing_columns if self.end is not None else {}
+        """State columns that no rollout's state had, and which key may have been meant, or ""."""
+        self.code_versions = code_versions(state)
+        """The rows of each version of the code, where there are several."""
+        self.seconds = _seconds(self.run, self.end)
+        """How long the run was worked on, over all its sessions."""
+        self._count(state)
+        self._measure(state)
+        self._spend(state)
+
+    def _count(self, state: RunState) -> None:
+        self.total = state.expected
+        """Rollouts of the whole run: the sum of the next four."""
+        self.used, self.errored = state.reward_mean.n, state.errored
+        self.no_number = len(state.facts.no_number)
+        """Rollouts whose reward is no number."""
+        self.missing = self.total - self.used - self.errored - self.no_number
+        """Rollouts that are not done, or done and not scored."""
+        self.finished = state.finished
+        outcomes = state.outcomes
+        self.errors = dict(outcomes.errors.most_common())
+        """Rollouts by the names of their exceptions."""
+        self.error_classes = dict(outcomes.classes.most_common())
+        """The same by what failed."""
+        self.stop_conditions = dict(outcomes.stops.most_common())
+        self.finish_reasons = dict(outcomes.finishes.most_common())
+        """Rollouts by why their last answers ended."""
+        self.truncated = outcomes.truncated
+        """Rollouts with an answer that was cut off."""
+        self.failed_tools = outcomes.failed_tools
+        """Rollouts with a tool call that went wrong."""
+        self.tools = dict(sorted(outcomes.tools.items(), key=lambda item: -item[1][0]))
+        """(calls, errors) by name."""
+        self.models = dict(outcomes.models.most_common())
+        """Calls by the model that answered, where it was another than was requested."""
+
+    def _measure(self, state: RunState) -> None:
+        self.reward = mean_reward(state)
+        """Over all rollouts with one; of a run that may stop early with the anytime interval."""
+        self.reward_anytime = _anytime_reward(state)
+        self.metrics = {
+            name: held_mean(state, name, metric.result()) for name, metric in state.metrics.items()
+        }
+        self.metrics_no_number = dict(state.facts.metrics_no_number.most_common())
+        """Rollouts with a metric that is no number, by its name."""
+        examples = state.examples
+        self.examples = state.total // state.per_example
+        self.complete_examples = examples.complete
+        """Examples of which every rollout has a reward."""
+        self.example_mean, self.scored_examples = examples.mean_of_means, examples.scored
+        """The mean of the examples' mean rewards, and how many there are."""
+        self.equal_groups, self.groups = examples.equal, examples.with_several
+        """Examples with two rewards at least: those with rewards that are all equal, and all."""
+        self.pass_rates = state.pass_rates.result(self.examples)
+        self.rollout_s = state.times.rollout_s.result()
+        """Seconds of rollouts without an error."""
+        self.model_call_s = state.times.model_call_s.result()
+        """Seconds of answered model calls."""
+
+    def _spend(self, state: RunState) -> None:
+        usage = state.usage
+        self.input_tokens, self.output_tokens = usage.tokens_in, usage.tokens_out
+        """Of all rollouts, in all their attempts."""
+        self.lost_in, self.lost_out = usage.lost_in, usage.lost_out
+        """What of them went into attempts that a later one replaced."""
+        self.kinds = named(usage.kinds)
+        """What of all tokens was of which kind, by name, where there was any."""
+        self.with_usage = usage.with_usage
+        self.used_in, self.used_out = usage.used_in, usage.used_out
+        """The finished rollouts whose endpoint reported tokens, and these."""
+        self.prices = state.prices
+        self.cost = state.cost if state.tokens or not state.finished else None
+        """US dollars; None where a price is not known."""
+        self.refused_requests = state.refused_requests
+        """Those tried again after status 429 or 529; None where nobody counted them."""
+        self.last_cause = state.last_cause if state.finished == state.errored else ""
+        """Why a rollout of this session was tried again last, where none succeeded."""
 
     @property
     def known_tokens(self) -> tuple[int | None, int | None]:
@@ -148,65 +148,8 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 def summarize(state: RunState) -> Summary:
-    """What a run came to so far.
-
-    Raises:
-        ValueError: The run has not started.
-    """
-    run, end = state.run, state.end
-    if run is None:
-        raise ValueError("a run that has not started has no summary")
-    outcomes = state.outcomes
-    examples, used = state.total // state.per_example, state.reward_mean.n
-    return Summary(
-        run=run,
-        end=end,
-        examples=examples,
-        total=state.expected,
-        finished=state.finished,
-        used=used,
-        errored=state.errored,
-        no_number=len(state.facts.no_number),
-        missing=state.expected - used - state.errored - len(state.facts.no_number),
-        complete_examples=state.examples.complete,
-        threshold=state.threshold,
-        reward=mean_reward(state),
-        reward_anytime=_anytime_reward(state),
-        example_mean=state.examples.mean_of_means,
-        scored_examples=state.examples.scored,
-        metrics={
-            name: held_mean(state, name, metric.result()) for name, metric in state.metrics.items()
-        },
-        metrics_no_number=dict(state.facts.metrics_no_number.most_common()),
-        pass_rates=state.pass_rates.result(examples),
-        equal_groups=state.examples.equal,
-        groups=state.examples.with_several,
-        errors=dict(outcomes.errors.most_common()),
-        error_classes=dict(outcomes.classes.most_common()),
-        stop_conditions=dict(outcomes.stops.most_common()),
-        finish_reasons=dict(outcomes.finishes.most_common()),
-        truncated=outcomes.truncated,
-        input_tokens=state.usage.tokens_in,
-        output_tokens=state.usage.tokens_out,
-        kinds=named(state.usage.kinds),
-        lost_in=state.usage.lost_in,
-        lost_out=state.usage.lost_out,
-        with_usage=state.usage.with_usage,
-        used_in=state.usage.used_in,
-        used_out=state.usage.used_out,
-        prices=state.prices,
-        cost=state.cost if state.tokens or not state.finished else None,
-        rollout_s=state.times.rollout_s.result(),
-        model_call_s=state.times.model_call_s.result(),
-        tools=dict(sorted(outcomes.tools.items(), key=lambda item: -item[1][0])),
-        failed_tools=outcomes.failed_tools,
-        models=dict(outcomes.models.most_common()),
-        refused_requests=state.refused_requests,
-        last_cause=state.last_cause if state.finished == state.errored else "",
-        missing_columns=end.missing_columns if end is not None else {},
-        code_versions=code_versions(state),
-        seconds=_seconds(run, end),
-    )
+    """What a run came to so far; a ValueError where it has not started."""
+    return Summary(state)
 
 
 def _anytime_reward(state: RunState) -> AnytimeReward | None:

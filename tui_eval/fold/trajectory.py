@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from tui_eval.error_classes import class_of_names, reported_class
-from tui_eval.fold.placeholders import placeholder
 from tui_eval.fold.saved_values import listing, mapping, metrics_of, number_of
 from tui_eval.token_kinds import Kinds, from_names
 
@@ -42,14 +41,11 @@ class ToolOutcome(NamedTuple):
 
 
 class Entry(msgspec.Struct):
-    """One thing to show: a message, or a tool call with its result.
-
-    Args:
-        turn: Number of the model call that it belongs to, from 1; 0 for the prompt.
-    """
+    """One thing to show: a message, or a tool call with its result."""
 
     role: str
     turn: int
+    """Number of the model call that it belongs to, from 1; 0 for the prompt."""
     text: str
     reasoning: str = ""
     tool: ToolUse | None = None
@@ -210,10 +206,9 @@ class Rollout(msgspec.Struct):
 
 
 def _answered(message: Mapping[str, Any], unanswered: dict[str, list[ToolUse]]) -> ToolUse | None:
-    """The first call that a tool message may answer: some were saved without an id.
+    """The first call that a tool message may answer, some of which were saved without an id.
 
-    Args:
-        unanswered: Calls by their ids; the one that is answered is taken out.
+    It is taken out.
     """
     reported = message.get("tool_call_id")
     call_id = next(iter(unanswered), "") if reported is None else str(reported)
@@ -241,14 +236,13 @@ def content_text(content: Any) -> str:
         return content
     if not isinstance(content, Iterable) or isinstance(content, Mapping):
         return str(content)
-    parts = []
-    for part in content:
-        if isinstance(part, Mapping):
-            is_text = part.get("type") == "text"
-            parts.append(str(part.get("text", "")) if is_text else placeholder(part))
-        else:
-            parts.append(str(part))
-    return "\n".join(parts)
+    return "\n".join(map(_part_text, content))
+
+
+def _part_text(part: Any) -> str:
+    if not isinstance(part, Mapping):
+        return str(part)
+    return str(part.get("text", "")) if part.get("type") == "text" else placeholder(part)
 
 
 def from_row(row: int, saved: Mapping[str, Any]) -> Rollout:
@@ -345,3 +339,51 @@ def _error_text(error: Any) -> str | None:
     if isinstance(error, Mapping):
         return str(error.get("error_chain_repr") or error.get("error") or error)
     return str(error)
+
+
+_LONGEST = 200
+
+
+def placeholder(part: Mapping[str, Any]) -> str:
+    """A content part that is no text in a few words: its kind, media type, and size or address."""
+    kind = str(part.get("type") or "part")
+    word = {"image_url": "image", "input_image": "image", "input_audio": "audio"}.get(kind, kind)
+    media, data, address = _found(part)
+    reported = [word]
+    if media:
+        reported.append(media)
+    if data:
+        reported.append(_size(len(data) * 3 // 4))
+    if address:
+        reported.append(address[:_LONGEST])
+    return f"[{' · '.join(reported)}]"
+
+
+def _found(part: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Media type, base64 text and address of a part, from the shapes that protocols use."""
+    for name in ("image_url", "input_audio", "source", "file", "audio"):
+        inner = part.get(name)
+        if isinstance(inner, str):
+            return _of_url(inner)
+        if isinstance(inner, Mapping):
+            url = inner.get("url") or inner.get("file_data")
+            if isinstance(url, str):
+                return _of_url(url)
+            media = inner.get("media_type") or inner.get("format") or ""
+            data = inner.get("data")
+            name_of = inner.get("filename") or inner.get("file_id") or ""
+            return str(media), data if isinstance(data, str) else "", str(name_of)
+    return "", "", ""
+
+
+def _of_url(url: str) -> tuple[str, str, str]:
+    if not url.startswith("data:"):
+        return "", "", url
+    head, _, data = url.partition(",")
+    return head[5:].partition(";")[0][:_LONGEST], data, ""
+
+
+def _size(count: int) -> str:
+    if count < 1000:
+        return f"{count} B"
+    return f"{count / 1000:.0f} kB" if count < 1e6 else f"{count / 1e6:.1f} MB"

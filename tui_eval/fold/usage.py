@@ -1,4 +1,4 @@
-"""Tokens of a run's rollouts: what finished ones used, and what was spent for nothing."""
+"""Tokens of a run: what finished rollouts used, what was spent for nothing, what is to come."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from tui_eval.stats.cost import cost_of
 from tui_eval.stats.quantiles import RunningQuantiles
 from tui_eval.token_kinds import Kinds, Tokens, minus, plus
 
 if TYPE_CHECKING:
     from tui_eval import events as ev
+    from tui_eval.fold.run_state import RunState
 
 
 class Usage:
@@ -133,3 +135,30 @@ class Usage:
         lost_kinds = minus(self.lost_kinds, self.retried_kinds)
         repeated = tuple(times * count for count in (*used, *used_kinds))
         return tuple(a + b for a, b in zip_longest(repeated, (*lost, *lost_kinds), fillvalue=0))
+
+
+def projected_cost(state: RunState) -> float | None:
+    """US dollars for the whole run.
+
+    None where a price is not known, before a rollout has finished, and where what runs has cost
+    more than that already.
+    """
+    if not state.finished:
+        return None
+    read, written, *kinds = state.usage.projected(state.finished, state.total)
+    return _if_enough(state, cost_of(read, written, state.prices, kinds), state.cost)
+
+
+def projected_tokens(state: RunState) -> float | None:
+    """Input and output tokens of the whole run, and None, as with its cost."""
+    if not state.finished:
+        return None
+    projected = state.usage.projected(state.finished, state.total)
+    return _if_enough(state, sum(projected[:2]), state.tokens)
+
+
+def _if_enough(state: RunState, whole: float | None, spent: float | None) -> float | None:
+    """What the whole run comes to, where that is no less than what is spent."""
+    if whole is None or spent is None:
+        return None
+    return whole if whole >= spent or state.finished == state.total else None

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 _BOX = "\\boxed{"
 _HASHES = "####"
+_BRACE = re.compile("[{}]")
 
 
 def extract_boxed_answer(text: str, strict: bool = False) -> str:
@@ -35,13 +38,8 @@ def extract_hash_answer(text: str) -> str:
 def _closing_brace(text: str, place: int) -> int:
     """Where the brace is closed that was opened before `place`; -1 for nowhere."""
     depth = 1
-    while place < len(text):
-        sign = text[place]
-        if sign == "{":
-            depth += 1
-        elif sign == "}":
-            depth -= 1
-            if not depth:
-                return place
-        place += 1
+    for brace in _BRACE.finditer(text, place):
+        depth += 1 if brace[0] == "{" else -1
+        if not depth:
+            return brace.start()
     return -1

@@ -34,25 +34,22 @@ ONE_THREAD = Threads(1)
 
 
 class PlainFunction(msgspec.Struct, eq=False, weakref=True):
-    """What is known of a plain function.
-
-    Args:
-        name: For people.
-        on_loop: Whether it is called on the event loop, as it works there only.
-        thread_safe: Whether it may run beside others; those that may not run one at a time.
-        is_quick: Whether its last call took less than a millisecond.
-        first: Its first call, until that has ended; `began` is when it did, in seconds of
-            `time.monotonic`.
-        is_tried: Whether the first call has ended.
-    """
+    """What is known of a plain function."""
 
     name: str
+    """For people."""
     on_loop: bool = False
+    """Whether it is called on the event loop, as it works there only."""
     thread_safe: bool = True
+    """Whether it may run beside others; those that may not run one at a time."""
     is_quick: bool = False
+    """Whether its last call took less than a millisecond."""
     first: Future[None] | None = None
+    """Its first call, until that has ended; `began` is when it did, in seconds of `time.monotonic`.
+    """
     began: float = 0.0
     is_tried: bool = False
+    """Whether the first call has ended."""
 
 
 _KNOWN: weakref.WeakKeyDictionary[Any, PlainFunction] = weakref.WeakKeyDictionary()
@@ -77,10 +74,7 @@ def thread_safe(value: bool) -> Callable[[Func], Func]:
 
 
 def plain_function(func: Callable[..., Any], name: str) -> PlainFunction | None:
-    """What is known of a function that is to be called; None for an async one.
-
-    It is the same for the same function, whoever calls it.
-    """
+    """What is known of a function, whoever calls it; None for an async one."""
     if inspect.iscoroutinefunction(func):
         return None
     try:
@@ -128,16 +122,7 @@ class PlainFunctions:
 
 
 async def call_plain(function: PlainFunction, call: Callable[[], Any]) -> Any:
-    """What a plain function returns.
-
-    Args:
-        call: Calls it.
-
-    Raises:
-        CallTimeoutError: It is in a call that has a limit, and took longer.
-        TooManyLeftBehindError: It was not called.
-        BaseException: Whatever the function raises.
-    """
+    """What a plain function returns that `call` calls; raises what it raises, and limits, too."""
     outcome = await attempt_in_call(function, call)
     if outcome.error is not None:
         raise outcome.error
@@ -150,9 +135,6 @@ async def attempt_in_call(
     """Calls a plain function as `attempt` does, within the limit of the call that it is in.
 
     What it waits for its turn is no part of that one's time.
-
-    Raises:
-        BaseException: As for `attempt`.
     """
     limit = CURRENT_CALL.get()
     if limit is None or not limit.is_here() or limit.seconds is None:
@@ -173,16 +155,9 @@ async def attempt(
     """Calls a plain function where it belongs, and says how that went.
 
     The first call of a function is alone for 5 s at most, as it may prepare what all others use;
-    then calls run at once. One that is not thread-safe is called in one thread, after all others
-    of that kind, and one that works on the main thread only is called on the event loop, where
-    nothing holds it to a limit.
-
-    Args:
-        call: Calls it.
-        limit_s: Seconds that the call may take, without what it waits for its turn.
-
-    Raises:
-        BaseException: The caller was cancelled, or the function could not be called.
+    then calls run at once. One that is not thread-safe is called in one thread, after all others of
+    that kind, and one that works on the main thread only is called on the event loop, where nothing
+    holds it to a limit, which is without what it waits for its turn.
     """
     if function.is_tried and function.thread_safe and not function.on_loop:
         outcome = await THREADS.attempt(call, limit_s, function.is_quick)

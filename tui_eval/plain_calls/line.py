@@ -7,23 +7,14 @@ import threading
 from collections import deque
 from collections.abc import Callable, Collection
 from queue import SimpleQueue
-from typing import Protocol
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tui_eval.plain_calls.threads import Call
 
 
 class GivenUp(SystemExit):
     """Raised inside a function that is given up."""
-
-
-class Job(Protocol):
-    """One call."""
-
-    is_quick: bool
-
-    def work(self) -> bool:
-        """Makes the call; False where the thread is not wanted any more."""
-
-    def begin_time(self) -> None:
-        """From now on its time is limited."""
 
 
 class Line:
@@ -47,19 +38,15 @@ class Line:
         self._name = name
         self._before_thread = before_thread
         self._lock = threading.RLock()  # a loop may go, which closes this, at any allocation
-        self._jobs: deque[Job] = deque()
+        self._jobs: deque[Call] = deque()
         self._doors: list[SimpleQueue[None]] = []
         self._free = 0
         """Threads that will soon look for a job: awake, and in no call that takes its time."""
-        self._quick: set[Job] = set()
+        self._quick: set[Call] = set()
         self._is_over = False
 
-    def add(self, job: Job) -> None:
-        """A job is to be done.
-
-        Raises:
-            RuntimeError: The system gives no more threads.
-        """
+    def add(self, job: Call) -> None:
+        """A job is to be done; a RuntimeError where the system gives no more threads."""
         with self._lock:
             self._jobs.append(job)
             if job.is_quick and self._free:
@@ -75,12 +62,12 @@ class Line:
                     self._jobs.remove(job)
                 raise
 
-    def quick_ones(self) -> set[Job]:
+    def quick_ones(self) -> set[Call]:
         """The quick jobs that are being done."""
         with self._lock:
             return set(self._quick)
 
-    def demote(self, jobs: Collection[Job]) -> None:
+    def demote(self, jobs: Collection[Call]) -> None:
         """Says that these take their time, those that are still being done."""
         with self._lock:
             for job in self._quick.intersection(jobs):
@@ -97,7 +84,7 @@ class Line:
             for door in self._doors:
                 door.put(None)
 
-    def _demote(self, job: Job) -> None:
+    def _demote(self, job: Call) -> None:
         self._quick.discard(job)
         job.is_quick = False
         self._free -= 1
@@ -129,12 +116,10 @@ class Line:
                 self._has_thread = False
             raise
 
-    def next(self, mine: list[Job], door: SimpleQueue[None]) -> bool:
-        """Waits for the next job; False where there is no more. Called in a thread.
+    def next(self, mine: list[Call], door: SimpleQueue[None]) -> bool:
+        """Waits for the next job; False where there is no more. Called in a thread, at its `door`.
 
-        Args:
-            mine: Has the job before, and gets the next one: who waits keeps nothing alive.
-            door: Where the thread waits.
+        `mine` has the job before, and gets the next one: who waits keeps nothing alive.
         """
         while True:
             done = mine.pop() if mine else None
@@ -152,13 +137,13 @@ class Line:
             done = None  # its loop may go with it, which closes this
             door.get()
 
-    def _begin(self, job: Job) -> None:
+    def _begin(self, job: Call) -> None:
         if job.is_quick:
             self._quick.add(job)
         else:
             self._free -= 1
 
-    def _end(self, job: Job) -> None:
+    def _end(self, job: Call) -> None:
         if job.is_quick:
             self._quick.discard(job)
         else:
@@ -167,7 +152,7 @@ class Line:
 
 def _work(line: Line) -> None:
     door: SimpleQueue[None] = SimpleQueue()
-    mine: list[Job] = []
+    mine: list[Call] = []
     with contextlib.suppress(GivenUp):  # it may come when the function is over
         while line.next(mine, door):
             if not mine[0].work():

@@ -76,9 +76,6 @@ def is_for_main_thread(error: BaseException) -> bool:
 
 
 def is_for_one_thread(error: BaseException) -> bool:
-    """Whether a function failed because it uses what is bound to another thread than the main one.
-
-    SQLite says which thread that is.
-    """
+    """Whether a function failed as it uses what is bound to a thread other than the main one."""
     owner = _BOUND.search(str(error)) if type(error).__name__ == "ProgrammingError" else None
     return owner is not None and int(owner[1]) != threading.main_thread().ident

@@ -23,7 +23,7 @@ from typing import Any
 import msgspec
 
 from tui_eval.plain_calls import main_thread
-from tui_eval.plain_calls.line import GivenUp, Job, Line
+from tui_eval.plain_calls.line import GivenUp, Line
 
 logger = logging.getLogger(__name__)
 
@@ -44,12 +44,7 @@ class TooManyLeftBehindError(RuntimeError):
 
 
 class Outcome(msgspec.Struct):
-    """How a call went: its value, or the error that it raised.
-
-    Args:
-        seconds: What it took; infinite where it was given up.
-        is_given_up: It ran out of time.
-    """
+    """How a call went: its value or error, and its seconds, infinite where it was given up."""
 
     value: Any = None
     error: BaseException | None = None
@@ -80,12 +75,7 @@ class Threads:
         self._latest: tuple[weakref.ref[asyncio.AbstractEventLoop], _Crew] | None = None
 
     async def run(self, call: Callable[[], Any], limit_s: float = math.inf) -> Any:
-        """What `call` returns; see `attempt`.
-
-        Raises:
-            BaseException: The error that `attempt` says.
-            RuntimeError: As for `attempt`.
-        """
+        """What `call` returns; raises what `attempt` raises or reports."""
         outcome = await self.attempt(call, limit_s)
         if outcome.error is not None:
             raise outcome.error
@@ -144,13 +134,13 @@ class _Crew:
         self.line = Line(name, main_thread.notice_refusals, is_single)
         self._most = most
         self._at_most = at_most
-        self._waiting: deque[_Call] = deque()
+        self._waiting: deque[Call] = deque()
         self._running = 0
         self._quick = 0
-        self._seen: set[Job] = set()
+        self._seen: set[Call] = set()
         self._looks = False
         self._left_behind: list[threading.Thread] = []
-        self._done: deque[tuple[_Call, Outcome]] = deque()
+        self._done: deque[tuple[Call, Outcome]] = deque()
         self._reported = False
         self._ended_at = self._since = self._cpu = 0.0
 
@@ -164,7 +154,7 @@ class _Crew:
         call: Callable[[], Any],
         limit_s: float,
         is_quick: bool,
-    ) -> _Call:
+    ) -> Call:
         if self._left_behind:
             self._left_behind = [thread for thread in self._left_behind if thread.is_alive()]
             if len(self._left_behind) >= MOST_LEFT_BEHIND:
@@ -172,7 +162,7 @@ class _Crew:
                 raise TooManyLeftBehindError(
                     f"Not called: {left} functions that ran out of time still run"
                 )
-        job = _Call(self, call, limit_s, is_quick, future)
+        job = Call(self, call, limit_s, is_quick, future)
         if is_quick:
             self._quick += 1
             self._begin(job)
@@ -190,7 +180,7 @@ class _Crew:
                 self._running += 1
                 self._begin(job)
 
-    def _begin(self, job: _Call) -> None:
+    def _begin(self, job: Call) -> None:
         job.start()
         try:
             self.line.add(job)
@@ -198,17 +188,16 @@ class _Crew:
             self._leave(job)
             job.future.set_exception(error)
 
-    def _leave(self, job: _Call) -> None:
+    def _leave(self, job: Call) -> None:
         if job.has_place:
             self._running -= 1
         else:
             self._quick -= 1
 
-    def deliver(self, job: _Call, outcome: Outcome) -> bool:
-        """Called in a thread: a job is done. One wake-up of the loop serves all until it is awake.
+    def deliver(self, job: Call, outcome: Outcome) -> bool:
+        """Called in a thread: a job is done; False where no loop is left to say it to.
 
-        Returns:
-            Whether there is still a loop to say.
+        One wake-up of the loop serves all until it is awake.
         """
         self._done.append((job, outcome))
         if not self._reported:
@@ -229,7 +218,7 @@ class _Crew:
         self._ended_at = time.monotonic()
         self._begin_those_that_may()
 
-    def leave_behind(self, job: _Call, thread: threading.Thread | None) -> None:
+    def leave_behind(self, job: Call, thread: threading.Thread | None) -> None:
         """A job is given up, and with it its thread."""
         self.line.demote([job])
         self._leave(job)
@@ -276,7 +265,7 @@ class _Crew:
         self._since, self._cpu = now, cpu
 
 
-class _Call:
+class Call:
     """One call, done in a thread or given up on the loop, whichever comes first."""
 
     def __init__(

@@ -27,32 +27,26 @@ _LONGEST_HEAD = 4000
 
 
 class Signature(msgspec.Struct, frozen=True):
-    """What a reward function wants to be called with.
-
-    Args:
-        names: The parameters that it takes by name; None where it takes everything.
-        is_group: Whether it scores all rollouts of one example at once.
-    """
+    """What a reward function wants to be called with."""
 
     names: tuple[str, ...] | None
+    """The parameters that it takes by name; None where it takes everything."""
     is_group: bool
+    """Whether it scores all rollouts of one example at once."""
 
 
 class RewardFunction(msgspec.Struct):
-    """A reward function with what is known of it.
-
-    Args:
-        func: What is called.
-        signature: What it wants.
-        plain: What is known of a plain function that is called in threads; None for one that is
-            called on the event loop.
-        timeout_seconds: What a call may take; None for the limit of its rubric.
-    """
+    """A reward function with what is known of it."""
 
     func: Callable[..., Any]
+    """What is called."""
     signature: Signature
+    """What it wants."""
     plain: PlainFunction | None
+    """What is known of a plain function that is called in threads; None for one that is called on
+    the event loop."""
     timeout_seconds: float | None = None
+    """What a call may take; None for the limit of its rubric."""
 
     def limit(self, default_s: float) -> float:
         """Seconds that a call may take."""
@@ -181,11 +175,7 @@ async def call_limited(
     values: Values,
     limit_s: float,
 ) -> Any:
-    """The same within what one call of people's code may take.
-
-    Args:
-        name: What the function is called among the scores.
-    """
+    """The same within what one call of people's code may take; the name is that of the score."""
     what = f"Reward function {name!r}"
     try:
         return await limited(observer, what, "scoring", lambda: call(function, values, limit_s))
@@ -257,11 +247,7 @@ def numbers(value: Any, count: int) -> list[float | Failure]:
 
 
 def unwrap(score: float | Failure) -> float:
-    """A score.
-
-    Raises:
-        BaseException: Why there is none.
-    """
+    """A score; raises why there is none."""
     if isinstance(score, Failure):
         raise score.error
     return score

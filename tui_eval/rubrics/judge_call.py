@@ -37,21 +37,18 @@ _NO_VERDICTS = {
 
 
 class Judge(msgspec.Struct, frozen=True):
-    """A model that gives verdicts.
-
-    Args:
-        client: As `JudgeRubric` takes it.
-        model: Its name at the endpoint.
-        sampling_args: Sent with every request; those set to None are left out.
-        timeout: Seconds that a call in a thread may take.
-        learnt: Parameters that the endpoint refused; what is refused now is added.
-    """
+    """A model that gives verdicts."""
 
     client: Any
+    """As `JudgeRubric` takes it."""
     model: str
+    """Its name at the endpoint."""
     sampling_args: SamplingArgs
+    """Sent with every request; those set to None are left out."""
     timeout: float
+    """Seconds that a call in a thread may take."""
     learnt: LearntParameters = msgspec.field(default_factory=LearntParameters)
+    """Parameters that the endpoint refused; what is refused now is added."""
 
     def __str__(self) -> str:
         return f"Judge {self.model!r}" + (f" at {self.url}" if self.url else "")

@@ -11,8 +11,7 @@ from typing import Any
 from tui_eval.installing import extra_command
 from tui_eval.messages import Messages
 from tui_eval.parsers.answers import extract_boxed_answer
-from tui_eval.parsers.parser import Parser
-from tui_eval.parsers.think_parser import MaybeThinkParser
+from tui_eval.parsers.parser import MaybeThinkParser, Parser
 from tui_eval.plain_calls.threads import Threads
 from tui_eval.rubrics.comparer import Comparers
 from tui_eval.rubrics.rubric import Rubric

@@ -17,11 +17,7 @@ NOT_CALLED = "Not called: another reward function failed for this rollout"
 def record_score(
     state: State, name: str, weight: float, score: float | Failure, output: str
 ) -> None:
-    """Adds what a function gave, or why it gave nothing, to what a rollout has.
-
-    Args:
-        output: What the function printed.
-    """
+    """Adds what a function gave and printed, or why it gave nothing, to what a rollout has."""
     record = ScoreRecord(name=name, raw=None, weight=weight, error=None)
     if output:
         record["output"] = output

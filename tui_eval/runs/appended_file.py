@@ -10,11 +10,89 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
+from collections.abc import Callable
 from pathlib import Path
+from queue import SimpleQueue
 
 from tui_eval.open_files import open_surely
-from tui_eval.runs.disk_thread import DiskThread
 from tui_eval.runs.file_writing import sync_to_disk
+
+PATIENCE_S = 2.0
+"""Seconds; a disk that takes less is only slow."""
+
+
+class _Call:
+    __slots__ = ("error", "is_over", "work")
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self.work = work
+        self.error: Exception | None = None
+        self.is_over = threading.Lock()
+        """Held until it is."""
+        self.is_over.acquire()
+
+
+class DiskThread:
+    """Makes calls one after the other, in a thread that is there once there is one."""
+
+    def __init__(self) -> None:
+        self._calls: SimpleQueue[_Call | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._late: _Call | None = None
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a call that was given up is not over yet."""
+        late = self._late
+        return late is not None and late.is_over.locked()
+
+    def take_late(self) -> bool:
+        """Whether a call that was given up is over: once for each, whatever it has done."""
+        is_over = self._late is not None and not self.is_held
+        if is_over:
+            self._late = None
+        return is_over
+
+    def run(self, work: Callable[[], None]) -> None:
+        """Makes a call and waits for its end; raises what it raises.
+
+        Raises:
+            TimeoutError: The disk does not answer; the call goes on, or one before does.
+        """
+        if self._late is not None:
+            raise _no_answer()
+        if self._thread is None:
+            calls = self._calls
+            self._thread = threading.Thread(target=_make, args=(calls,), name="disk", daemon=True)
+            self._thread.start()
+        call = _Call(work)
+        self._calls.put(call)
+        if not call.is_over.acquire(timeout=PATIENCE_S):
+            self._late = call
+            raise _no_answer()
+        if call.error is not None:
+            raise call.error
+
+    def end(self) -> None:
+        """Ends the thread once its calls are over; a later call has another one."""
+        if self._thread is not None:
+            self._calls.put(None)
+            self._thread, self._calls = None, SimpleQueue()
+
+
+def _make(calls: SimpleQueue[_Call | None]) -> None:
+    while (call := calls.get()) is not None:
+        try:
+            call.work()
+        except Exception as error:
+            call.error = error
+        call.is_over.release()
+
+
+def _no_answer() -> OSError:
+    return OSError(errno.ETIMEDOUT, "the disk does not answer")
+
 
 _BLOCK = 1 << 20
 FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
@@ -25,14 +103,7 @@ class FileChangedError(OSError):
 
 
 class AppendedFile:
-    """Appends to a file, which is made where it is not there.
-
-    Args:
-        path: Where it is, and has to stay.
-
-    Raises:
-        OSError: It cannot be opened.
-    """
+    """Appends to a file, which is made where it is not there and has to stay at its path."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -50,10 +121,7 @@ class AppendedFile:
         """Whether its file system tells files apart: not all of those of servers do."""
 
     def append(self, data: bytes) -> int:
-        """Writes data at the end.
-
-        Returns:
-            Where it begins, in bytes.
+        """Writes data at the end; returns where it begins, in bytes.
 
         Raises:
             FileChangedError: Somebody else wrote to the file, or removed it.
@@ -101,19 +169,11 @@ class AppendedFile:
         self._is_torn = False
 
     def read(self, offset: int, length: int) -> bytes:
-        """What is at a place of the file, also where that is not at its path any more.
-
-        Raises:
-            OSError: It cannot be read.
-        """
+        """What is at a place of the file, also where that is not at its path any more."""
         return os.pread(self._fd, length, offset)
 
     def copy_to(self, path: Path) -> None:
-        """Writes what it has to a new file, also where it is not at its path any more.
-
-        Raises:
-            OSError: It cannot be read, or the other file not be written.
-        """
+        """Writes what it has to a new file, also where it is not at its path any more."""
         with path.open("xb") as copy:
             path.chmod(0o600)
             at = 0
@@ -126,9 +186,6 @@ class AppendedFile:
         """Continues with the file that is at its path now, or at another one.
 
         The descriptor keeps its number, for a thread that may be flushing it.
-
-        Raises:
-            OSError: It cannot be opened.
         """
         path = path or self.path
         new = os.open(path, FLAGS, 0o600)
@@ -142,10 +199,7 @@ class AppendedFile:
     def sync(self) -> None:
         """Flushes it to the disk; may be called in another thread.
 
-        After a refusal the system takes for written what it may have lost: that is written again.
-
-        Raises:
-            OSError: The disk refused.
+        What a refusal may have lost, as the system takes it for written, is written again.
         """
         size = self.size
         if self._is_doubtful:
@@ -168,9 +222,8 @@ class AppendedFile:
             os.close(fd)
 
     def close(self) -> None:
-        """Closes it, once; who writes later does not write to another file.
-
-        A disk that does not answer keeps the descriptor.
+        """Closes it, once, so that nobody writes to another file; not one whose disk does not
+        answer.
         """
         fd, self._fd = self._fd, -1
         self._disk.end()
@@ -179,11 +232,7 @@ class AppendedFile:
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Writes all of data.
-
-    Raises:
-        OSError: The disk refused; some of it may be written.
-    """
+    """Writes all of data; where the disk refuses, which raises, some of it may be written."""
     written = os.write(fd, data)
     while written < len(data):
         written += os.write(fd, data[written:])

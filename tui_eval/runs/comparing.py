@@ -1,14 +1,89 @@
-"""Runs on disk as sides of a comparison."""
+"""Runs on disk as sides of a comparison: what their examples are, by content, pairs them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import blake2b
+from typing import Any, NamedTuple
 
 from tui_eval.fold.compared_side import Side
+from tui_eval.fold.rollout_columns import DONE
 from tui_eval.fold.run_state import RunState
-from tui_eval.runs.example_contents import ExampleContent, read_contents
+from tui_eval.fold.saved_values import listing, mapping
+from tui_eval.fold.trajectory import content_text, from_row
 from tui_eval.runs.layout import RunDir
+from tui_eval.runs.opening import SavedRows
 from tui_eval.runs.versions import DATASET, read_versions
+
+QUESTION_MOST = 600
+"""Characters of a question that are kept: three lines of a wide screen."""
+
+
+class ExampleContent(NamedTuple):
+    """What one example asks: the system's messages, and the beginning of the last other one.
+
+    `digest` is of prompt, answer and info, without the system's messages, which are a setting;
+    empty where the row says nothing of all that.
+    """
+
+    digest: bytes
+    system: str
+    question: str
+
+
+def read_contents(run: RunDir, state: RunState) -> Iterator[tuple[int, ExampleContent]]:
+    """The place of every example of which a rollout can be read, and its content.
+
+    One rollout of each is read, in the order of the file.
+    """
+    first: dict[int, int] = {}
+    for row in range(state.total):
+        place = row // state.per_example
+        if state.stage[row] >= DONE and place not in first:
+            first[place] = row
+    try:
+        with SavedRows(run, state) as saved:
+            for place, row in sorted(first.items(), key=lambda item: state.offset[item[1]]):
+                values = saved.values(row)
+                if values is not None:
+                    yield place, content_of(values)
+    except OSError:
+        return
+
+
+def content_of(row: Mapping[str, Any]) -> ExampleContent:
+    """What the example of a saved rollout asks."""
+    rollout = from_row(0, {"prompt": row.get("prompt"), "answer": row.get("answer")})
+    said = [
+        (str(message.get("role")), content_text(message.get("content")))
+        for message in rollout.messages
+    ]
+    system = "\n".join(text for role, text in said if role == "system")
+    requested = [part for part in said if part[0] != "system"] or said
+    parts: list[Any] = [
+        requested,
+        rollout.answer,
+        mapping(row.get("info")) or listing(row.get("info")) or {},
+        _media(row, rollout.messages),
+    ]
+    says = any(text for _, text in requested) or any(parts[1:])
+    digest = _digest(parts) if says else b""
+    return ExampleContent(digest, system, requested[-1][1][:QUESTION_MOST] if requested else "")
+
+
+def _media(row: Mapping[str, Any], messages: Iterable[Mapping[str, Any]]) -> list[str]:
+    """A digest of every picture or sound of a prompt: in it, or beside it as our rows have them."""
+    contents = [message.get("content") for message in messages]
+    beside = map(mapping, listing(mapping(row.get("tui_eval")).get("media")))
+    contents += [one.get("parts") for one in beside if one.get("where") == "prompt"]
+    parts = [part for content in contents if isinstance(content, list) for part in content]
+    is_media = (isinstance(part, Mapping) and part.get("type") != "text" for part in parts)
+    return [_digest(part).hex() for part, wanted in zip(parts, is_media, strict=True) if wanted]
+
+
+def _digest(value: Any) -> bytes:
+    return blake2b(json.dumps(value, sort_keys=True).encode(), digest_size=16).digest()
 
 
 def read_side(run: RunDir, state: RunState) -> Side:

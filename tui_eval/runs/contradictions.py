@@ -78,9 +78,7 @@ def contradictions(
 ) -> list[str]:
     """What the files of a run that has ended say against each other, and what counts.
 
-    Args:
-        facts: What counts beside the rows: see `facts.read_facts`.
-        repeated: Where lines begin that are there twice and were not placed.
+    Repeated lines, by where they begin, were not placed.
     """
     found, metadata = [], read_metadata(run)
     if count := placing.repeats + len(repeated):

@@ -13,11 +13,11 @@ from tui_eval.events import RunFinished
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import LockHeldError, RunLock, holder
-from tui_eval.runs.metadata import build_metadata
 from tui_eval.runs.opening import saved_events
 from tui_eval.runs.outcome import finished, interrupted
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.run_info import read_metadata
+from tui_eval.runs.summary_json import build_metadata
 from tui_eval.runs.writer import write_metadata
 
 
@@ -30,13 +30,7 @@ def close_if_dead(run: RunDir) -> None:
 def close_dead_run(run: RunDir, end: RunFinished) -> RunFinished:
     """Brings metadata.json up to the rows on disk and removes the lock, if nobody holds it.
 
-    It is held meanwhile: a resume that begins in between would lose its own.
-
-    Args:
-        end: See `write_outcome`.
-
-    Returns:
-        See `write_outcome`.
+    It is held meanwhile: a resume that begins in between would lose its own. See `write_outcome`.
     """
     try:
         lock = RunLock(run.lock, "")
@@ -53,11 +47,7 @@ def close_dead_run(run: RunDir, end: RunFinished) -> RunFinished:
 def write_outcome(run: RunDir, end: RunFinished) -> RunFinished:
     """Brings metadata.json up to the rows on disk; for who holds the lock, or knows nobody does.
 
-    Args:
-        end: How the run seems to have ended.
-
-    Returns:
-        How it ended: a run that was interrupted when all its rows were on disk is finished.
+    A run that seems to have been interrupted when all its rows were on disk is finished.
     """
     before = read_metadata(run)
     state = RunState()

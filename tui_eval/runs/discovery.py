@@ -1,10 +1,10 @@
-"""Runs that are there to be opened, reported from their small files alone."""
+"""Runs that are there to be opened, reported from their small files alone, again and again."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,49 +44,46 @@ MEASURED_BYTES = 1 << 18
 
 
 class FoundRun(msgspec.Struct, frozen=True):
-    """A run as a list shows it.
-
-    Args:
-        format: What wrote it, as `runs.formats` calls it.
-        reward: Mean of the rewards, and its 95 % interval from `low` to `high`; None where the
-            metadata does not say, and another program's may be wrong: see `measured`. An earlier
-            version's interval is left out, as it is by another rule.
-        n: Rollouts that the mean is over; None where that is not reported.
-        errored: Rollouts reported to have ended in an error.
-        done: Rollouts that are on disk; None where the file is too large to count at once.
-        total: Rollouts that were requested; None where nothing says.
-        date: When it began or, of another program's, as it says; unix seconds.
-        written_at: When its results were written last, in unix seconds.
-        pid, socket: The engine that is at work on it; 0 and empty where none is.
-        saved: False where it lives in the user's state directory until somebody saves it.
-        classes: The same by what failed, where the metadata says that.
-        failed_tools: Rollouts with a tool call that went wrong.
-        interval_name: What the interval is, as `Mean.interval_name`.
-        stopped_early: Why it stopped before its end by its own numbers; empty where it did not.
-        given: Arguments of the environment and sampling parameters that were given, by name.
-    """
+    """A run as a list shows it."""
 
     run: RunDir
     format: str
+    """What wrote it, as `runs.formats` calls it."""
     env_id: str
     model: str
     reward: float | None
+    """Mean of the rewards, and its 95 % interval from `low` to `high`; None where the metadata does
+    not say, and another program's may be wrong: see `measured`. An earlier version's interval is
+    left out, as it is by another rule."""
     low: float | None
     high: float | None
     n: int | None
+    """Rollouts that the mean is over; None where that is not reported."""
     done: int | None
+    """Rollouts that are on disk; None where the file is too large to count at once."""
     total: int | None
+    """Rollouts that were requested; None where nothing says."""
     date: float
+    """When it began or, of another program's, as it says; unix seconds."""
     written_at: float
+    """When its results were written last, in unix seconds."""
     pid: int
     socket: str
+    """The engine that is at work on it; 0 and empty where none is."""
     saved: bool
+    """False where it lives in the user's state directory until somebody saves it."""
     given: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    """Arguments of the environment and sampling parameters that were given, by name."""
     errored: int = 0
+    """Rollouts reported to have ended in an error."""
     classes: Mapping[str, int] = msgspec.field(default_factory=dict)
+    """The same by what failed, where the metadata says that."""
     failed_tools: int = 0
+    """Rollouts with a tool call that went wrong."""
     interval_name: str = ""
+    """What the interval is, as `Mean.interval_name`."""
     stopped_early: str = ""
+    """Why it stopped before its end by its own numbers; empty where it did not."""
 
     @property
     def reward_with_errors(self) -> float | None:
@@ -205,10 +202,7 @@ def describe(run: RunDir) -> FoundRun | None:
 
 
 def measured(found: FoundRun) -> FoundRun:
-    """A run with the mean and interval of its rewards, counted from its rows.
-
-    Reads all of the results file that no index has yet; call it off a screen's loop.
-    """
+    """A run with the mean of its rewards, counted from its rows; call it off a screen's loop."""
     state = RunState()
     for event in saved_events(found.run):
         state.apply(event)
@@ -230,8 +224,7 @@ def measured(found: FoundRun) -> FoundRun:
 def _recorded_interval(reward: Mapping[str, Any]) -> tuple[float | None, float | None, str]:
     """The ends and the name of an interval in metadata.
 
-    Earlier versions, which reported no weight, took 1.96 standard errors: of theirs only Wilson's
-    of independent rollouts are the same.
+    Earlier versions, which reported no weight, had other intervals but for single rollouts.
     """
     method, n, groups = (reward.get(key) for key in ("method", "n", "examples"))
     if "weight" not in reward and (method != "wilson" or n != groups):
@@ -256,3 +249,70 @@ def _done(run: RunDir, format: Format, facts: Mapping[str, Any], size: int) -> i
         reported = mapping(mapping(facts.get("numbers")).get("counts")).get("finished")
         return reported if isinstance(reported, int) else None
     return count_rows(run.results)
+
+
+MEASURED_NOW_BYTES = 1 << 20
+"""Of a run whose metadata has no numbers yet; those of a larger one are reported when it ends."""
+
+
+class RunWatcher:
+    """Remembers what it saw; call it off a screen's loop, from one thread at a time."""
+
+    def __init__(self, paths: Iterable[Path] = ()) -> None:
+        self._paths = list(paths)
+        self._seen: dict[Path, tuple[Hashable, FoundRun | None]] = {}
+
+    def look(self) -> list[FoundRun]:
+        """All runs that there are now, in no order."""
+        seen = {}
+        for run in run_dirs(self._paths):
+            signature = _signature(run)
+            known = self._seen.get(run.place)
+            same = known is not None and known[0] == signature
+            seen[run.place] = known if known and same else (signature, _described(run))
+        self._seen = seen
+        return [one for _, one in seen.values() if one is not None]
+
+
+def _described(run: RunDir) -> FoundRun | None:
+    found = describe(run)
+    if found is None or found.reward is not None or not found.done or not run.is_ours:
+        return found
+    with contextlib.suppress(OSError):
+        if run.results.stat().st_size <= MEASURED_NOW_BYTES:
+            return measured(found)
+    return found
+
+
+def _signature(run: RunDir) -> Hashable:
+    """A value that differs once anything differs that a list shows of a run."""
+    held = holder(run.lock) if run.is_ours else None
+    return (held, *(_stat(path) for path in (run.results, run.metadata, run.plan)))
+
+
+def _stat(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+NAME = "last-seen"
+
+
+def note_seen(run: str) -> None:
+    """Notes that somebody looked at a run just now; a disk that takes nothing is no trouble."""
+    with contextlib.suppress(OSError, UnicodeEncodeError):
+        root = unsaved_root()
+        root.mkdir(parents=True, exist_ok=True)
+        (root / NAME).write_text(str(Path(run).absolute()), encoding="utf-8")
+
+
+def last_seen() -> tuple[Path, float] | None:
+    """The run, and when it was looked at in unix seconds; None where nothing is known."""
+    file = unsaved_root() / NAME
+    try:
+        return Path(file.read_text(encoding="utf-8")), file.stat().st_mtime
+    except (OSError, UnicodeDecodeError):
+        return None

@@ -9,14 +9,50 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import hashlib
 import os
 import stat
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from tui_eval.runs.file_names import cut_name
+LONGEST = 200
+"""Bytes of a name at most. File systems take 255, of which what stands around a name needs some."""
+
+HASH = 8
+
+
+def cut_name(name: str, most: int = LONGEST) -> str:
+    """A name of so many bytes of UTF-8 at most: a longer one is cut, with its hash at the end."""
+    data = name.encode("utf-8", "surrogateescape")
+    if len(data) <= most:
+        return name
+    return f"{data[: most - HASH - 1].decode('utf-8', 'ignore')}-{_hash(name)}"
+
+
+def distinct_name(name: str, folder: Path) -> str:
+    """A name as it is; where some file system takes it for that of another entry, with a hash.
+
+    macOS does so for names that differ in case or in how letters with accents are put together.
+    """
+    entries: list[str] = []
+    with contextlib.suppress(OSError):
+        entries = [one.name for one in folder.iterdir()]
+    if name in entries or all(folded(name) != folded(one) for one in entries):
+        return name
+    return f"{cut_name(name, LONGEST - HASH - 1)}-{_hash(name)}"
+
+
+def folded(name: str) -> str:
+    """What is the same for all names that some file system takes for one."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold())
+
+
+def _hash(name: str) -> str:
+    return hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:HASH]
+
 
 _OF_THE_SYSTEM = ("/dev", "/proc")
 """Folders of names that stand for something else: `/dev/stdout` for what stdout leads to."""
@@ -32,9 +68,6 @@ def sync_to_disk(fd: int) -> None:
     """Flushes what is written to a file to the disk, so that it survives power loss.
 
     Where the file system cannot be told to, what it does by itself has to do.
-
-    Raises:
-        OSError: The disk refused.
     """
     if _FULL_SYNC is not None:
         with contextlib.suppress(OSError):  # file systems of servers and USB sticks have none of it
@@ -48,11 +81,7 @@ def sync_to_disk(fd: int) -> None:
 
 
 def is_replaceable(path: Path) -> bool:
-    """Whether a path is a regular file or nothing yet, so that a new file may take its place.
-
-    Raises:
-        OSError: The path cannot be looked at.
-    """
+    """Whether a path is a regular file or nothing yet, so that a new file may take its place."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -79,11 +108,8 @@ def keep_mode(new: Path, old: Path) -> None:
 def new_file(path: Path) -> Iterator[BinaryIO]:
     """A file to write: it is at its path when the block ends, and not before.
 
-    What was there is replaced, and what may be done with it stays; of a link, what it points to.
-    A device or a pipe is written into at once.
-
-    Raises:
-        OSError: It cannot be written.
+    What was there is replaced, and what may be done with it stays; of a link, what it points to. A
+    device or a pipe is written into at once.
     """
     if not is_replaceable(path):
         with open(path, "wb") as file:

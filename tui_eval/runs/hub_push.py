@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.errors import Fault, RefusedError
+from tui_eval.fold.saved_values import whole_text
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
 from tui_eval.runs.opening import finished_on_disk, run_started
@@ -115,5 +116,4 @@ def _without_null(value: Any) -> Any:
 
 
 def _text(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value)
-    return text.encode("utf-8", "backslashreplace").decode()
+    return whole_text(value if isinstance(value, str) else json.dumps(value))

@@ -46,16 +46,12 @@ class IndexReader:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._position = 0
+        self.position = 0
+        """How many bytes of the index are read."""
         self.end = 0
         """Where in results.jsonl the last line is over that the entries name, in bytes."""
         self.covered = 0
         """Bytes of the lines that the entries name: less than `end` where one is missing."""
-
-    @property
-    def position(self) -> int:
-        """How many bytes of the index are read."""
-        return self._position
 
     def read(self, most: int = -1) -> list[RolloutFinished]:
         """The entries since the last call; an entry that makes no sense ends the reading.
@@ -75,7 +71,7 @@ class IndexReader:
     def _read(self, decode: Callable[[bytes], _Entry], most: int) -> Iterator[_Entry]:
         try:
             with open(self._path, "rb") as file:
-                file.seek(self._position)
+                file.seek(self.position)
                 data = file.read(most)
         except FileNotFoundError:
             return
@@ -90,23 +86,14 @@ class IndexReader:
             except (msgspec.DecodeError, UnicodeDecodeError):
                 return
             at += HEADER_BYTES + size
-            self._position += HEADER_BYTES + size
+            self.position += HEADER_BYTES + size
             self.end = max(self.end, event.offset + event.length)
             self.covered += event.length
             yield event
 
 
-def write_index(path: Path, events: list[RolloutFinished]) -> None:
-    """Replaces the whole index atomically."""
-    new_index(path, events).replace(path)
-
-
 def new_index(path: Path, events: list[RolloutFinished]) -> Path:
-    """A whole index beside the one that it is to replace.
-
-    Raises:
-        OSError: The disk refused; there is no such file then.
-    """
+    """A whole index beside the one that it is to replace; none where the disk refuses."""
     temporary = path.with_suffix(f".index.{os.getpid()}.new")
     try:
         temporary.touch(mode=0o600)

@@ -33,8 +33,7 @@ _CLOSED = b'{"closed":true}\n'
 class _Waiting(msgspec.Struct, frozen=True):
     """A record that is written next.
 
-    Args:
-        written: Is called once it is written, or is needed no more; None for a generated rollout.
+    `written` is called once it is, or is needed no more; None for a generated rollout.
     """
 
     row: int
@@ -74,33 +73,21 @@ class Journal:
         self._is_read = False
 
     def add(self, row: int, line: bytes) -> None:
-        """Keeps one generated rollout; its answers are in it.
-
-        Args:
-            line: See `encode_state`.
-        """
+        """Keeps one generated rollout, a line of `encode_state`; its answers are in it."""
         self._waiting.append(_Waiting(row, line, None))
         self._write_waiting()
 
     def add_answer(self, row: int, line: bytes) -> asyncio.Future[None]:
         """Keeps one answer of a rollout; one `write()` has all that come at once.
 
-        Args:
-            line: A record with its newline, as `read_journal` gives it back.
-
-        Returns:
-            It is done once the answer is written, however long the disk refuses.
+        Done once it is written, however long the disk refuses.
         """
         done = asyncio.get_running_loop().create_future()
         self.keep_answer(row, line, lambda: None if done.done() else done.set_result(None))
         return done
 
     def keep_answer(self, row: int, line: bytes, written: Callable[[], None]) -> None:
-        """The same, where nothing is awaited.
-
-        Args:
-            written: Is called once it is written; may not raise.
-        """
+        """The same, where nothing is awaited; calls `written` once it is, which may not raise."""
         if not self._waiting:
             asyncio.get_running_loop().call_soon(self._write_waiting)
         self._waiting.append(_Waiting(row, line, written))
@@ -111,11 +98,7 @@ class Journal:
         return [self._redact.line(one.line) for one in self._waiting]
 
     def retry(self) -> None:
-        """Writes what the disk refused.
-
-        Raises:
-            OSError: It refuses still.
-        """
+        """Writes what the disk refused, or raises as it still does."""
         self._write()
         self._is_refused = False
 
@@ -139,11 +122,7 @@ class Journal:
                 one.written()
 
     def keep(self, records: Iterable[tuple[int, Mapping[str, Any]]]) -> None:
-        """Takes records of an earlier session; nothing else is in the file then.
-
-        Raises:
-            OSError: The disk refused.
-        """
+        """Takes records of an earlier session; nothing else is in the file then."""
         self._is_read = True
         lines = [(row, encode_whatever(record) + b"\n") for row, record in records]
         self._write_anew(lines)
@@ -158,20 +137,12 @@ class Journal:
         return self._file is not None and self._file.is_removed
 
     def copy_to(self, path: Path) -> None:
-        """Writes what the file has to a new one; in a thread, while it is held.
-
-        Raises:
-            OSError: See `AppendedFile.copy_to`.
-        """
+        """Writes what the file has to a new one; in a thread, while it is held."""
         if self._live or self._file is not None:
             self._open().copy_to(path)
 
     def move_to(self, path: Path) -> None:
-        """Continues with another file, which `copy_to` has written.
-
-        Raises:
-            OSError: It cannot be opened.
-        """
+        """Continues with another file, which `copy_to` has written."""
         self._path = path
         if self._file is not None:
             self._file.reopen(path)
@@ -258,11 +229,7 @@ class Journal:
             at += len(line)
 
     def sync(self) -> None:
-        """Flushes what it has to the disk; may be called in another thread.
-
-        Raises:
-            OSError: The disk refused.
-        """
+        """Flushes what it has to the disk; may be called in another thread."""
         try:
             if (file := self._file) is not None:
                 file.sync()

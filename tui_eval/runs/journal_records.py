@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -32,41 +32,16 @@ _OWN_KEYS = frozenset(
         "usage_tracker",
     )
 )
-_RECORD: dict[str, type | tuple[type, ...]] = {
-    "row": int,
-    "number": int,
-    "attempt": int,
-    "input": dict,
-    "prompt": (list, str),
-    "completion": list,
-    "trajectory": list,
-    "scores": list,
-    "steps": list,
-    "tool_log": list,
-    "state": dict,
+_Kinds: TypeAlias = Mapping[str, type | tuple[type, ...]]
+_ROLLOUT: _Kinds = {"row": int, "number": int, "attempt": int, "input": dict}
+_GENERATED: _Kinds = {
+    **_ROLLOUT,
+    **{"prompt": (list, str), "completion": list, "trajectory": list, "state": dict},
+    **{"scores": list, "steps": list, "tool_log": list},
 }
-
-
-_ANSWER: dict[str, type | tuple[type, ...]] = {
-    "row": int,
-    "number": int,
-    "attempt": int,
-    "input": dict,
-    "request": dict,
-    "ms": (int, float),
-    "response": dict,
-}
-_JUDGED: dict[str, type | tuple[type, ...]] = {
-    **{key: kind for key, kind in _ANSWER.items() if key != "request"},
-    "judge": str,
-}
-_RESULT: dict[str, type | tuple[type, ...]] = {
-    "row": int,
-    "number": int,
-    "attempt": int,
-    "input": dict,
-    "name": str,
-}
+_JUDGED: _Kinds = {**_ROLLOUT, "ms": (int, float), "response": dict, "judge": str}
+_ANSWER: _Kinds = {**_ROLLOUT, "ms": (int, float), "response": dict, "request": dict}
+_RESULT: _Kinds = {**_ROLLOUT, "name": str}
 _USAGE_NAMES = (
     "cached_prompt_tokens",
     "cache_write_tokens",
@@ -132,10 +107,10 @@ class InFlight(msgspec.Struct):
         row = record.get("row")
         if not isinstance(row, int):
             return
-        if "forgotten" in record or _has(record, _RECORD):
+        if "forgotten" in record or _has(record, _GENERATED):
             self.generated.pop(row, None)
             self.answers.pop(row, None)
-        if _has(record, _RECORD):
+        if _has(record, _GENERATED):
             self.generated[row] = dict(record)
         elif _is_answer(record):
             self._add_answer(row, record)
@@ -175,7 +150,7 @@ def _is_answer(record: Mapping[str, Any]) -> bool:
     return is_result or _has(record, _ANSWER) or _has(record, _JUDGED)
 
 
-def _has(record: Mapping[str, Any], kinds: Mapping[str, type | tuple[type, ...]]) -> bool:
+def _has(record: Mapping[str, Any], kinds: _Kinds) -> bool:
     return all(isinstance(record.get(key), kind) for key, kind in kinds.items())
 
 
@@ -222,10 +197,6 @@ def _restore_step(step: dict[str, Any]) -> dict[str, Any]:
 
 
 def restore_response(record: Mapping[str, Any]) -> Response:
-    """An answer again, from what JSON kept of it.
-
-    Raises:
-        ValueError: It is none.
-    """
+    """An answer again, from what JSON kept of it; a ValueError where that is none."""
     message = {"finish_reason": None, "is_truncated": None, **mapping(record.get("message"))}
     return Response(**{**record, "message": message})

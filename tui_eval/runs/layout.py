@@ -11,7 +11,7 @@ import msgspec
 import platformdirs
 
 from tui_eval.own_folders import home_folder
-from tui_eval.runs.file_names import cut_name, distinct_name
+from tui_eval.runs.file_writing import cut_name, distinct_name
 
 RESULTS = "results.jsonl"
 NOTES = "notes.jsonl"
@@ -25,15 +25,12 @@ BELOW = ("*", "*/*", f"{EVALS}/*/*")
 
 
 class RunDir(msgspec.Struct, frozen=True):
-    """The files of one run; nothing is created or read here.
-
-    Args:
-        path: The directory.
-        name: The file that holds the rollouts; other programs call it as they like.
-    """
+    """The files of one run; nothing is created or read here."""
 
     path: Path
+    """The directory."""
     name: str = RESULTS
+    """The file that holds the rollouts; other programs call it as they like."""
 
     @property
     def plan(self) -> Path:
@@ -90,6 +87,16 @@ class RunDir(msgspec.Struct, frozen=True):
         return self.path / "lock"
 
     @property
+    def files(self) -> tuple[Path, ...]:
+        """All that are there to stay: the lock goes, and the index can be made again.
+
+        The journal is before the results: a rollout that moves from one to the other while they
+        are copied in this order is in both, which a resume settles.
+        """
+        beside = (self.superseded, self.plan, self.metadata, self.versions, self.notes, self.log)
+        return self.journal, *beside, self.results
+
+    @property
     def is_ours(self) -> bool:
         """Whether our engine made it; another program's directory is only read."""
         return self.name == RESULTS and self.plan.exists()
@@ -107,12 +114,11 @@ class RunDir(msgspec.Struct, frozen=True):
 def runs_below(folder: Path) -> list[RunDir]:
     """The runs that a folder of results holds: one given with `--output-dir`, or one in it."""
     found = (one for above in BELOW for one in folder.glob(f"{above}/{RESULTS}"))
-    shown = (one for one in found if not _is_hidden(one.relative_to(folder)))
-    return [RunDir(one.parent) for one in sorted(shown)]
-
-
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
+    return [
+        RunDir(one.parent)
+        for one in sorted(found)
+        if not any(part.startswith(".") for part in one.relative_to(folder).parts)
+    ]
 
 
 def run_name(env_id: str, model: str) -> str:
@@ -121,11 +127,7 @@ def run_name(env_id: str, model: str) -> str:
 
 
 def outputs_root(env_id: str, output_dir: str | None, environments_dir: Path) -> Path:
-    """The folder under which a saved run goes: the environment's own, or `./outputs`.
-
-    Args:
-        output_dir: What `-o` names, if given; it is in place of `./outputs`.
-    """
+    """The folder for a saved run: what `-o` names, or the environment's own, or `./outputs`."""
     if output_dir:
         return Path(output_dir)
     own = environments_dir / env_id.split("/")[-1].split("@")[0].replace("-", "_")

@@ -35,17 +35,14 @@ _HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
 
 
 class Holder(msgspec.Struct, frozen=True):
-    """Who holds a lock: the engine's process id, 0 if it is not known, and its socket's path.
-
-    Args:
-        host: The machine that it runs on, where that is another one or it cannot be seen from here.
-        is_certain: Whether it is known to be running.
-    """
+    """Who holds a lock: the engine's process id, 0 if it is not known, and its socket's path."""
 
     pid: int
     socket: str
     host: str = ""
+    """The machine that it runs on, where that is another one or it cannot be seen from here."""
     is_certain: bool = True
+    """Whether it is known to be running."""
 
     def __str__(self) -> str:
         where = f" on {self.host}" if self.host else ""
@@ -66,11 +63,7 @@ _UNKNOWN = Holder(0, "", is_certain=False)
 
 
 class LockHeldError(Exception):
-    """Another engine writes this run.
-
-    Args:
-        held: Which one.
-    """
+    """Another engine writes this run; `held` says which one."""
 
     def __init__(self, held: Holder) -> None:
         super().__init__(f"{held} is writing this run")
@@ -100,11 +93,7 @@ class _Written(msgspec.Struct):
         return self.process is not None and self.process.status() == "elsewhere"
 
     def is_stale(self, path: Path, fd: int) -> bool:
-        """Whether its process is gone.
-
-        Args:
-            fd: Of the lock, which is at the path.
-        """
+        """Whether its process is gone; `fd` is that of the lock at the path."""
         if self.process is None:
             return False
         status = self.process.status()
@@ -118,12 +107,7 @@ class RunLock:
     """
 
     def __init__(self, path: Path, socket: str) -> None:
-        """Takes the lock.
-
-        Raises:
-            LockHeldError: Another process has it; the message names the process.
-            OSError: The file cannot be opened or written.
-        """
+        """Takes the lock; raises `LockHeldError` where another process has it."""
         self._path = path
         self.socket = socket
         deadline = time.monotonic() + ASKING_LASTS_S

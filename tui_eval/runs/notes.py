@@ -11,7 +11,7 @@ import msgspec
 
 from tui_eval.errors import Fault, RefusedError, UnwritableError
 from tui_eval.fold.columns import Note
-from tui_eval.fold.saved_values import listing
+from tui_eval.fold.saved_values import listing, whole_text
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.scan import scan
 
@@ -52,8 +52,8 @@ def write_note(run: RunDir, example_id: Any, number: int, note: Note) -> None:
         {
             "example_id": str(example_id),
             "number": number,
-            "text": _whole(note.text),
-            "tags": [_whole(tag) for tag in dict.fromkeys(note.tags)],
+            "text": whole_text(note.text),
+            "tags": [whole_text(tag) for tag in dict.fromkeys(note.tags)],
             "at": datetime.now(UTC).isoformat(timespec="seconds"),
         }
     )
@@ -77,7 +77,3 @@ def _faults(note: Note) -> Iterable[Fault]:
         if not tag or len(tag) > LONGEST_TAG or any(sign.isspace() for sign in tag):
             what = f"a tag is one word of {LONGEST_TAG} characters at most"
             yield Fault("tag", f"{what}, not {tag[:LONGEST_TAG]!r}")
-
-
-def _whole(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()

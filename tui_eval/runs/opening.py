@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.events import Event, ReadingMoved, RolloutFinished, RunStarted
+from tui_eval.fold.run_state import RunState
 from tui_eval.fold.trajectory import Rollout, from_row
-from tui_eval.runs.formats.recognising import as_row, recognise
-from tui_eval.runs.formats.unknown import what_it_is
-from tui_eval.runs.layout import NOTES, RESULTS, SUFFIXES, TEXT, RunDir
+from tui_eval.runs.formats.recognising import as_row, recognise, what_it_is
+from tui_eval.runs.layout import NOTES, RESULTS, SUFFIXES, TEXT, RunDir, runs_below
 from tui_eval.runs.replay import Replay
 from tui_eval.runs.scan import LineNumbers, decode_row
 
@@ -117,4 +118,81 @@ def read_rollout(run: RunDir, row: int, offset: int, length: int) -> Rollout | N
         rollout.doubt = LineNumbers(run.results).doubt(offset, line)
         return rollout
     except (OSError, ValueError, RecursionError):
+        return None
+
+
+MOST_NAMED = 5
+
+
+def named_run(path: Path) -> RunDir:
+    """The run that a path names: a run, a file in it, or a folder of results that holds one run.
+
+    Raises:
+        RefusedError: There is no run, or there are several.
+    """
+    try:
+        return find_run(path)
+    except RefusedError:
+        below = runs_below(path)
+        if not below or results_files(path):
+            raise
+        if len(below) == 1:
+            return below[0]
+    hint = "Name one: " + ", ".join(str(one.path) for one in below[:MOST_NAMED])
+    fault = Fault(str(path), f"this folder holds {len(below)} runs", hint)
+    raise RefusedError([fault])
+
+
+def named_runs(paths: Sequence[Path]) -> list[RunDir]:
+    """The runs that paths name; refused with all that is wrong where something is no run."""
+    found: list[RunDir] = []
+    faults: list[Fault] = []
+    for path in paths:
+        try:
+            found.append(named_run(path))
+        except RefusedError as error:
+            faults += error.faults
+    if faults:
+        raise RefusedError(faults)
+    return found
+
+
+class SavedRows:
+    """The rollouts of a run that are on disk; a context manager, whose file may be gone."""
+
+    def __init__(self, run: RunDir, state: RunState) -> None:
+        self._path = run.results
+        self._state = state
+        self._numbers = LineNumbers(run.results)
+
+    def __enter__(self) -> SavedRows:
+        self._file = open(self._path, "rb")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def line(self, row: int) -> bytes:
+        """A rollout's bytes in the file, or what is left of them."""
+        self._file.seek(self._state.offset[row])
+        return self._file.read(self._state.length[row])
+
+    def values(self, row: int) -> dict[str, Any] | None:
+        """A rollout as it was saved; None where it cannot be read any more."""
+        return values_of(self.line(row))
+
+    def doubt(self, row: int, line: bytes) -> str:
+        """What of a rollout's bytes is shown with a replacement; empty where nothing is.
+
+        Args:
+            line: Those bytes.
+        """
+        return self._numbers.doubt(self._state.offset[row], line)
+
+
+def values_of(line: bytes) -> dict[str, Any] | None:
+    """A saved rollout; None where the bytes are none."""
+    try:
+        return dict(as_row(decode_row(line)))
+    except (ValueError, RecursionError):
         return None

@@ -17,11 +17,7 @@ from tui_eval.fold.run_state import RunState
 
 
 def finished(at: float, errored: int) -> RunFinished:
-    """Every rollout has a row.
-
-    Args:
-        errored: How many of them ended in an error.
-    """
+    """Every rollout has a row, and so many of them an error."""
     return RunFinished(0, at, "finished", _code(errored))
 
 
@@ -53,7 +49,6 @@ def session_outcome(
     Args:
         failure: What it failed of; empty for nothing.
         spent, early: Why no further rollouts began; empty where they did.
-        was_stopped: Somebody ended it, or its process.
     """
     if failure:
         return failed(at, failure)
@@ -100,9 +95,7 @@ def lost_engine_outcome(
 
     Args:
         facts: The run's metadata; empty where it has none.
-        exit_code: See `lost_engine_text`.
         was_stopped: Whether this process asked it to end.
-        has_begun: Whether a run has a directory.
     """
     status, why = facts.get("status"), str(facts.get("stopped_because") or "")
     was_ended = exit_code is not None and (exit_code < 0 or exit_code == ExitCode.INTERRUPTED)
@@ -142,7 +135,6 @@ def suite_outcome(
     Args:
         exit_codes: Of each evaluation; None of one that nobody came to.
         spent: Why no further evaluations began; empty where they did.
-        was_stopped: Somebody ended them.
     """
     codes = [code for code in exit_codes if code is not None]
     if len(codes) < len(exit_codes):

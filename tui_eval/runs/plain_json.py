@@ -9,16 +9,14 @@ from typing import Any
 
 import msgspec
 
+from tui_eval.fold.saved_values import whole_text
+
 DEEPEST = 60
 LONGEST_REPR = 200
 
 
 def plain(value: Any) -> Any:
-    """What JSON carries in place of a value that it does not know.
-
-    Raises:
-        TypeError: There is nothing that would say the same.
-    """
+    """What JSON carries in place of a value that it does not know; a TypeError for nothing."""
     from pydantic import BaseModel  # here: reading a run takes no pydantic
 
     if isinstance(value, BaseModel):
@@ -77,7 +75,7 @@ class Cleaner:
             return self.clean(plain(value), place, depth + 1)
 
     def _text(self, text: str, place: str) -> str:
-        whole = text.encode("utf-8", "backslashreplace").decode()
+        whole = whole_text(text)
         if whole != text:
             self.replaced.append(place)
         return whole
@@ -108,4 +106,4 @@ def _short_repr(value: Any) -> str:
         text = repr(value)
     except Exception as error:
         text = f"its repr raised {type(error).__name__}"
-    return text[:LONGEST_REPR].encode("utf-8", "backslashreplace").decode()
+    return whole_text(text[:LONGEST_REPR])

@@ -27,17 +27,14 @@ from tui_eval.runs.scan import Line, line_of, scan
 
 
 class Repaired(msgspec.Struct):
-    """What a repair found.
-
-    Args:
-        kept: Rows that stand, in the order of the file.
-        rerun: Errored rows that were taken out to run again, as they were.
-        dropped: Lines that were taken out for other reasons, as sentences.
-    """
+    """What a repair found."""
 
     kept: list[RolloutFinished] = msgspec.field(default_factory=list)
+    """Rows that stand, in the order of the file."""
     rerun: list[RolloutFinished] = msgspec.field(default_factory=list)
+    """Errored rows that were taken out to run again, as they were."""
     dropped: list[str] = msgspec.field(default_factory=list)
+    """Lines that were taken out for other reasons, as sentences."""
 
 
 def repair(
@@ -92,11 +89,7 @@ def repair(
 def _one_row_each(
     run: RunDir, places: RowPlaces, found: Repaired
 ) -> tuple[dict[int, tuple[Line, RolloutFinished]], list[Line], bool]:
-    """The line that stays of each rollout, those that go, and whether the last one is whole.
-
-    Args:
-        found: Gets what is said of lines that go.
-    """
+    """The line that stays of each rollout, those that go, and whether the last one is whole."""
     kept: dict[int, tuple[Line, RolloutFinished]] = {}
     out: list[Line] = []
     ends = True
@@ -148,9 +141,6 @@ def keep_damaged(run: RunDir) -> list[str]:
 
     Returns:
         What is wrong with each, and where it is kept, as sentences.
-
-    Raises:
-        OSError: They cannot be renamed.
     """
     reports = []
     for path in (run.metadata, run.versions):
@@ -172,13 +162,9 @@ def _text(source: BinaryIO, line: Line) -> bytes:
 
 
 def put_aside(path: Path, texts: Iterable[bytes], size: int) -> None:
-    """Appends lines, but for those that an attempt which was cut off has left at the end.
+    """Appends lines, of `size` bytes at most, but for those that a cut-off attempt left at the end.
 
-    Args:
-        size: Bytes of all lines, at least.
-
-    Raises:
-        OSError: The disk refused; nothing is appended then.
+    Nothing is appended where the disk refuses, which raises.
     """
     path.touch(mode=0o600)
     end = path.stat().st_size

@@ -27,9 +27,9 @@ from tui_eval.runs.formats.rows import reward_fault, row_event
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
 from tui_eval.runs.outcome import saved_outcome
-from tui_eval.runs.repeated_lines import count_once
 from tui_eval.runs.row_index import MOST_FAULTS, BrokenIndexError, RowIndex
-from tui_eval.runs.row_positions import Counted, RowPositions, likely_shape
+from tui_eval.runs.row_places import unfinished_tokens
+from tui_eval.runs.row_positions import Counted, RowPositions, count_once, likely_shape
 from tui_eval.runs.run_info import (
     format_of_run,
     known_shape,
@@ -42,7 +42,6 @@ from tui_eval.runs.run_info import (
     started_event,
 )
 from tui_eval.runs.scan import Line, LineNumbers
-from tui_eval.runs.unfinished import unfinished_tokens
 
 COUNTED_BYTES = 1 << 22
 """So much is read before the first row is reported, to learn how many rollouts an example has."""
@@ -153,7 +152,7 @@ class Replay:
         self._noticed: set[str] = set()
         self._started = started_event(self.run, self.format, self._facts, shape)
         self._started.reading = self._reading
-        self._started.total_known = self._trusted or self._request_holds()
+        self._started.total_known = self._trusted or requested_shape(self._facts)[1] == shape[1]
         self._fault_count = 0
         fault = metadata_fault(self.run)
         reported = [Noticed(0, time.time(), "warning", fault)] if fault else []
@@ -310,9 +309,6 @@ class Replay:
         if self._index is None:
             return 0
         return self._index.unreadable + (self._reported_torn is not None)
-
-    def _request_holds(self) -> bool:
-        return requested_shape(self._facts)[1] == self._placing.per_example
 
     def _quiet(self) -> bool:
         return time.time() - modified(self.run.results) > QUIET_S

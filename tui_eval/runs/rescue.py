@@ -15,18 +15,14 @@ from hashlib import sha256
 from pathlib import Path
 
 from tui_eval.runs.appended_file import AppendedFile
-from tui_eval.runs.file_names import cut_name
+from tui_eval.runs.file_writing import cut_name
 from tui_eval.runs.layout import RunDir, unsaved_root
 
 FOLDER = "unwritten"
 
 
 def rescue(run: RunDir, rows: Sequence[bytes], records: Sequence[bytes]) -> Path:
-    """Writes down what the disk of a run refused.
-
-    Args:
-        rows: Lines of results.jsonl.
-        records: Lines of the journal.
+    """Writes down lines of results.jsonl and of the journal that the disk of a run refused.
 
     Returns:
         The folder that has it.

@@ -16,6 +16,7 @@ from tui_eval.fold.saved_values import (
     number_of,
     score_of,
     tokens_of,
+    whole_text,
 )
 from tui_eval.fold.trajectory import content_text
 from tui_eval.runs.row_places import example_id_of
@@ -58,7 +59,7 @@ def event_of(line: Line, row: int, number: int) -> RolloutFinished:
         length=line.length,
         reward=None if error is not None else score_of(saved.get("reward")),
         error=error,
-        stop_condition=_whole(stop) if isinstance(stop, str) else None,
+        stop_condition=whole_text(stop) if isinstance(stop, str) else None,
         truncated=bool(saved.get("is_truncated")),
         turns=turns,
         tool_calls=_tool_calls(ours.get("tool_calls"), tools, completion),
@@ -68,7 +69,7 @@ def event_of(line: Line, row: int, number: int) -> RolloutFinished:
         generation_ms=generation_ms or 0.0,
         scoring_ms=number_of(timing.get("scoring_ms")) or 0.0,
         total_ms=total_ms,
-        metrics={_whole(k): v for k, v in metrics.items() if v is not None},
+        metrics={whole_text(k): v for k, v in metrics.items() if v is not None},
         model_ms=_model_ms(ours.get("steps")),
         tools=tools,
         lost_input=tokens_of(lost.get("input_tokens")),
@@ -76,7 +77,7 @@ def event_of(line: Line, row: int, number: int) -> RolloutFinished:
         question=_head(saved.get("prompt"), "user"),
         answer=_head(completion, "assistant"),
         error_class=reported_class(saved.get("error")),
-        finish_reason=_whole(finish) if isinstance(finish, str) and finish else None,
+        finish_reason=whole_text(finish) if isinstance(finish, str) and finish else None,
         models=_models(ours.get("models")),
         kinds=from_names(ours.get("token_kinds")),
         lost_kinds=from_names(lost.get("token_kinds")),
@@ -86,7 +87,7 @@ def event_of(line: Line, row: int, number: int) -> RolloutFinished:
 
 def _head(messages: Any, role: str) -> str:
     """The beginning of the last message of a role that says anything; plain text says it itself."""
-    return _whole(_last_words(messages, role)[:HEAD])
+    return whole_text(_last_words(messages, role)[:HEAD])
 
 
 def _last_words(messages: Any, role: str) -> str:
@@ -109,7 +110,7 @@ def _tools(records: Any, completion: Any) -> dict[str, tuple[int, int]]:
     found: dict[str, tuple[int, int]] = {}
     if isinstance(records, list):
         for call in map(mapping, records):
-            name = _whole(str(call.get("name") or "?"))
+            name = whole_text(str(call.get("name") or "?"))
             n, errors = found.get(name, (0, 0))
             found[name] = (n + 1, errors + bool(call.get("error")))
         return found
@@ -130,7 +131,7 @@ def _tool_calls(records: Any, tools: Mapping[str, tuple[int, int]], completion: 
 def _called(call: Any) -> str:
     call = mapping(call)
     inner = mapping(call.get("function")) or call
-    return _whole(str(inner.get("name") or "?"))
+    return whole_text(str(inner.get("name") or "?"))
 
 
 def _plain_id(example_id: Any) -> Any:
@@ -138,11 +139,7 @@ def _plain_id(example_id: Any) -> Any:
         return example_id
     if isinstance(example_id, int) and -(2**63) <= example_id < 2**63:
         return example_id
-    return _whole(str(example_id))
-
-
-def _whole(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()
+    return whole_text(str(example_id))
 
 
 def _count(records: Any, completion: Any, role: str) -> int:
@@ -161,7 +158,7 @@ def _is_within(value: Any, end: int) -> TypeGuard[int]:
 
 def _models(reported: Any) -> dict[str, int]:
     return {
-        _whole(name): calls
+        whole_text(name): calls
         for name, calls in mapping(reported).items()
         if isinstance(name, str) and _is_within(calls, 2**53)
     }
@@ -171,7 +168,7 @@ def _error_name(error: Any) -> str | None:
     if not error:
         return None
     if isinstance(error, Mapping):
-        return _whole(str(error.get("error_chain_str") or error.get("error") or "error"))
+        return whole_text(str(error.get("error_chain_str") or error.get("error") or "error"))
     text = str(error)
     raised = _RAISED.findall(text) if text.startswith(_TRACEBACK) else []
-    return _whole(raised[-1].rpartition(".")[2] if raised else text[:200])
+    return whole_text(raised[-1].rpartition(".")[2] if raised else text[:200])

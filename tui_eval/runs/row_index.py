@@ -66,18 +66,14 @@ class _Kept(msgspec.Struct):
 class RowIndex:
     """Reads a results file once; what is known of it already is not read again.
 
-    Our own runs have their index beside them. For others it is in the user's cache, checked by
-    size, modification time and the file's last bytes, and only what was appended is scanned. A
-    last line without its newline that is no row is left for later: it may still be written.
-
-    Args:
-        run: Whose rows.
-        beside: Use the index in the run's directory, whose entries know their places; the cache
-            otherwise.
+    Our own runs have their index `beside` them, whose entries know their places. For others it is
+    in the user's cache, checked by size, modification time and the file's last bytes, and only what
+    was appended is scanned. A last line without its newline that is no row is left for later: it
+    may still be written.
     """
 
     def __init__(self, run: RunDir, *, beside: bool) -> None:
-        self._run = run
+        self.run = run
         self._beside = beside
         self._path = run.index if beside else _cached_path(run.results)
         self.covered = 0
@@ -105,7 +101,7 @@ class RowIndex:
     def _check_cached(self) -> None:
         try:
             kept = msgspec.json.decode(self._state_path.read_bytes(), type=_Kept)
-            status = self._run.results.stat()
+            status = self.run.results.stat()
             long_enough = self._path.stat().st_size >= kept.entries
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             return
@@ -113,7 +109,7 @@ class RowIndex:
         grown = status.st_size > kept.size
         if kept.version != VERSION or not long_enough or not (same or grown):
             return
-        if kept.source != str(self._run.results.resolve()):
+        if kept.source != str(self.run.results.resolve()):
             return
         if not self._begins_with(kept.covered, kept.tail):
             return
@@ -126,7 +122,7 @@ class RowIndex:
         reader = IndexReader(self._path)
         found = reader.skip()
         try:
-            index, results = self._path.stat(), self._run.results.stat()
+            index, results = self._path.stat(), self.run.results.stat()
         except OSError:
             return
         if reader.covered != reader.end or reader.end > results.st_size:
@@ -134,11 +130,6 @@ class RowIndex:
         newer = index.st_mtime >= results.st_mtime
         if newer if reader.end == results.st_size else self._tail(reader.end, 1) == _digest(b"\n"):
             self.covered, self.lines, self._entries = reader.end, found, reader.position
-
-    @property
-    def source(self) -> Path:
-        """The results file."""
-        return self._run.results
 
     @property
     def _state_path(self) -> Path:
@@ -150,7 +141,7 @@ class RowIndex:
     def _read(self, start: int, end: int) -> bytes:
         """Bytes of the results file; none where it cannot be read."""
         try:
-            with open(self._run.results, "rb") as file:
+            with open(self.run.results, "rb") as file:
                 file.seek(start)
                 return file.read(end - start)
         except OSError:
@@ -195,7 +186,7 @@ class RowIndex:
         requested: int | str | None = None
         with contextlib.ExitStack() as stack:
             try:
-                file = stack.enter_context(open(self._run.results, "rb", buffering=0))
+                file = stack.enter_context(open(self.run.results, "rb", buffering=0))
             except FileNotFoundError:
                 return
             lines = lines_of(file, self.covered) if file.seek(0, 2) > self.covered else ()
@@ -235,7 +226,7 @@ class RowIndex:
             self.faults.append(fault)
 
     def _fault(self, line: Line) -> LineUnreadable:
-        name, why = self._run.name, line.fault
+        name, why = self.run.name, line.fault
         place = line.number, line.offset, line.length
         return LineUnreadable(0, 0.0, name, *place, why, line.ends, line.row is not None)
 
@@ -280,11 +271,7 @@ class RowIndex:
         return file
 
     def save(self, shape: tuple[int, int]) -> None:
-        """Writes what the index covers now; it may be read on and saved again.
-
-        Args:
-            shape: See `shape`.
-        """
+        """Writes what the index covers now, a `shape`; it may be read on and saved again."""
         if self._file is None:
             return
         try:
@@ -296,10 +283,10 @@ class RowIndex:
             return
 
     def _save_state(self, shape: tuple[int, int]) -> None:
-        status = self._run.results.stat()
+        status = self.run.results.stat()
         kept = _Kept(
             version=VERSION,
-            source=str(self._run.results.resolve()),
+            source=str(self.run.results.resolve()),
             size=status.st_size,
             mtime_ns=status.st_mtime_ns,
             covered=self.covered,
@@ -317,7 +304,7 @@ class RowIndex:
     def still_holds(self) -> bool:
         """Whether the file still begins with what was read of it."""
         try:
-            long_enough = self._run.results.stat().st_size >= self.covered
+            long_enough = self.run.results.stat().st_size >= self.covered
         except OSError:
             return False
         return long_enough and self._begins_with(self.covered, self._read_tail)

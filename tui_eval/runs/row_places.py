@@ -1,4 +1,4 @@
-"""Which place in its run a saved rollout has."""
+"""Which place in its run a saved rollout has, and one that was spent for without a row."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from tui_eval.events import RolloutFinished
-from tui_eval.fold.saved_values import mapping
+from tui_eval.fold.saved_values import listing, mapping, tokens_of
+from tui_eval.token_kinds import Tokens, from_names, named
 
 
 class RowPlaces:
     """Gives every saved rollout its place in the run: its own, or from its example and number.
 
-    Args:
-        rollouts_per_example: Places an example.
-        positions: Place of each example id in the run, where the dataset is known; otherwise
-            integer ids below `examples` are their own place, where it is free, and others take
-            the first free one.
+    `positions` are places of example ids, where the dataset is known. Otherwise integer ids below
+    `examples` are their own place, where it is free, and others take the first free one.
     """
 
     def __init__(
@@ -95,3 +93,38 @@ def example_id_of(row: Mapping[str, Any]) -> Any:
         if name in row:
             return row[name]
     return None
+
+
+KEY = "unfinished"
+
+
+def unfinished_object(
+    example_id: Any, number: int, row: int | None, tokens: Tokens
+) -> dict[str, Any]:
+    """What metadata.json has of one of them: its place only where nothing else says it."""
+    place = {} if row is None else {"row": row}
+    return {"example_id": example_id, "rollout": number, **place, **tokens_object(tokens)}
+
+
+def tokens_object(tokens: Tokens) -> dict[str, Any]:
+    """Tokens as files have them; kinds where there are any."""
+    kinds = named(tokens[2:])
+    both = {"input_tokens": tokens[0], "output_tokens": tokens[1]}
+    return {**both, "token_kinds": kinds} if kinds else both
+
+
+def unfinished_tokens(facts: Mapping[str, Any], places: RowPlaces) -> dict[int, Tokens]:
+    """Tokens of each of them, by its place; what metadata.json has else is left out."""
+    found = {}
+    for reported in map(mapping, listing(facts.get(KEY))):
+        number = reported.get("rollout")
+        if not isinstance(number, int):
+            continue
+        place = places.place_of(reported.get("example_id"), number, reported.get("row"))
+        if place is not None:
+            found[place[0]] = (
+                tokens_of(reported.get("input_tokens")),
+                tokens_of(reported.get("output_tokens")),
+                *from_names(reported.get("token_kinds")),
+            )
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from collections.abc import Mapping
 from datetime import datetime
@@ -58,11 +59,6 @@ def _read(path: Path) -> dict[str, Any]:
         return {}
 
 
-def _first(path: Path) -> dict[str, Any]:
-    """The first row of a file; empty where there is none."""
-    return next((line.row for line in scan(path) if line.row is not None), {})
-
-
 def read_requested(run: RunDir) -> dict[str, Any]:
     """run.toml as it is; empty where it is missing or torn."""
     try:
@@ -78,7 +74,8 @@ def read_facts(run: RunDir, format: Format) -> dict[str, Any]:
     metadata = read_metadata(run)
     if format is Format.EPISODES:
         config = _read(run.path / episodes.CONFIG)
-        found = episodes.facts_of(_first(run.results), config)
+        rows = (line.row for line in scan(run.results) if line.row is not None)
+        found = episodes.facts_of(next(rows, {}), config)
         return {**found, **metadata, "model": found.get("model") or metadata.get("model")}
     if run.is_ours and (requested := read_requested(run)):
         return requested | metadata | _requested_settings(requested)
@@ -190,12 +187,8 @@ def started_event(
         names_env=bool(_recorded_env(facts)),
         refused=refused_count(facts),
         limits=limits_reached(facts),
-        until=_text(facts.get("until")),
+        until=until if isinstance(until := facts.get("until"), str) else "",
     )
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def refused_count(facts: Mapping[str, Any]) -> int | None:
@@ -236,3 +229,13 @@ def env_id_of(run: RunDir, facts: Mapping[str, Any]) -> str:
 
 def _recorded_env(facts: Mapping[str, Any]) -> Any:
     return facts.get("env_id") or facts.get("env")
+
+
+def read_log(path: Path, at: int, most: int) -> tuple[bytes, int]:
+    """At most so many bytes from a place on, and the size of all; nothing where it is not there."""
+    try:
+        with path.open("rb") as file:
+            file.seek(at)
+            return file.read(most), os.fstat(file.fileno()).st_size
+    except OSError:
+        return b"", 0

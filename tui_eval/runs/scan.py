@@ -82,11 +82,7 @@ class LineNumbers:
         return number
 
     def doubt(self, offset: int, line: bytes) -> str:
-        """Which line is no UTF-8, and where; empty where it is.
-
-        Args:
-            line: What is at the offset.
-        """
+        """Which line, at this offset, is no UTF-8, and where; empty where it is."""
         fault = encoding_fault(line)
         return f"{self._path.name}, line {self.at(offset)}: {fault}" if fault else ""
 
@@ -109,12 +105,9 @@ def _number_from(digits: str) -> float:
 def lines_of(file: BinaryIO, start: int = 0) -> Iterator[tuple[int, memoryview]]:
     """Offset and bytes of every line from a byte offset on; the last one may lack its newline.
 
-    A line is read into a buffer that the next one overwrites: copy what is to stay. The file is
-    not mapped: another program may cut it off at any time, which would kill who reads a map of it.
-
-    Args:
-        file: Unbuffered.
-        start: Where a line begins.
+    A line is read into a buffer that the next one overwrites: copy what is to stay. The file, which
+    is unbuffered, is not mapped: another program may cut it off at any time, which would kill who
+    reads a map of it.
     """
     file.seek(start)
     buffer, have, offset = bytearray(BLOCK), 0, start
@@ -136,16 +129,12 @@ def lines_of(file: BinaryIO, start: int = 0) -> Iterator[tuple[int, memoryview]]
         yield offset, view[:have]
 
 
-def scan(path: Path, start: int = 0, before: int = 0) -> Iterator[Line]:
-    """Every line from a byte offset on; a whole last line may lack its newline.
-
-    Args:
-        before: Lines in front of the offset.
-    """
+def scan(path: Path, start: int = 0) -> Iterator[Line]:
+    """Every line from a byte offset on, counted from 1; a whole last line may lack its newline."""
     if not path.exists():
         return
     with open(path, "rb", buffering=0) as file:
-        for number, (offset, raw) in enumerate(lines_of(file, start), before + 1):
+        for number, (offset, raw) in enumerate(lines_of(file, start), 1):
             if line := line_of(number, offset, bytes(raw)):
                 yield line
 
@@ -179,11 +168,7 @@ def count_lines(path: Path) -> int:
 
 
 def count_rows(path: Path) -> int:
-    """Lines of a file that may be rows: all that end, and the last one only where it is a row.
-
-    Raises:
-        OSError: The file cannot be read.
-    """
+    """Lines of a file that may be rows: all that end, and the last one only where it is a row."""
     lines = count_lines(path)
     with open(path, "rb") as file:
         size = file.seek(0, 2)

@@ -5,20 +5,23 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tui_eval import __version__
 from tui_eval.errors import Fault
+from tui_eval.fold.run_state import RunState
 from tui_eval.fold.summary import Summary, begun_examples, summarize
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.stats.intervals import Interval
 from tui_eval.stats.mean import Mean
 from tui_eval.stats.passk import PassRate
-from tui_eval.stats.quantiles import Quantiles
 
 if TYPE_CHECKING:
     from tui_eval.fold.run_state import RunState
+
 
 VERSION = 1
 """Grows when a key of the JSON summary is removed or changes its meaning."""
@@ -98,8 +101,8 @@ def numbers_object(summary: Summary) -> dict[str, Any]:
         "tokens": _tokens(summary),
         "cost": _cost(summary),
         "latency": {
-            "rollout_s": _quantiles(summary.rollout_s),
-            "model_call_s": _quantiles(summary.model_call_s),
+            "rollout_s": summary.rollout_s._asdict(),
+            "model_call_s": summary.model_call_s._asdict(),
         },
         "tool_calls": {
             name: {"calls": calls, "errors": errors}
@@ -176,10 +179,6 @@ def _cost(summary: Summary) -> dict[str, Any]:
     }
 
 
-def _quantiles(found: Quantiles) -> dict[str, Any]:
-    return {"n": found.n, "p50": found.p50, "p90": found.p90, "p99": found.p99}
-
-
 def refused_object(faults: Iterable[Fault]) -> dict[str, Any]:
     """What is in place of a summary where nothing was run: every fault."""
     found = [{"where": one.where, "what": one.what, "hint": one.hint} for one in faults]
@@ -207,3 +206,77 @@ def _finite(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _finite(item) for name, item in value.items()}
     return [_finite(item) for item in value] if isinstance(value, list) else value
+
+
+def build_metadata(
+    state: RunState,
+    *,
+    time_ms: float,
+    state_columns: list[str],
+    env_version: str | None,
+    tools: list[dict[str, Any]] | None,
+    extra: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The metadata in the key order of verifiers 0.1.11, then what we add; a mean of nothing is
+    None.
+
+    Args:
+        time_ms: Milliseconds that the run has been worked on, over all its sessions.
+        env_version: Version of the environment's package, where it has one.
+        tools: Definitions of the tools, where every rollout has the same.
+    """
+    run = state.run
+    if run is None:
+        raise ValueError("a run that has not started has no metadata")
+    summary = summarize(state)
+    reward, rates = summary.reward, summary.pass_rates
+    finished, errored = state.finished, state.errored
+    return {
+        "env_id": run.env_id,
+        "env_args": run.env_args,
+        "model": run.model,
+        "base_url": run.base_url,
+        "num_examples": run.num_examples,
+        "rollouts_per_example": run.rollouts_per_example,
+        "sampling_args": run.sampling_args,
+        "time_ms": time_ms,
+        "avg_reward": reward.mean,
+        "avg_metrics": {name: metric.mean for name, metric in summary.metrics.items()},
+        "avg_error": errored / finished if finished else None,
+        "pass_at_k": {str(rate.k): rate.any_passes for rate in rates},
+        "pass_all_k": {str(rate.k): rate.all_pass for rate in rates},
+        "pass_threshold": state.threshold,
+        "usage": _usage(state),
+        "version_info": {
+            "vf_version": None,
+            "vf_commit": None,
+            "env_version": env_version,
+            "env_commit": None,
+            "tui_eval_version": __version__,
+        },
+        "state_columns": state_columns,
+        "tools": tools,
+        "date": datetime.fromtimestamp(run.at, UTC).isoformat(timespec="seconds"),
+        "reward": reward.mean,
+        "reward_std": reward.std,
+        "n_used": summary.used,
+        "n_errored": errored,
+        "n_missing": summary.missing,
+        "n_total": state.total,
+        "status": summary.status,
+        "missing_columns": summary.missing_columns,
+        "refused_requests": summary.refused_requests,
+        "concurrency_limits": list(state.limits),
+        "numbers": numbers_object(summary),
+        **(extra or {}),
+    }
+
+
+def _usage(state: RunState) -> dict[str, float] | None:
+    """What a rollout used on average, of those that reported it."""
+    if not state.usage.with_usage:
+        return None
+    return {
+        "input_tokens": state.usage.used_in / state.usage.with_usage,
+        "output_tokens": state.usage.used_out / state.usage.with_usage,
+    }

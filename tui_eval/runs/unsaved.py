@@ -1,4 +1,4 @@
-"""Runs that nobody saved: kept two weeks in the user's state directory, moved when saved."""
+"""Runs that nobody saved: kept two weeks in the user's state directory, moved or copied then."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import Any
 import msgspec
 
 from tui_eval.errors import Fault, RefusedError
-from tui_eval.runs.file_names import cut_name
+from tui_eval.runs.file_writing import cut_name
 from tui_eval.runs.layout import RunDir, is_unsaved, outputs_root, saved_roots, unsaved_root
 from tui_eval.runs.lock import LockHeldError, RunLock, holder
 from tui_eval.runs.run_info import read_metadata
-from tui_eval.runs.scan import count_rows
+from tui_eval.runs.scan import count_rows, decode_row
 
 KEPT_S = 14 * 24 * 3600.0
 
@@ -61,12 +61,7 @@ def _runs_under(root: Path) -> Iterator[RunDir]:
 
 
 def save_run(run: RunDir, target: RunDir) -> RunDir:
-    """Moves a run to where saved runs are.
-
-    Raises:
-        RefusedError: The target exists or cannot be written, or an engine is at work on the run;
-            it is still where it was.
-    """
+    """Moves a run to where saved runs are; refused, it is still where it was."""
     held = holder(run.lock)
     if held is not None:
         what = f"{held} is writing this run"
@@ -171,12 +166,9 @@ def _incomplete(run: RunDir, meta: dict[str, Any]) -> Incomplete | None:
 
 
 def keep(run: RunDir, output_dir: str | None = None) -> RunDir:
-    """Moves an unsaved run to its environment's outputs, or under another folder.
+    """Moves an unsaved run to its environment's outputs, or under another folder; see `save_run`.
 
     Where a copy of it has the name already, it gets a number behind its own.
-
-    Raises:
-        RefusedError: See `save_run`.
     """
     name = run.path.parent.name
     root = outputs_root(name.split("--")[0], output_dir, Path("environments"))
@@ -184,3 +176,62 @@ def keep(run: RunDir, output_dir: str | None = None) -> RunDir:
     others = (target.with_name(f"{target.name}-{n}") for n in itertools.count(2))
     free = next(path for path in itertools.chain([target], others) if not path.exists())
     return save_run(run, RunDir(free))
+
+
+BLOCK = 1 << 20
+
+
+def copy_run(run: RunDir, target: Path) -> RunDir:
+    """Copies a run as it is now to a new directory: every row that is whole, and what is beside it.
+
+    Raises:
+        RefusedError: The target is there already or cannot be written.
+    """
+    partial = RunDir(target.with_name(f".{cut_name(target.name)}.partial"))
+    try:
+        if target.exists():
+            raise FileExistsError("it is there already")
+        # It may be there from one that was killed.
+        partial.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = RunLock(partial.lock, "")
+        try:
+            _copy_files(run, partial)
+            partial.path.rename(target)
+            RunDir(target).lock.unlink()
+        except OSError:
+            shutil.rmtree(partial.path, ignore_errors=True)
+            raise
+        finally:
+            lock.release()
+    except OSError as error:
+        what = f"the run could not be copied here: {error.strerror or error}"
+        raise RefusedError([Fault(str(target), what, "Name another path")]) from error
+    except LockHeldError as error:
+        what = f"{error.held} is copying a run to this path"
+        raise RefusedError([Fault(str(target), what, "Name another path")]) from error
+    return RunDir(target, run.name)
+
+
+def _copy_files(run: RunDir, copy: RunDir) -> None:
+    for path in copy.path.iterdir():
+        if path != copy.lock:
+            path.unlink()
+    for path in run.files[:-1]:
+        if path.exists():
+            shutil.copy2(path, copy.path / path.name)
+    _copy_lines(run.results, copy.path / run.results.name)
+
+
+def _copy_lines(source: Path, target: Path) -> None:
+    """Copies a file without what is behind its last whole line, unless that is a row."""
+    with open(source, "rb") as lines, open(target, "w+b") as copy:
+        whole = 0
+        while block := lines.read(BLOCK):
+            copy.write(block)
+            if b"\n" in block:
+                whole = copy.tell() - len(block) + block.rindex(b"\n") + 1
+        copy.seek(whole)
+        try:
+            decode_row(copy.read() or b"{}")
+        except (ValueError, RecursionError):
+            copy.truncate(whole)

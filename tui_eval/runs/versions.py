@@ -32,18 +32,15 @@ _FOLDER = re.compile(r"(?P<name>.+?)-(?P<version>[^-]+)(?:-py[\d.]+)?\.(?:dist|e
 
 
 class CodeVersion(msgspec.Struct, omit_defaults=True):
-    """What the code was that made some rows of a run.
-
-    Args:
-        parts: Files, weights of reward functions, the judge's settings and the dataset by name,
-            each as a text that is another one once the part is.
-        imported: First names of the packages that the code imports.
-        at: When a session with it began, ISO 8601 in UTC.
-    """
+    """What the code was that made some rows of a run."""
 
     parts: dict[str, str] = {}
+    """Files, weights of reward functions, the judge's settings and the dataset by name, each as a
+    text that is another one once the part is."""
     imported: list[str] = []
+    """First names of the packages that the code imports."""
     at: str = ""
+    """When a session with it began, ISO 8601 in UTC."""
 
 
 class Installed(msgspec.Struct, omit_defaults=True):
@@ -93,32 +90,18 @@ def read_versions(run: RunDir) -> Versions:
 
 
 def write_versions(run: RunDir, versions: Versions) -> None:
-    """Writes the file.
-
-    Raises:
-        OSError: It cannot be written.
-    """
+    """Writes the file."""
     write_atomically(run.versions, msgspec.json.format(msgspec.json.encode(versions)) + b"\n")
 
 
 def installed_now(environment: str | None) -> Installed:
-    """What this process has: reported by the names of folders, which costs next to nothing.
-
-    Args:
-        environment: The version of the environment, where one is said.
-    """
+    """What this process has: reported by the names of folders, which costs next to nothing."""
     python = ".".join(map(str, sys.version_info[:3]))
     return installed_there(environment, python, packages_in(sys.path))
 
 
 def installed_there(environment: str | None, python: str, packages: Mapping[str, str]) -> Installed:
-    """The same of another interpreter.
-
-    Args:
-        environment: The version of the environment, where one is said.
-        python: That of the interpreter.
-        packages: Versions of what it has, by name.
-    """
+    """The same of another interpreter, by its version and those of its packages."""
     found = dict(sorted(packages.items()))
     own = {"python": python, OURS: __version__}
     if environment is not None:

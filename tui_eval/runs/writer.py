@@ -19,8 +19,7 @@ import msgspec
 
 from tui_eval.events import RolloutFinished
 from tui_eval.open_files import open_surely
-from tui_eval.runs.appended_file import AppendedFile
-from tui_eval.runs.disk_thread import PATIENCE_S
+from tui_eval.runs.appended_file import PATIENCE_S, AppendedFile
 from tui_eval.runs.file_writing import keep_mode, sync_to_disk, temporary_path
 from tui_eval.runs.index import encode_entry
 from tui_eval.runs.layout import RunDir
@@ -29,19 +28,10 @@ from tui_eval.runs.redaction import Redactor
 
 
 class RunWriter:
-    """Appends to results.jsonl and its index.
-
-    A line is written by one `write()`, so it survives the death of the process; a thread calls
-    `sync_to_disk` at most once a second, so it survives power loss but for that second.
-    `also_sync` is called in that thread, too.
-    """
+    """Appends to results.jsonl and its index; `also_sync` is called in the flushing thread, too."""
 
     def __init__(self, run: RunDir, redact: Redactor) -> None:
-        """Opens the files; a new run's are created.
-
-        Raises:
-            OSError: The directory cannot be written.
-        """
+        """Opens the files; a new run's are created."""
         self.redact = redact
         self._results = AppendedFile(run.results)
         self._index = AppendedFile(run.index)
@@ -63,8 +53,7 @@ class RunWriter:
             Offset of the line in bytes, and the line as it is written.
 
         Raises:
-            OSError: The disk refused, and nothing of the line is in the file; or it did not keep
-                what it took before. See `AppendedFile.append`.
+            OSError: As for `AppendedFile.append`, or the disk did not keep what it took before.
         """
         line = self.redact.line(line)
         if self._sync_error is not None:
@@ -89,11 +78,7 @@ class RunWriter:
                 self._entries.clear()
 
     def reopen(self) -> None:
-        """Continues with the files that are there now: they were replaced, the index is whole.
-
-        Raises:
-            OSError: They cannot be opened.
-        """
+        """Continues with the files that are there now: they were replaced, the index is whole."""
         self._results.reopen()
         self._index.reopen()
         self._entries.clear()
@@ -104,30 +89,18 @@ class RunWriter:
         return self._results.is_removed
 
     def copy_to(self, run: RunDir) -> None:
-        """Writes what the files have into another directory.
-
-        Raises:
-            OSError: See `AppendedFile.copy_to`.
-        """
+        """Writes what the files have into another directory."""
         self._results.copy_to(run.results)
         self._index.copy_to(run.index)
 
     def move_to(self, run: RunDir) -> None:
-        """Continues in another directory, which has a copy of the files.
-
-        Raises:
-            OSError: They cannot be opened.
-        """
+        """Continues in another directory, which has a copy of the files."""
         self._results.reopen(run.results)
         self._index.reopen(run.index)
         self._sync_error = None
 
     def sync(self) -> None:
-        """Flushes what is written to the disk; for a thread.
-
-        Raises:
-            OSError: The disk refused.
-        """
+        """Flushes what is written to the disk; for a thread."""
         self._results.sync()
         self._index.sync()
         self._sync_error = None
@@ -151,11 +124,7 @@ class RunWriter:
             self._wait.wait(1.0)
 
     def close(self) -> None:
-        """Flushes everything to the disk and closes the files.
-
-        Raises:
-            OSError: The disk refused.
-        """
+        """Flushes everything to the disk and closes the files."""
         self._closing = True
         self._wait.set()
         self._unsynced.set()

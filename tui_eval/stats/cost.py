@@ -45,12 +45,9 @@ def run_prices(run: Any) -> Prices:
 def cost_of(
     input_tokens: float, output_tokens: float, prices: Prices, kinds: Sequence[float] = ()
 ) -> float | None:
-    """US dollars for these tokens; None where a price is not known.
+    """US dollars for tokens read and written, of which some were of `token_kinds`.
 
-    Args:
-        input_tokens: All that was read.
-        output_tokens: All that was written.
-        kinds: What of them was of which kind; see `token_kinds`.
+    None where a price is not known.
     """
     if prices.input is None or prices.output is None:
         return None
@@ -132,11 +129,7 @@ def budget_spent(
 ) -> str:
     """Which limit is reached, as a sentence; empty while there is something left.
 
-    Args:
-        tokens: Input and output tokens together.
-        cost: US dollars; None where a price is not known, which never reaches a limit.
-        max_cost: US dollars at most; None for no limit.
-        max_total_tokens: Tokens at most; None for no limit.
+    A cost that is not known reaches none.
     """
     if max_total_tokens is not None and tokens >= max_total_tokens:
         return f"{tokens:,} tokens are used, the limit is {max_total_tokens:,}"

@@ -10,25 +10,22 @@ from tui_eval.stats.rewards import is_equal
 
 
 class ExampleFigures(NamedTuple):
-    """What the rollouts of one example came to.
-
-    Args:
-        n: Rollouts with a reward.
-        errored: Rollouts that ended in an error.
-        each: Rollouts that make it complete.
-        mean, std: Of the rewards, `std` of the population; None where n is 0.
-        passed: Rollouts whose reward reached the threshold.
-        all_equal: Two rollouts at least, and their rewards are all equal: together they teach a
-            trainer nothing.
-    """
+    """What the rollouts of one example came to."""
 
     n: int
+    """Rollouts with a reward."""
     errored: int
+    """Rollouts that ended in an error."""
     each: int
+    """Rollouts that make it complete."""
     mean: float | None
     std: float | None
+    """Of the rewards, `std` of the population; None where n is 0."""
     passed: int
+    """Rollouts whose reward reached the threshold."""
     all_equal: bool
+    """Two rollouts at least, and their rewards are all equal: together they teach a trainer
+    nothing."""
 
     @property
     def is_complete(self) -> bool:

@@ -18,11 +18,9 @@ from tui_eval.stats.intervals import (
     wilson,
 )
 from tui_eval.stats.power import LEAST_EXAMPLES
-from tui_eval.stats.rewards import DIGITS, TOLERANCE, rounded
+from tui_eval.stats.rewards import DIGITS, ROUNDING, TOLERANCE, rounded
 from tui_eval.stats.student_t import t_quantile
 
-ROUNDING = 1e-13
-"""A sum of squares that is so small a share of its parts is what rounding left of 0."""
 ROOM = 256
 """Clusters that are made room for at a time."""
 
@@ -34,31 +32,28 @@ def half_of(mean: float | None, low: float, high: float) -> float:
 
 
 class Mean(NamedTuple):
-    """A mean and how sure it is.
-
-    Args:
-        n: Values that went in.
-        groups: Examples that they came from.
-        mean: None where n is 0.
-        std: Population standard deviation, as result files show it; None where n is 0.
-        se: Standard error, clustered by example (CR1); None below two examples.
-        low, high: 95 % interval; None where nothing can be said.
-        method: What the interval is: `wilson` on `weight` independent rollouts, `t` with `weight`
-            degrees of freedom, `t_widened` where few examples differ, `bound` where all are equal,
-            which is what so many equal ones exclude, or `none`. `anytime`: see `fold.anytime`, of
-            the first `weight` examples.
-        weight: See `method`; None for the others.
-    """
+    """A mean and how sure it is."""
 
     n: int
+    """Values that went in."""
     groups: int
+    """Examples that they came from."""
     mean: float | None
+    """None where n is 0."""
     std: float | None
+    """Population standard deviation, as result files show it; None where n is 0."""
     se: float | None
+    """Standard error, clustered by example (CR1); None below two examples."""
     low: float | None
     high: float | None
+    """95 % interval; None where nothing can be said."""
     method: str
+    """What the interval is: `wilson` on `weight` independent rollouts, `t` with `weight` degrees of
+    freedom, `t_widened` where few examples differ, `bound` where all are equal, which is what so
+    many equal ones exclude, or `none`. `anytime`: see `fold.anytime`, of the first `weight`
+    examples."""
     weight: float | None = None
+    """See `method`; None for the others."""
 
     @property
     def estimator(self) -> str:

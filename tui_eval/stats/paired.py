@@ -4,56 +4,49 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
+from tui_eval.stats.arrays import np
 from tui_eval.stats.intervals import Interval, unseen_share, widened, wilson
 from tui_eval.stats.power import LEAST_EXAMPLES
-from tui_eval.stats.rewards import DIGITS, TOLERANCE, is_equal
+from tui_eval.stats.rewards import DIGITS, ROUNDING, TOLERANCE, is_equal
 from tui_eval.stats.sign_flip import FLIPS, sign_flips
 from tui_eval.stats.student_t import t_quantile
-
-if TYPE_CHECKING:
-    import numpy as np
-
 
 Table: TypeAlias = tuple[int, int, int, int]
 """Pairs in which both pass, only the first, only the second, neither."""
 
 
 class PairedDifference(msgspec.Struct, frozen=True):
-    """The mean of differences within pairs.
-
-    Args:
-        n: Pairs: examples that both runs have.
-        mean: None where there is no pair.
-        se: Standard error of the mean; None below two pairs.
-        low, high: 95 % interval; None where nothing can be said.
-        method: What the interval is: `newcombe`; `t` with n - 1 degrees of freedom; `t_widened`
-            where few differ; `bound` where all differences are equal, which is what so many equal
-            ones exclude; or `none`.
-        p: Chance of so great a difference where there is none, two-sided; None where nothing can
-            be said.
-        test: What `p` is of: `mcnemar` (exact), `sign_flip` (all flips), `sign_flip_drawn`, or
-            `none`.
-        table: Pairs by which side passes, as `newcombe` takes them; None for other methods.
-        scale: How far apart two values can be at most; None where nobody knows.
-        differing: Pairs whose difference is not the commonest one, where they are so few that the
-            interval is wider for it; else None.
-    """
+    """The mean of differences within pairs."""
 
     n: int
+    """Pairs: examples that both runs have."""
     mean: float | None
+    """None where there is no pair."""
     se: float | None
+    """Standard error of the mean; None below two pairs."""
     low: float | None
     high: float | None
+    """95 % interval; None where nothing can be said."""
     method: str
+    """What the interval is: `newcombe`; `t` with n - 1 degrees of freedom; `t_widened` where few
+    differ; `bound` where all differences are equal, which is what so many equal ones exclude; or
+    `none`."""
     p: float | None
+    """Chance of so great a difference where there is none, two-sided; None where nothing can be
+    said."""
     test: str = "none"
+    """What `p` is of: `mcnemar` (exact), `sign_flip` (all flips), `sign_flip_drawn`, or `none`."""
     table: Table | None = None
+    """Pairs by which side passes, as `newcombe` takes them; None for other methods."""
     scale: float | None = None
+    """How far apart two values can be at most; None where nobody knows."""
     differing: int | None = None
+    """Pairs whose difference is not the commonest one, where they are so few that the interval is
+    wider for it; else None."""
 
     def half_width(self, n: int) -> float:
         """Half the width of Student's t interval of `n` >= 6 pairs that differ like these do."""
@@ -63,26 +56,20 @@ class PairedDifference(msgspec.Struct, frozen=True):
         return widened(half, n, self.differing * n / self.n, self.scale)
 
 
-ROUNDING = 1e-13
-"""A sum of squares that is so small a share of its parts is what rounding left of 0."""
-
 NO_DIFFERENCE = PairedDifference(0, None, None, None, None, "none", None)
 
 
 class Pairs(msgspec.Struct, frozen=True):
-    """What is to be compared of examples that two runs have.
-
-    Args:
-        first, second: Example means in each run, shape (pairs,).
-        single: Whether each of them is one rollout that passes or fails.
-        scale: How far apart two values can be at most; None where nobody knows, and then equal
-            differences have no interval.
-    """
+    """What is to be compared of examples that two runs have."""
 
     first: np.ndarray
     second: np.ndarray
+    """Example means in each run, shape (pairs,)."""
     single: bool = False
+    """Whether each of them is one rollout that passes or fails."""
     scale: float | None = None
+    """How far apart two values can be at most; None where nobody knows, and then equal differences
+    have no interval."""
 
 
 def paired_difference(
@@ -94,8 +81,6 @@ def paired_difference(
     flips: int = FLIPS,
 ) -> PairedDifference:
     """The mean of `first - second`, pair by pair; see `Pairs` and `paired_differences`."""
-    import numpy as np
-
     one, other = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     return paired_differences([Pairs(one, other, single, scale)], flips)[0]
 
@@ -152,8 +137,6 @@ def _difference(pairs: Pairs, p: float | None, test: str, table: Table | None) -
 
 def _widened(half: float, differences: np.ndarray, scale: float | None) -> tuple[float, int | None]:
     """Half the width of an interval and, where it is not that of t, how few pairs differ."""
-    import numpy as np
-
     n = len(differences)
     if scale is None or n < LEAST_EXAMPLES or half >= unseen_share(n) * scale:
         return half, None
@@ -182,11 +165,7 @@ def _table(one: np.ndarray, other: np.ndarray) -> Table:
 
 
 def newcombe(both: int, only_first: int, only_second: int, neither: int) -> Interval:
-    """95 % interval of a paired difference of shares: method 10 of Newcombe 1998, one pair least.
-
-    Args:
-        both, only_first, only_second, neither: Pairs by which side passes.
-    """
+    """95 % interval of a difference of shares, from paired passes: method 10 of Newcombe 1998."""
     n = both + only_first + only_second + neither
     first, second = both + only_first, both + only_second
     (low1, high1), (low2, high2) = wilson(first, n), wilson(second, n)

@@ -36,31 +36,27 @@ def ks_up_to(r: int) -> list[int]:
 
 
 class PassRate(NamedTuple):
-    """A rate over the examples that have at least k rollouts; `left_out` counts the others.
-
-    Args:
-        any_passes, all_pass: pass@k and pass^k.
-        any_interval, all_interval: Their 95 % intervals: Wilson's on the effective number of
-            rollouts (`intervals.effective_number`), by the spread between examples (delta method).
-        any_weight, all_weight: Those effective numbers.
-    """
+    """A rate over the examples that have at least k rollouts; `left_out` counts the others."""
 
     k: int
     any_passes: float
     all_pass: float
+    """pass@k and pass^k."""
     examples: int
     left_out: int
     any_interval: Interval
     all_interval: Interval
+    """Their 95 % intervals: Wilson's on the effective number of rollouts
+    (`intervals.effective_number`), by the spread between examples (delta method)."""
     any_weight: float
     all_weight: float
+    """Those effective numbers."""
 
 
 class RunningPassAtK:
     """pass@k and pass^k for several k; constant cost a rollout.
 
-    Examples with equally many rollouts of which equally many pass come to the same, so that they
-    are only counted: as pairs (rollouts, passing).
+    Examples with equally many rollouts of which equally many pass are only counted.
     """
 
     __slots__ = ("_passed", "_rollouts", "_with", "ks")

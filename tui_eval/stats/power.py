@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+import msgspec
 
 from tui_eval.stats.student_t import t_quantile
 
@@ -56,9 +58,7 @@ def examples_needed(
 
     Args:
         sd: Standard deviation of the differences of the examples.
-        difference: True difference that is to be shown; its sign does not matter.
-        half_width: What half the interval of so many pairs is at least; the difference is to be
-            beyond it.
+        half_width: Of the interval of so many pairs at least; the difference is to be beyond it.
     """
 
     def is_enough(n: int) -> bool:
@@ -67,3 +67,95 @@ def examples_needed(
         return beyond and least is not None and least <= abs(difference)
 
     return least_number(is_enough, LEAST_EXAMPLES - 1)
+
+
+EACH = (1, 2, 4, 8, 16)
+"""Rollouts of an example that are planned with."""
+
+
+class Spread(msgspec.Struct, frozen=True):
+    """How much the rewards of a pilot differ."""
+
+    groups: int
+    """Examples with a reward."""
+    mean: float
+    """Of the examples' means."""
+    total: float
+    """Variance of the examples' means, as they were measured."""
+    within: float | None
+    """Variance of rollouts of one example; None where no example has two."""
+    per_rollout: float
+    """Mean of 1 / rollouts over the examples."""
+
+    @property
+    def between(self) -> float:
+        """Variance of the examples' true means: what chance does not explain."""
+        return max(self.total - (self.within or 0.0) * self.per_rollout, 0.0)
+
+
+def spread_of(groups: Sequence[Sequence[float]]) -> Spread | None:
+    """The spread of the rewards of each example; None below two examples with a reward."""
+    kept = [group for group in groups if len(group)]
+    if len(kept) < 2:
+        return None
+    means = [math.fsum(group) / len(group) for group in kept]
+    mean = math.fsum(means) / len(means)
+    total = math.fsum((one - mean) ** 2 for one in means) / (len(means) - 1)
+    freedom = sum(len(group) - 1 for group in kept)
+    squares = math.fsum(
+        (value - own) ** 2 for group, own in zip(kept, means, strict=True) for value in group
+    )
+    within = squares / freedom if freedom else None
+    return Spread(len(kept), mean, total, within, math.fsum(1 / len(g) for g in kept) / len(kept))
+
+
+class Need(msgspec.Struct, frozen=True):
+    """What one way to show a difference takes, in each of the two runs."""
+
+    each: int
+    examples: int
+
+    @property
+    def rollouts(self) -> int:
+        """Rollouts of one run."""
+        return self.each * self.examples
+
+
+def unlike(first: Spread, correlation: float) -> float:
+    """Variance of the examples' true differences between two runs of which one is known.
+
+    Args:
+        correlation: How alike the examples' true means are in both, 0 to 1.
+    """
+    return 2 * first.between * (1 - correlation)
+
+
+def measured_unlike(first: Spread, second: Spread, differences: float) -> float:
+    """The same where both runs are known.
+
+    Args:
+        differences: Variance of the differences of the examples' measured means.
+    """
+    chance = sum((one.within or 0.0) * one.per_rollout for one in (first, second))
+    return max(differences - chance, 0.0)
+
+
+def needs(first: Spread, second: Spread, variance: float, detect: float) -> list[Need]:
+    """What each number of rollouts an example takes to show a difference 8 times of 10.
+
+    The variance of a measured difference is ω² + σA²/K + σB²/K: Miller 2024 (arXiv 2411.00640,
+    section 5); how many examples it takes is `power.examples_needed`.
+
+    Args:
+        first, second: Of the two runs; twice the same where only one is known. Where rollouts of
+            one example are not known, all numbers are for one rollout an example, and all of the
+            spread counts as chance.
+        variance: ω², of the examples' true differences.
+        detect: The difference, above 0.
+    """
+    if first.within is None or second.within is None:
+        found = examples_needed(math.sqrt(first.total + second.total), detect)
+        return [] if found is None else [Need(1, found)]
+    chance = first.within + second.within
+    sizes = ((each, examples_needed(math.sqrt(variance + chance / each), detect)) for each in EACH)
+    return [Need(each, examples) for each, examples in sizes if examples is not None]

@@ -1,4 +1,4 @@
-"""Quantiles of durations: exact for thousands of them, within half a percent for millions."""
+"""How values are distributed: quantiles within half a percent for millions of them, histograms."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from array import array
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
+
+from tui_eval.stats.arrays import np
 
 EXACT_UP_TO = 5_000
 """So many values are kept as they are; of more only the bucket of each is counted."""
@@ -99,7 +101,7 @@ class RunningQuantiles:
         for bucket in sorted(self._buckets):
             passed += self._buckets[bucket]
             if passed > wanted:
-                return _middle(bucket)
+                return 0.0 if bucket == _OF_ZERO else math.exp((bucket + 0.5) * WIDTH)
         raise AssertionError("the last bucket passes every share")
 
 
@@ -110,5 +112,30 @@ def _bucket(value: float) -> int:
     return math.floor(math.log(value) / WIDTH) if value > 0.0 else _OF_ZERO
 
 
-def _middle(bucket: int) -> float:
-    return 0.0 if bucket == _OF_ZERO else math.exp((bucket + 0.5) * WIDTH)
+GREATEST = 1e300
+"""Differences of greater numbers can be too great for a float."""
+PLACES = 9
+"""Decimals of a bin by which values are told apart: sums of decimals are a little off."""
+
+
+def histogram(values: Sequence[float] | np.ndarray, bins: int) -> tuple[list[int], float, float]:
+    """Counts of values in equal bins, and the bounds of the whole.
+
+    A bin has its lower edge and not its upper one, but for the last; so have decimals that no float
+    is equal to, as 0.7 + 0.2 at 0.9.
+    Values between 0 and 1 get the bounds 0 and 1, so that rewards of two runs look alike; other
+    values their own least and greatest. NaN and what is beyond `GREATEST` are left out. No values:
+    zero counts from 0 to 1.
+    """
+    finite = np.asarray(values, dtype=float)
+    finite = finite[np.abs(finite) < GREATEST]
+    if not len(finite):
+        return [0] * bins, 0.0, 1.0
+    low, high = float(finite.min()), float(finite.max())
+    if low >= 0.0 and high <= 1.0:
+        low, high = 0.0, 1.0
+    elif low == high:
+        low, high = low - max(0.5, abs(low) / 2), high + max(0.5, abs(high) / 2)
+    places = np.round((finite - low) / (high - low) * bins, PLACES).astype(int)
+    counts = np.bincount(np.minimum(places, bins - 1), minlength=bins)
+    return [int(count) for count in counts], low, high

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
+from tui_eval.stats.arrays import np
 
 TOLERANCE = 1e-9
 """Rewards that are no further apart are equal; above 1 this is a share of the greater one."""
 DIGITS = 9
 """Decimals of `TOLERANCE`."""
+ROUNDING = 1e-13
+"""A sum of squares that is so small a share of its parts is what rounding left of 0."""
 
 GREATEST = 1e100
 """The greatest size of a reward that goes into a mean: its square is still a finite float."""
@@ -29,8 +29,6 @@ def is_equal(one: float, other: float) -> bool:
 
 def are_equal(values: np.ndarray, other: float) -> np.ndarray:
     """By place whether a value is equal to another one, as `is_equal` has it; NaN is to none."""
-    import numpy as np
-
     with np.errstate(over="ignore"):
         near: np.ndarray = np.abs(values - other) <= TOLERANCE * np.maximum(
             np.maximum(np.abs(values), abs(other)), 1.0

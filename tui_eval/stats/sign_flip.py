@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
+from tui_eval.stats.arrays import np
 
 MOST_EXACT = 16
 """So many differences that are not 0 are flipped in every way, more in so many random ones:"""
@@ -25,29 +23,20 @@ AT_ONCE, EIGHTS = 5_000, 256
 """Flips, and eights of differences, that are drawn at once: enough for speed, little to hold."""
 
 
-def sign_flip(differences: np.ndarray, flips: int = FLIPS, seed: int = SEED) -> tuple[float, bool]:
-    """Chance of a mean at least as far from 0 where the sign of each difference is chance.
+def sign_flips(tests: Sequence[np.ndarray], flips: int = FLIPS) -> list[tuple[float, bool]]:
+    """Chances of a mean at least as far from 0 where the sign of each difference is chance.
 
     The randomisation test of Fisher 1935 for pairs, two-sided. What is 0 has no sign to flip. Where
     flips are drawn the chance is (1 + as great ones) / (1 + flips), which is never too small
-    (Phipson and Smyth 2010).
+    (Phipson and Smyth 2010). Several tests share what is drawn: that is far less work.
 
     Args:
-        differences: One number an example, shape (examples,).
+        tests: The differences of each, one number an example, shape (examples,).
         flips: How many are drawn where there are too many differences for all.
 
     Returns:
-        The chance, and whether all ways were looked at.
+        The chance of each, and whether all ways were looked at.
     """
-    return sign_flips([differences], flips, seed)[0]
-
-
-def sign_flips(
-    tests: Sequence[np.ndarray], flips: int = FLIPS, seed: int = SEED
-) -> list[tuple[float, bool]]:
-    """`sign_flip` of several numbers, whose flips are drawn together: that is far less work."""
-    import numpy as np
-
     found: dict[int, tuple[float, bool]] = {}
     drawn: list[tuple[int, np.ndarray, float]] = []
     for place, differences in enumerate(tests):
@@ -59,14 +48,14 @@ def sign_flips(
         if len(sizes) <= MOST_EXACT:
             found[place] = float(np.mean(np.abs(_all_sums(sizes)) >= least)), True
         elif len(values) * AS_COUNTS <= len(sizes):
-            sums = _sums_by_count(values, counts, flips, np.random.default_rng(seed))
+            sums = _sums_by_count(values, counts, flips, np.random.default_rng(SEED))
             found[place] = _chance(sums, least), False
         else:
             drawn.append((place, sizes, least))
     if drawn:
         scales = [(GREATEST - len(sizes)) / float(sizes.sum()) for _, sizes, _ in drawn]
         whole = [np.rint(one[1] * scale) for one, scale in zip(drawn, scales, strict=True)]
-        sums = _sums(whole, flips, np.random.default_rng(seed))
+        sums = _sums(whole, flips, np.random.default_rng(SEED))
         for (place, sizes, least), scale, column in zip(drawn, scales, sums.T, strict=True):
             rounding = SURE * math.sqrt(len(sizes)) / 2
             found[place] = _chance(column, least * scale - rounding), False
@@ -74,15 +63,11 @@ def sign_flips(
 
 
 def _chance(sums: np.ndarray, least: float) -> float:
-    import numpy as np
-
     return float((1 + np.count_nonzero(np.abs(sums) >= least)) / (1 + len(sums)))
 
 
 def _all_sums(sizes: np.ndarray) -> np.ndarray:
     """Sums with every choice of signs, shape (2^sizes,)."""
-    import numpy as np
-
     sums = np.zeros(1)
     for size in sizes:
         sums = np.concatenate((sums + size, sums - size))
@@ -93,8 +78,6 @@ def _sums_by_count(
     values: np.ndarray, counts: np.ndarray, flips: int, rng: np.random.Generator
 ) -> np.ndarray:
     """Sums with random signs of sizes that come often, shape (flips,)."""
-    import numpy as np
-
     sums = np.zeros(flips)
     for value, count in zip(values, counts, strict=True):
         sums += value * (2.0 * rng.binomial(count, 0.5, flips) - count)
@@ -106,8 +89,6 @@ def _sums(tests: Sequence[np.ndarray], flips: int, rng: np.random.Generator) -> 
 
     Eight sizes at a time: all 256 sums that they can have are looked up by a random byte.
     """
-    import numpy as np
-
     eights = -(-max(map(len, tests)) // 8)
     padded = np.zeros((eights, 8, len(tests)))
     for column, sizes in enumerate(tests):

@@ -1,8 +1,9 @@
-"""How values change as they come in: means of stretches of equal length, in bounded memory."""
+"""What changes as a run goes on: how fast rollouts finish, and means of their values."""
 
 from __future__ import annotations
 
 import math
+from collections import deque
 
 MOST = 40
 
@@ -40,3 +41,37 @@ class RunningTrend:
         if not self._sums:
             return []
         return [*(total / self.each for total in self._sums[:-1]), self._sums[-1] / self._last]
+
+
+class Rate:
+    """Counts finished rollouts by second; constant cost a rollout."""
+
+    WINDOW_S = 30
+
+    def __init__(self, since: float = 0.0) -> None:
+        """Nothing yet; what began before this unix time counts from then on."""
+        self._seconds: deque[list[int]] = deque()
+        self._since = since
+        self._began = math.inf
+
+    def begin(self, at: float) -> None:
+        """A rollout began at this unix time (times may come in any order)."""
+        self._began = min(self._began, max(at, self._since))
+
+    def add(self, at: float, began: float) -> None:
+        """One more finished at this unix time, which began at that (in any order)."""
+        self.begin(began)
+        second = int(at)
+        if not self._seconds or second > self._seconds[-1][0]:
+            self._seconds.append([second, 0])
+        self._seconds[-1][1] += 1
+        while self._seconds[0][0] < self._seconds[-1][0] - self.WINDOW_S:
+            self._seconds.popleft()
+
+    def per_second(self, now: float) -> float:
+        """Rollouts a second over the last half minute, or since work began if that is less."""
+        if not self._seconds:
+            return 0.0
+        start = max(now - self.WINDOW_S, self._began)
+        count = sum(n for second, n in self._seconds if second + 1 > start)
+        return count / max(now - start, 1.0)

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from tui_eval.exit_codes import VERDICTS, ExitCode
 from tui_eval.printable import one_line
-from tui_eval.stats.gate import MARGIN, Gate, examples_for_gate, judge_gate
 from tui_eval.stats.intervals import estimator_name
 from tui_eval.stats.power import LEAST_EXAMPLES
-from tui_eval.stats.verdict import Direction
+from tui_eval.stats.verdict import MARGIN, Direction, Gate, examples_for_gate, judge_gate
 from tui_eval.text.figures import (
     EXACT,
     chance_text,

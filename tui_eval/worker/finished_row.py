@@ -7,7 +7,7 @@ from typing import Any
 from tui_eval import clock
 from tui_eval.environments.one_rollout import broken_state
 from tui_eval.runs.row import build_row
-from tui_eval.runs.unfinished import tokens_object
+from tui_eval.runs.row_places import tokens_object
 from tui_eval.state import State
 from tui_eval.worker.rollout_observer import RolloutObserver
 from tui_eval.worker.work import Work

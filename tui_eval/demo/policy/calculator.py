@@ -1,13 +1,116 @@
-"""Plays calculator: plans the steps, calls the tools, and makes slips on the way."""
+"""Plays calculator: plans which tool gets which number, calls them, and makes slips on the way."""
 
 from __future__ import annotations
 
 import math
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import msgspec
 
 from tui_eval.demo.policy.dialogue import Call, Dialogue, Dice, Reply
-from tui_eval.demo.policy.plans import Plan, Result, Step, make_plan
+
+
+class Result(msgspec.Struct, frozen=True):
+    """What an earlier step gave, counted from 0."""
+
+    step: int
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One tool call: numbers, names of constants, or results of earlier steps."""
+
+    tool: str
+    operands: tuple[float | str | Result, ...]
+
+
+Plan: TypeAlias = list[Step]
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+def _step(tool: str, *operands: float | str | Result) -> Step:
+    return Step(tool, operands)
+
+
+_BY_PHRASE: dict[str, Callable[..., Plan]] = {
+    "How much change": lambda count, price, note: [
+        _step("multiply", count, price),
+        _step("subtract", note, Result(0)),
+    ],
+    "percent off": lambda price, off, extra: [
+        _step("percent_of", off, price),
+        _step("subtract", price, Result(0)),
+        _step("add", Result(1), extra),
+    ],
+    "share a dinner bill": lambda friends, bill, tip: [
+        _step("percent_of", tip, bill),
+        _step("add", bill, Result(0)),
+        _step("divide", Result(1), friends),
+    ],
+    "circular pond": lambda laps, radius: [
+        _step("look_up_constant", "pi"),
+        _step("multiply", 2, radius),
+        _step("multiply", Result(0), Result(1)),
+        _step("multiply", Result(2), laps),
+    ],
+    "How many kilometres is the whole trip": lambda miles, more: [
+        _step("look_up_constant", "km_per_mile"),
+        _step("multiply", miles, Result(0)),
+        _step("add", Result(1), more),
+    ],
+    "average per day": lambda first, second, third: [
+        _step("add", first, second),
+        _step("add", Result(0), third),
+        _step("divide", Result(1), 3),
+    ],
+    "rectangular garden": lambda length, width: [
+        _step("multiply", length, length),
+        _step("multiply", width, width),
+        _step("add", Result(0), Result(1)),
+        _step("square_root", Result(2)),
+    ],
+    "of flour": lambda people, grams, guests: [
+        _step("divide", grams, people),
+        _step("multiply", Result(0), guests),
+    ],
+    "chocolate bars": lambda bars, ounces: [
+        _step("look_up_constant", "grams_per_ounce"),
+        _step("multiply", bars, ounces),
+        _step("multiply", Result(0), Result(1)),
+    ],
+    "litres of fuel": lambda use, per, distance, price: [
+        _step("divide", distance, per),
+        _step("multiply", Result(0), use),
+        _step("multiply", Result(1), price),
+    ],
+    "at double pay": lambda wage, hours, extra: [
+        _step("multiply", wage, hours),
+        _step("multiply", wage, 2),
+        _step("multiply", Result(1), extra),
+        _step("add", Result(0), Result(2)),
+    ],
+    "does light need": lambda millions: [
+        _step("look_up_constant", "speed_of_light_km_s"),
+        _step("multiply", millions, 1_000_000),
+        _step("divide", Result(1), Result(0)),
+    ],
+}
+"""How a problem is solved in whose text this is, from the numbers in it in their order."""
+
+
+def make_plan(question: str) -> Plan | None:
+    """The steps that solve a problem of the calculator environment; None for any other text."""
+    numbers = [float(number) for number in _NUMBER.findall(question)]
+    for phrase, plan in _BY_PHRASE.items():
+        if phrase in question:
+            try:
+                return plan(*numbers)
+            except TypeError:
+                return None
+    return None
+
 
 _ARGUMENTS = {
     "add": ("a", "b"),

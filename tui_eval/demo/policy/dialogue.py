@@ -28,12 +28,7 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 class Dialogue(msgspec.Struct, frozen=True):
-    """A conversation in the shape of the wire, with the tools that are offered.
-
-    Args:
-        messages: Validated chat messages, oldest first.
-        tools: Validated entries of the request's `tools`.
-    """
+    """A validated conversation in the shape of the wire, with the tools that are offered."""
 
     messages: list[dict[str, Any]]
     tools: list[dict[str, Any]] = msgspec.field(default_factory=list)

@@ -39,14 +39,15 @@ def reply(dialogue: Dialogue, dice: Dice) -> Reply:
     candidates = _candidates(remembered, clues)
     vowels = _VOWELS.search(dialogue.question)
     if vowels and not dice.slips(0.6):
-        candidates = [
-            word for word in candidates if _count_vowels(word) == int(vowels[1])
-        ] or candidates
+        wanted = int(vowels[1])
+        alike = [one for one in candidates if sum(map(one.count, "aeiou")) == wanted]
+        candidates = alike or candidates
     if dice.slips(0.12):
         candidates = list(vocabulary())
     openers = [word for word in candidates if word in _OPENERS] if not clues else []
     guess = dice.pick(openers or candidates)
-    return _say(guess, clues, candidates, _was_rejected(dialogue), dice)
+    rejected = any(_REJECTED.search(text) for text in dialogue.user_texts[-1:])
+    return _say(guess, clues, candidates, rejected, dice)
 
 
 def fits(word: str, clue: Clue) -> bool:
@@ -69,14 +70,6 @@ def _candidates(remembered: list[Clue], clues: list[Clue]) -> list[str]:
     tried = {guess for guess, _ in clues}
     words = [word for word in vocabulary() if word not in tried]
     return [word for word in words if all(fits(word, clue) for clue in remembered)] or words
-
-
-def _count_vowels(word: str) -> int:
-    return sum(letter in "aeiou" for letter in word)
-
-
-def _was_rejected(dialogue: Dialogue) -> bool:
-    return bool(dialogue.user_texts) and bool(_REJECTED.search(dialogue.user_texts[-1]))
 
 
 def _say(guess: str, clues: list[Clue], candidates: list[str], rejected: bool, dice: Dice) -> Reply:

@@ -13,9 +13,9 @@ from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.open_files import keep_spare
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.metadata import build_metadata
 from tui_eval.runs.redaction import Redactor
-from tui_eval.runs.unfinished import KEY, unfinished_object
+from tui_eval.runs.row_places import KEY, unfinished_object
+from tui_eval.runs.summary_json import build_metadata
 from tui_eval.runs.writer import write_metadata
 
 WRITTEN_EVERY_S = 1.0

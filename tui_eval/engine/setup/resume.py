@@ -13,10 +13,9 @@ from tui_eval.errors import Notice, warning
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.repair import Repaired, repair
 from tui_eval.runs.rescue import take_in
-from tui_eval.runs.row_places import RowPlaces
+from tui_eval.runs.row_places import RowPlaces, unfinished_tokens
 from tui_eval.runs.run_info import read_metadata
 from tui_eval.runs.scan import scan
-from tui_eval.runs.unfinished import unfinished_tokens
 from tui_eval.token_kinds import Tokens
 from tui_eval.worker.examples import Places
 

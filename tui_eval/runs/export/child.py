@@ -27,23 +27,16 @@ REPORTS_EVERY_S = 0.1
 
 
 class Wanted(msgspec.Struct):
-    """What is to be exported.
-
-    Args:
-        run: Path of the run.
-        kind: One of `writing.FORMATS`.
-        path: Where to.
-        offsets: Where the lines of the wanted rollouts begin in the file of the run, in the order
-            in which they are wanted; None for all that are finished.
-        where: How people say which ones these are.
-        overwrite: Whether a file that is there is replaced.
-    """
+    """What is to be exported: a run, in one of `writing.FORMATS`, to a path."""
 
     run: str
     kind: str
     path: str
     offsets: list[int] | None = None
+    """Where the lines of the wanted rollouts begin, in the order in which they are wanted; None for
+    all that are finished."""
     where: str = ""
+    """How people say which ones these are."""
     overwrite: bool = False
 
 

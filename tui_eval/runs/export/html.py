@@ -12,25 +12,25 @@ from tui_eval.fold.rollout_columns import ERROR
 from tui_eval.fold.trajectory import Entry, Rollout
 from tui_eval.printable import harmless, one_line
 from tui_eval.runs.export.figures import facts_of, metric_facts, number_text, summary_facts
-from tui_eval.runs.export.source import ExportSource, question_of
+from tui_eval.runs.export.source import ExportSource, as_bytes, question_of
 
 LONGEST_NAME = 200
 QUESTION_MOST = 90
 
 
-def write(source: ExportSource, file: BinaryIO) -> Iterator[int]:
+def write_html(source: ExportSource, file: BinaryIO) -> Iterator[int]:
     """See `writing.Writer`."""
     facts = summary_facts(source)
     title = line(facts.pop("title"))
-    file.write(_bytes(_HEAD.format(title=title, style=STYLE)))
-    file.write(_bytes(f"<h1>{title}</h1>\n{_facts(facts)}"))
+    file.write(as_bytes(_HEAD.format(title=title, style=STYLE)))
+    file.write(as_bytes(f"<h1>{title}</h1>\n{_facts(facts)}"))
     metrics = metric_facts(source)
     if metrics:
-        file.write(_bytes(f"<h2>Metrics</h2>\n{_facts(metrics)}"))
-    file.write(_bytes("".join(_examples(source))))
+        file.write(as_bytes(f"<h2>Metrics</h2>\n{_facts(metrics)}"))
+    file.write(as_bytes("".join(_examples(source))))
     file.write(b"<h2>Rollouts</h2>\n")
     for written, rollout in enumerate(source.rollouts(), 1):
-        file.write(_bytes("".join(_rollout(source, rollout))))
+        file.write(as_bytes("".join(_rollout(source, rollout))))
         yield written
     file.write(b"</main>\n</body>\n</html>\n")
 
@@ -132,10 +132,6 @@ def _indented(arguments: str) -> str:
         return json.dumps(json.loads(arguments), indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):
         return arguments
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "backslashreplace")
 
 
 STYLE = """

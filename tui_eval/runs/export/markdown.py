@@ -9,19 +9,19 @@ from typing import BinaryIO
 from tui_eval.fold.trajectory import Entry, Rollout
 from tui_eval.printable import harmless, one_line
 from tui_eval.runs.export.figures import facts_of, summary_facts
-from tui_eval.runs.export.source import ExportSource
+from tui_eval.runs.export.source import ExportSource, as_bytes
 
 LONGEST_TITLE = 80
 _SIGNS = re.compile(r"([\\`*_\[\]<>#!|~&$])")
 
 
-def write(source: ExportSource, file: BinaryIO) -> Iterator[int]:
+def write_markdown(source: ExportSource, file: BinaryIO) -> Iterator[int]:
     """See `writing.Writer`."""
     facts = summary_facts(source)
-    file.write(_bytes(f"# {plain(facts.pop('title'))}\n\n"))
-    file.write(_bytes("".join(f"- {plain(k)}: {plain(v)}\n" for k, v in facts.items())))
+    file.write(as_bytes(f"# {plain(facts.pop('title'))}\n\n"))
+    file.write(as_bytes("".join(f"- {plain(k)}: {plain(v)}\n" for k, v in facts.items())))
     for written, rollout in enumerate(source.rollouts(), 1):
-        file.write(_bytes("\n".join(["", *rollout_lines(source, rollout)]) + "\n"))
+        file.write(as_bytes("\n".join(["", *rollout_lines(source, rollout)]) + "\n"))
         yield written
 
 
@@ -77,7 +77,3 @@ def fenced(text: str) -> Iterator[str]:
     yield fence
     yield text
     yield fence
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "backslashreplace")

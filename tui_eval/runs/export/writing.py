@@ -12,8 +12,7 @@ import msgspec
 
 from tui_eval.errors import Fault, RefusedError, UnwritableError
 from tui_eval.runs.export.source import ExportSource
-from tui_eval.runs.file_names import cut_name
-from tui_eval.runs.file_writing import is_replaceable, new_file
+from tui_eval.runs.file_writing import cut_name, is_replaceable, new_file
 from tui_eval.runs.layout import SUFFIXES as SUFFIXES_OF_RUNS
 
 Writer: TypeAlias = Callable[[ExportSource, BinaryIO], Iterator[int]]
@@ -64,12 +63,9 @@ def default_path(place: Path, kind: str, part: str = "") -> Path:
 def write_export(
     source: ExportSource, kind: str, path: Path, *, overwrite: bool = False
 ) -> Iterator[ExportProgress]:
-    """Writes an export and yields after each rollout; who stops asking leaves no file behind.
+    """Writes one of `FORMATS` and yields after each rollout; who stops asking leaves no file.
 
     To be run off the screen's loop.
-
-    Args:
-        kind: One of `FORMATS`.
 
     Raises:
         RefusedError: A package is missing, the file is there already, or is the run's own.
@@ -77,12 +73,7 @@ def write_export(
     """
     write = writer_of(kind)
     total = len(source.finished)
-    run = source.run
-    own = (
-        *(run.results, run.plan, run.metadata, run.versions, run.journal, run.superseded),
-        *(run.notes, run.log),
-    )
-    if path.resolve() in {one.resolve() for one in own}:
+    if path.resolve() in {one.resolve() for one in source.run.files}:
         raise RefusedError([Fault(str(path), "this is a file of the run itself", "Name another")])
     if path.exists() and is_replaceable(path) and not overwrite:
         hint = "Name another one, or overwrite it: --overwrite"
@@ -97,10 +88,7 @@ def write_export(
 
 
 def write_to_stdout(source: ExportSource, kind: str, is_gone: Callable[[], bool]) -> None:
-    """Writes an export to stdout.
-
-    Args:
-        is_gone: Says whether nobody takes it any more.
+    """Writes an export to stdout, until nobody takes it any more (`is_gone`).
 
     Raises:
         RefusedError: A package is missing.
@@ -112,16 +100,13 @@ def write_to_stdout(source: ExportSource, kind: str, is_gone: Callable[[], bool]
 
 
 def writer_of(kind: str) -> Writer:
-    """What writes a format.
-
-    Raises:
-        RefusedError: A package is missing.
-    """
-    module = importlib.import_module(f"tui_eval.runs.export.{kind}")
+    """What writes a format; refused where it needs a package that is missing."""
     try:
-        importlib.import_module(getattr(module, "NEEDS", "json"))
+        importlib.import_module("pyarrow" if kind == "parquet" else "json")
     except ImportError:
         hint = f"Install it: pip install 'tui-eval[{kind}]'"
-        raise RefusedError([Fault(kind, f"the package {module.NEEDS} is missing", hint)]) from None
-    write: Writer = module.write
+        raise RefusedError([Fault(kind, "the package pyarrow is missing", hint)]) from None
+    name = kind if kind in ("html", "markdown") else "rows"
+    module = importlib.import_module(f"tui_eval.runs.export.{name}")
+    write: Writer = getattr(module, f"write_{kind}")
     return write

@@ -37,6 +37,7 @@ def row_of(record: Mapping[str, Any]) -> dict[str, Any]:
     prompt, completion = _conversation(trace, data)
     error = _error(record, trace)
     calls = [mapping(one) for one in listing(trace.get("calls"))]
+    finish = _finish_reason(calls)
     row = {
         "example_id": _example_id(task, data, record),
         "prompt": prompt,
@@ -47,12 +48,12 @@ def row_of(record: Mapping[str, Any]) -> dict[str, Any]:
         "error": error,
         "timing": _timing(trace),
         "is_completed": bool(trace.get("is_completed")),
-        "is_truncated": _is_truncated(trace, calls),
+        "is_truncated": trace.get("stop_condition") in _CUT_OFF or finish == "length",
         "stop_condition": trace.get("stop_condition"),
         "metrics": {**_metrics(trace), **_rewards_of_others(traces, trace)},
         "tool_defs": listing(trace.get("tools")),
         "token_usage": _usage(calls),
-        "tui_eval": _own_part(record, trace, calls),
+        "tui_eval": _own_part(record, trace, finish),
     }
     return {name: value for name, value in row.items() if value is not None}
 
@@ -172,10 +173,6 @@ def _usage(calls: list[Mapping[str, Any]]) -> dict[str, float] | None:
     }
 
 
-def _is_truncated(trace: Mapping[str, Any], calls: list[Mapping[str, Any]]) -> bool:
-    return trace.get("stop_condition") in _CUT_OFF or _finish_reason(calls) == "length"
-
-
 def _finish_reason(calls: list[Mapping[str, Any]]) -> str | None:
     """Why the last answer ended."""
     reported = (call.get("finish_reason") for call in reversed(calls) if not call.get("error"))
@@ -189,12 +186,10 @@ def _errors(record: Mapping[str, Any], trace: Mapping[str, Any]) -> list[Mapping
 
 
 def _own_part(
-    record: Mapping[str, Any], trace: Mapping[str, Any], calls: list[Mapping[str, Any]]
+    record: Mapping[str, Any], trace: Mapping[str, Any], finish: str | None
 ) -> dict[str, Any]:
     """What our own rows would have of the last answer, and of the error."""
-    found: dict[str, Any] = {}
-    if finish := _finish_reason(calls):
-        found["finish_reason"] = finish
+    found: dict[str, Any] = {"finish_reason": finish} if finish else {}
     errors = _errors(record, trace)
     if errors and isinstance(text := errors[-1].get("traceback"), str):
         found["traceback"] = text

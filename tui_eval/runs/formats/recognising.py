@@ -1,7 +1,10 @@
-"""Recognises which program wrote a file of rollouts, by its content."""
+"""Recognises which program wrote a file of rollouts, by its content, or what it is instead."""
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from functools import lru_cache
@@ -9,7 +12,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from tui_eval.runs.formats import chat, episodes, osmosis, prime
+from tui_eval.fold.saved_values import listing, mapping
+from tui_eval.runs.formats import episodes, osmosis, prime
 from tui_eval.runs.row_places import example_id_of
 from tui_eval.runs.scan import BYTE_ORDER_MARK, decode_row, lines_of
 
@@ -36,9 +40,6 @@ def recognise(path: Path, *, at_once: bool = False) -> Format | None:
 
     Args:
         at_once: Only a file that begins with an object is read on.
-
-    Raises:
-        OSError: The file cannot be read.
     """
     now = path.stat()
     return _recognised(path, at_once, now.st_dev, now.st_ino, now.st_mtime_ns, now.st_size)
@@ -80,7 +81,7 @@ def format_of(record: Mapping[str, Any]) -> Format | None:
         return Format.PRIME
     if episodes.is_episode(record):
         return Format.EPISODES
-    if chat.is_chat(record):
+    if isinstance(record.get("messages"), list) and "completion" not in record:
         return Format.CHAT
     if "completion" in record or ("reward" in record and example_id_of(record) is not None):
         return Format.VERIFIERS
@@ -95,7 +96,79 @@ def as_row(record: Mapping[str, Any]) -> Mapping[str, Any]:
         case Format.EPISODES:
             return episodes.row_of(record)
         case Format.CHAT:
-            return chat.row_of(record)
+            return _conversation_row(record)
         case Format.OSMOSIS:
             return osmosis.row_of(record)
     return record
+
+
+def _conversation_row(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A conversation as a row: what is before the first answer is the prompt."""
+    messages = listing(record.get("messages"))
+    answers = (i for i, one in enumerate(messages) if mapping(one).get("role") == "assistant")
+    first = next(answers, len(messages))
+    named = {key: record[key] for key in ("example_id", "id", "reward") if key in record}
+    return {**named, "prompt": messages[:first], "completion": messages[first:], "metrics": {}}
+
+
+PACKED = (
+    (b"\x1f\x8b", "gzip", "gunzip -k"),
+    (b"\x28\xb5\x2f\xfd", "zstd", "unzstd"),
+    (b"\xfd7zXZ\x00", "xz", "unxz -k"),
+    (b"BZh", "bzip2", "bunzip2 -k"),
+    (b"PK\x03\x04", "zip", "unzip"),
+)
+"""How a compressed file begins, what it is called, and what unpacks it beside itself."""
+TABLES = ((b"PAR1", "a Parquet table"), (b"SQLite format 3\x00", "an SQLite database"))
+UTF = (
+    (b"\xff\xfe\x00\x00", "UTF-32"),
+    (b"\x00\x00\xfe\xff", "UTF-32"),
+    (b"\xff\xfe", "UTF-16"),
+    (b"\xfe\xff", "UTF-16"),
+)
+LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*\{")
+LOOKED_AT = 1 << 16
+KEYS_SHOWN = 6
+ROLLOUT_LINES = "A rollout is a line with completion, messages, or reward and example_id"
+
+
+def what_it_is(path: Path) -> tuple[str, str]:
+    """What a file is instead, as a sentence's end, and what to do."""
+    with open(path, "rb") as file:
+        head = file.read(LOOKED_AT)
+    name = shlex.quote(str(path))
+    for begins, kind, command in PACKED:
+        if head.startswith(begins):
+            return f"it is packed by {kind}", f"Unpack it first: {command} {name}"
+    for begins, kind in TABLES:
+        if head.startswith(begins):
+            return f"it is {kind}", f"Write it as JSON, a rollout a line. {ROLLOUT_LINES}"
+    for begins, coding in UTF:
+        if head.startswith(begins):
+            new = shlex.quote(str(path.with_suffix(".utf8.jsonl")))
+            hint = f"Write it as UTF-8: iconv -f {coding} -t UTF-8 {name} > {new}"
+            return f"this is text in {coding}", hint
+    if b"\x00" in head:
+        return "it is a binary file", f"Name a text file of JSON. {ROLLOUT_LINES}"
+    if LIST.match(head):
+        new = shlex.quote(str(path.with_suffix(".lines.jsonl")))
+        hint = f"Write a line for each: jq -c '.[]' {name} > {new}"
+        return "it is one JSON list, not a line for each rollout", hint
+    return _first_line(path)
+
+
+def _first_line(path: Path) -> tuple[str, str]:
+    with open(path, "rb", buffering=0) as file:
+        first = next((bytes(line) for _, line in lines_of(file) if bytes(line).strip()), b"")
+    if not first:
+        return "its lines are blank", ROLLOUT_LINES
+    try:
+        keys = list(decode_row(first))
+    except json.JSONDecodeError:
+        return "its lines are no JSON", ROLLOUT_LINES
+    except (ValueError, RecursionError):
+        return "its lines are no JSON objects", ROLLOUT_LINES
+    if not keys:
+        return "its lines are empty objects", ROLLOUT_LINES
+    more = ", …" if len(keys) > KEYS_SHOWN else ""
+    return f"its lines have {', '.join(keys[:KEYS_SHOWN])}{more}", ROLLOUT_LINES

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tui_eval.fold.comparison import Comparison, PairedExample
     from tui_eval.fold.run_state import RunState
     from tui_eval.fold.trajectory import Rollout
-    from tui_eval.runs.example_contents import ExampleContent
+    from tui_eval.runs.comparing import ExampleContent
     from tui_eval.runs.layout import RunDir
 
 ROWS_SHARE = 0.3
@@ -133,7 +133,7 @@ class Reading:
     def _compare(self) -> ComparedRuns:
         from tui_eval.fold.compared_side import differing_settings
         from tui_eval.fold.comparison import compare_runs
-        from tui_eval.runs.naming import named_runs
+        from tui_eval.runs.opening import named_runs
 
         runs = [self._read(place, run) for place, run in enumerate(named_runs(self.paths))]
         self.place = len(runs)
@@ -141,8 +141,7 @@ class Reading:
         return ComparedRuns(runs, compare_runs(sides), differing_settings(sides))
 
     def _read(self, place: int, run: RunDir) -> ComparedRun:
-        from tui_eval.runs.comparing import side_of
-        from tui_eval.runs.example_contents import read_contents
+        from tui_eval.runs.comparing import read_contents, side_of
 
         self.place, self.share = place, 0.0
         state = self._rows(run)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from tui_eval.fold.comparison import Comparison
 from tui_eval.printable import one_line
 from tui_eval.runs.export.comparison import ComparedRun, comparison_object
-from tui_eval.runs.export.csv import safe_cell
+from tui_eval.runs.export.rows import safe_cell
 from tui_eval.runs.summary_json import json_line
 from tui_eval.text.changes import judged_texts, lettered
 from tui_eval.text.figures import EXACT, interval_text, reward_text, signed_text

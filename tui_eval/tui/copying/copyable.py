@@ -131,8 +131,7 @@ def saved_line(state: RunState, row: int) -> Made:
         ValueError: The line is not there any more.
         OSError: The file cannot be read.
     """
-    from tui_eval.runs.opening import find_run
-    from tui_eval.runs.saved_rows import SavedRows
+    from tui_eval.runs.opening import SavedRows, find_run
 
     assert state.run is not None
     with SavedRows(find_run(Path(state.run.path)), state) as rows:
@@ -144,7 +143,7 @@ def saved_line(state: RunState, row: int) -> Made:
 
 def so_far(state: RunState, row: int, rollout: Rollout | None, notes: Notes) -> dict[str, Any]:
     """A rollout that still runs, as far as it is known."""
-    from tui_eval.fold.row_object import row_object
+    from tui_eval.runs.export.source import row_object
 
     messages = rollout.messages if rollout is not None else []
     prompt_length = rollout.prompt_length if rollout is not None else 0

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tui_eval.fold.projection import projected_cost
 from tui_eval.fold.rollout_columns import HELD
 from tui_eval.fold.run_state import RunState
+from tui_eval.fold.usage import projected_cost
 from tui_eval.text.figures import (
     NONE,
     clock_text,

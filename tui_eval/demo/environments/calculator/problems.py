@@ -16,30 +16,13 @@ CONSTANTS = {
     "speed_of_light_km_s": 299792.458,
 }
 
-_NAMES = [
-    "Amara",
-    "Bilal",
-    "Chiara",
-    "Dmitri",
-    "Elif",
-    "Farid",
-    "Grace",
-    "Hiro",
-    "Ines",
-    "Jonas",
-    "Kavya",
-    "Leo",
-    "Maya",
-    "Noor",
-]
-_GOODS = [
-    "notebooks",
-    "candles",
-    "paintbrushes",
-    "bags of coffee",
-    "house plants",
-    "picture frames",
-]
+_NAMES = (
+    *("Amara", "Bilal", "Chiara", "Dmitri", "Elif", "Farid", "Grace", "Hiro", "Ines", "Jonas"),
+    *("Kavya", "Leo", "Maya", "Noor"),
+)
+_GOODS = (
+    *("notebooks", "candles", "paintbrushes", "bags of coffee", "house plants", "picture frames"),
+)
 _CLOTHES = ["A winter jacket", "A pair of boots", "A wool blanket", "A rucksack", "A raincoat"]
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import random
 from typing import Any
 
 import tui_eval as vf
-
-from .sentences import write_sentences
 
 SYSTEM_PROMPT = (
     "Reverse the text that you are given, character by character: the last character comes "
@@ -31,6 +30,69 @@ def length_error(completion: vf.Messages, answer: str, parser: vf.Parser) -> flo
     """A metric: how many characters the answer is too long or too short."""
     given = parser.parse_answer(completion) or ""
     return float(abs(len(given) - len(answer)))
+
+
+_WHO = (
+    *("the old sailor", "my neighbour", "a young violinist", "the baker", "our teacher"),
+    *("the night nurse", "her grandmother", "the tall plumber", "a lost tourist"),
+    *("the museum guard", "his little sister", "the train driver", "a retired judge"),
+    *("the florist", "our goalkeeper", "the new intern"),
+)
+_DID = (
+    *("mended", "painted", "borrowed", "photographed", "hid", "cleaned", "sold", "found"),
+    *("described", "carried", "repaired", "lost", "measured", "drew", "forgot", "admired"),
+)
+_WHAT = (
+    *("a torn net", "the blue bicycle", "three silver spoons", "an empty birdcage"),
+    *("the garden gate", "two jars of honey", "a wooden clock", "the village map"),
+    *("his best umbrella", "a box of letters", "the kitchen window", "an antique lamp"),
+    *("the wrong suitcase", "a bowl of cherries", "the station bell", "one red glove"),
+)
+_WHEN = (
+    *("before breakfast", "after the storm", "on Tuesday", "last winter", "during the break"),
+    *("in the rain", "at midnight", "without a word", "near the harbour", "for the whole street"),
+    *("by candlelight", "just in time"),
+)
+_ASIDE = (
+    *("nobody knew why", "it took all day", "everyone laughed", "the dog watched"),
+    *("we were amazed", "it was a gift", "the tea went cold", "no one noticed"),
+)
+
+
+def _sentence(dice: random.Random) -> str:
+    who, did, what, when, aside = (dice.choice(part) for part in (_WHO, _DID, _WHAT, _WHEN, _ASIDE))
+    shape = dice.choice(
+        (
+            f"{who} {did} {what}.",
+            f"{who} {did} {what} {when}.",
+            f"{when}, {who} {did} {what}.",
+            f"{who} {did} {what}, and {aside}.",
+            f"is it true that {who} {did} {what}?",
+        )
+    )
+    return shape[0].upper() + shape[1:]
+
+
+def write_sentences(count: int, seed: int, max_words: int) -> list[str]:
+    """Distinct sentences of at most `max_words` words; the same seed gives the same ones.
+
+    Raises:
+        ValueError: `count` is not 1 to 2,000, or `max_words` leaves too few sentences.
+    """
+    if not 1 <= count <= 2000:
+        raise ValueError(f"num_examples must be 1 to 2000, not {count}")
+    dice = random.Random(seed)
+    sentences: dict[str, None] = {}
+    for _ in range(200 * count):
+        sentence = _sentence(dice)
+        if len(sentence.split()) <= max_words:
+            sentences[sentence] = None
+        if len(sentences) == count:
+            return list(sentences)
+    raise ValueError(
+        f"found {len(sentences)} sentences of at most {max_words} words, not {count}; "
+        "raise max_words (the shortest have 6) or lower num_examples"
+    )
 
 
 def make_dataset(num_examples: int, seed: int, max_words: int) -> list[dict[str, Any]]:

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from textual.cache import LRUCache
 
-from tui_eval.fold.log_records import DEBUG, ERROR, INFO, OUTPUT, WARNING, LogRecord
-from tui_eval.fold.log_window import LogWindow
+from tui_eval.fold.log_records import DEBUG, ERROR, INFO, OUTPUT, WARNING, LogRecord, LogWindow
 from tui_eval.text.figures import plural
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.look.ink import Line, Span, cut, left, line_width

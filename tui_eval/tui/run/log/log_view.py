@@ -8,8 +8,7 @@ from collections.abc import Callable, Hashable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tui_eval.fold.log_records import DEBUG, ERROR, OUTPUT, WARNING, LogRecord
-from tui_eval.fold.log_window import LogPiece, LogWindow
+from tui_eval.fold.log_records import DEBUG, ERROR, OUTPUT, WARNING, LogPiece, LogRecord, LogWindow
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.run.log.lines import MARGIN, LogLayout

@@ -169,7 +169,7 @@ def _reward(state: RunState, width: int) -> Iterator[Line | NumberLine]:
 
 
 def _histogram(state: RunState, width: int) -> Iterator[Line]:
-    from tui_eval.stats.shape import histogram
+    from tui_eval.stats.quantiles import histogram
 
     if not state.reward_mean.result().n:
         return

@@ -8,8 +8,8 @@ from typing import NamedTuple, TypeAlias
 from rich.cells import cell_len
 
 from tui_eval.fold.outcome_words import ENDED, endings, has_many_errors, left_out_text
-from tui_eval.fold.projection import projected_cost, projected_tokens
 from tui_eval.fold.run_state import RunState
+from tui_eval.fold.usage import projected_cost, projected_tokens
 from tui_eval.printable import one_line
 from tui_eval.stats.intervals import Interval
 from tui_eval.stats.mean import Mean

@@ -12,7 +12,7 @@ from tui_eval.tui.base.look.wrap import shown_lines
 from tui_eval.tui.run.rollouts.listing import Listing
 
 if TYPE_CHECKING:
-    from tui_eval.runs.text_search import SearchProgress
+    from tui_eval.runs.selection import SearchProgress
 
 ERRORS = "state:error"
 HINTS = (

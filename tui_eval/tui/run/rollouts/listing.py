@@ -13,7 +13,7 @@ from tui_eval.tui.run.rollouts.row_order import RowOrder, Sorting, make_order
 if TYPE_CHECKING:
     from tui_eval.fold.columns import Notes
     from tui_eval.fold.filtering import RowFilter
-    from tui_eval.runs.text_search import SearchProgress
+    from tui_eval.runs.selection import SearchProgress
 
 AT_ONCE = 2_000
 """Rows of a run that is filtered and sorted right on the loop, which takes about a millisecond."""
@@ -269,7 +269,7 @@ class TrajectorySearch:
         """Searches; for a thread."""
         from tui_eval.errors import RefusedError
         from tui_eval.runs.opening import find_run
-        from tui_eval.runs.text_search import search_trajectories
+        from tui_eval.runs.selection import search_trajectories
 
         run = self._state.run
         try:
