@@ -15,7 +15,7 @@ from tui_eval.printable import one_line
 from tui_eval.tui.base.dialogs.dialog import Dialog
 from tui_eval.tui.base.lines.line_list import LineList
 from tui_eval.tui.base.lines.text_line import TextLine, type_into
-from tui_eval.tui.base.lines.text_panel import TextPanel
+from tui_eval.tui.base.lines.text_panel import PlainPanel
 from tui_eval.tui.base.look.ink import Line, left, line_width
 from tui_eval.tui.form.backend import Offer
 from tui_eval.tui.form.texts import readme_lines
@@ -206,7 +206,7 @@ class Picker(Dialog[Container, Offer]):
         how: str = "type to filter · enter chooses",
     ) -> None:
         self.list = OfferList(text, free, is_meant, label, id="offers")
-        self.text = TextPanel(lambda width: (), id="offer-about")
+        self.text = PlainPanel(lambda width: (), id="offer-about")
         box = Container(self.list, self.text, id="picker")
         super().__init__(box, title, f"{how} · esc closes")
         self._load = load
@@ -214,7 +214,6 @@ class Picker(Dialog[Container, Offer]):
         self._about = about
         self._abouts: dict[str, str] = {}
         self.set_class(bool(text), "-one")
-        self.text.can_focus = False
 
     def on_mount(self) -> None:
         """Gets the offers."""
