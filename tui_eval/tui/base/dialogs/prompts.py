@@ -1,9 +1,17 @@
-"""Prompts: a question with a few answers, that of leaving above all."""
+"""Prompts: a question with a few answers, that of leaving above all, and the open one of a screen.
+
+What draws them is loaded when one opens.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+
+    from tui_eval.tui.base.dialogs.question import Question
 
 
 class Leave(NamedTuple):
@@ -48,36 +56,54 @@ def leave_question(goes_on: bool, saved: bool, on_disk: str, noun: str) -> Promp
         on_disk: A sentence on what has finished.
         noun: `run`, or `suite` for several of them.
     """
-    choices = leave_choices(goes_on, saved)
     if goes_on:
-        return Prompt("Leave while it runs?", [on_disk], choices)
+        stops = [Choice("s", "stop", "resumable; what finished is kept", Leave("stop"))]
+        if not saved:
+            stops = [
+                Choice("s", "stop and save", "resumable; kept for good", Leave("stop", save=True)),
+                Choice("u", "stop, unsaved", "resumable; deleted after 14 days", Leave("stop")),
+            ]
+        detach = Choice("d", "detach", "it goes on without this screen", Leave("detach"))
+        return Prompt("Leave while it runs?", [on_disk], [*stops, detach, STAY])
     if saved:
-        return Prompt(f"The {noun} has ended", [on_disk], choices)
+        leave = Choice("l", "leave", "", Leave("closed"))
+        return Prompt(f"The {noun} has ended", [on_disk], [leave, STAY])
     whose, runs = ("Their", "these runs") if noun == "suite" else ("Its", "this run")
     why = f"{whose} rollouts are on disk, but not among your outputs."
-    return Prompt(f"Save {runs}?", [why], choices)
+    yes = Choice("y", "yes, save it", "kept for good", Leave("closed", save=True))
+    no = Choice("n", "no", "deleted after 14 days", Leave("closed"))
+    return Prompt(f"Save {runs}?", [why], [yes, no, STAY])
 
 
-def leave_choices(goes_on: bool, saved: bool) -> list[Choice]:
-    """The answers to choose from; see `leave_question`."""
-    detach = Choice("d", "detach", "it goes on without this screen", Leave("detach"))
-    if goes_on and saved:
-        return [
-            Choice("s", "stop", "resumable; what finished is kept", Leave("stop")),
-            detach,
-            STAY,
-        ]
-    if goes_on:
-        return [
-            Choice("s", "stop and save", "resumable; kept for good", Leave("stop", save=True)),
-            Choice("u", "stop, unsaved", "resumable; deleted after 14 days", Leave("stop")),
-            detach,
-            STAY,
-        ]
-    if saved:
-        return [Choice("l", "leave", "", Leave("closed")), STAY]
-    return [
-        Choice("y", "yes, save it", "kept for good", Leave("closed", save=True)),
-        Choice("n", "no", "deleted after 14 days", Leave("closed")),
-        STAY,
-    ]
+class Prompts:
+    """The prompts of a screen; one that is open follows what it is about.
+
+    A prompt closes by an answer alone: one that closed by itself would leave the key of its
+    answer to the screen below.
+    """
+
+    def __init__(self, screen: Screen[Any]) -> None:
+        self._screen = screen
+        self._question: Question | None = None
+
+    def open(self, prompt: Callable[[], Prompt], answered: Callable[[Any], None]) -> None:
+        """Shows a prompt.
+
+        Args:
+            prompt: Makes it, as things are now.
+            answered: Gets the answer.
+        """
+        from tui_eval.tui.base.dialogs.question import Question
+
+        self._question = Question(prompt)
+        self._screen.app.push_screen(self._question, answered)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a prompt waits for its answer."""
+        return self._question is not None and self._question.is_active
+
+    def update(self) -> None:
+        """Shows the open prompt as things are now."""
+        if self._question is not None and self._question.is_active:
+            self._question.follow()
