@@ -31,7 +31,14 @@ from tui_eval.tui.base.keys.keymap import IN_USE
 from tui_eval.tui.base.keys.registry import COMMANDS, bindings
 from tui_eval.tui.base.lines.mouse_lines import MouseLines
 from tui_eval.tui.base.look.palettes import shades_of
-from tui_eval.tui.base.look.themes import KeptStylesheet, choices, dress, fitting_theme, theme_of
+from tui_eval.tui.base.look.themes import (
+    KeptStylesheet,
+    choices,
+    dress,
+    fitting_theme,
+    keep_answer,
+    theme_of,
+)
 from tui_eval.tui.base.look.widths import count_spacing_marks
 from tui_eval.tui.base.preferences import Preferences
 from tui_eval.tui.base.terminal.browser import NO_SHELL, in_browser
@@ -110,8 +117,9 @@ class BaseApp(InTurnApp[Result]):
         # The greys of the other themes are colours as well.
         return "terminal" if self.no_color else self.preferences.settings.theme
 
-    def take_ground(self) -> None:
-        """The terminal said whether its ground is light."""
+    def take_ground(self, is_light: bool | None) -> None:
+        """The terminal said whether its ground is light, or nothing."""
+        keep_answer(is_light)
         theme = fitting_theme(self, self._chosen_theme)
         if theme != self.theme:
             self.theme = theme
