@@ -83,7 +83,7 @@ def of_run(feed: Callable[[Path], Any]) -> Make:
             done.began.append(request)
             return running()
 
-        done.app = TuiEvalApp(done.feed, now=lambda: NOW, saved=True, start=start)
+        done.app = TuiEvalApp(done.feed, now=lambda: NOW, start=start)
         return done
 
     return make

@@ -84,11 +84,10 @@ class RunScreen(DrawnScreen[None]):
             self.request = request
             self.row = row
 
-    def __init__(self, run: RunSession, now: Callable[[], float], saved: bool) -> None:
+    def __init__(self, run: RunSession, now: Callable[[], float]) -> None:
         super().__init__()
         self.root = run.feed
         self.now = now
-        self.saved = saved
         self.over_home = False
         """Whether leaving leads back to the list of runs, where nothing gets lost."""
         self.first_row = -1

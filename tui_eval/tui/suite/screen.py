@@ -64,11 +64,10 @@ class SuiteScreen(RunScreen):
         suite: SuiteState,
         open_feed: OpenFeed,
         now: Callable[[], float],
-        saved: bool,
     ) -> None:
         self._no_run = RunSession(NullFeed())
         self.suite = suite
-        super().__init__(self._no_run, now, saved)
+        super().__init__(self._no_run, now)
         self.root = root.feed
         self.status = SuiteStatus(self)
         self.rerun = SuiteRerun(self)
