@@ -9,10 +9,10 @@ from textual.app import App, ComposeResult
 from textual.containers import Container
 from textual.content import Content
 from textual.geometry import Size
-from textual.screen import Screen
 from textual.widget import Widget
 
 from tui_eval.tui.base.keys.keymap import key_for
+from tui_eval.tui.base.terminal.drawing import DrawnScreen
 
 WIDTHS = [(0, "-narrow"), (100, "-normal"), (170, "-wide")]
 HEIGHTS = [(0, "-short"), (34, "-tall")]
@@ -36,18 +36,10 @@ class Zoom:
     Args:
         grid: Lays the panes out.
         changed: Called when something else is shown.
-        say: Shows a message.
     """
 
-    def __init__(
-        self,
-        screen: Screen[Any],
-        grid: Widget,
-        changed: Callable[[], None],
-        say: Callable[[str], None],
-    ) -> None:
-        self.screen, self.grid = screen, grid
-        self.changed, self.say = changed, say
+    def __init__(self, screen: DrawnScreen[Any], grid: Widget, changed: Callable[[], None]) -> None:
+        self.screen, self.grid, self.changed = screen, grid, changed
 
     @property
     def can_zoom(self) -> bool:
@@ -70,7 +62,7 @@ class Zoom:
             self.grid.toggle_class("-zoomed")
             self.changed()
         else:
-            self.say(ONE_PANE)
+            self.screen.say(ONE_PANE)
 
 
 def style_of_others(app: App[Any]) -> str:

@@ -84,7 +84,7 @@ class CompareRuns(DrawnScreen[None]):
         self.keys = KeyLine(id="keys")
         self.panes: list[Widget] = [self.examples, self.numbers, self.settings]
         self.grid = Container(id="compare", classes="-in-1")
-        self.zoom = Zoom(self, self.grid, self._update_keys, self.say)
+        self.zoom = Zoom(self, self.grid, self._update_keys)
 
     def controllers(self) -> Iterable[object]:
         """What this screen can do, but for its panes."""

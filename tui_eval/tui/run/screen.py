@@ -118,7 +118,7 @@ class RunScreen(DrawnScreen[None]):
         self.rerun = RerunFlow(self)
         self.saving = Saving(self)
         self.quit_flow = QuitFlow(self)
-        self.zoom = Zoom(self, self.grid, self.update_keys, self.say)
+        self.zoom = Zoom(self, self.grid, self.update_keys)
         self.annotations.open()
 
     def controllers(self) -> Iterable[object]:

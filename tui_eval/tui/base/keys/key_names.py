@@ -6,6 +6,7 @@ import unicodedata
 from itertools import takewhile
 
 from rich.cells import cell_len
+from textual.keys import KEY_NAME_REPLACEMENTS
 
 from tui_eval.errors import nearest
 from tui_eval.tui.base.look.ink import Line
@@ -17,10 +18,6 @@ SIGNS = {
     **{f"f{number}": f"F{number}" for number in range(1, 25)},
 }  # fmt: skip
 HELD = {"ctrl": "^", "shift": "⇧", "alt": "⌥"}
-SHORTER = {
-    "solidus": "slash", "reverse_solidus": "backslash", "commercial_at": "at",
-    "hyphen_minus": "minus", "plus_sign": "plus", "low_line": "underscore",
-}  # fmt: skip
 SAME = {"ctrl+i": "tab", "ctrl+m": "enter", "ctrl+left_square_bracket": "escape"}
 """A terminal sends these as if they were another key."""
 
@@ -36,7 +33,7 @@ def name_of(character: str) -> str:
     if character.isalnum():
         return character
     name = unicodedata.name(character, character).lower().replace("-", "_").replace(" ", "_")
-    return SHORTER.get(name, name)
+    return KEY_NAME_REPLACEMENTS.get(name, name)
 
 
 CHARACTERS = {name_of(character): character for character in map(chr, range(33, 127))}
