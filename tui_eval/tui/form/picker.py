@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -44,12 +45,11 @@ class OfferList(LineList, inherit_bindings=False):
     class Highlighted(Message):
         """Another offer is under the cursor."""
 
+    @dataclass
     class Chosen(Message):
         """An offer was chosen."""
 
-        def __init__(self, offer: Offer) -> None:
-            super().__init__()
-            self.offer = offer
+        offer: Offer
 
     def __init__(
         self,

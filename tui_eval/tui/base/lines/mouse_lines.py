@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from rich.style import Style
@@ -48,12 +49,11 @@ class MouseLines(ScrollView):
     of the screen, through all panes beside each other.
     """
 
+    @dataclass
     class Dragged(Message):
         """A text was selected by dragging the mouse over it."""
 
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
+        text: str
 
     heads = 0
     pill = ""

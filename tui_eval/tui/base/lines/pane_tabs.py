@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from textual.message import Message
@@ -33,12 +34,11 @@ class PaneTabs(LineView, can_focus=False):
         ruled: Whether they stand in a rule, as the title of the pane below would.
     """
 
+    @dataclass
     class Chosen(Message):
         """Somebody clicked on a tab."""
 
-        def __init__(self, number: int) -> None:
-            super().__init__()
-            self.number = number
+        number: int
 
     def __init__(
         self,

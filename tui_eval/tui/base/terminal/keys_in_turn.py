@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from textual import actions, events
@@ -38,18 +39,12 @@ class InTurnApp(FramesApp[Result]):
     that comes meanwhile would reach that widget, not the entry or the screen that the first opens.
     """
 
+    @dataclass
     class Taken(Message):
-        """Goes the way of a key, right behind it.
+        """Goes the way of a key, right behind it; once more when what it changed has been drawn."""
 
-        Args:
-            number: Of the key.
-            is_shown: What it changed has been drawn.
-        """
-
-        def __init__(self, number: int, is_shown: bool = False) -> None:
-            super().__init__()
-            self.number = number
-            self.is_shown = is_shown
+        number: int
+        is_shown: bool = False
 
     def __init__(self, *, css_path: CSSPathType | None = None) -> None:
         super().__init__(css_path=css_path)
