@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tui_eval.tui.base.keys.command import Command
+from tui_eval.tui.base.keys.key_names import key_in_line
 from tui_eval.tui.base.keys.keymap import keymap_of
 from tui_eval.tui.base.keys.registry import COMMANDS
 from tui_eval.tui.base.lines.line_view import LineView
@@ -79,9 +80,5 @@ class KeyLine(LineView, can_focus=False):
             self.message = ""
             self.update()
             return
-        end = line_width(self._held_spans)
-        for command, spans in self._fitting():
-            end += line_width(spans)
-            if x < end:
-                self.app.simulate_key(keymap_of(self.app).keys(command)[0])
-                return
+        if key := key_in_line(self.line(index), x, said=("muted",)):
+            self.app.simulate_key(key)

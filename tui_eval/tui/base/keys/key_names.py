@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Collection
 from itertools import takewhile
 
 from rich.cells import cell_len
@@ -24,8 +25,6 @@ SAME = {"ctrl+i": "tab", "ctrl+m": "enter", "ctrl+left_square_bracket": "escape"
 
 NAMED_KEYS = {"enter": "enter", "esc": "escape", "space": "space", "tab": "tab"}
 """Keys of a box as its hints call them; characters are called what they are."""
-SAID = ("", "faint")
-"""The inks of what a key does."""
 
 
 def name_of(character: str) -> str:
@@ -123,11 +122,12 @@ def key_in_hints(hints: str, x: int) -> str:
     return ""
 
 
-def key_in_line(line: Line, x: int) -> str:
+def key_in_line(line: Line, x: int, said: Collection[str] = ("", "faint")) -> str:
     """The key at a cell of a line that has keys in their own ink, and behind each what it does.
 
     Args:
         x: Cells from the line's first.
+        said: The inks of what a key does.
 
     Returns:
         The key as Textual names it; empty where there is none.
@@ -136,7 +136,7 @@ def key_in_line(line: Line, x: int) -> str:
     for text, ink in line:
         if ink == "key":
             key = text.strip()
-        elif ink not in SAID:
+        elif ink not in said:
             key = ""
         end = start + cell_len(text)
         if x < end:
