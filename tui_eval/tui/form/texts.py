@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -12,14 +11,19 @@ from tui_eval.config.fields import Field
 from tui_eval.config.form import REQUIRED, Form
 from tui_eval.config.options import MAY_BE_EMPTY
 from tui_eval.errors import Fault
-from tui_eval.text.figures import count_text, list_price_text, money_text, plural, tokens_text
+from tui_eval.text.dry_run_words import (
+    cost_text,
+    prompt_text,
+    rollouts_text,
+    spent_text,
+    title_text,
+)
+from tui_eval.text.figures import list_price_text
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span
 from tui_eval.tui.base.look.wrap import shown_lines
 
 MOST_LINES = 400
 LABEL = 10
-ONCE = " for one turn each"
-"""What an estimate is of: how many turns there will be is not known."""
 APART = "\u00a0"
 """A space at which no line breaks."""
 _HOW = {
@@ -53,34 +57,6 @@ def fault_lines(faults: Iterable[Fault], width: int) -> Iterator[Line]:
             yield from fact("", fault.hint, width, "muted", 2, "")
 
 
-def rollouts_text(found: Mapping[str, Any]) -> str:
-    """`50 examples × 3 = 150 rollouts, 60 left`, or how many evaluations there are."""
-    if "evaluations" in found:
-        several = plural(len(found["evaluations"]), "evaluation")
-        return f"{several}, {found['rollouts']:,} rollouts"
-    left = f", {found['left']:,} left" if found["left"] < found["rollouts"] else ""
-    return (
-        f"{found['examples']:,} examples × {found['rollouts_per_example']} = "
-        f"{found['rollouts']:,} rollouts{left}"
-    )
-
-
-def spent_text(found: Mapping[str, Any], width: int) -> str:
-    """What it costs and about how many tokens, in a few words that fit, if such do."""
-    put, got, usd = (found["estimate"][name] for name in ("input_tokens", "output_tokens", "usd"))
-    cost = _cost_text(usd)
-    if got is None:
-        return f"{cost}, {count_text(put)} tokens in"
-    tokens = f"{count_text(put + got)} tokens"
-    whole = f"{cost}, tokens {tokens_text(put, got)}"
-    tried = (whole, f"{cost}, {tokens}", f"{cost.removesuffix(ONCE)}, {tokens}")
-    return next((text for text in tried if len(text) <= width), tried[-1])
-
-
-def _cost_text(usd: float | None) -> str:
-    return "cost unknown" if usd is None else f"about {money_text(usd)}{ONCE}"
-
-
 def plan_lines(found: Mapping[str, Any], width: int) -> Iterator[Line]:
     """What a dry run tells."""
     yield ((rollouts_text(found), "strong"),)
@@ -90,7 +66,7 @@ def plan_lines(found: Mapping[str, Any], width: int) -> Iterator[Line]:
     tokens = f"about {estimate['input_tokens']:,} in, {answers}"
     yield from fact("tokens", tokens, width)
     listed = list_price_text(estimate.get("list_price") or "")
-    yield from fact("cost", _cost_text(usd).removeprefix("cost ") + listed, width)
+    yield from fact("cost", cost_text(usd).removeprefix("cost ") + listed, width)
     if "evaluations" in found:
         yield from _evaluations(found["evaluations"], width)
     else:
@@ -111,10 +87,8 @@ def _evaluations(plans: Sequence[Mapping[str, Any]], width: int) -> Iterator[Lin
     yield EMPTY
     column = len(str(len(plans))) + 2
     for number, plan in enumerate(plans[:MOST_LINES], 1):
-        varies = ", ".join(f"{name}={value}" for name, value in plan["varies"].items())
-        text = plan["title"] + (f" ({varies})" if varies else "")
         much = rollouts_text(plan).replace(" ", APART)
-        yield from fact(f"{number}", f"{text}: {much}", width, column=column)
+        yield from fact(f"{number}", f"{title_text(plan)}: {much}", width, column=column)
 
 
 def _one(found: Mapping[str, Any], width: int) -> Iterator[Line]:
@@ -133,9 +107,7 @@ def _one(found: Mapping[str, Any], width: int) -> Iterator[Line]:
     yield EMPTY
     yield (("First prompt", "role"),)
     for message in found["first_prompt"]:
-        content = message.get("content")
-        text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
-        yield from fact(str(message.get("role")), text, width)
+        yield from fact(str(message.get("role")), prompt_text(message), width)
 
 
 def title_of(draft: Draft, is_changed: bool) -> Line:

@@ -16,7 +16,7 @@ from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
-from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, Panes, Zoom, size_classes
+from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, Zoom, size_classes
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
 from tui_eval.tui.base.terminal.keys_in_turn import focus_once_drawn
 from tui_eval.tui.run.annotations import Annotations
@@ -28,6 +28,7 @@ from tui_eval.tui.run.navigation import Navigation
 from tui_eval.tui.run.numbers.numbers_panel import NumbersPanel
 from tui_eval.tui.run.numbers.reward import RewardPanel
 from tui_eval.tui.run.pane_words import footer_words, help_texts, pane_titles
+from tui_eval.tui.run.panes import Panes
 from tui_eval.tui.run.quit_flow import QuitFlow
 from tui_eval.tui.run.rollouts.rollout_list import RolloutList
 from tui_eval.tui.run.saving import Saving
