@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from tui_eval.events import Stage
 from tui_eval.fold.trajectory import Entry, Rollout, ToolUse
 from tui_eval.printable import printable
+from tui_eval.text.blocks import bar, columns, thread
 from tui_eval.text.figures import (
     clock_text,
     count_text,
@@ -25,7 +26,6 @@ from tui_eval.text.figures import (
 )
 from tui_eval.text.stages import LOOKS, MEANINGS, error_word
 from tui_eval.tui.base.dialogs.prompts import Choice, leave_question
-from tui_eval.tui.base.look.blocks import bar, columns, thread
 from tui_eval.tui.base.look.ink import Line, line_width
 from tui_eval.tui.base.look.wrap import shown_lines, wrap
 from tui_eval.tui.trajectory.parts import Part
