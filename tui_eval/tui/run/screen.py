@@ -11,7 +11,8 @@ from textual.message import Message
 from textual.widget import Widget
 
 from tui_eval.text.waits import wait_note
-from tui_eval.tui.base.dialogs.prompts import Leave, Prompts
+from tui_eval.tui.base.dialogs.open_prompts import Prompts
+from tui_eval.tui.base.dialogs.prompts import Leave
 from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.keymap import key_for
