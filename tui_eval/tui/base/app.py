@@ -41,8 +41,8 @@ from tui_eval.tui.base.look.themes import (
 )
 from tui_eval.tui.base.look.widths import count_spacing_marks
 from tui_eval.tui.base.preferences import Preferences
-from tui_eval.tui.base.terminal.browser import NO_SHELL, in_browser
-from tui_eval.tui.base.terminal.keys_in_turn import InTurnApp
+from tui_eval.tui.base.terminal.browser import in_browser
+from tui_eval.tui.base.terminal.in_turn import InTurnApp
 from tui_eval.tui.base.textual_private import READS_TEXTS, can_drive_terminals, take_callbacks
 
 if TYPE_CHECKING:
@@ -60,9 +60,6 @@ class EndingSignals:
 
     An exception in its place would come from wherever the loop is just then, also from the middle
     of taking the terminal or of giving it back.
-
-    Args:
-        end: Is called for each of them.
     """
 
     def __init__(self, end: Callable[[], None]) -> None:
@@ -239,7 +236,7 @@ class BaseApp(InTurnApp[Result]):
     def action_suspend_process(self) -> None:
         """To the shell, where there is one."""
         if in_browser():
-            self.show_message(NO_SHELL)
+            self.show_message("In a browser there is no shell to go to.")
         else:
             super().action_suspend_process()
 

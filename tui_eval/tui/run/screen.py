@@ -19,7 +19,7 @@ from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
 from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, Zoom, size_classes
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
-from tui_eval.tui.base.terminal.keys_in_turn import focus_once_drawn
+from tui_eval.tui.base.terminal.in_turn import focus_once_drawn
 from tui_eval.tui.run.annotations import Annotations
 from tui_eval.tui.run.commands import GROUPS
 from tui_eval.tui.run.copy_export import CopyExport

@@ -20,7 +20,7 @@ from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
 from tui_eval.tui.base.lines.text_panel import PlainPanel
 from tui_eval.tui.base.look.ink import Line
-from tui_eval.tui.base.terminal.keys_in_turn import focus_once_drawn
+from tui_eval.tui.base.terminal.in_turn import focus_once_drawn
 from tui_eval.tui.run.pane_words import following_title
 from tui_eval.tui.run.rollouts.rollout_list import RolloutList
 from tui_eval.tui.run.screen import NO_CLOCK_S, RunScreen

@@ -29,7 +29,7 @@ from textual.drivers.linux_driver import (
 from textual.message import Message
 
 from tui_eval.tui.base.look.widths import hold_columns
-from tui_eval.tui.base.terminal.frames import FramesApp
+from tui_eval.tui.base.terminal.in_turn import InTurnApp
 from tui_eval.tui.base.terminal.keyboard import Keyboard, usual_key
 from tui_eval.tui.base.terminal.line import Line
 from tui_eval.tui.base.terminal.output import TerminalOutput
@@ -104,7 +104,7 @@ class TerminalDriver(LinuxDriver):
         assert file is not None
         self._drawn_on = file
         self._shown_app = app
-        if isinstance(app, FramesApp):
+        if isinstance(app, InTurnApp):
             app.drawn_by = self
         self.loop = asyncio.get_running_loop()
         self.line = Line(self.loop)

@@ -125,13 +125,7 @@ class Answers:
 
 
 class Keyboard:
-    """Reads a terminal, in a thread of its own once that is taken.
-
-    Args:
-        fileno: Of the terminal.
-        handle: Takes each event.
-        on_cursor: Takes where the terminal says that its cursor is.
-    """
+    """Reads a terminal, in a thread of its own once that is taken; `handle` takes each event."""
 
     def __init__(
         self,
