@@ -95,9 +95,8 @@ class OfferList(LineList, inherit_bindings=False):
         self.select(0)
 
     def select(self, index: int) -> None:
-        """Puts the cursor on an offer."""
-        self.cursor = min(max(index, 0), max(len(self.found) - 1, 0))
-        self.update()
+        """Puts the cursor on an offer, of which the next one can be seen as well."""
+        super().select(index)
         self.show_line(self.cursor, margin=1)
         self.post_message(self.Highlighted())
 

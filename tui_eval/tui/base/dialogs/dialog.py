@@ -30,11 +30,6 @@ FRAME = 3
 DIM = Style(color="default", bgcolor="default", dim=True)
 
 
-def _is_bar(segment: Segment) -> bool:
-    """Whether it is of a scrollbar."""
-    return segment.style is not None and "@mouse.down" in segment.style.meta
-
-
 class DimmedScreen(BackgroundScreen):
     """A screen without its colours, none of its lines under a cursor."""
 
@@ -42,7 +37,8 @@ class DimmedScreen(BackgroundScreen):
     def process_segments(cls, segments: Iterable[Segment], color: Color) -> Iterable[Segment]:
         """The same text, dim; without the bars, of which only pieces would be left."""
         for segment in segments:
-            text = " " * segment.cell_length if _is_bar(segment) else segment.text
+            is_bar = segment.style is not None and "@mouse.down" in segment.style.meta
+            text = " " * segment.cell_length if is_bar else segment.text
             yield segment if segment.control else Segment(text, DIM)
 
 
