@@ -94,7 +94,8 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
             self.fields, self.does, self.toml, self.command, self.about_env,
         ]  # fmt: skip
         tabs = [Tab(title, -1) for title in TITLES]
-        self.tabs = PaneTabs(tabs, gap=2, key="faint", ruled=True, id="pane-tabs")
+        self.tabs = PaneTabs(tabs, ruled=True, id="pane-tabs")
+        self.tabs.key_ink = "faint"
         self.room = Container(id="room", classes="-in-1")
         self.form_panes = FormPanes(self)
         self.files = DraftFiles(self)

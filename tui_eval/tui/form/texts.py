@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tui_eval.config.draft import Draft
@@ -49,14 +49,6 @@ def fact(
         yield ((f"{'' if number else label:<{column}}", label_ink), span)
 
 
-def fault_lines(faults: Iterable[Fault], width: int) -> Iterator[Line]:
-    """What is wrong, and what to do about it."""
-    for fault in faults:
-        yield from fact("✗ ", f"{fault.where}: {fault.what}", width, "fault", 2, "bad")
-        if fault.hint:
-            yield from fact("", fault.hint, width, "muted", 2, "")
-
-
 def plan_lines(found: Mapping[str, Any], width: int) -> Iterator[Line]:
     """What a dry run tells."""
     yield ((rollouts_text(found), "strong"),)
@@ -71,16 +63,11 @@ def plan_lines(found: Mapping[str, Any], width: int) -> Iterator[Line]:
         yield from _evaluations(found["evaluations"], width)
     else:
         yield from _one(found, width)
-    yield from notice_lines(found.get("notices") or (), width)
-    yield EMPTY
-    yield from wrapped(f"{estimate['how']}.", width, "faint")
-
-
-def notice_lines(notices: Sequence[Mapping[str, Any]], width: int) -> Iterator[Line]:
-    """Sentences of the engine."""
-    for notice in notices:
+    for notice in found.get("notices") or ():
         ink = "warn" if notice["level"] == "warning" else "muted"
         yield from fact(notice["level"], notice["text"], width, ink)
+    yield EMPTY
+    yield from wrapped(f"{estimate['how']}.", width, "faint")
 
 
 def _evaluations(plans: Sequence[Mapping[str, Any]], width: int) -> Iterator[Line]:
@@ -166,7 +153,9 @@ def pane_lines(
         others: What is wrong with no field.
         wrong: Fields that something is wrong with.
     """
-    yield from fault_lines(others, width)
+    for fault in others:
+        yield from fact("✗ ", f"{fault.where}: {fault.what}", width, "fault", 2, "bad")
+        yield from fact("", fault.hint, width, "muted", 2, "") if fault.hint else ()
     if plan is not None:
         yield from plan_lines(plan, width)
     elif wrong:

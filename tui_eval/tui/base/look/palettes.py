@@ -13,34 +13,38 @@ from textual.theme import BUILTIN_THEMES, Theme
 SCROLLBARS = ("scrollbar-background", "scrollbar-background-hover", "scrollbar-background-active")
 
 
-def shades(foreground: str, primary: str, success: str, warning: str, dark: bool) -> dict[str, str]:
-    """What is drawn in a shade of a theme's colours, each laid over the ground that is there."""
-    muted, title, faint, thought = (72, 68, 58, 66) if dark else (80, 70, 70, 73)
-    rule, brace = (25, 40) if dark else (36, 50)
-    bars, blurred = (75, 9) if dark else (88, 12)
-    return {
-        "ink-muted": f"{foreground} {muted}%",
-        "ink-title": f"{foreground} {title}%",
-        "ink-faint": f"{foreground} {faint}%",
-        "ink-thought": f"{foreground} {thought}%",
-        "ink-rule": f"{foreground} {rule}%",
-        "ink-brace": f"{foreground} {brace}%",
-        "ink-histogram": f"{primary} {bars}%",
-        "ink-bar-good": f"{success} {bars}%",
-        "ink-match": foreground,
-        "ground-match": f"{warning} 32%",
-        "ground-cursor": f"{primary} 20%",
-        "ground-blurred": f"{foreground} {blurred}%",
-    }
+SHADES = {
+    "ink-muted": ("foreground", 72, 80),
+    "ink-title": ("foreground", 68, 70),
+    "ink-faint": ("foreground", 58, 70),
+    "ink-thought": ("foreground", 66, 73),
+    "ink-rule": ("foreground", 25, 36),
+    "ink-brace": ("foreground", 40, 50),
+    "ink-histogram": ("primary", 75, 88),
+    "ink-bar-good": ("success", 75, 88),
+    "ink-match": ("foreground", 100, 100),
+    "ground-match": ("warning", 32, 32),
+    "ground-cursor": ("primary", 20, 20),
+    "ground-blurred": ("foreground", 9, 12),
+}
+"""How much of a theme's colours is laid over the ground that is there, a dark or a light one."""
+ANSI_SHADES = dict.fromkeys(SHADES, "ansi_default")
 
 
 def shades_of(theme: Theme) -> dict[str, str]:
     """The shades of a theme that says nothing of them."""
     if theme.ansi:
         return ANSI_SHADES
-    foreground = theme.foreground or ("#e0e0e0" if theme.dark else "#202020")
-    success, warning = theme.success or theme.primary, theme.warning or theme.primary
-    return shades(foreground, theme.primary, success, warning, theme.dark)
+    colours = {
+        "foreground": theme.foreground or ("#e0e0e0" if theme.dark else "#202020"),
+        "primary": theme.primary,
+        "success": theme.success or theme.primary,
+        "warning": theme.warning or theme.primary,
+    }
+    return {
+        name: f"{colours[of]} {dark if theme.dark else light}%"
+        for name, (of, dark, light) in SHADES.items()
+    }
 
 
 COLOURS = {
@@ -79,7 +83,7 @@ VARIABLES = {
     "ground-cursor": (None, None, 236, 189),
     "ground-blurred": (None, None, 235, 254),
 }
-"""The same of our style sheets; what is None is made of `COLOURS`, by Textual or by `shades`."""
+"""The same of our style sheets; what is None is made of `COLOURS`, by Textual or by `SHADES`."""
 LIGHT_GREYS = range(247, 256)
 
 
@@ -102,7 +106,6 @@ DARK = _own_theme("tui-eval-dark", True, 0)
 LIGHT = _own_theme("tui-eval-light", False, 1)
 DARK_256 = _own_theme(DARK.name, True, 2)
 LIGHT_256 = _own_theme(LIGHT.name, False, 3)
-ANSI_SHADES = dict.fromkeys(shades("", "", "", "", dark=True), "ansi_default")
 
 
 def _terminal(name: str, like: str, lines: str, colours: Mapping[str, str]) -> Theme:
