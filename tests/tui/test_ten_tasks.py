@@ -20,8 +20,8 @@ from staging import over, running
 
 from tui_eval.commands import MoveLimit, Rerun, Stop
 from tui_eval.runs.layout import RunDir
+from tui_eval.text.key_names import key_of
 from tui_eval.tui.app import TuiEvalApp
-from tui_eval.tui.base.keys.key_names import key_of
 from tui_eval.tui.compare.screen import CompareRuns
 from tui_eval.tui.home_app import HomeApp
 

@@ -51,7 +51,6 @@ class TuiEvalApp(BaseApp[Leave]):
         form: A screen that comes first; the feed is started when it is dismissed with a request,
             and the app is left when it is dismissed without one.
         begin: Is given that request before the feed is started.
-        preferences: What people set for themselves.
         start: Makes the feed of an engine that goes on with a run.
         joined: The engine was at work before this app.
     """

@@ -47,10 +47,7 @@ class HomeApp(TuiEvalApp):
     """One run is watched at a time, or none.
 
     Args:
-        backend: Where everything comes from.
-        open_feed: How the evaluations of a suite are read.
-        start: Makes the feed of a new evaluation from a form's request.
-        preferences: What people set for themselves.
+        start: Makes the feed of a new evaluation from a form's request; the others are as there.
     """
 
     CSS_PATH: ClassVar[CSSPathType | None] = [

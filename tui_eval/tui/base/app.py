@@ -25,8 +25,8 @@ from textual.screen import Screen
 
 from tui_eval.printable import one_line
 from tui_eval.shipped import shipped
+from tui_eval.text.key_names import sign_of
 from tui_eval.tui.base.keys.key_line import KeyLine
-from tui_eval.tui.base.keys.key_names import sign_of
 from tui_eval.tui.base.keys.keymap import IN_USE
 from tui_eval.tui.base.keys.registry import COMMANDS, bindings
 from tui_eval.tui.base.lines.mouse_lines import MouseLines
@@ -56,7 +56,7 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class EndingSignals:
-    """Has a function called on the loop when one comes.
+    """Has a function called on the loop when a signal comes that ends programs.
 
     An exception in its place would come from wherever the loop is just then, also from the middle
     of taking the terminal or of giving it back.

@@ -182,8 +182,7 @@ class Picker(Dialog[Container, Offer]):
         current: The one that is set already.
         about: Gets the text on an offer that has none.
         text: What the filter begins with.
-        free: See `OfferList`.
-        is_meant: See `OfferList`.
+        free, is_meant: See `OfferList`.
         label: What is typed.
         how: What typing and enter do.
     """

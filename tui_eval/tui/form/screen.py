@@ -203,8 +203,7 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
     @property
     def can_run(self) -> bool:
         """Whether nothing is known to be wrong."""
-        looked = self.looked
-        return looked.request is not None and not (self.fields.faults or looked.others)
+        return self.looked.request is not None and not self._problems
 
     @property
     def _can_try(self) -> bool:

@@ -11,7 +11,6 @@ from textual.message import Message
 from textual.widget import Widget
 
 from tui_eval.text.waits import wait_note
-from tui_eval.tui.base.dialogs.open_prompts import Prompts
 from tui_eval.tui.base.dialogs.prompts import Leave
 from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
@@ -28,6 +27,7 @@ from tui_eval.tui.run.log.log_pane import LogPane
 from tui_eval.tui.run.navigation import Navigation
 from tui_eval.tui.run.numbers.numbers_panel import NumbersPanel
 from tui_eval.tui.run.numbers.reward import RewardPanel
+from tui_eval.tui.run.open_prompts import Prompts
 from tui_eval.tui.run.pane_words import footer_words, help_texts, pane_titles
 from tui_eval.tui.run.panes import Panes
 from tui_eval.tui.run.quit_flow import QuitFlow

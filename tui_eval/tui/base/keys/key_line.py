@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tui_eval.tui.base.keys.command import Command
-from tui_eval.tui.base.keys.key_names import key_in_line
 from tui_eval.tui.base.keys.keymap import keymap_of
 from tui_eval.tui.base.keys.registry import COMMANDS
 from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.lines.mouse_lines import key_in_line
 from tui_eval.tui.base.look.ink import Line, Span, cut_message, line_width
 
 MESSAGE_S = 8.0

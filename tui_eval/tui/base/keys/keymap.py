@@ -9,8 +9,8 @@ from itertools import chain, combinations, takewhile, zip_longest
 from types import MappingProxyType
 
 from tui_eval.errors import Fault, nearest
+from tui_eval.text.key_names import CHARACTERS, key_like, key_of, sign_of
 from tui_eval.tui.base.keys.command import ABOVE, Command
-from tui_eval.tui.base.keys.key_names import CHARACTERS, key_like, key_of, sign_of
 from tui_eval.tui.base.keys.registry import COMMANDS, FIXED, TOGETHER, TYPED
 
 BY_ID = {command.id: command for command in COMMANDS if command.scope not in FIXED}
@@ -124,11 +124,7 @@ def _conflicts(keymap: Keymap, at: Callable[[str], str]) -> Iterator[Fault]:
 
 
 def search_keys(scope: str, found: bool) -> tuple[str, ...]:
-    """What the keys of a search do, and in fewer words.
-
-    Args:
-        scope: The pane that is searched.
-    """
+    """What the keys of a search in a pane do, and in fewer words."""
     clears = f"{key_for('trajectory.clear-search')} clears"
     if not found:
         return (clears,)

@@ -9,8 +9,8 @@ from textual import events
 from textual.binding import BindingType
 
 from tui_eval.printable import one_line
+from tui_eval.text.key_names import sign_of
 from tui_eval.tui.base.dialogs.dialog import Dialog
-from tui_eval.tui.base.keys.key_names import sign_of
 from tui_eval.tui.base.lines.line_list import Picking
 from tui_eval.tui.base.look.ink import Line, cut, cut_start, left, line_width
 
