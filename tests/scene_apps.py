@@ -52,8 +52,8 @@ from tui_eval.tui.run.annotations import Notebook
 from tui_eval.tui.run.session import RunSession
 
 
-def app_of(feed: ScriptedFeed, *, saved: bool = True) -> TuiEvalApp:
-    return TuiEvalApp(feed, now=lambda: NOW, saved=saved)
+def app_of(feed: ScriptedFeed) -> TuiEvalApp:
+    return TuiEvalApp(feed, now=lambda: NOW)
 
 
 def live(events: list[ev.Event]) -> Callable[[], TuiEvalApp]:
@@ -63,7 +63,7 @@ def live(events: list[ev.Event]) -> Callable[[], TuiEvalApp]:
 def unblinking() -> TuiEvalApp:
     feed = ScriptedFeed(running_events(), saved_rows(), trajectories={SELECTED: trajectory()})
     still = Preferences(UserSettings(motion="reduced"))
-    return TuiEvalApp(feed, now=lambda: NOW, saved=True, preferences=still)
+    return TuiEvalApp(feed, now=lambda: NOW, preferences=still)
 
 
 def paused() -> TuiEvalApp:
@@ -79,7 +79,7 @@ def refused() -> TuiEvalApp:
 
 
 def over(*, saved: bool = True) -> TuiEvalApp:
-    return app_of(ScriptedFeed(all_events(saved=saved), saved_rows(), live=False), saved=saved)
+    return app_of(ScriptedFeed(all_events(saved=saved), saved_rows(), live=False))
 
 
 def asked() -> TuiEvalApp:
@@ -131,9 +131,7 @@ def moved_events() -> list[ev.Event]:
 def suite(
     events: list[ev.Event], *, live: bool = True, feeds: type[Feeds] = Feeds
 ) -> Callable[[], TuiEvalApp]:
-    return lambda: TuiEvalApp(
-        ScriptedFeed(events, live=live), open_feed=feeds(), now=lambda: NOW, saved=True
-    )
+    return lambda: TuiEvalApp(ScriptedFeed(events, live=live), open_feed=feeds(), now=lambda: NOW)
 
 
 def paused_suite() -> TuiEvalApp:

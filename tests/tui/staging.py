@@ -26,7 +26,6 @@ class Stage(Watching):
     def __init__(
         self,
         feed: ScriptedFeed | FeedFromDisk,
-        saved: bool,
         feeds: Feeds | None = None,
         preferences: Preferences | None = None,
     ) -> None:
@@ -37,7 +36,6 @@ class Stage(Watching):
             feed,
             open_feed=self.feeds,
             now=lambda: self.clock,
-            saved=saved,
             preferences=preferences,
         )
 
@@ -82,11 +80,10 @@ def question(stage: Stage) -> str:
 async def staged_app(
     feed: ScriptedFeed | FeedFromDisk,
     *,
-    saved: bool = True,
     size: tuple[int, int] = (120, 40),
     preferences: Preferences | None = None,
 ) -> AsyncIterator[Stage]:
-    stage = Stage(feed, saved, preferences=preferences)
+    stage = Stage(feed, preferences=preferences)
     async with stage.app.run_test(size=size) as stage.pilot:
         await stage.until(lambda: not feed.events and not stage.live.reader.must_read)
         yield stage
@@ -98,11 +95,10 @@ async def staged_suite(
     *,
     feeds: Feeds | None = None,
     live: bool = True,
-    saved: bool = True,
     size: tuple[int, int] = (120, 40),
 ) -> AsyncIterator[Stage]:
     feed = ScriptedFeed(suite_events() if events is None else events, live=live)
-    stage = Stage(feed, saved, feeds)
+    stage = Stage(feed, feeds)
     async with stage.app.run_test(size=size) as stage.pilot:
         await stage.until(lambda: stage.app.suite is not None and not feed.events)
         await stage.until(lambda: not stage.live.is_opening and not stage.live.reader.must_read)

@@ -11,7 +11,7 @@ from scripted_home import FormBackend
 from scripted_run import ScriptedFeed
 from staging import over, staged_app
 
-from tui_eval.tui.base.keys.key_names import key_in_line
+from tui_eval.tui.base.lines.mouse_lines import key_in_line
 
 
 def test_the_key_of_a_line_is_that_whose_words_are_clicked() -> None:

@@ -11,7 +11,7 @@ from scripted_form import SEVERAL, ScriptedBackend, draft_of, form_app, ready
 from textual.widgets import TextArea
 
 from tui_eval.tui.base.dialogs.prompts import Leave
-from tui_eval.tui.form.text_box import TextBox
+from tui_eval.tui.form.boxes import TextBox
 
 pytestmark = pytest.mark.usefixtures("nobody_pauses")
 

@@ -85,7 +85,7 @@ async def test_keys_that_leave_a_run_that_is_over_are_told_by_what_they_do(
     saved: bool, leaving: list[str]
 ) -> None:
     feed = ScriptedFeed(all_events(saved=saved), saved_rows(), live=False)
-    async with staged_app(feed, saved=saved, size=(80, 40)) as stage:
+    async with staged_app(feed, size=(80, 40)) as stage:
         told = (await helped(stage)).partition("Leaving\n")[2].split("\n\n")[0]
         lines = [" ".join(line.split()) for line in told.splitlines()]
         assert lines == [*leaving, "^z To the shell; fg comes back"]

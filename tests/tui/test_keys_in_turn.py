@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Static
 
-from tui_eval.tui.base.terminal.keys_in_turn import InTurnApp, focus_once_drawn
+from tui_eval.tui.base.terminal.in_turn import InTurnApp, focus_once_drawn
 
 
 class Pane(Static, can_focus=True):

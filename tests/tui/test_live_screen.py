@@ -49,7 +49,7 @@ async def test_a_followed_rollout_is_subscribed_and_its_tool_calls_stand_with_re
 async def test_before_anything_is_told_a_file_is_read_and_an_engine_starts(
     live: bool, told: str, other: str
 ) -> None:
-    stage = Stage(ScriptedFeed(live=live, starts=False), saved=True)
+    stage = Stage(ScriptedFeed(live=live, starts=False))
     async with stage.app.run_test(size=(120, 40)) as stage.pilot:
         await stage.pilot.pause()
         text = stage.text(stage.live.header) + stage.text(stage.live.rollouts)
@@ -298,7 +298,7 @@ async def test_a_run_that_is_gone_when_it_is_opened_has_failed_and_says_why() ->
         raise FileNotFoundError("results.jsonl is gone")
 
     feed.start = gone
-    app = TuiEvalApp(feed, saved=True)
+    app = TuiEvalApp(feed)
     async with app.run_test() as pilot:
         await until(pilot, lambda: app.return_value)
     assert app.return_value == Leave("closed")

@@ -12,9 +12,9 @@ from textual import events
 from textual.widget import Widget
 
 from tui_eval.commands import Command, SaveNow
-from tui_eval.tui.base.dialogs.menu import MenuLines
 from tui_eval.tui.base.dialogs.question import Choices
 from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.copying.menu import MenuLines
 from tui_eval.tui.run.rollouts.columns_dialog import ColumnLines, SortLines
 
 
@@ -96,6 +96,18 @@ async def test_a_click_on_a_message_takes_it_away_and_presses_no_key_below_it() 
         assert not stage.live.keys.message
         assert stage.app.is_running and stage.app.screen is stage.live
         assert "q quit" in seen(stage.app)
+
+
+async def test_a_click_on_what_stands_before_the_keys_presses_none() -> None:
+    async with staged_app(over()) as stage:
+        stage.live.keys.held = "A: the first of two"
+        stage.live.keys.update()
+        await stage.pilot.click(stage.live.keys, offset=(4, 0))
+        await stage.pilot.pause()
+        assert stage.app.is_running and stage.app.screen is stage.live
+        assert not stage.live.keys.message
+        await stage.click_on("help")
+        assert stage.app.screen is not stage.live
 
 
 async def test_a_message_is_unfolded_and_folded_again_with_the_mouse() -> None:

@@ -26,7 +26,7 @@ from tui_eval.tui.base.terminal.browser import DRIVER, in_browser
 
 @pytest.mark.parametrize("key", ["e", "x", "R"])
 async def test_nothing_is_said_to_be_missing_of_a_run_that_is_still_loading(key: str) -> None:
-    app = TuiEvalApp(ScriptedFeed(starts=False), now=lambda: NOW, saved=True)
+    app = TuiEvalApp(ScriptedFeed(starts=False), now=lambda: NOW)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press(key)
         assert str(app.live_screen.keys.message) == "Not yet: the run is still loading."
@@ -121,7 +121,7 @@ async def test_a_saved_run_is_handed_to_an_engine_and_shown_again_where_it_is_re
         return again
 
     feed, back = over(), over()
-    stage = Stage(feed, True)
+    stage = Stage(feed)
     stage.app = TuiEvalApp(feed, open_feed=lambda path, socket: back, now=lambda: NOW, start=start)
     async with stage.app.run_test(size=(120, 40)) as stage.pilot:
         await stage.until(lambda: not feed.events)
@@ -134,7 +134,7 @@ async def test_a_saved_run_is_handed_to_an_engine_and_shown_again_where_it_is_re
         assert stage.app.screen is stage.live and stage.live.status.is_live
     refused = ("--resume", "process 7 is writing this run", "Join it: tui-eval open runs/a")
     feed, again = over(), ScriptedFeed([ev.Refused(0, [refused])])
-    stage = Stage(feed, True)
+    stage = Stage(feed)
     stage.app = TuiEvalApp(feed, open_feed=lambda path, socket: back, now=lambda: NOW, start=start)
     async with stage.app.run_test(size=(120, 40)) as stage.pilot:
         await stage.until(lambda: not feed.events)
@@ -158,7 +158,7 @@ async def test_what_an_interrupted_run_is_missing_runs_from_its_own_screen() -> 
         started.append(request)
         return again
 
-    stage = Stage(feed, True)
+    stage = Stage(feed)
     stage.app = TuiEvalApp(feed, now=lambda: NOW, start=start)
     async with stage.app.run_test(size=(120, 40)) as stage.pilot:
         await stage.until(lambda: not feed.events and "R resume" in said(stage))

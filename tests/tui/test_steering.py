@@ -195,7 +195,7 @@ def test_limits_go_in_steps_that_people_would_choose(now: int, greater: int, sma
 @pytest.mark.parametrize("key", ["+", "-"])
 async def test_the_limit_of_a_run_that_is_not_known_yet_is_not_moved(key: str) -> None:
     feed = ScriptedFeed(starts=False)
-    async with TuiEvalApp(feed, now=lambda: NOW, saved=True).run_test(size=(120, 40)) as pilot:
+    async with TuiEvalApp(feed, now=lambda: NOW).run_test(size=(120, 40)) as pilot:
         await pilot.press(key)
         assert str(pilot.app.live_screen.keys.message) == "Not yet: the run is still loading."
         assert asked(feed) == []

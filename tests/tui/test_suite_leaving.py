@@ -89,7 +89,7 @@ async def test_notices_of_the_suite_are_shown() -> None:
 @pytest.mark.parametrize("keys", ["q", "?"])
 async def test_what_was_open_before_the_suite_was_told_does_not_stay_below_it(keys: str) -> None:
     feed = ScriptedFeed([])
-    stage = Stage(feed, True)
+    stage = Stage(feed)
     async with stage.app.run_test(size=(80, 24)) as stage.pilot:
         await stage.press(*keys)
         assert stage.app.screen is not stage.live
@@ -148,7 +148,11 @@ async def test_a_suite_that_is_over_is_left_without_a_question() -> None:
 
 
 async def test_unsaved_runs_that_ended_are_left_without_a_question() -> None:
-    async with staged_suite(ended_events(), live=False, saved=False) as stage:
+    events = ended_events()
+    for one in events:
+        if isinstance(one, ev.EvaluationMoved):
+            one.saved = False
+    async with staged_suite(events, live=False) as stage:
         await stage.press("q")
     assert stage.app.return_value == Leave("closed")
 

@@ -127,7 +127,7 @@ async def test_an_evaluation_that_is_over_waits_with_its_errors_for_the_others()
 
 async def test_one_run_alone_has_no_list() -> None:
     feed = ScriptedFeed([*Feeds().make(run_path(0), CASES[0], True).events])
-    stage = Stage(feed, saved=True)
+    stage = Stage(feed)
     async with stage.app.run_test(size=(120, 40)) as stage.pilot:
         await stage.publish(staged(40, ev.Stage.MODEL))
         assert not isinstance(stage.app.screen, SuiteScreen)

@@ -22,7 +22,7 @@ class Over(Stage):
     """A suite that nobody works on, with what an engine is asked for."""
 
     def __init__(self, events: list[ev.Event], then: list[ev.Event]) -> None:
-        super().__init__(ScriptedFeed(events, live=False), True)
+        super().__init__(ScriptedFeed(events, live=False))
         self.started: list[dict[str, Any]] = []
         self.then = ScriptedFeed(then)
         self.app = TuiEvalApp(

@@ -20,8 +20,8 @@ from staging import over, running
 
 from tui_eval.commands import MoveLimit, Rerun, Stop
 from tui_eval.runs.layout import RunDir
+from tui_eval.text.key_names import key_of
 from tui_eval.tui.app import TuiEvalApp
-from tui_eval.tui.base.keys.key_names import key_of
 from tui_eval.tui.compare.screen import CompareRuns
 from tui_eval.tui.home_app import HomeApp
 
@@ -83,7 +83,7 @@ def of_run(feed: Callable[[Path], Any]) -> Make:
             done.began.append(request)
             return running()
 
-        done.app = TuiEvalApp(done.feed, now=lambda: NOW, saved=True, start=start)
+        done.app = TuiEvalApp(done.feed, now=lambda: NOW, start=start)
         return done
 
     return make

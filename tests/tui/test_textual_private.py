@@ -30,7 +30,7 @@ from terminal import Terminal
 import tui_eval.tui
 from tui_eval.tui.base import textual_private
 from tui_eval.tui.base.terminal.browser import DRIVER
-from tui_eval.tui.base.textual_private import NAMES
+from tui_eval.tui.base.textual_private import NAMES, SEEN
 
 OF_TUPLES = {"_replace", "_asdict", "_fields", "_make"}
 MODULES = [
@@ -199,9 +199,9 @@ IN_TERMINALS = [name for name in NAMES if name != IN_BROWSERS]
 
 def missing(name: str) -> str:
     """What the log says of a name that is missing."""
-    seen, _, without = NAMES[name]
-    newer = f"Textual {NEWER}" if seen.startswith("Textual") else f"Rich {version('rich')}"
-    return f"{newer} has no {name} as {seen} had it: {without}."
+    package, newer = ("Rich", version("rich")) if name.startswith("rich") else ("Textual", NEWER)
+    seen, without = f"{package} {SEEN[package]}", NAMES[name].without
+    return f"{package} {newer} has no {name} as {seen} had it: {without}."
 
 
 @contextmanager

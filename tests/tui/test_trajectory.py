@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from rich.cells import cell_len
 from tui_eval.events import Stage
 from tui_eval.fold.trajectory import Entry, Rollout, ToolUse
 from tui_eval.printable import printable
+from tui_eval.text.blocks import bar, columns, thread
 from tui_eval.text.figures import (
     clock_text,
     count_text,
@@ -23,8 +25,7 @@ from tui_eval.text.figures import (
     took_text,
 )
 from tui_eval.text.stages import LOOKS, MEANINGS, error_word
-from tui_eval.tui.base.dialogs.prompts import leave_choices
-from tui_eval.tui.base.look.blocks import bar, columns, thread
+from tui_eval.tui.base.dialogs.prompts import Choice, leave_question
 from tui_eval.tui.base.look.ink import Line, line_width
 from tui_eval.tui.base.look.wrap import shown_lines, wrap
 from tui_eval.tui.trajectory.parts import Part
@@ -215,10 +216,13 @@ def test_histogram_columns_reach_the_top_and_never_vanish() -> None:
 
 
 def test_leaving_offers_what_can_be_decided() -> None:
-    assert [c.key for c in leave_choices(goes_on=False, saved=True)] == ["l", "escape"]
-    assert [c.key for c in leave_choices(goes_on=True, saved=True)] == ["s", "d", "escape"]
-    assert [c.key for c in leave_choices(goes_on=False, saved=False)] == ["y", "n", "escape"]
-    unsaved = leave_choices(goes_on=True, saved=False)
+    def choices(goes_on: bool, saved: bool) -> Sequence[Choice]:
+        return leave_question(goes_on, saved, "9 rollouts are on disk.", "run").choices
+
+    assert [c.key for c in choices(goes_on=False, saved=True)] == ["l", "escape"]
+    assert [c.key for c in choices(goes_on=True, saved=True)] == ["s", "d", "escape"]
+    assert [c.key for c in choices(goes_on=False, saved=False)] == ["y", "n", "escape"]
+    unsaved = choices(goes_on=True, saved=False)
     assert {choice.answer.save for choice in unsaved if choice.answer} == {True, False}
 
 

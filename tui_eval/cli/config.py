@@ -70,7 +70,7 @@ def keys() -> int:
 
 def key_lines(preferences: Preferences) -> Iterator[str]:
     """The table of keys, a command a line, with what each does; ready to be pasted."""
-    from tui_eval.tui.base.keys.key_names import plain_name
+    from tui_eval.text.key_names import plain_name
     from tui_eval.tui.base.keys.keymap import BY_ID
 
     yield f"# {preferences.path}"

@@ -11,6 +11,7 @@ from typing import Any
 from tui_eval.cli.report import print_faults, print_json, print_stdout, warn
 from tui_eval.errors import Fault, Notice
 from tui_eval.runs.summary_json import unstarted_object
+from tui_eval.text.dry_run_words import ONCE, prompt_text, title_text
 from tui_eval.text.figures import money_text
 
 
@@ -56,9 +57,8 @@ def plan_lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield from _settings(found["settings"])
     yield from ("", "First prompt:")
     for message in found["first_prompt"]:
-        content = message.get("content")
-        text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
-        yield from (f"  {line}" for line in f"[{message.get('role')}] {text}".splitlines())
+        text = f"[{message.get('role')}] {prompt_text(message)}"
+        yield from (f"  {line}" for line in text.splitlines())
     yield from ("", "Tools:" if found["tools"] else "Tools: none")
     for tool in found["tools"]:
         yield f"  {tool['name']}({', '.join(_parameters(tool['parameters']))})"
@@ -72,8 +72,7 @@ def suite_lines(found: Mapping[str, Any]) -> Iterator[str]:
     """The plans of several evaluations for people: a line each, and what they come to."""
     plans = found["evaluations"]
     for number, plan in enumerate(plans, 1):
-        varies = ", ".join(f"{name}={value}" for name, value in plan["varies"].items())
-        yield f"[{number}/{len(plans)}] {plan['title']}" + (f" ({varies})" if varies else "")
+        yield f"[{number}/{len(plans)}] {title_text(plan)}"
         yield (
             f"  {plan['examples']} examples x {plan['rollouts_per_example']} = {plan['rollouts']} "
             f"rollouts with {plan['model']}"
@@ -108,6 +107,6 @@ def _estimate(estimate: Mapping[str, Any]) -> Iterator[str]:
     answers = "answers unknown without max_tokens" if got is None else f"about {got:,} of answers"
     yield f"Tokens: about {put:,} of prompts, {answers}"
     listed = f" (list price of {reported})" if (reported := estimate.get("list_price")) else ""
-    cost = "unknown" if usd is None else f"about {money_text(usd)} for one turn each{listed}"
+    cost = "unknown" if usd is None else f"about {money_text(usd)}{ONCE}{listed}"
     yield f"Cost: {cost}"
     yield f"{estimate['how']}."

@@ -1,1 +1,1 @@
-"""Numbers, durations and status words for people: what console and screen both print."""
+"""Numbers, bars, keys, durations and status words for people, on console and screen."""

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import time
 from collections.abc import Callable, Hashable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
@@ -47,11 +48,9 @@ class TuiEvalApp(BaseApp[Leave]):
         feed: It is started after the first frame, and closed at the end.
         open_feed: How the evaluations of a suite are read.
         now: Unix seconds, for every clock on the screen.
-        saved: False for a run that nobody has saved, whatever it says of itself.
         form: A screen that comes first; the feed is started when it is dismissed with a request,
             and the app is left when it is dismissed without one.
         begin: Is given that request before the feed is started.
-        preferences: What people set for themselves.
         start: Makes the feed of an engine that goes on with a run.
         joined: The engine was at work before this app.
     """
@@ -64,7 +63,6 @@ class TuiEvalApp(BaseApp[Leave]):
         *,
         open_feed: OpenFeed = lambda path, socket: NullFeed(),
         now: Callable[[], float] = clock.now,
-        saved: bool = True,
         form: Screen[dict[str, Any] | None] | None = None,
         begin: Callable[[dict[str, Any]], None] = lambda request: None,
         preferences: Preferences | None = None,
@@ -76,24 +74,24 @@ class TuiEvalApp(BaseApp[Leave]):
         self._form, self._begin_with = form, begin
         self._open_feed = open_feed
         self._start_feed = start
-        self._shown_before: tuple[RunScreen.RunAgain, str, Callable[[], Feed]] | None = None
-        """What an engine was asked, what that goes on with, and its feed if that is refused."""
-        self._refusal: tuple[RunScreen.RunAgain, str, list[Fault]] | None = None
-        """What was refused, of what, and why: to be read once the run is shown again."""
+        self._if_refused: Callable[[list[Fault]], object] | None = None
+        """Gets why there is no run to watch; the app is left where there is none."""
+        self._once_shown: Callable[[], object] | None = None
+        """What is done as soon as something is known of the run."""
         self._now = now
         self._more_is_due = False
         self._events_taken = 0
         every_s = self.preferences.draws_every(TICK_S)
         self.ticking = Ticking(self.call_later, every_s, self._tick_once, self._is_at_work)
-        self._turn_to(feed, saved)
+        self._turn_to(feed)
 
-    def _turn_to(self, feed: Feed, saved: bool = True) -> None:
+    def _turn_to(self, feed: Feed) -> None:
         """A run that nothing is known of yet."""
         self.feed = feed
         self.state = RunState()
         self.suite: SuiteState | None = None
         self._root = RunSession(feed, self.state)
-        self.live_screen = RunScreen(self._root, self._now, saved)
+        self.live_screen = RunScreen(self._root, self._now)
         self._arrange()
 
     def _arrange(self) -> None:
@@ -136,7 +134,7 @@ class TuiEvalApp(BaseApp[Leave]):
             self.run_worker(self._begin(), group="feed")
 
     async def _begin(self) -> None:
-        await asyncio.gather(begin(self.feed, self.state), asyncio.to_thread(load_numbers))
+        await asyncio.gather(begin(self.feed, self.state), load("numpy"))  # for the histogram
         self.ticking.start()
         self.tick()
         await self._load_highlighting()
@@ -175,20 +173,13 @@ class TuiEvalApp(BaseApp[Leave]):
             self.live_screen.refresh_run()
 
     def _close_without_run(self) -> None:
-        """There is nothing to watch: the request was refused, or no engine came up.
-
-        Where it was to go on with a run or a suite, that is shown again, and why.
-        """
-        before, self._shown_before = self._shown_before, None
-        if before is None:
+        """There is nothing to watch: the request was refused, or no engine came up."""
+        if_refused, self._if_refused = self._if_refused, None
+        if if_refused is None:
             self.exit(Leave("closed"))
             return
-        faults = [Fault(*fault) for fault in self.state.refused]
-        if not faults and self.state.end is not None:
-            faults = [Fault("", self.state.end.text)]
-        again, noun, feed = before
-        self._refusal = (again, noun, faults)
-        self._replace(feed(), self.live_screen.first_row)
+        end = [Fault("", self.state.end.text)] if self.state.end is not None else []
+        if_refused([Fault(*fault) for fault in self.state.refused] or end)
 
     def _take_root(self, event: Event) -> None:
         """Takes in one event of the root."""
@@ -202,11 +193,9 @@ class TuiEvalApp(BaseApp[Leave]):
         self.live_screen.take(event)
         if leaves:
             self.live_screen.quit_flow.ask_to_leave()
-        if self._refusal is not None and (self.state.run or self.suite) is not None:
-            again, noun, faults = self._refusal
-            title = f"The {noun} was not resumed"
-            self.show_refusal(again, title, faults, self.live_screen.post_message)
-            self._refusal = None
+        if self._once_shown is not None and (self.state.run or self.suite) is not None:
+            once_shown, self._once_shown = self._once_shown, None
+            once_shown()
 
     def show_refusal(
         self,
@@ -236,9 +225,7 @@ class TuiEvalApp(BaseApp[Leave]):
 
         self.suite = SuiteState(notices=list(self.state.notices))
         before = self.live_screen
-        self.live_screen = SuiteScreen(
-            self._root, self.suite, self._open_feed, before.now, before.saved
-        )
+        self.live_screen = SuiteScreen(self._root, self.suite, self._open_feed, before.now)
         self._arrange()
         while self.screen is not before:
             self.pop_screen()
@@ -277,18 +264,26 @@ class TuiEvalApp(BaseApp[Leave]):
         self._leave(message.leave)
 
     def on_run_screen_run_again(self, message: RunScreen.RunAgain) -> None:
-        """Has an engine go on with the run; its screen stands in place of this one."""
+        """Has an engine go on with the run; its screen stands in place of this one.
+
+        Where that is refused the run, or the suite, is shown again, and why.
+        """
         path, of_suite = message.request["raw"]["resume"], self.suite.events if self.suite else []
+        title = f"The {self.live_screen.noun} was not resumed"
 
-        def before() -> Feed:
-            return RecordedFeed(of_suite) if of_suite else self._open_feed(path, "")
+        def show_again(faults: list[Fault]) -> None:
+            feed = RecordedFeed(of_suite) if of_suite else self._open_feed(path, "")
+            self._replace(feed, self.live_screen.first_row)
+            self._once_shown = lambda: self.show_refusal(
+                message, title, faults, self.live_screen.post_message
+            )
 
-        self._shown_before = message, self.live_screen.noun, before
+        self._if_refused = show_again
         self._replace(self._start_feed(message.request), message.row)
 
     def _replace(self, feed: Feed, row: int) -> None:
         before, screen = self.feed, self.live_screen
-        self._turn_to(feed, screen.saved)
+        self._turn_to(feed)
         state = self.state
         self.live_screen.first_row = row
         while len(self.screen_stack) > 2:
@@ -356,9 +351,10 @@ class TuiEvalApp(BaseApp[Leave]):
         await self.feed.close()
 
 
-def load_numbers() -> None:
-    """Loads what the histogram needs, off the loop: it takes longer than a frame."""
-    import numpy  # noqa: F401
+async def load(*modules: str) -> None:
+    """Loads modules off the loop: it takes longer than a frame."""
+    for name in modules:
+        await asyncio.to_thread(import_module, name)
 
 
 def load_highlighting() -> None:

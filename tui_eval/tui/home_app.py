@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.screen import Screen
 
 from tui_eval import clock
+from tui_eval.errors import Fault
 from tui_eval.feeds.recorded_feed import NullFeed
 from tui_eval.shipped import shipped
-from tui_eval.tui.app import TuiEvalApp, load_numbers
+from tui_eval.tui.app import TuiEvalApp, load
 from tui_eval.tui.base.dialogs.prompts import Leave
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.preferences import Preferences
@@ -45,10 +47,7 @@ class HomeApp(TuiEvalApp):
     """One run is watched at a time, or none.
 
     Args:
-        backend: Where everything comes from.
-        open_feed: How the evaluations of a suite are read.
-        start: Makes the feed of a new evaluation from a form's request.
-        preferences: What people set for themselves.
+        start: Makes the feed of a new evaluation from a form's request; the others are as there.
     """
 
     CSS_PATH: ClassVar[CSSPathType | None] = [
@@ -72,8 +71,6 @@ class HomeApp(TuiEvalApp):
         self._backend = backend
         self.home = HomeScreen(backend, now, compare, configure)
         self.watches = False
-        self._form_before: Screen[Any] | None = None
-        self._request_before: RunScreen.RunAgain | None = None
         self._starting: asyncio.Task[None] | None = None
         self._let_go: set[asyncio.Task[None]] = set()
 
@@ -84,8 +81,7 @@ class HomeApp(TuiEvalApp):
     async def _begin(self) -> None:
         self.ticking.start()
         self.home.polling.begin()
-        await asyncio.to_thread(load_numbers)
-        await asyncio.to_thread(load_screens)
+        await load("numpy", "tui_eval.tui.compare.screen", "tui_eval.tui.form.screen")
         await self._load_highlighting()
 
     def on_home_screen_run_wanted(self, message: HomeScreen.RunWanted) -> None:
@@ -93,15 +89,20 @@ class HomeApp(TuiEvalApp):
         self._watch(message.feed, message.joined)
 
     def on_home_screen_configured(self, message: HomeScreen.Configured) -> None:
-        """Runs what a form asks for."""
-        self._watch(self._start_feed(message.request), form=message.form)
+        """Runs what a form asks for; the form comes back where that is refused."""
+        come_back = partial(self.home.come_back, message.form)
+        self._watch(self._start_feed(message.request), if_refused=come_back)
 
-    def _watch(self, feed: Feed, joined: bool = False, form: Screen[Any] | None = None) -> None:
+    def _watch(
+        self,
+        feed: Feed,
+        joined: bool = False,
+        if_refused: Callable[[list[Fault]], object] | None = None,
+    ) -> None:
         if self.watches:
             return
-        self._form_before, self._request_before = form, None
         self._turn_to(feed)
-        self.watches = True
+        self.watches, self._if_refused = True, if_refused
         self.live_screen.over_home, self.live_screen.joined = True, joined
         self.push_screen(self.live_screen)
         self._starting = asyncio.create_task(self._open(feed))
@@ -128,22 +129,19 @@ class HomeApp(TuiEvalApp):
         self._run_again(message)
 
     def _run_again(self, again: RunScreen.RunAgain) -> None:
-        self._watch(self._start_feed(again.request))
-        self._request_before = again
+        def refused(faults: list[Fault]) -> None:
+            self.show_refusal(again, "This run was not resumed", faults, self._run_again)
+
+        self._watch(self._start_feed(again.request), if_refused=refused)
         self.live_screen.first_row = again.row
 
     def _close_without_run(self) -> None:
         """Goes back home, and says there why there is nothing to watch."""
-        from tui_eval.errors import Fault
-
         refused = [Fault(*fault) for fault in self.state.refused]
         why = self.state.end.text if self.state.end is not None else ""
-        form, again = self._form_before, self._request_before
         self._go_home(Leave("closed"))
-        if refused and form is not None:
-            self.home.come_back(form, refused)
-        elif refused and again is not None:
-            self.show_refusal(again, "This run was not resumed", refused, self._run_again)
+        if refused and self._if_refused is not None:
+            self._if_refused(refused)
         elif text := "\n".join(map(str, refused)) or why:
             self.home.show_text("This run did not begin", text)
 
@@ -211,9 +209,3 @@ class HomeApp(TuiEvalApp):
         """Waits until every run was let go."""
         self.ticking.stop()
         await asyncio.gather(*self._let_go)
-
-
-def load_screens() -> None:
-    """Loads the screens that a key opens, off the loop: it takes longer than a frame."""
-    import tui_eval.tui.compare.screen
-    import tui_eval.tui.form.screen  # noqa: F401

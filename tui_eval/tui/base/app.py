@@ -25,17 +25,24 @@ from textual.screen import Screen
 
 from tui_eval.printable import one_line
 from tui_eval.shipped import shipped
+from tui_eval.text.key_names import sign_of
 from tui_eval.tui.base.keys.key_line import KeyLine
-from tui_eval.tui.base.keys.key_names import sign_of
 from tui_eval.tui.base.keys.keymap import IN_USE
 from tui_eval.tui.base.keys.registry import COMMANDS, bindings
 from tui_eval.tui.base.lines.mouse_lines import MouseLines
 from tui_eval.tui.base.look.palettes import shades_of
-from tui_eval.tui.base.look.themes import KeptStylesheet, choices, dress, fitting_theme, theme_of
+from tui_eval.tui.base.look.themes import (
+    KeptStylesheet,
+    choices,
+    dress,
+    fitting_theme,
+    keep_answer,
+    theme_of,
+)
 from tui_eval.tui.base.look.widths import count_spacing_marks
 from tui_eval.tui.base.preferences import Preferences
-from tui_eval.tui.base.terminal.browser import NO_SHELL, in_browser
-from tui_eval.tui.base.terminal.keys_in_turn import InTurnApp
+from tui_eval.tui.base.terminal.browser import in_browser
+from tui_eval.tui.base.terminal.in_turn import InTurnApp
 from tui_eval.tui.base.textual_private import READS_TEXTS, can_drive_terminals, take_callbacks
 
 if TYPE_CHECKING:
@@ -49,13 +56,10 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class EndingSignals:
-    """Has a function called on the loop when one comes.
+    """Has a function called on the loop when a signal comes that ends programs.
 
     An exception in its place would come from wherever the loop is just then, also from the middle
     of taking the terminal or of giving it back.
-
-    Args:
-        end: Is called for each of them.
     """
 
     def __init__(self, end: Callable[[], None]) -> None:
@@ -110,8 +114,9 @@ class BaseApp(InTurnApp[Result]):
         # The greys of the other themes are colours as well.
         return "terminal" if self.no_color else self.preferences.settings.theme
 
-    def take_ground(self) -> None:
-        """The terminal said whether its ground is light."""
+    def take_ground(self, is_light: bool | None) -> None:
+        """The terminal said whether its ground is light, or nothing."""
+        keep_answer(is_light)
         theme = fitting_theme(self, self._chosen_theme)
         if theme != self.theme:
             self.theme = theme
@@ -231,7 +236,7 @@ class BaseApp(InTurnApp[Result]):
     def action_suspend_process(self) -> None:
         """To the shell, where there is one."""
         if in_browser():
-            self.show_message(NO_SHELL)
+            self.show_message("In a browser there is no shell to go to.")
         else:
             super().action_suspend_process()
 

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from textual.css.model import RuleSet
 
 Result = TypeVar("Result")
-TEXTUAL, RICH = "Textual 8.2.8", "Rich 15.0.0"
+SEEN = {"Textual": "8.2.8", "Rich": "15.0.0"}
+"""The newest versions in which all of the names were seen."""
 
 
 class PrivateName(NamedTuple):
-    """Why a private name is touched, the newest version it was seen in, and what is without it."""
+    """Why a private name is touched, and what is without it."""
 
-    seen: str
     why: str
     without: str
 
@@ -43,45 +43,29 @@ class PrivateName(NamedTuple):
 _FRAMES = "each frame is written as a whole, and waits behind those that the terminal has not taken"
 _ROWS = "all rows of every widget are drawn for each frame"
 _CLOCK = "what one key changes may be drawn in several frames"
+_CLOSED = "what waits for a frame of a screen that closes is not done"
+_STYLES = "style sheets are read again for each change of the theme"
 _DRIVER = "Textual's own driver draws on the terminal"
+_PACKETS = "what is printed comes between the packets for the browser"
+_MARKS = "spacing marks of Indic scripts fill no cell"
 NAMES = {
-    "App._display": PrivateName(TEXTUAL, "the one place where frames are written", _FRAMES),
-    "App._batch_count": PrivateName(TEXTUAL, "in a batch no frame is drawn", _FRAMES),
-    "textual._compositor.LayoutUpdate": PrivateName(TEXTUAL, "the cells of a whole frame", _FRAMES),
-    "textual._compositor.ChopsUpdate": PrivateName(TEXTUAL, "the cells that changed", _FRAMES),
-    "textual._compositor.Compositor": PrivateName(TEXTUAL, "asks widgets for their rows", _ROWS),
-    "Compositor._dirty_regions": PrivateName(TEXTUAL, "the rows that changed", _ROWS),
-    "Screen._compositor": PrivateName(TEXTUAL, "where a screen has its compositor", _ROWS),
-    "Screen._on_timer_update": PrivateName(TEXTUAL, "the one place where frames are due", _CLOCK),
-    "Screen._update_timer": PrivateName(
-        TEXTUAL, "the clock of frames stops until one is due", _CLOCK
-    ),
-    "Screen._layout_required": PrivateName(TEXTUAL, "a new layout is drawn at once", _CLOCK),
-    "Screen._scroll_required": PrivateName(TEXTUAL, "what scrolls is drawn at once", _CLOCK),
-    "Screen._callbacks": PrivateName(
-        TEXTUAL,
-        "what waits for the next frame of a screen",
-        "what waits for a frame of a screen that closes is not done",
-    ),
-    "Stylesheet._parse_rules": PrivateName(
-        TEXTUAL,
-        "reads one text of a style sheet",
-        "style sheets are read again for each change of the theme",
-    ),
-    "LinuxDriver._file": PrivateName(TEXTUAL, "what the thread that writes writes to", _DRIVER),
-    "textual._xterm_parser.XTermParser": PrivateName(
-        TEXTUAL, "makes keys of what a terminal sends", _DRIVER
-    ),
-    "WebDriver._write": PrivateName(
-        TEXTUAL,
-        "writes the packets for `tui-eval serve`",
-        "what is printed comes between the packets for the browser",
-    ),
-    "rich._unicode_data.load": PrivateName(
-        RICH,
-        "the cells that each sign fills",
-        "spacing marks of Indic scripts fill no cell",
-    ),
+    "App._display": PrivateName("the one place where frames are written", _FRAMES),
+    "App._batch_count": PrivateName("in a batch no frame is drawn", _FRAMES),
+    "textual._compositor.LayoutUpdate": PrivateName("the cells of a whole frame", _FRAMES),
+    "textual._compositor.ChopsUpdate": PrivateName("the cells that changed", _FRAMES),
+    "textual._compositor.Compositor": PrivateName("asks widgets for their rows", _ROWS),
+    "Compositor._dirty_regions": PrivateName("the rows that changed", _ROWS),
+    "Screen._compositor": PrivateName("where a screen has its compositor", _ROWS),
+    "Screen._on_timer_update": PrivateName("the one place where frames are due", _CLOCK),
+    "Screen._update_timer": PrivateName("the clock of frames stops until one is due", _CLOCK),
+    "Screen._layout_required": PrivateName("a new layout is drawn at once", _CLOCK),
+    "Screen._scroll_required": PrivateName("what scrolls is drawn at once", _CLOCK),
+    "Screen._callbacks": PrivateName("what waits for the next frame of a screen", _CLOSED),
+    "Stylesheet._parse_rules": PrivateName("reads one text of a style sheet", _STYLES),
+    "LinuxDriver._file": PrivateName("what the thread that writes writes to", _DRIVER),
+    "textual._xterm_parser.XTermParser": PrivateName("makes keys of what terminals send", _DRIVER),
+    "WebDriver._write": PrivateName("writes the packets for `tui-eval serve`", _PACKETS),
+    "rich._unicode_data.load": PrivateName("the cells that each sign fills", _MARKS),
 }
 """All of them, by where they stand."""
 _missed: set[str] = set()
@@ -93,9 +77,9 @@ def _has(name: str, found: object) -> bool:
         from importlib.metadata import version
 
         _missed.add(name)
-        seen, _, without = NAMES[name]
-        package = seen.partition(" ")[0]
-        log.warning(f"{package} {version(package)} has no {name} as {seen} had it: {without}.")
+        package = "Rich" if name.startswith("rich") else "Textual"
+        now, without = f"{package} {version(package)}", NAMES[name].without
+        log.warning(f"{now} has no {name} as {package} {SEEN[package]} had it: {without}.")
     return bool(found)
 
 

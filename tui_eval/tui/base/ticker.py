@@ -39,48 +39,43 @@ class Ticking:
         self._tick, self._is_at_work = tick, is_at_work
         self._seen: Hashable = None
         self._rests_at = 0.0
-        self._due_at = 0.0
-        self._timer: asyncio.TimerHandle | None = None
-        self._is_on = False
+        self._next: asyncio.TimerHandle | None = None
+        """The tick that is due next, or is at work; none before the start and after the end."""
 
     def wake(self) -> None:
         """Somebody did something: what comes of it is looked for soon."""
-        self._rests_at = self._loop_time() + RESTS_AFTER_S
-        if self._is_on and self._due_at > self._loop_time() + self._every_s:
+        now = self._stay_awake()
+        if self._next is not None and self._next.when() > now + self._every_s:
             self._schedule(self._every_s)
 
     def start(self) -> None:
         """Ticks from now on."""
-        self._is_on = True
-        self._rests_at = self._loop_time() + RESTS_AFTER_S
+        self._stay_awake()
         self._schedule(self._every_s)
 
     def stop(self) -> None:
         """No tick comes any more."""
-        self._is_on = False
-        self._cancel()
+        if self._next is not None:
+            self._next.cancel()
+            self._next = None
 
-    def _loop_time(self) -> float:
-        return asyncio.get_running_loop().time()
-
-    def _cancel(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+    def _stay_awake(self) -> float:
+        now = asyncio.get_running_loop().time()
+        self._rests_at = now + RESTS_AFTER_S
+        return now
 
     def _schedule(self, seconds: float) -> None:
-        self._cancel()
-        self._due_at = self._loop_time() + seconds
-        self._timer = asyncio.get_running_loop().call_later(seconds, self._call, self._do)
+        self.stop()
+        self._next = asyncio.get_running_loop().call_later(seconds, self._call, self._do)
 
     def _do(self) -> None:
-        seen = self._tick() if self._is_on else None
-        if not self._is_on:
+        seen = self._tick() if self._next is not None else None
+        if self._next is None:
             return  # it was due already, or it was the last one
         if seen != self._seen:
             self._seen = seen
-            self._rests_at = self._loop_time() + RESTS_AFTER_S
-        is_at_rest = self._loop_time() >= self._rests_at
+            self._stay_awake()
+        is_at_rest = asyncio.get_running_loop().time() >= self._rests_at
         slow_s = QUIET_S if self._is_at_work() else REST_S
         self._schedule(max(self._every_s, slow_s) if is_at_rest else self._every_s)
 

@@ -28,7 +28,7 @@ from tui_eval.tui.base.lines.text_panel import TextPanel
 from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.base.preferences import drawn_every
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
-from tui_eval.tui.base.terminal.keys_in_turn import focus_once_drawn
+from tui_eval.tui.base.terminal.in_turn import focus_once_drawn
 from tui_eval.tui.compare.commands import GROUPS
 from tui_eval.tui.compare.comparing import Reading
 from tui_eval.tui.compare.export_flow import ExportFlow
@@ -84,7 +84,7 @@ class CompareRuns(DrawnScreen[None]):
         self.keys = KeyLine(id="keys")
         self.panes: list[Widget] = [self.examples, self.numbers, self.settings]
         self.grid = Container(id="compare", classes="-in-1")
-        self.zoom = Zoom(self, self.grid, self._update_keys, self.say)
+        self.zoom = Zoom(self, self.grid, self._update_keys)
 
     def controllers(self) -> Iterable[object]:
         """What this screen can do, but for its panes."""

@@ -210,7 +210,7 @@ def offer_copies(
     if not items:
         say("There is nothing to copy yet.")
         return
-    from tui_eval.tui.base.dialogs.menu import Item, Menu
+    from tui_eval.tui.copying.menu import Item, Menu
 
     def chosen(place: int | None) -> None:
         if place is not None:

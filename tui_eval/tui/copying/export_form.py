@@ -12,11 +12,11 @@ from textual.binding import BindingType
 from textual.screen import Screen
 
 from tui_eval.runs.export.writing import FORMATS, SUFFIXES, default_path
+from tui_eval.text.blocks import thread
 from tui_eval.text.figures import plural
 from tui_eval.tui.base.dialogs.dialog import Dialog
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.lines.text_line import TextLine, type_into
-from tui_eval.tui.base.look.blocks import thread
 from tui_eval.tui.base.look.ink import EMPTY, Line, cut, left
 from tui_eval.tui.base.look.paths import shown_path, typed_path
 from tui_eval.tui.base.preferences import drawn_every

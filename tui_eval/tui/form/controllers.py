@@ -15,9 +15,9 @@ from tui_eval.config.draft import Draft
 from tui_eval.config.eval_document import Place
 from tui_eval.tui.base.dialogs.prompts import STAY, Choice, Leave, Prompt
 from tui_eval.tui.base.layout import style_of_others
-from tui_eval.tui.base.terminal.keys_in_turn import focus_once_drawn
+from tui_eval.tui.base.terminal.in_turn import focus_once_drawn
 from tui_eval.tui.form.backend import Offer
-from tui_eval.tui.form.pickers import load_picker, save_picker, table_picker
+from tui_eval.tui.form.boxes import load_picker, save_picker, table_picker
 from tui_eval.tui.form.texts import not_taken_text
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -15,7 +16,7 @@ from tui_eval.printable import one_line
 from tui_eval.tui.base.dialogs.dialog import Dialog
 from tui_eval.tui.base.lines.line_list import LineList
 from tui_eval.tui.base.lines.text_line import TextLine, type_into
-from tui_eval.tui.base.lines.text_panel import TextPanel
+from tui_eval.tui.base.lines.text_panel import PlainPanel
 from tui_eval.tui.base.look.ink import Line, left, line_width
 from tui_eval.tui.form.backend import Offer
 from tui_eval.tui.form.texts import readme_lines
@@ -44,12 +45,11 @@ class OfferList(LineList, inherit_bindings=False):
     class Highlighted(Message):
         """Another offer is under the cursor."""
 
+    @dataclass
     class Chosen(Message):
         """An offer was chosen."""
 
-        def __init__(self, offer: Offer) -> None:
-            super().__init__()
-            self.offer = offer
+        offer: Offer
 
     def __init__(
         self,
@@ -95,9 +95,8 @@ class OfferList(LineList, inherit_bindings=False):
         self.select(0)
 
     def select(self, index: int) -> None:
-        """Puts the cursor on an offer."""
-        self.cursor = min(max(index, 0), max(len(self.found) - 1, 0))
-        self.update()
+        """Puts the cursor on an offer, of which the next one can be seen as well."""
+        super().select(index)
         self.show_line(self.cursor, margin=1)
         self.post_message(self.Highlighted())
 
@@ -183,8 +182,7 @@ class Picker(Dialog[Container, Offer]):
         current: The one that is set already.
         about: Gets the text on an offer that has none.
         text: What the filter begins with.
-        free: See `OfferList`.
-        is_meant: See `OfferList`.
+        free, is_meant: See `OfferList`.
         label: What is typed.
         how: What typing and enter do.
     """
@@ -206,7 +204,7 @@ class Picker(Dialog[Container, Offer]):
         how: str = "type to filter · enter chooses",
     ) -> None:
         self.list = OfferList(text, free, is_meant, label, id="offers")
-        self.text = TextPanel(lambda width: (), id="offer-about")
+        self.text = PlainPanel(lambda width: (), id="offer-about")
         box = Container(self.list, self.text, id="picker")
         super().__init__(box, title, f"{how} · esc closes")
         self._load = load
@@ -214,7 +212,6 @@ class Picker(Dialog[Container, Offer]):
         self._about = about
         self._abouts: dict[str, str] = {}
         self.set_class(bool(text), "-one")
-        self.text.can_focus = False
 
     def on_mount(self) -> None:
         """Gets the offers."""

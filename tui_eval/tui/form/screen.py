@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -22,14 +23,13 @@ from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.registry import bindings
 from tui_eval.tui.base.layout import WIDTHS, size_classes
 from tui_eval.tui.base.lines.pane_tabs import PaneTabs, Tab
-from tui_eval.tui.base.lines.text_panel import TextPanel
+from tui_eval.tui.base.lines.text_panel import PlainPanel, TextPanel
 from tui_eval.tui.base.look.ink import Line, Span, spread
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
-from tui_eval.tui.form.backend import FormBackend, Offer
+from tui_eval.tui.form.backend import FormBackend, Looked, Offer, look
+from tui_eval.tui.form.boxes import field_box
 from tui_eval.tui.form.commands import FORM, GROUPS
 from tui_eval.tui.form.controllers import TITLES, DraftFiles, FormPanes
-from tui_eval.tui.form.looking import Looked, look
-from tui_eval.tui.form.pickers import field_picker
 from tui_eval.tui.form.texts import (
     about_field,
     figures_line,
@@ -80,7 +80,7 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
         self._refused = list(refused)
         self._undescribed: list[Fault] = []
         self._waiting: set[str] = set()
-        self.top = TextPanel(self._top_lines, id="form-top")
+        self.top = PlainPanel(self._top_lines, id="form-top")
         self.fields = FormView(draft.form, id="fields")
         self.does = TextPanel(self._plan_lines, id="does")
         self.toml = TextPanel(self._toml_lines, id="toml")
@@ -94,7 +94,8 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
             self.fields, self.does, self.toml, self.command, self.about_env,
         ]  # fmt: skip
         tabs = [Tab(title, -1) for title in TITLES]
-        self.tabs = PaneTabs(tabs, gap=2, key="faint", ruled=True, id="pane-tabs")
+        self.tabs = PaneTabs(tabs, ruled=True, id="pane-tabs")
+        self.tabs.key_ink = "faint"
         self.room = Container(id="room", classes="-in-1")
         self.form_panes = FormPanes(self)
         self.files = DraftFiles(self)
@@ -124,8 +125,7 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
 
     def on_mount(self) -> None:
         """Begins to look at what stands there already."""
-        for panel in (self.top, self.about):
-            panel.can_focus = False
+        self.about.can_focus = False
         self.keys.scopes = ("form", "fields")
         self.set_focus(self.fields)
         self.set_interval(1.0, lambda: self.keys.expire(self.now()))
@@ -203,8 +203,7 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
     @property
     def can_run(self) -> bool:
         """Whether nothing is known to be wrong."""
-        looked = self.looked
-        return looked.request is not None and not (self.fields.faults or looked.others)
+        return self.looked.request is not None and not self._problems
 
     @property
     def _can_try(self) -> bool:
@@ -295,12 +294,9 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
             yield from wrapped(f"{text}: see Settings", width, "warn")
 
     def on_form_view_picked(self, message: FormView.Picked) -> None:
-        """Shows what there is to choose from."""
-        picker = field_picker(message.field, self.draft.form, self.backend)
-        if picker is None:
-            self._open_box(message.field)
-        else:
-            self.app.push_screen(picker, lambda offer: self._picked(message.field, offer))
+        """Shows what there is to choose from, or room to type in."""
+        box = field_box(message.field, self.draft.form, self.backend)
+        self.app.push_screen(box, partial(self._picked, message.field))
 
     def _picked(self, field: Field, offer: Offer | None) -> None:
         if offer is None:
@@ -309,15 +305,6 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
             if self.draft.form.text(name) != text:
                 self.fields.put_text(name, text)
         self.fields.put_text(field.name, offer.name)
-
-    def _open_box(self, field: Field) -> None:
-        from tui_eval.tui.form.text_box import TextBox
-
-        def keep(text: str | None) -> None:
-            if text is not None and text != self.draft.form.text(field.name):
-                self.fields.put_text(field.name, text)
-
-        self.app.push_screen(TextBox(field, self.draft.form.text(field.name)), keep)
 
     def show_draft(self, draft: Draft) -> None:
         """Shows another draft."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tui_eval.config.draft import Draft
@@ -12,14 +11,19 @@ from tui_eval.config.fields import Field
 from tui_eval.config.form import REQUIRED, Form
 from tui_eval.config.options import MAY_BE_EMPTY
 from tui_eval.errors import Fault
-from tui_eval.text.figures import count_text, list_price_text, money_text, plural, tokens_text
+from tui_eval.text.dry_run_words import (
+    cost_text,
+    prompt_text,
+    rollouts_text,
+    spent_text,
+    title_text,
+)
+from tui_eval.text.figures import list_price_text
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span
 from tui_eval.tui.base.look.wrap import shown_lines
 
 MOST_LINES = 400
 LABEL = 10
-ONCE = " for one turn each"
-"""What an estimate is of: how many turns there will be is not known."""
 APART = "\u00a0"
 """A space at which no line breaks."""
 _HOW = {
@@ -45,42 +49,6 @@ def fact(
         yield ((f"{'' if number else label:<{column}}", label_ink), span)
 
 
-def fault_lines(faults: Iterable[Fault], width: int) -> Iterator[Line]:
-    """What is wrong, and what to do about it."""
-    for fault in faults:
-        yield from fact("✗ ", f"{fault.where}: {fault.what}", width, "fault", 2, "bad")
-        if fault.hint:
-            yield from fact("", fault.hint, width, "muted", 2, "")
-
-
-def rollouts_text(found: Mapping[str, Any]) -> str:
-    """`50 examples × 3 = 150 rollouts, 60 left`, or how many evaluations there are."""
-    if "evaluations" in found:
-        several = plural(len(found["evaluations"]), "evaluation")
-        return f"{several}, {found['rollouts']:,} rollouts"
-    left = f", {found['left']:,} left" if found["left"] < found["rollouts"] else ""
-    return (
-        f"{found['examples']:,} examples × {found['rollouts_per_example']} = "
-        f"{found['rollouts']:,} rollouts{left}"
-    )
-
-
-def spent_text(found: Mapping[str, Any], width: int) -> str:
-    """What it costs and about how many tokens, in a few words that fit, if such do."""
-    put, got, usd = (found["estimate"][name] for name in ("input_tokens", "output_tokens", "usd"))
-    cost = _cost_text(usd)
-    if got is None:
-        return f"{cost}, {count_text(put)} tokens in"
-    tokens = f"{count_text(put + got)} tokens"
-    whole = f"{cost}, tokens {tokens_text(put, got)}"
-    tried = (whole, f"{cost}, {tokens}", f"{cost.removesuffix(ONCE)}, {tokens}")
-    return next((text for text in tried if len(text) <= width), tried[-1])
-
-
-def _cost_text(usd: float | None) -> str:
-    return "cost unknown" if usd is None else f"about {money_text(usd)}{ONCE}"
-
-
 def plan_lines(found: Mapping[str, Any], width: int) -> Iterator[Line]:
     """What a dry run tells."""
     yield ((rollouts_text(found), "strong"),)
@@ -90,31 +58,24 @@ def plan_lines(found: Mapping[str, Any], width: int) -> Iterator[Line]:
     tokens = f"about {estimate['input_tokens']:,} in, {answers}"
     yield from fact("tokens", tokens, width)
     listed = list_price_text(estimate.get("list_price") or "")
-    yield from fact("cost", _cost_text(usd).removeprefix("cost ") + listed, width)
+    yield from fact("cost", cost_text(usd).removeprefix("cost ") + listed, width)
     if "evaluations" in found:
         yield from _evaluations(found["evaluations"], width)
     else:
         yield from _one(found, width)
-    yield from notice_lines(found.get("notices") or (), width)
-    yield EMPTY
-    yield from wrapped(f"{estimate['how']}.", width, "faint")
-
-
-def notice_lines(notices: Sequence[Mapping[str, Any]], width: int) -> Iterator[Line]:
-    """Sentences of the engine."""
-    for notice in notices:
+    for notice in found.get("notices") or ():
         ink = "warn" if notice["level"] == "warning" else "muted"
         yield from fact(notice["level"], notice["text"], width, ink)
+    yield EMPTY
+    yield from wrapped(f"{estimate['how']}.", width, "faint")
 
 
 def _evaluations(plans: Sequence[Mapping[str, Any]], width: int) -> Iterator[Line]:
     yield EMPTY
     column = len(str(len(plans))) + 2
     for number, plan in enumerate(plans[:MOST_LINES], 1):
-        varies = ", ".join(f"{name}={value}" for name, value in plan["varies"].items())
-        text = plan["title"] + (f" ({varies})" if varies else "")
         much = rollouts_text(plan).replace(" ", APART)
-        yield from fact(f"{number}", f"{text}: {much}", width, column=column)
+        yield from fact(f"{number}", f"{title_text(plan)}: {much}", width, column=column)
 
 
 def _one(found: Mapping[str, Any], width: int) -> Iterator[Line]:
@@ -133,9 +94,7 @@ def _one(found: Mapping[str, Any], width: int) -> Iterator[Line]:
     yield EMPTY
     yield (("First prompt", "role"),)
     for message in found["first_prompt"]:
-        content = message.get("content")
-        text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
-        yield from fact(str(message.get("role")), text, width)
+        yield from fact(str(message.get("role")), prompt_text(message), width)
 
 
 def title_of(draft: Draft, is_changed: bool) -> Line:
@@ -194,7 +153,9 @@ def pane_lines(
         others: What is wrong with no field.
         wrong: Fields that something is wrong with.
     """
-    yield from fault_lines(others, width)
+    for fault in others:
+        yield from fact("✗ ", f"{fault.where}: {fault.what}", width, "fault", 2, "bad")
+        yield from fact("", fault.hint, width, "muted", 2, "") if fault.hint else ()
     if plan is not None:
         yield from plan_lines(plan, width)
     elif wrong:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from rich.cells import cell_len
@@ -56,19 +57,17 @@ def _origin(source: str, room: int) -> str:
 class FormView(LineView, inherit_bindings=False):
     """Draws a form and changes its texts; faults that others found stand below their fields."""
 
+    @dataclass
     class Changed(Message):
         """Another text stands in a field."""
 
-        def __init__(self, name: str) -> None:
-            super().__init__()
-            self.name = name
+        name: str
 
+    @dataclass
     class Picked(Message):
         """Somebody wants to choose what stands in a field."""
 
-        def __init__(self, field: Field) -> None:
-            super().__init__()
-            self.field = field
+        field: Field
 
     class Moved(Message):
         """Another field is under the cursor."""

@@ -26,7 +26,7 @@ from tui_eval.tui.base.lines.text_panel import PlainPanel
 from tui_eval.tui.base.look.ink import EMPTY, Line
 from tui_eval.tui.base.look.paths import shown_path
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
-from tui_eval.tui.base.terminal.keys_in_turn import focus_once_drawn
+from tui_eval.tui.base.terminal.in_turn import focus_once_drawn
 from tui_eval.tui.home.about import about_endpoint, about_environment, about_run, title_line
 from tui_eval.tui.home.commands import GROUPS, QUIT
 from tui_eval.tui.home.found_runs import FoundRuns, can_resume, name_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tui_eval.fold.rollout_columns import HELD
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.usage import projected_cost
+from tui_eval.text.blocks import columns
 from tui_eval.text.figures import (
     NONE,
     clock_text,
@@ -18,7 +19,6 @@ from tui_eval.text.figures import (
 from tui_eval.text.stages import TOOL_FAILED
 from tui_eval.text.waits import LONG_S
 from tui_eval.tui.base.keys.keymap import key_for
-from tui_eval.tui.base.look.blocks import columns
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span
 
 LIMIT_SPANS = 2

@@ -11,15 +11,14 @@ from textual.message import Message
 from textual.widget import Widget
 
 from tui_eval.text.waits import wait_note
-from tui_eval.tui.base.dialogs.open_prompts import Prompts
 from tui_eval.tui.base.dialogs.prompts import Leave
 from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
-from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, Panes, Zoom, size_classes
+from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, Zoom, size_classes
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
-from tui_eval.tui.base.terminal.keys_in_turn import focus_once_drawn
+from tui_eval.tui.base.terminal.in_turn import focus_once_drawn
 from tui_eval.tui.run.annotations import Annotations
 from tui_eval.tui.run.commands import GROUPS
 from tui_eval.tui.run.copy_export import CopyExport
@@ -28,7 +27,9 @@ from tui_eval.tui.run.log.log_pane import LogPane
 from tui_eval.tui.run.navigation import Navigation
 from tui_eval.tui.run.numbers.numbers_panel import NumbersPanel
 from tui_eval.tui.run.numbers.reward import RewardPanel
+from tui_eval.tui.run.open_prompts import Prompts
 from tui_eval.tui.run.pane_words import footer_words, help_texts, pane_titles
+from tui_eval.tui.run.panes import Panes
 from tui_eval.tui.run.quit_flow import QuitFlow
 from tui_eval.tui.run.rollouts.rollout_list import RolloutList
 from tui_eval.tui.run.saving import Saving
@@ -85,11 +86,10 @@ class RunScreen(DrawnScreen[None]):
             self.request = request
             self.row = row
 
-    def __init__(self, run: RunSession, now: Callable[[], float], saved: bool) -> None:
+    def __init__(self, run: RunSession, now: Callable[[], float]) -> None:
         super().__init__()
         self.root = run.feed
         self.now = now
-        self.saved = saved
         self.over_home = False
         """Whether leaving leads back to the list of runs, where nothing gets lost."""
         self.first_row = -1
@@ -120,7 +120,7 @@ class RunScreen(DrawnScreen[None]):
         self.rerun = RerunFlow(self)
         self.saving = Saving(self)
         self.quit_flow = QuitFlow(self)
-        self.zoom = Zoom(self, self.grid, self.update_keys, self.say)
+        self.zoom = Zoom(self, self.grid, self.update_keys)
         self.annotations.open()
 
     def controllers(self) -> Iterable[object]:

@@ -151,9 +151,9 @@ class RunStatus:
 
     @property
     def is_saved(self) -> bool:
-        """Whether the run is kept without being asked for, as the caller or the run itself says."""
+        """Whether the run is kept without being asked for."""
         kept, run = self._screen.saving.copied and not self.is_live, self._state.run
-        return kept or (self._screen.saved and (run is None or run.saved))
+        return kept or run is None or run.saved
 
     @property
     def on_disk(self) -> str:

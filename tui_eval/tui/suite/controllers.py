@@ -58,7 +58,7 @@ class SuiteStatus(RunStatus):
     @property
     def is_saved(self) -> bool:
         """Whether all runs are kept without being asked for."""
-        return self._screen.saved and all(one.last.saved for one in self._screen.suite.evaluations)
+        return all(one.last.saved for one in self._screen.suite.evaluations)
 
     @property
     def on_disk(self) -> str:

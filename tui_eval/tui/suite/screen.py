@@ -20,7 +20,7 @@ from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
 from tui_eval.tui.base.lines.text_panel import PlainPanel
 from tui_eval.tui.base.look.ink import Line
-from tui_eval.tui.base.terminal.keys_in_turn import focus_once_drawn
+from tui_eval.tui.base.terminal.in_turn import focus_once_drawn
 from tui_eval.tui.run.pane_words import following_title
 from tui_eval.tui.run.rollouts.rollout_list import RolloutList
 from tui_eval.tui.run.screen import NO_CLOCK_S, RunScreen
@@ -64,15 +64,14 @@ class SuiteScreen(RunScreen):
         suite: SuiteState,
         open_feed: OpenFeed,
         now: Callable[[], float],
-        saved: bool,
     ) -> None:
         self._no_run = RunSession(NullFeed())
         self.suite = suite
-        super().__init__(self._no_run, now, saved)
+        super().__init__(self._no_run, now)
         self.root = root.feed
         self.status = SuiteStatus(self)
         self.rerun = SuiteRerun(self)
-        self.zoom = SuiteZoom(self, self.grid, self.update_keys, self.say)
+        self.zoom = SuiteZoom(self, self.grid, self.update_keys)
         self.opened = Opened(open_feed)
         self.follows = True
         self.top = PlainPanel(self._top_lines, id="top")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import takewhile
 from typing import Generic, TypeVar
 
 from rich.cells import cell_len
@@ -19,7 +20,6 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 
 from tui_eval.printable import printable
-from tui_eval.tui.base.keys.key_names import NAMED_KEYS, key_in_hints
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.look.ink import EMPTY
 
@@ -27,12 +27,9 @@ Result = TypeVar("Result")
 Box = TypeVar("Box", bound=Widget)
 FRAME = 3
 """Cells of a border before its title, and behind its subtitle."""
+NAMED_KEYS = {"enter": "enter", "esc": "escape", "space": "space", "tab": "tab"}
+"""Keys of a box as its hints call them; characters are called what they are."""
 DIM = Style(color="default", bgcolor="default", dim=True)
-
-
-def _is_bar(segment: Segment) -> bool:
-    """Whether it is of a scrollbar."""
-    return segment.style is not None and "@mouse.down" in segment.style.meta
 
 
 class DimmedScreen(BackgroundScreen):
@@ -42,7 +39,8 @@ class DimmedScreen(BackgroundScreen):
     def process_segments(cls, segments: Iterable[Segment], color: Color) -> Iterable[Segment]:
         """The same text, dim; without the bars, of which only pieces would be left."""
         for segment in segments:
-            text = " " * segment.cell_length if _is_bar(segment) else segment.text
+            is_bar = segment.style is not None and "@mouse.down" in segment.style.meta
+            text = " " * segment.cell_length if is_bar else segment.text
             yield segment if segment.control else Segment(text, DIM)
 
 
@@ -76,6 +74,20 @@ def _hints_at(widget: Widget, x: int, y: int) -> tuple[str, int]:
         if line and line[-1][1] == "faint":
             return "".join(text for text, _ in line), x - widget.content_region.x - 1
     return "", 0
+
+
+def key_in_hints(hints: str, x: int) -> str:
+    """The key at a cell of hints: `enter writes · esc closes`, `J K move`; empty for none."""
+    start = 0
+    for hint in hints.split(" · "):
+        if start <= x < start + cell_len(hint):
+            words = [word.strip(":,") for word in hint.split(" ")]
+            keys = [*takewhile(lambda name: name in NAMED_KEYS or len(name) == 1, words)]
+            at = hint[: x - start].count(" ")
+            name = keys[at if at < len(keys) else 0] if keys else ""
+            return NAMED_KEYS.get(name, name if name.isascii() else "")
+        start += cell_len(hint) + 3
+    return ""
 
 
 class Dialog(ClosedOnce[Result], Generic[Box, Result]):

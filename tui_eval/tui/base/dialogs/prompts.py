@@ -48,36 +48,20 @@ def leave_question(goes_on: bool, saved: bool, on_disk: str, noun: str) -> Promp
         on_disk: A sentence on what has finished.
         noun: `run`, or `suite` for several of them.
     """
-    choices = leave_choices(goes_on, saved)
     if goes_on:
-        return Prompt("Leave while it runs?", [on_disk], choices)
+        stops = [Choice("s", "stop", "resumable; what finished is kept", Leave("stop"))]
+        if not saved:
+            stops = [
+                Choice("s", "stop and save", "resumable; kept for good", Leave("stop", save=True)),
+                Choice("u", "stop, unsaved", "resumable; deleted after 14 days", Leave("stop")),
+            ]
+        detach = Choice("d", "detach", "it goes on without this screen", Leave("detach"))
+        return Prompt("Leave while it runs?", [on_disk], [*stops, detach, STAY])
     if saved:
-        return Prompt(f"The {noun} has ended", [on_disk], choices)
+        leave = Choice("l", "leave", "", Leave("closed"))
+        return Prompt(f"The {noun} has ended", [on_disk], [leave, STAY])
     whose, runs = ("Their", "these runs") if noun == "suite" else ("Its", "this run")
     why = f"{whose} rollouts are on disk, but not among your outputs."
-    return Prompt(f"Save {runs}?", [why], choices)
-
-
-def leave_choices(goes_on: bool, saved: bool) -> list[Choice]:
-    """The answers to choose from; see `leave_question`."""
-    detach = Choice("d", "detach", "it goes on without this screen", Leave("detach"))
-    if goes_on and saved:
-        return [
-            Choice("s", "stop", "resumable; what finished is kept", Leave("stop")),
-            detach,
-            STAY,
-        ]
-    if goes_on:
-        return [
-            Choice("s", "stop and save", "resumable; kept for good", Leave("stop", save=True)),
-            Choice("u", "stop, unsaved", "resumable; deleted after 14 days", Leave("stop")),
-            detach,
-            STAY,
-        ]
-    if saved:
-        return [Choice("l", "leave", "", Leave("closed")), STAY]
-    return [
-        Choice("y", "yes, save it", "kept for good", Leave("closed", save=True)),
-        Choice("n", "no", "deleted after 14 days", Leave("closed")),
-        STAY,
-    ]
+    yes = Choice("y", "yes, save it", "kept for good", Leave("closed", save=True))
+    no = Choice("n", "no", "deleted after 14 days", Leave("closed"))
+    return Prompt(f"Save {runs}?", [why], [yes, no, STAY])

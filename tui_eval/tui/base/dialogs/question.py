@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from textual import events
@@ -28,12 +29,11 @@ class Choices(LineView):
 
     BINDINGS: ClassVar[list[BindingType]] = [("enter", "choose", "Choose")]
 
+    @dataclass
     class Chosen(Message):
         """An answer was chosen."""
 
-        def __init__(self, choice: Choice) -> None:
-            super().__init__()
-            self.choice = choice
+        choice: Choice
 
     def __init__(self, prompt: Prompt) -> None:
         super().__init__()

@@ -6,6 +6,7 @@ from tui_eval.tui.base.keys.command import Command
 from tui_eval.tui.base.keys.keymap import keymap_of
 from tui_eval.tui.base.keys.registry import COMMANDS
 from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.lines.mouse_lines import key_in_line
 from tui_eval.tui.base.look.ink import Line, Span, cut_message, line_width
 
 MESSAGE_S = 8.0
@@ -79,9 +80,5 @@ class KeyLine(LineView, can_focus=False):
             self.message = ""
             self.update()
             return
-        end = line_width(self._held_spans)
-        for command, spans in self._fitting():
-            end += line_width(spans)
-            if x < end:
-                self.app.simulate_key(keymap_of(self.app).keys(command)[0])
-                return
+        if key := key_in_line(self.line(index), x, said=("muted",)):
+            self.app.simulate_key(key)

@@ -9,15 +9,14 @@ from itertools import chain, combinations, takewhile, zip_longest
 from types import MappingProxyType
 
 from tui_eval.errors import Fault, nearest
+from tui_eval.text.key_names import CHARACTERS, key_like, key_of, sign_of
 from tui_eval.tui.base.keys.command import ABOVE, Command
-from tui_eval.tui.base.keys.key_names import CHARACTERS, key_like, key_of, sign_of
 from tui_eval.tui.base.keys.registry import COMMANDS, FIXED, TOGETHER, TYPED
 
 BY_ID = {command.id: command for command in COMMANDS if command.scope not in FIXED}
 """Commands whose keys can be set."""
 EARLIER_SCOPES = {"near": "picks", "story": "trajectory", "transcripts": "trajectories"}
 """Scopes as settings of earlier versions have them."""
-NONE: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
 class Keymap:
@@ -27,7 +26,7 @@ class Keymap:
         changed: Those that are not as in the tables, by the ids of their commands.
     """
 
-    def __init__(self, changed: Mapping[str, tuple[str, ...]] = NONE) -> None:
+    def __init__(self, changed: Mapping[str, tuple[str, ...]] = MappingProxyType({})) -> None:
         self.changed = changed
 
     def keys(self, command: Command) -> tuple[str, ...]:
@@ -110,32 +109,22 @@ def _conflicts(keymap: Keymap, at: Callable[[str], str]) -> Iterator[Fault]:
     if not keymap.changed:
         return  # all pairs take longer to look through than a screen takes to draw
     for one, other in combinations(BY_ID.values(), 2):
-        if not (one.id in keymap.changed or other.id in keymap.changed):
+        if one.id not in keymap.changed and other.id not in keymap.changed:
             continue
-        if not _meet(one.scope, other.scope):
-            continue
-        if set(one.keys.split(",")) & set(other.keys.split(",")):
+        scopes = {one.scope, other.scope}
+        meet = len(scopes) == 1 or any(scopes <= together for together in TOGETHER)
+        if not meet or set(one.keys.split(",")) & set(other.keys.split(",")):
             continue
         for key in keymap.keys(one):
             if key in keymap.keys(other):
                 where = one.id if one.id in keymap.changed else other.id
-                what = (
-                    f"{one.id} ({one.help}) and {other.id} ({other.help}) both have {sign_of(key)}"
-                )
-                yield Fault(at(where), f"keys: {what}", "Give one of them another key")
-
-
-def _meet(one: str, other: str) -> bool:
-    """Whether the keys of two scopes work at the same time."""
-    return one == other or any({one, other} <= scopes for scopes in TOGETHER)
+                both = f"{one.id} ({one.help}) and {other.id} ({other.help})"
+                what = f"keys: {both} both have {sign_of(key)}"
+                yield Fault(at(where), what, "Give one of them another key")
 
 
 def search_keys(scope: str, found: bool) -> tuple[str, ...]:
-    """What the keys of a search do, and in fewer words.
-
-    Args:
-        scope: The pane that is searched.
-    """
+    """What the keys of a search in a pane do, and in fewer words."""
     clears = f"{key_for('trajectory.clear-search')} clears"
     if not found:
         return (clears,)

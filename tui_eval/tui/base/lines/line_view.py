@@ -9,6 +9,7 @@ again.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from rich.style import Style
@@ -91,12 +92,11 @@ class LineView(MouseLines, can_focus=True):
     class Retitled(Message):
         """What the title says of the view, or the footer of its keys, may have changed."""
 
+    @dataclass
     class Missed(Message):
         """A key had nothing to go to or to show; `text` says what there is not."""
 
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
+        text: str
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -181,18 +181,21 @@ class LineView(MouseLines, can_focus=True):
         return Frame(self.line_width, top, height, self.count(), self.has_focus, foot)
 
     def _key_at(self, y: int, frame: Frame) -> Hashable:
-        is_last = y == frame.height - 1
-        pill = self.pill if is_last else ""
-        if y < self.heads:
-            return ("head", y, frame.width, self.head(y), pill)
-        if y >= frame.height - len(frame.foot):
-            return ("foot", frame.width, frame.foot[y - frame.height], frame.focused, pill)
+        pill = self.pill if y == frame.height - 1 else ""
+        if (fixed := self._fixed(y, frame)) is not None:
+            return ("fixed", frame.width, fixed, pill)
         index = frame.top + y - self.heads
         if index >= frame.lines:
             return ("blank", frame.width, pill)
         marks = (self.marked(index), self.lit(index), frame.focused)
         selected = self.selected_cells(index)
         return (frame.width, marks if any(marks[:2]) else None, self.key(index), pill, selected)
+
+    def _fixed(self, y: int, frame: Frame) -> Line | None:
+        """What a line of the head or the foot holds, whatever is scrolled."""
+        if y < self.heads:
+            return self.head(y)
+        return frame.foot[y - frame.height] if y >= frame.height - len(frame.foot) else None
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The strips of a region, all of one frame."""
@@ -217,14 +220,11 @@ class LineView(MouseLines, can_focus=True):
 
     def _build(self, y: int, frame: Frame) -> Strip:
         index, width = frame.top + y - self.heads, frame.width + 2
-        is_last, ground, ink = y == frame.height - 1, NO_STYLE, self.ink
-        if y < self.heads:
-            line: Line = ((" ", ""), *self.head(y))
-        elif y >= frame.height - len(frame.foot):
-            line = ((" ", ""), *frame.foot[y - frame.height])
-        elif index >= frame.lines:
-            line = EMPTY
-        else:
+        line, ground, ink = EMPTY, NO_STYLE, self.ink
+        fixed = self._fixed(y, frame)
+        if fixed is not None:
+            line = ((" ", ""), *fixed)
+        elif index < frame.lines:
             if self.lit(index):
                 ground = self._ground("cursor" if frame.focused else "cursor-blurred")
                 ink = self._lit_ink
@@ -232,10 +232,9 @@ class LineView(MouseLines, can_focus=True):
             line = ((mark, "busy" if frame.focused else "faint"), *self.line(index))
         plain = self.ink("")
         strip = strip_of(line, width, (lambda _: plain) if ground.reverse else ink, ground)
-        is_line = self.heads <= y < frame.height - len(frame.foot)
-        if is_line and (selected := self.selected_cells(index)) is not None:
+        if fixed is None and (selected := self.selected_cells(index)) is not None:
             strip = with_selection(strip, selected)
-        if self.pill and is_last:
+        if self.pill and y == frame.height - 1:
             pill = ((f" {self.pill} ", "pill"),)
             kept = max(width - line_width(pill) - 1, 0)
             end = strip_of((*pill, (" ", "")), width - kept, self.ink, NO_STYLE)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
+from rich.cells import cell_len
 from rich.style import Style
 from textual import events
 from textual.geometry import Offset
@@ -11,7 +14,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from tui_eval.tui.base.keys.key_names import key_in_line
+from tui_eval.text.key_names import key_of
 from tui_eval.tui.base.look.ink import Line
 
 SELECTED = Style(reverse=True)
@@ -48,12 +51,11 @@ class MouseLines(ScrollView):
     of the screen, through all panes beside each other.
     """
 
+    @dataclass
     class Dragged(Message):
         """A text was selected by dragging the mouse over it."""
 
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
+        text: str
 
     heads = 0
     pill = ""
@@ -61,25 +63,17 @@ class MouseLines(ScrollView):
     _drag_start: Place | None = None
     _drag_end: Place | None = None
 
-    def count(self) -> int:
-        """Lines that there are, the fixed ones left out."""
-        raise NotImplementedError
+    if TYPE_CHECKING:  # what `LineView` has
+
+        def count(self) -> int: ...
+        def update(self) -> None: ...
+        def put(self) -> None: ...
+        def strip_to_copy(self, index: int) -> Strip: ...
+        def action_bottom(self) -> None: ...  # to what is new where the pill counts that
 
     def foot(self) -> tuple[Line, ...]:
         """The last lines of the view, whatever is scrolled; none by default."""
         return ()
-
-    def update(self) -> None:
-        """Redraws what has changed."""
-        raise NotImplementedError
-
-    def put(self) -> None:
-        """Somebody put the view where it is."""
-        raise NotImplementedError
-
-    def strip_to_copy(self, index: int) -> Strip:
-        """A line as it is drawn."""
-        raise NotImplementedError
 
     def clicked(self, index: int) -> None:
         """A line was clicked."""
@@ -97,10 +91,6 @@ class MouseLines(ScrollView):
         if key:
             self.app.simulate_key(key)
         return bool(key)
-
-    def action_bottom(self) -> None:
-        """Goes to the last line; to what is new where a pill counts that, which may be clicked."""
-        raise NotImplementedError
 
     def selected_cells(self, index: int) -> tuple[int, int] | None:
         """From which cell of a line to which it is selected."""
@@ -191,3 +181,35 @@ def with_selection(strip: Strip, cells: tuple[int, int]) -> Strip:
         return strip
     parts = (strip.crop(0, start), strip.crop(start, end).apply_style(SELECTED), strip.crop(end))
     return Strip.join(parts)
+
+
+def key_in_line(line: Line, x: int, said: Collection[str] = ("", "faint")) -> str:
+    """The key at a cell of a line that has keys in their own ink, and behind each what it does.
+
+    Args:
+        x: Cells from the line's first.
+        said: The inks of what a key does.
+
+    Returns:
+        The key as Textual names it; empty where there is none.
+    """
+    key, start = "", 0
+    for text, ink in line:
+        if ink == "key":
+            key = text.strip()
+        elif ink not in said:
+            key = ""
+        end = start + cell_len(text)
+        if x < end:
+            spaces = cell_len(text) - cell_len(text.lstrip())
+            is_before = ink == "key" and x < start + spaces
+            return _named(key) if key and not is_before else ""
+        start = end
+    return ""
+
+
+def _named(sign: str) -> str:
+    try:
+        return key_of(sign)
+    except ValueError:  # it is no key that is in this ink
+        return ""

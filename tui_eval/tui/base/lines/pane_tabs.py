@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from textual.message import Message
@@ -13,7 +14,7 @@ from tui_eval.tui.base.look.ink import Line, line_width, strip_of
 
 START = "─ "
 """Of a rule with tabs."""
-GAP = 5
+GAP, RULED_GAP = 5, 2
 """Cells between two tabs."""
 
 
@@ -28,31 +29,20 @@ class PaneTabs(LineView, can_focus=False):
     """One line.
 
     Args:
-        gap: Cells between two tabs.
-        key: The ink of their numbers; faint where these are no keys.
         ruled: Whether they stand in a rule, as the title of the pane below would.
     """
 
+    @dataclass
     class Chosen(Message):
         """Somebody clicked on a tab."""
 
-        def __init__(self, number: int) -> None:
-            super().__init__()
-            self.number = number
+        number: int
 
-    def __init__(
-        self,
-        tabs: Sequence[Tab] = (),
-        gap: int = GAP,
-        key: str = "key",
-        ruled: bool = False,
-        *,
-        id: str,
-    ) -> None:
+    def __init__(self, tabs: Sequence[Tab] = (), *, ruled: bool = False, id: str) -> None:
         super().__init__(id=id)
         self.tabs = tabs
-        self.gap = gap
-        self.key_ink = key
+        self.key_ink = "key"
+        """Of their numbers; faint where these are no keys."""
         self.ruled = ruled
         self.current = 1
 
@@ -66,7 +56,11 @@ class PaneTabs(LineView, can_focus=False):
         name, holds = self.tabs[at]
         count = f" {holds:,}" if holds >= 0 else ""
         ink = "key" if at + 1 == self.current else "muted"
-        return (f"{at + 1} ", self.key_ink), (f"{name}{count}", ink), (" " * self.gap, "")
+        return (
+            (f"{at + 1} ", self.key_ink),
+            (f"{name}{count}", ink),
+            (" " * (RULED_GAP if self.ruled else GAP), ""),
+        )
 
     def count(self) -> int:
         """The tabs."""

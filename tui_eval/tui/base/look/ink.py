@@ -22,38 +22,13 @@ Span: TypeAlias = tuple[str, str]
 Line: TypeAlias = tuple[Span, ...]
 
 INKS = (
-    "strong",
-    "muted",
-    "faint",
-    "rule",
-    "brace",
-    "busy",
-    "accent",
-    "good",
-    "bad",
-    "fault",
-    "warn",
-    "thought",
-    "role",
-    "bar-good",
-    "histogram",
-    "pill",
-    "key",
-    "second",
-    "string",
-    "number",
-    "keyword",
-    "name",
-    "code",
-    "comment",
-    "changed",
-    "match",
-    "match-here",
-    "caret",
-    "cursor",
-    "cursor-blurred",
+    *("strong", "muted", "faint", "rule", "brace", "key", "second", "role", "thought", "changed"),
+    *("busy", "accent", "good", "bad", "fault", "warn", "bar-good", "histogram"),  # how it stands
+    *("string", "number", "keyword", "name", "code", "comment"),  # of texts in some language
+    *("match", "match-here", "caret", "pill"),
+    *("cursor", "cursor-blurred"),  # grounds laid under a line
 )
-"""Every ink; `cursor` and `cursor-blurred` are grounds laid under a line."""
+"""Every ink."""
 
 OWN_GROUNDS = ("pill", "match", "match-here", "caret")
 """Inks with a ground of their own, which they keep where the line has another."""

@@ -6,171 +6,106 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from rich.color import Color
+from rich.color_triplet import ColorTriplet
 from textual.theme import BUILTIN_THEMES, Theme
 
 SCROLLBARS = ("scrollbar-background", "scrollbar-background-hover", "scrollbar-background-active")
 
 
-def shades(foreground: str, primary: str, success: str, warning: str, dark: bool) -> dict[str, str]:
-    """What is drawn in a shade of a theme's colours, each laid over the ground that is there."""
-    muted, title, faint, thought = (72, 68, 58, 66) if dark else (80, 70, 70, 73)
-    rule, brace = (25, 40) if dark else (36, 50)
-    bars, blurred = (75, 9) if dark else (88, 12)
-    return {
-        "ink-muted": f"{foreground} {muted}%",
-        "ink-title": f"{foreground} {title}%",
-        "ink-faint": f"{foreground} {faint}%",
-        "ink-thought": f"{foreground} {thought}%",
-        "ink-rule": f"{foreground} {rule}%",
-        "ink-brace": f"{foreground} {brace}%",
-        "ink-histogram": f"{primary} {bars}%",
-        "ink-bar-good": f"{success} {bars}%",
-        "ink-match": foreground,
-        "ground-match": f"{warning} 32%",
-        "ground-cursor": f"{primary} 20%",
-        "ground-blurred": f"{foreground} {blurred}%",
-    }
+SHADES = {
+    "ink-muted": ("foreground", 72, 80),
+    "ink-title": ("foreground", 68, 70),
+    "ink-faint": ("foreground", 58, 70),
+    "ink-thought": ("foreground", 66, 73),
+    "ink-rule": ("foreground", 25, 36),
+    "ink-brace": ("foreground", 40, 50),
+    "ink-histogram": ("primary", 75, 88),
+    "ink-bar-good": ("success", 75, 88),
+    "ink-match": ("foreground", 100, 100),
+    "ground-match": ("warning", 32, 32),
+    "ground-cursor": ("primary", 20, 20),
+    "ground-blurred": ("foreground", 9, 12),
+}
+"""How much of a theme's colours is laid over the ground that is there, a dark or a light one."""
+ANSI_SHADES = dict.fromkeys(SHADES, "ansi_default")
 
 
 def shades_of(theme: Theme) -> dict[str, str]:
     """The shades of a theme that says nothing of them."""
     if theme.ansi:
         return ANSI_SHADES
-    foreground = theme.foreground or ("#e0e0e0" if theme.dark else "#202020")
-    success, warning = theme.success or theme.primary, theme.warning or theme.primary
-    return shades(foreground, theme.primary, success, warning, theme.dark)
+    colours = {
+        "foreground": theme.foreground or ("#e0e0e0" if theme.dark else "#202020"),
+        "primary": theme.primary,
+        "success": theme.success or theme.primary,
+        "warning": theme.warning or theme.primary,
+    }
+    return {
+        name: f"{colours[of]} {dark if theme.dark else light}%"
+        for name, (of, dark, light) in SHADES.items()
+    }
 
 
-DARK = Theme(
-    name="tui-eval-dark",
-    primary="#7aa2c9",
-    secondary="#8f8fbf",
-    accent="#c3a6d9",
-    warning="#d9b26a",
-    error="#e08080",
-    success="#8fbf8f",
-    foreground="#d6d8dc",
-    background="#15171b",
-    surface="#1b1e23",
-    panel="#22262d",
-    dark=True,
-    variables={
-        "text-primary": "#8db4da",
-        "border-blurred": "#434850",
-        "scrollbar": "#4a505b",
-        "scrollbar-hover": "#5a616d",
-        "scrollbar-active": "#6b727f",
-        **dict.fromkeys(SCROLLBARS, "#15171b"),
-    },
-)
+COLOURS = {
+    "primary": ("#7aa2c9", "#2f6690", 110, 24),
+    "secondary": ("#8f8fbf", "#5a5a94", 146, 60),
+    "accent": ("#c3a6d9", "#734794", 176, 91),
+    "warning": ("#d9b26a", "#8a5a00", 179, 58),
+    "error": ("#e08080", "#b3363b", 174, 124),
+    "success": ("#8fbf8f", "#2f7a3f", 108, 22),
+    "foreground": ("#d6d8dc", "#25282d", 252, 235),
+    "background": ("#15171b", "#fafaf8", 233, 231),
+    "surface": ("#1b1e23", "#f1f1ee", 234, 255),
+    "panel": ("#22262d", "#e7e7e3", 235, 254),
+}
+"""By what Textual calls them: on a dark and on a light ground, and both of 256 colours."""
+VARIABLES = {
+    "text-primary": ("#8db4da", "#245a86", 110, 24),
+    "text-success": (None, "#256b34", 108, 22),
+    "text-error": (None, "#ab2c32", 174, 124),
+    "text-warning": (None, "#7a4f00", 179, 58),
+    "text-accent": (None, "#6f4391", 182, 90),
+    "border-blurred": ("#434850", "#b2b5b9", 238, 249),
+    "scrollbar": ("#4a505b", "#a3a7ac", 239, 247),
+    "scrollbar-hover": ("#5a616d", "#92969c", 241, 246),
+    "scrollbar-active": ("#6b727f", "#82868d", 243, 244),
+    "ink-muted": (None, None, 248, 239),
+    "ink-title": (None, None, 247, 240),
+    "ink-faint": (None, None, 246, 241),
+    "ink-thought": (None, None, 247, 240),
+    "ink-rule": (None, None, 239, 248),
+    "ink-brace": (None, None, 242, 245),
+    "ink-histogram": (None, None, 67, 67),
+    "ink-bar-good": (None, None, 65, 65),
+    "ink-match": (None, None, 231, 235),
+    "ground-match": (None, None, 58, 222),
+    "ground-cursor": (None, None, 236, 189),
+    "ground-blurred": (None, None, 235, 254),
+}
+"""The same of our style sheets; what is None is made of `COLOURS`, by Textual or by `SHADES`."""
+LIGHT_GREYS = range(247, 256)
 
-LIGHT = Theme(
-    name="tui-eval-light",
-    primary="#2f6690",
-    secondary="#5a5a94",
-    accent="#734794",
-    warning="#8a5a00",
-    error="#b3363b",
-    success="#2f7a3f",
-    foreground="#25282d",
-    background="#fafaf8",
-    surface="#f1f1ee",
-    panel="#e7e7e3",
-    dark=False,
-    variables={
-        "text-primary": "#245a86",
-        "text-success": "#256b34",
-        "text-error": "#ab2c32",
-        "text-warning": "#7a4f00",
-        "text-accent": "#6f4391",
-        "border-blurred": "#b2b5b9",
-        "scrollbar": "#a3a7ac",
-        "scrollbar-hover": "#92969c",
-        "scrollbar-active": "#82868d",
-        **dict.fromkeys(SCROLLBARS, "#fafaf8"),
-    },
-)
 
-DARK_256 = Theme(
-    name=DARK.name,
-    primary="#87afd7",  # 110
-    secondary="#afafd7",  # 146
-    accent="#d787d7",  # 176
-    warning="#d7af5f",  # 179
-    error="#d78787",  # 174
-    success="#87af87",  # 108
-    foreground="#d2d2d2",  # 252
-    background="#121212",  # 233
-    surface="#1c1c1c",  # 234
-    panel="#262626",  # 235
-    dark=True,
-    variables={
-        "text-primary": "#87afd7",
-        "text-success": "#87af87",
-        "text-error": "#d78787",
-        "text-warning": "#d7af5f",
-        "text-accent": "#d7afd7",  # 182
-        "border-blurred": "#444444",  # 238
-        "scrollbar": "#4e4e4e",  # 239
-        "scrollbar-hover": "#626262",  # 241
-        "scrollbar-active": "#767676",  # 243
-        **dict.fromkeys(SCROLLBARS, "#121212"),
-        "ink-muted": "#aaaaaa",  # 248
-        "ink-title": "#a0a0a0",  # 247
-        "ink-faint": "#949494",  # 246
-        "ink-thought": "#a0a0a0",  # 247
-        "ink-rule": "#4e4e4e",  # 239
-        "ink-brace": "#6c6c6c",  # 242
-        "ink-histogram": "#5f87af",  # 67
-        "ink-bar-good": "#5f875f",  # 65
-        "ink-match": "#ffffff",
-        "ground-match": "#5f5f00",  # 58
-        "ground-cursor": "#303030",  # 236
-        "ground-blurred": "#262626",  # 235
-    },
-)
+def _hex(colour: str | int) -> str:
+    """A colour, also by its number of 256; as Rich rounds, light greys are two more."""
+    if isinstance(colour, str):
+        return colour
+    parts = Color.from_ansi(colour).get_truecolor()
+    return ColorTriplet(*(one + 2 * (colour in LIGHT_GREYS) for one in parts)).hex
 
-LIGHT_256 = Theme(
-    name=LIGHT.name,
-    primary="#005f87",  # 24
-    secondary="#5f5f87",  # 60
-    accent="#8700af",  # 91
-    warning="#5f5f00",  # 58
-    error="#af0000",  # 124
-    success="#005f00",  # 22
-    foreground="#262626",  # 235
-    background="#ffffff",  # 231
-    surface="#f0f0f0",  # 255
-    panel="#e6e6e6",  # 254
-    dark=False,
-    variables={
-        "text-primary": "#005f87",
-        "text-success": "#005f00",
-        "text-error": "#af0000",
-        "text-warning": "#5f5f00",
-        "text-accent": "#870087",  # 90
-        "border-blurred": "#b4b4b4",  # 249
-        "scrollbar": "#a0a0a0",  # 247
-        "scrollbar-hover": "#949494",  # 246
-        "scrollbar-active": "#808080",  # 244
-        **dict.fromkeys(SCROLLBARS, "#ffffff"),
-        "ink-muted": "#4e4e4e",  # 239
-        "ink-title": "#585858",  # 240
-        "ink-faint": "#626262",  # 241
-        "ink-thought": "#585858",  # 240
-        "ink-rule": "#aaaaaa",  # 248
-        "ink-brace": "#8a8a8a",  # 245
-        "ink-histogram": "#5f87af",  # 67
-        "ink-bar-good": "#5f875f",  # 65
-        "ink-match": "#262626",
-        "ground-match": "#ffd787",  # 222
-        "ground-cursor": "#d7d7ff",  # 189
-        "ground-blurred": "#e6e6e6",  # 254
-    },
-)
-"""Each of these is what a terminal of 256 colours has; as Rich rounds, light greys are two more."""
 
-ANSI_SHADES = dict.fromkeys(shades("", "", "", "", dark=True), "ansi_default")
+def _own_theme(name: str, dark: bool, column: int) -> Theme:
+    colours: dict[str, Any] = {key: _hex(row[column]) for key, row in COLOURS.items()}
+    variables = {key: _hex(one) for key, row in VARIABLES.items() if (one := row[column])}
+    variables |= dict.fromkeys(SCROLLBARS, colours["background"])
+    return Theme(name=name, dark=dark, variables=variables, **colours)
+
+
+DARK = _own_theme("tui-eval-dark", True, 0)
+LIGHT = _own_theme("tui-eval-light", False, 1)
+DARK_256 = _own_theme(DARK.name, True, 2)
+LIGHT_256 = _own_theme(LIGHT.name, False, 3)
 
 
 def _terminal(name: str, like: str, lines: str, colours: Mapping[str, str]) -> Theme:

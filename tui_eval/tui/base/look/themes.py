@@ -12,7 +12,6 @@ from textual.app import App
 
 from tui_eval.tui.base.look.palettes import DARK, LIGHT, themes
 from tui_eval.tui.base.terminal.browser import in_browser
-from tui_eval.tui.base.terminal.ground import has_light_ground
 from tui_eval.tui.base.textual_private import TextsStylesheet
 
 if TYPE_CHECKING:
@@ -74,6 +73,23 @@ CHOICES = {
     "terminal": "The colours of the terminal",
 }
 """Themes that can be chosen, and what they are to people."""
+_answered: bool | None = None
+
+
+def keep_answer(is_light: bool | None) -> None:
+    """Keeps whether the ground is light, as the terminal answered, for all apps of the process."""
+    global _answered
+    _answered = is_light
+
+
+def _has_light_ground() -> bool | None:
+    """Whether the terminal's ground is light; None where nothing says so."""
+    if _answered is not None:
+        return _answered
+    ground = os.environ.get("COLORFGBG", "").rpartition(";")[2]
+    if ground.isdecimal():
+        return int(ground) in (7, *range(9, 16))
+    return False if os.environ.get("TERM") == "linux" else None
 
 
 def theme_of(app: App[Any], chosen: str) -> str:
@@ -82,7 +98,7 @@ def theme_of(app: App[Any], chosen: str) -> str:
     A terminal of few colours has no ground but its own, light or dark as it says; what was
     chosen counts where it says nothing.
     """
-    light = None if in_browser() else has_light_ground()
+    light = None if in_browser() else _has_light_ground()
     if chosen != "terminal" and app.console.color_system not in FEW_COLOURS:
         light = light if not chosen else chosen == "light"
         return LIGHT.name if light else DARK.name

@@ -89,9 +89,6 @@ def wrap(text: str, width: int, most: int, hangs: bool = False) -> tuple[list[st
 
     Lines break at spaces where they can and keep their indentation. The work is proportional to
     what is returned; the count of the rest takes long lines as filled to the width.
-
-    Args:
-        hangs: See `shown`.
     """
     width = max(width, 1)
     lines: list[str] = []

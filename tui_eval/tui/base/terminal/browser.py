@@ -11,8 +11,6 @@ DRIVER = "tui_eval.tui.base.terminal.web_driver:WebDriver"
 SHOWS = "shows"
 """The kind of packet by which a screen tells the server what it shows."""
 
-NO_SHELL = "In a browser there is no shell to go to."
-
 
 def lies_in(path: str) -> str:
     """Where people are told that a file lies: in a browser it is not on their own machine."""

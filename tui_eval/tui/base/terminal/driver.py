@@ -11,9 +11,11 @@ import asyncio
 import contextlib
 import os
 import signal
+import subprocess
 import sys
 import termios
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 from textual import constants
@@ -27,9 +29,7 @@ from textual.drivers.linux_driver import (
 from textual.message import Message
 
 from tui_eval.tui.base.look.widths import hold_columns
-from tui_eval.tui.base.terminal.frames import FramesApp
-from tui_eval.tui.base.terminal.ground import keep_answer
-from tui_eval.tui.base.terminal.guardian import SETTINGS, Guardian
+from tui_eval.tui.base.terminal.in_turn import InTurnApp
 from tui_eval.tui.base.terminal.keyboard import Keyboard, usual_key
 from tui_eval.tui.base.terminal.line import Line
 from tui_eval.tui.base.terminal.output import TerminalOutput
@@ -68,6 +68,24 @@ ENDS_WITHIN_S = 0.5
 MOST_WAITING = 20
 """So many writes may wait for one that the terminal does not take; frames never do."""
 
+SETTINGS = {
+    0: ("ixon", "ixoff", "icrnl", "inlcr", "igncr"),
+    3: ("echo", "icanon", "iexten", "isig"),
+}
+"""What the driver may take from a terminal's settings, by their place and as `stty` names them."""
+WAITS = """
+exec 3<&2 2>/dev/null
+taken=$(stty -g <&3)
+read -r end
+printf "$0"
+sleep 0.1 || sleep 1
+[ "$(stty -g <&3)" = "$taken" ] && stty "$@" <&3
+"""
+"""A shell with a line editor hears of the end as well and sets what it needs: its turn is first.
+
+Only settings that are still the driver's after that are given back.
+"""
+
 
 class TerminalDriver(LinuxDriver):
     """Textual's own, but for six things.
@@ -86,7 +104,7 @@ class TerminalDriver(LinuxDriver):
         assert file is not None
         self._drawn_on = file
         self._shown_app = app
-        if isinstance(app, FramesApp):
+        if isinstance(app, InTurnApp):
             app.drawn_by = self
         self.loop = asyncio.get_running_loop()
         self.line = Line(self.loop)
@@ -137,9 +155,9 @@ class TerminalDriver(LinuxDriver):
             termios.tcsetattr(self.fileno, termios.TCSANOW, modes)
         except termios.error:
             return None
-        keep_answer(self._keyboard.ask_for_ground(self._write_at_once))
+        is_light = self._keyboard.ask_for_ground(self._write_at_once)
         if take_ground := getattr(self._shown_app, "take_ground", None):
-            take_ground()
+            take_ground(is_light)
         return self.attrs_before
 
     def _guard(self) -> None:
@@ -273,3 +291,47 @@ class TerminalDriver(LinuxDriver):
         self.loop.remove_writer(self._output.fileno())
         self._output.leaves_out = False
         self._take_again()
+
+
+class Guardian:
+    """A shell that waits for the end of this process, by a pipe of which that has the other end.
+
+    It has a session of its own: no signal that the terminal sends reaches it.
+
+    Args:
+        terminal: Where keys come from.
+        output: Where is drawn.
+        before: The settings to give back, as `termios` has them.
+        given_back: What undoes everything else; no per cent sign is in it.
+    """
+
+    def __init__(self, terminal: int, output: int, before: Sequence[Any], given_back: str) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        words = [
+            name
+            for place, names in SETTINGS.items()
+            for name in names
+            if before[place] & getattr(termios, name.upper())
+        ]
+        text = given_back.replace("\x1b", "\\033")
+        command = ["/bin/sh", "-c", WAITS, text, *words]
+        self._starting = threading.Thread(target=self._start, args=(command, terminal, output))
+        self._starting.start()
+
+    def _start(self, command: list[str], terminal: int, output: int) -> None:
+        with contextlib.suppress(OSError):  # there is no such shell
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=terminal,
+                cwd="/",
+                start_new_session=True,
+            )
+
+    def dismiss(self) -> None:
+        """Ends it, once the terminal is given back: it writes nothing."""
+        self._starting.join()
+        if self._process is not None:
+            self._process.kill()  # before it sees the end of the pipe
+            self._process.communicate()

@@ -17,7 +17,6 @@ from typing import Any
 from textual import events
 from textual.message import Message
 
-from tui_eval.tui.base.terminal import ground
 from tui_eval.tui.base.textual_private import key_parser
 
 POLL_INTERVAL_S = 0.1
@@ -34,6 +33,14 @@ SAME_KEYS = {
 are on all others, where fingers learnt them."""
 WITHOUT_ANSWERS = ("dumb", "linux")
 """Terminals that are not asked for the colour of their ground."""
+GROUND_QUERY = "\x1b]11;?\x1b\\\x1b[c"
+"""Asks for the colour of the ground, and for what every terminal answers: the end of the wait."""
+ANSWERS_WITHIN_S = 0.1
+_COLOUR = re.compile(r"\x1b\]11;rgba?:([0-9a-f]+)/([0-9a-f]+)/([0-9a-f]+)", re.IGNORECASE)
+_ATTRIBUTES = re.compile(r"\x1b\[\?[\d;]*c")
+"""The last of the answers: nothing more is to be waited for."""
+_LIGHT = 0.5
+"""The brightness (0 to 1, as the eye weighs the three colours) from which a ground is light."""
 ST_DELETE = ("\x1b[P", "\x1b[3~")
 
 _ANSWERS = re.compile(
@@ -118,13 +125,7 @@ class Answers:
 
 
 class Keyboard:
-    """Reads a terminal, in a thread of its own once that is taken.
-
-    Args:
-        fileno: Of the terminal.
-        handle: Takes each event.
-        on_cursor: Takes where the terminal says that its cursor is.
-    """
+    """Reads a terminal, in a thread of its own once that is taken; `handle` takes each event."""
 
     def __init__(
         self,
@@ -159,20 +160,20 @@ class Keyboard:
         if os.environ.get("TERM", "dumb") in WITHOUT_ANSWERS:
             return None
         self._answers.expect()
-        write(ground.QUERY)
+        write(GROUND_QUERY)
         received, decode = "", getincrementaldecoder("utf-8")("replace").decode
-        until = time.monotonic() + ground.ANSWERS_WITHIN_S
+        until = time.monotonic() + ANSWERS_WITHIN_S
         with contextlib.suppress(OSError):
             while (left := until - time.monotonic()) > 0 and self._has_more(left):
                 data = os.read(self._fileno, AT_ONCE)
                 received += decode(data)
-                if ground.ATTRIBUTES.search(received):
+                if _ATTRIBUTES.search(received):
                     self._answers.expect(more=False)
                     break
                 if not data:
                     break
         self._typed_before += self._answers.take_out(received)
-        return ground.read_answer(received)
+        return _is_light(received)
 
     def run(self, ended: threading.Event) -> None:
         """Reads until it is told to end, first what was typed before."""
@@ -218,3 +219,12 @@ def usual_key(message: Message) -> Message:
     if isinstance(message, events.Key) and message.key in SAME_KEYS:
         return events.Key(*SAME_KEYS[message.key])
     return message
+
+
+def _is_light(received: str) -> bool | None:
+    """Whether the ground is light, by what a terminal answered; None where it did not."""
+    found = _COLOUR.search(received)
+    if found is None:
+        return None
+    red, green, blue = (int(one, 16) / int("f" * len(one), 16) for one in found.groups())
+    return 0.299 * red + 0.587 * green + 0.114 * blue > _LIGHT

@@ -26,7 +26,6 @@ class TerminalOutput:
     terminal is opened anew, with writes that do not wait; where that cannot be they do.
 
     Args:
-        file: Where the terminal is.
         written: Called by the thread that writes after each write: the bytes of it, those that
             were taken after it had waited for room, and the seconds that these took.
     """

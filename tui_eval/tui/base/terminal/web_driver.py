@@ -12,7 +12,7 @@ from textual.drivers import web_driver
 
 from tui_eval.tui.base.look.widths import hold_columns
 from tui_eval.tui.base.terminal.browser import SHOWS, in_browser
-from tui_eval.tui.base.terminal.frames import FramesApp
+from tui_eval.tui.base.terminal.in_turn import InTurnApp
 from tui_eval.tui.base.textual_private import write_packets_by
 
 PRELUDE = b"__GANGLION__\n"
@@ -28,7 +28,7 @@ class WebDriver(web_driver.WebDriver):
         os.environ.pop("TEXTUAL_DRIVER", None)
         super().__init__(app, **options)
         write_packets_by(self, _packets)
-        if isinstance(app, FramesApp):
+        if isinstance(app, InTurnApp):
             app.drawn_by = self
 
     def write(self, data: str) -> None:

@@ -13,6 +13,7 @@ from tui_eval.printable import one_line
 from tui_eval.stats.mean import NO_MEAN, Mean
 from tui_eval.stats.passk import pass_at_k
 from tui_eval.stats.quantiles import Quantiles
+from tui_eval.text.blocks import columns
 from tui_eval.text.figures import (
     NONE,
     count_text,
@@ -23,7 +24,6 @@ from tui_eval.text.figures import (
     reward_text,
 )
 from tui_eval.tui.base.keys.keymap import key_for
-from tui_eval.tui.base.look.blocks import columns
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut_line, left, line_width, right, spread
 from tui_eval.tui.base.look.wrap import shown_lines
 from tui_eval.tui.run.numbers.sections import (

@@ -11,9 +11,9 @@ from rich.cells import cell_len
 from tui_eval.fold.columns import Note
 from tui_eval.printable import one_line, printable
 from tui_eval.stats.rewards import is_equal
+from tui_eval.text.blocks import bar
 from tui_eval.text.figures import NONE, plural, reward_text, signed_text
 from tui_eval.tui.base.lines.line_view import LineView
-from tui_eval.tui.base.look.blocks import bar
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, left, right
 from tui_eval.tui.base.look.wrap import shown, shown_lines
 

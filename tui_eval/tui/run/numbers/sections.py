@@ -14,6 +14,7 @@ from tui_eval.printable import one_line
 from tui_eval.stats.intervals import Interval
 from tui_eval.stats.mean import Mean
 from tui_eval.stats.passk import PassRate
+from tui_eval.text.blocks import columns
 from tui_eval.text.figures import (
     count_text,
     interval_text,
@@ -24,7 +25,6 @@ from tui_eval.text.figures import (
 )
 from tui_eval.text.stages import TRUNCATED, error_word
 from tui_eval.token_kinds import in_words, named
-from tui_eval.tui.base.look.blocks import columns
 from tui_eval.tui.base.look.ink import (
     EMPTY,
     Line,

@@ -14,10 +14,10 @@ from tui_eval.fold.row_facts import TOOLS_APART
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.stats.examples import ExampleFigures
+from tui_eval.text.blocks import thread
 from tui_eval.text.figures import clock_text, hours_text, reward_text, span_text
 from tui_eval.text.stages import RETRY, TOOL_FAILED, endings_of, error_word, look_of
 from tui_eval.text.waits import is_long, long_wait
-from tui_eval.tui.base.look.blocks import thread
 from tui_eval.tui.base.look.ink import (
     EMPTY,
     Line,

@@ -12,9 +12,9 @@ from textual.timer import Timer
 
 from tui_eval.fold.columns import Notes
 from tui_eval.fold.run_state import RunState
-from tui_eval.tui.base.keys.key_names import key_in_line
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.lines.mouse_lines import key_in_line
 from tui_eval.tui.base.lines.text_line import type_into
 from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.run.rollouts.arranged_list import ArrangedList

@@ -1,28 +1,36 @@
-"""An app whose keys go on one after the other, however fast they come.
+"""An app on a line that may be slow: its frames, and its keys, go on one after the other.
 
-Over a slow line keys come faster than screens open. Textual hands a key to the widget that has the
-focus now, which may not be the one that the key before opens: what somebody typed as a filter would
-then be taken as commands.
+Over such a line keys come faster than screens open, and frames faster than the terminal takes them.
+Textual hands a key to the widget that has the focus now, which may not be the one that the key
+before opens: what somebody typed as a filter would then be taken as commands. And it writes every
+frame: those that the line has not taken wait in a queue, and what a key changes comes behind them.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from rich.color import ColorSystem
+from rich.console import COLOR_SYSTEMS
 from textual import actions, events
 from textual.actions import ActionParseResult
 from textual.dom import DOMNode
+from textual.driver import Driver
 from textual.message import Message
 from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 
-from tui_eval.tui.base.terminal.frames import FramesApp
+from tui_eval.tui.base.terminal.cells import ScreenCells
+from tui_eval.tui.base.textual_private import FrameSource, Update
 
 if TYPE_CHECKING:
     from textual.types import CSSPathType
+
+    from tui_eval.tui.base.terminal.line import Line
 
 Result = TypeVar("Result")
 REPEATED = ("move", "page")
@@ -31,25 +39,27 @@ PATIENCE_S = 3.0
 """How long a key waits for the one before it, where that got lost with a screen that was closed."""
 
 
-class InTurnApp(FramesApp[Result]):
-    """Each key goes on once the one before it has done what it does.
+class InTurnApp(FrameSource[Result]):
+    """Each key goes on once the one before it has done what it does, each frame once one is out.
 
     A key is a command only on its way back from the widget with the focus, by way of queues: one
     that comes meanwhile would reach that widget, not the entry or the screen that the first opens.
+    Frames are drawn into cells, of which the terminal is sent those that it does not show yet.
     """
 
+    @dataclass
     class Taken(Message):
-        """Goes the way of a key, right behind it.
+        """Goes the way of a key, right behind it; once more when what it changed has been drawn."""
 
-        Args:
-            number: Of the key.
-            is_shown: What it changed has been drawn.
-        """
+        number: int
+        is_shown: bool = False
 
-        def __init__(self, number: int, is_shown: bool = False) -> None:
-            super().__init__()
-            self.number = number
-            self.is_shown = is_shown
+    drawn_by: Driver | None = None
+    """The app's own driver, which puts itself here."""
+    _cells: ScreenCells | None = None
+    _cursor_shown = (-1, -1)
+    _was_resized = False
+    _has_synchronized_output = False
 
     def __init__(self, *, css_path: CSSPathType | None = None) -> None:
         super().__init__(css_path=css_path)
@@ -157,6 +167,65 @@ class InTurnApp(FramesApp[Result]):
         waiting = self._typed_ahead
         while waiting and (not self._is_key_on_its_way or self._may_pass(waiting[0])):
             await self._hand_on(waiting.popleft())
+
+    @property
+    def line(self) -> Line | None:
+        """The line to the terminal, where there is one."""
+        return getattr(self.drawn_by, "line", None)
+
+    @property
+    def is_line_free(self) -> bool:
+        """Whether what is drawn now is not held up by what was drawn before."""
+        return self.line is None or self.line.is_free
+
+    def on_resize(self, event: events.Resize) -> None:
+        """What a terminal keeps of its cells when it changes its size is not known.
+
+        It may have had another size in between.
+        """
+        if self._cells is not None and self._was_resized:
+            self._cells.forget()
+        self._was_resized = True
+
+    def redraw(self) -> None:
+        """Writes the whole screen: what the terminal shows is not known any more."""
+        if self._cells is not None:
+            self._cells.forget()
+        self.refresh()
+
+    def on_terminal_supports_synchronized_output(self) -> None:
+        """The terminal shows a frame at once that is marked as one."""
+        self._has_synchronized_output = True
+
+    @property
+    def takes_frames(self) -> bool:
+        """Whether there is a line to write frames to."""
+        return self.line is not None
+
+    def take_frame(self, update: Update) -> None:
+        """Takes in what is drawn, and writes it if the last frame is out."""
+        cells, colours = self._cells, self.console.color_system
+        if cells is None or (cells.width, cells.height) != self.size:
+            cells = self._cells = ScreenCells(*self.size)
+        cells.take(update, COLOR_SYSTEMS[colours] if colours else ColorSystem.TRUECOLOR)
+        if self.line is not None:
+            self.line.when_free(self._write_frame)
+
+    def _write_frame(self) -> None:
+        line, driver, cells = self.line, self.drawn_by, self._cells
+        if line is None or driver is None or cells is None or self.return_code is not None:
+            return
+        cursor = self.size.clamp_offset(self.cursor_position)
+        text = cells.changes()
+        if not text and cursor == self._cursor_shown:
+            return
+        self._cursor_shown = cursor
+        text += f"{line.question_after(text, self.size.width)}\x1b[{cursor.y + 1};{cursor.x + 1}H"
+        if (
+            self._has_synchronized_output and not line.is_slow
+        ):  # else it is seen as it comes, texts first
+            text = f"\x1b[?2026h{text}\x1b[?2026l"
+        driver.write(text)
 
 
 def focus_once_drawn(screen: Screen[Any], widget: Widget) -> None:

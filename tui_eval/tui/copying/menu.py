@@ -9,8 +9,8 @@ from textual import events
 from textual.binding import BindingType
 
 from tui_eval.printable import one_line
+from tui_eval.text.key_names import sign_of
 from tui_eval.tui.base.dialogs.dialog import Dialog
-from tui_eval.tui.base.keys.key_names import sign_of
 from tui_eval.tui.base.lines.line_list import Picking
 from tui_eval.tui.base.look.ink import Line, cut, cut_start, left, line_width
 
@@ -60,9 +60,8 @@ class Menu(Dialog[MenuLines, int]):
     BINDINGS: ClassVar[list[BindingType]] = [("escape,q", "dismiss", "Close")]
     closes_beside = True
 
-    def __init__(self, title: str, items: Sequence[Item], again: str = "") -> None:
-        keys = f"its letter, enter or {again}" if again else "its letter, or enter"
-        super().__init__(MenuLines(items), title, f"{keys} · esc closes")
+    def __init__(self, title: str, items: Sequence[Item], again: str) -> None:
+        super().__init__(MenuLines(items), title, f"its letter, enter or {again} · esc closes")
         self._again = again
 
     def on_key(self, event: events.Key) -> None:
@@ -71,7 +70,7 @@ class Menu(Dialog[MenuLines, int]):
         if event.character in keys:
             event.stop()
             self.dismiss(keys.index(event.character))
-        elif self._again and sign_of(event.key) == self._again:
+        elif sign_of(event.key) == self._again:
             event.stop()
             self.dismiss(self.box.cursor)
 

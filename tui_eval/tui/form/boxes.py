@@ -1,23 +1,31 @@
-"""The lists from which fields, tables and files of a form are chosen."""
+"""What opens over a form: lists to choose fields, tables and files from, and room to type in."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Container
 
 from tui_eval.config.draft import Draft
-from tui_eval.config.fields import Field
+from tui_eval.config.fields import Field, value_of
 from tui_eval.config.form import Form
 from tui_eval.errors import Fault
+from tui_eval.printable import printable
+from tui_eval.tui.base.dialogs.dialog import Dialog
+from tui_eval.tui.base.lines.text_panel import PlainPanel
 from tui_eval.tui.form.backend import FormBackend, Offer
 from tui_eval.tui.form.picker import Picker
-from tui_eval.tui.form.texts import readme_of
+from tui_eval.tui.form.texts import readme_of, wrapped
 
 
-def field_picker(field: Field, form: Form, backend: FormBackend) -> Picker | None:
-    """What may stand in a field; None where there is nothing to choose from."""
+def field_box(field: Field, form: Form, backend: FormBackend) -> Picker | TextBox:
+    """What may stand in a field, or room to type it."""
     text = form.text(field.name)
     if field.name == "env_id":
         return _environments(form, backend, text)
@@ -39,7 +47,7 @@ def field_picker(field: Field, form: Form, backend: FormBackend) -> Picker | Non
         )
     if field.choices:
         return _picker_of(field.label, field.choices, text)
-    return None
+    return TextBox(field, text)
 
 
 def _environments(form: Form, backend: FormBackend, text: str) -> Picker:
@@ -110,3 +118,63 @@ def _replaces(draft: Draft, text: str) -> str:
         return "a new file"
     changed = "; it was changed since it was read here"
     return f"this file is replaced{changed if path == draft.path and draft.is_behind() else ''}"
+
+
+class TextBox(Dialog[Container, Offer]):
+    """Gives a changed text back as one line; what is wrong with it stands below meanwhile."""
+
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (28, "-tall")]  # noqa: RUF012
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "keep", "Keep", priority=True)]
+
+    def __init__(self, field: Field, text: str) -> None:
+        from textual.widgets import TextArea  # it takes as long to load as all of the form
+
+        self.area = TextArea(_in_lines(field, text), soft_wrap=True, tab_behavior="indent")
+        self.area.cursor_blink = False  # as no caret of this program does
+        self.fault = PlainPanel(lambda width: (), id="text-fault")
+        box = Container(self.area, self.fault, id="text-box")
+        super().__init__(box, field.label, "esc keeps it and closes")
+        self._field, self._before = field, text
+
+    def on_mount(self) -> None:
+        """Types at the end."""
+        self.area.focus()
+        self.area.move_cursor(self.area.document.end)
+        self.on_text_area_changed()
+
+    def on_text_area_changed(self) -> None:
+        """Looks at the text while it is typed."""
+        text, fault = self._text(), ""
+        try:
+            if text:
+                value_of(self._field, text)
+        except ValueError as error:
+            fault = str(error)
+        ink = "fault" if fault else "muted"
+        words = f"✗ {fault}" if fault else self._field.help
+        self.fault.show(lambda width: wrapped(words, width, ink, 3))
+
+    def _text(self) -> str:
+        text = self.area.text.strip()
+        if self._field.kind == "headers":
+            return " | ".join(line.strip() for line in text.splitlines() if line.strip())
+        try:
+            return json.dumps(json.loads(text), ensure_ascii=False) if text else ""
+        except (ValueError, RecursionError):
+            return " ".join(text.splitlines())
+
+    def action_keep(self) -> None:
+        """Goes back with the text, if it is another one."""
+        text = self._text()
+        self.dismiss(Offer(text) if text != self._before else None)
+
+
+def _in_lines(field: Field, text: str) -> str:
+    if field.kind == "headers":
+        return printable("\n".join(text.split(" | ")))
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return printable(text)
+    shown = json.dumps(value, indent=2, ensure_ascii=False)
+    return shown if printable(shown) == shown else json.dumps(value, indent=2)
