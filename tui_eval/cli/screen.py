@@ -23,12 +23,16 @@ from tui_eval.cli.shutdown import (
 from tui_eval.tui.base.terminal.starting import show_starting
 
 if TYPE_CHECKING:
+    from textual.screen import Screen
+
     from tui_eval.config.draft import Draft
     from tui_eval.engine.setup.resume_match import Planned
+    from tui_eval.errors import Fault
     from tui_eval.feeds.feed import Feed
     from tui_eval.runs.layout import RunDir
     from tui_eval.runs.lock import Holder
     from tui_eval.tui.app import TuiEvalApp
+    from tui_eval.tui.form.screen import ConfigureScreen
 
 
 def has_terminal() -> bool:
@@ -92,17 +96,13 @@ def configure_on_screen(draft: Draft) -> int:
 
     A request that an engine refuses comes back to the form, with what is wrong.
     """
-    from tui_eval.cli.form_backend import EngineFormBackend
     from tui_eval.errors import Fault
     from tui_eval.feeds.lazy_feed import LazyFeed
 
     refused: list[Fault] = []
     while True:
         gc.disable()
-        from tui_eval.tui.form.screen import ConfigureScreen
-
-        feed = LazyFeed()
-        form = ConfigureScreen(EngineFormBackend(), draft, time.time, refused)
+        feed, form = LazyFeed(), _form(draft, refused)
         app = _app(feed, form=form, begin=functools.partial(setattr, feed, "request"))
         code = _watch(app, is_refusal_shown=True)
         if not app.state.refused:
@@ -118,21 +118,39 @@ def home_on_screen(paths: Sequence[Path]) -> int:
     """
     show_starting()
     gc.disable()
-    from tui_eval.cli.home_backend import LocalHomeBackend, comparison_of, form_for
     from tui_eval.tui.base.preferences import Preferences
+    from tui_eval.tui.home.backend import HomeBackend
     from tui_eval.tui.home_app import HomeApp
 
-    backend = LocalHomeBackend(paths)
     return _watch(
         HomeApp(
-            backend,
+            HomeBackend(paths),
             open_feed=_open_feed,
-            compare=comparison_of,
-            configure=form_for,
-            start=backend.start,
+            configure=_form_for,
+            start=_start_feed,
             preferences=Preferences.read(),
         )
     )
+
+
+def _form_for(
+    env_id: str, before: Screen[Any] | None = None, refused: Sequence[Fault] = ()
+) -> Screen[Any]:
+    """See `tui.home.screen.ConfigureScreen`."""
+    from tui_eval.config.draft import Draft
+    from tui_eval.tui.form.screen import ConfigureScreen
+
+    draft = before.draft if isinstance(before, ConfigureScreen) else Draft()
+    if env_id:
+        draft.form.put("env_id", env_id)
+    return _form(draft, refused)
+
+
+def _form(draft: Draft, refused: Sequence[Fault]) -> ConfigureScreen:
+    from tui_eval.cli.form_backend import EngineFormBackend
+    from tui_eval.tui.form.screen import ConfigureScreen
+
+    return ConfigureScreen(EngineFormBackend(), draft, time.time, list(refused))
 
 
 def _app(feed: Feed, **options: Any) -> TuiEvalApp:

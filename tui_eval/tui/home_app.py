@@ -15,7 +15,7 @@ from tui_eval.tui.app import TuiEvalApp, load_numbers
 from tui_eval.tui.base.dialogs.prompts import Leave
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.preferences import Preferences
-from tui_eval.tui.home.screen import HomeScreen
+from tui_eval.tui.home.screen import CompareScreen, ConfigureScreen, HomeScreen, comparison_of
 from tui_eval.tui.run.screen import RunScreen
 from tui_eval.tui.run.session import begin
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from textual.types import CSSPathType
 
     from tui_eval.feeds.feed import Feed, OpenFeed
-    from tui_eval.tui.home.backend import CompareScreen, ConfigureScreen, HomeBackend
+    from tui_eval.tui.home.backend import HomeBackend
 
 
 def joined_text() -> str:
@@ -61,8 +61,8 @@ class HomeApp(TuiEvalApp):
         *,
         open_feed: OpenFeed = lambda path, socket: NullFeed(),
         now: Callable[[], float] = clock.now,
-        compare: CompareScreen | None = None,
-        configure: ConfigureScreen | None = None,
+        configure: ConfigureScreen,
+        compare: CompareScreen = comparison_of,
         start: Callable[[dict[str, Any]], Feed] = lambda request: NullFeed(),
         preferences: Preferences | None = None,
     ) -> None:
@@ -70,7 +70,7 @@ class HomeApp(TuiEvalApp):
             NullFeed(), open_feed=open_feed, now=now, start=start, preferences=preferences
         )
         self._backend = backend
-        self.home = HomeScreen(backend, now, compare, configure)
+        self.home = HomeScreen(backend, now, configure, compare)
         self.watches = False
         self._form_before: Screen[Any] | None = None
         self._request_before: RunScreen.RunAgain | None = None

@@ -108,7 +108,7 @@ def about_run(one: FoundRun, marked: int, width: int) -> tuple[Line, Line]:
     return facts, key_hints(*keys)
 
 
-def about_environment(one: EnvironmentInfo, can_configure: bool) -> tuple[Line, Line]:
+def about_environment(one: EnvironmentInfo) -> tuple[Line, Line]:
     """Where an environment is, what it says of itself, and how it is run."""
     where = one.path or f"an {one.origin}"
     enter = key_for("picks.choose")
@@ -116,7 +116,7 @@ def about_environment(one: EnvironmentInfo, can_configure: bool) -> tuple[Line, 
     start = key_hints((enter, "puts an evaluation of it together, or "))
     summary = ((f"  ·  {one_line(one.summary, MOST)}", "faint"),) if one.summary else ()
     return ((one_line(where, MOST), "muted"), *summary), (
-        *(start if can_configure else (("run it: ", "faint"),)),
+        *start,
         (command, "muted"),
     )
 
