@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tui_eval.feeds.feed import Feed
     from tui_eval.fold.run_state import RunState
     from tui_eval.fold.trajectory import Rollout
-    from tui_eval.tui.compare.side_by_side import Two
+    from tui_eval.tui.compare.units import Two
     from tui_eval.tui.copying.copyable import Copyable
     from tui_eval.tui.copying.exporting import WholeText
 
@@ -137,7 +137,7 @@ class TrajectoriesScreen(DrawnScreen[int]):
 
     def _two(self, *rows: int) -> Two | str:
         """Both rollouts, aligned, or why they cannot be shown."""
-        from tui_eval.tui.compare.side_by_side import two_of
+        from tui_eval.tui.compare.units import two_of
 
         found = []
         for side, row in zip(self.sides, rows, strict=True):

@@ -12,8 +12,8 @@ from textual.binding import BindingType
 from tui_eval.tui.base.keys.registry import bindings
 from tui_eval.tui.base.lines.line_view import ALL_SHOWN, NOT_FOLDED, LineView
 from tui_eval.tui.base.look.ink import Line
-from tui_eval.tui.compare.shape import Place, Shape
-from tui_eval.tui.compare.side_by_side import Block, Two, Unit
+from tui_eval.tui.compare.side_by_side import Block, Place, Shape
+from tui_eval.tui.compare.units import Two, Unit
 from tui_eval.tui.trajectory.piece import STEP
 from tui_eval.tui.trajectory.rendering import TEXT_LINES
 
