@@ -8,12 +8,11 @@ from typing import Any
 
 from made_runs import row, tool_state, write_run
 
-from tui_eval.cli.report import read_run
 from tui_eval.fold.comparison import Change, compare_runs
 from tui_eval.messages import UserMessage
 from tui_eval.runs.comparing import read_side
 from tui_eval.runs.example_contents import content_of
-from tui_eval.runs.opening import find_run
+from tui_eval.runs.opening import find_run, read_run
 from tui_eval.runs.row import build_row, encode_row
 
 ASKED: dict[str, Any] = {

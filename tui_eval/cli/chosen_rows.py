@@ -7,13 +7,14 @@ from pathlib import Path
 
 import msgspec
 
-from tui_eval.cli.report import print_damage, read_run
+from tui_eval.cli.report import print_damage
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.fold.columns import Notes
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.naming import named_run
 from tui_eval.runs.notes import read_notes
+from tui_eval.runs.opening import read_run
 from tui_eval.runs.selection import select_rows
 from tui_eval.runs.text_search import SearchProgress
 from tui_eval.runs.unsaved import newest_run

@@ -89,8 +89,8 @@ def _compare_rollouts(
 
 
 def _compare_runs(paths: tuple[Path, ...], only: str | None, most: int, *, as_json: bool) -> int:
-    from tui_eval.cli.compared_runs import read_runs
     from tui_eval.cli.report import print_json, print_stdout
+    from tui_eval.runs.comparing import read_runs
     from tui_eval.runs.export.comparison import comparison_lines, comparison_object
 
     runs = read_runs(paths)

@@ -12,7 +12,7 @@ from tui_eval.stats.gate import MARGIN
 
 if TYPE_CHECKING:
     from tui_eval.errors import Fault
-    from tui_eval.runs.export.comparison import ComparedRun
+    from tui_eval.runs.comparing import ComparedRun
 
 
 @click.command("gate")
@@ -97,11 +97,11 @@ def _read(
     Raises:
         RefusedError: Something that was asked makes no sense; says all that does.
     """
-    from tui_eval.cli.compared_runs import read_runs
     from tui_eval.cli.report import print_unreadable
     from tui_eval.errors import Fault, RefusedError
     from tui_eval.fold.filter_fields import number_from
     from tui_eval.fold.gated_figures import gate_faults
+    from tui_eval.runs.comparing import read_runs
     from tui_eval.runs.naming import named_runs
 
     faults = _margin_faults(margin)

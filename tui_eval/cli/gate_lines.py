@@ -11,7 +11,8 @@ from tui_eval.exit_codes import VERDICTS, ExitCode, worst_verdict
 from tui_eval.fold.comparison import Comparison
 from tui_eval.fold.gated_figures import NAME_MOST, GatedFigure
 from tui_eval.printable import one_line
-from tui_eval.runs.export.comparison import ComparedRun, errors_object
+from tui_eval.runs.comparing import ComparedRun
+from tui_eval.runs.export.comparison import errors_object
 from tui_eval.runs.summary_json import VERSION
 from tui_eval.text.changes import lettered
 from tui_eval.text.figures import EXACT, plural, reward_text, signed_text

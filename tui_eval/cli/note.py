@@ -27,12 +27,13 @@ def command(
 
     `tui-eval ls RUN --where 'tag:odd or note:word'` finds it again.
     """
-    from tui_eval.cli.report import print_faults, print_stdout, read_run
+    from tui_eval.cli.report import print_faults, print_stdout
     from tui_eval.cli.row_lines import row_lines
     from tui_eval.errors import Fault, RefusedError
     from tui_eval.fold.columns import Note, note_key
     from tui_eval.runs.naming import named_run
     from tui_eval.runs.notes import read_notes, write_note
+    from tui_eval.runs.opening import read_run
 
     try:
         run = named_run(path)

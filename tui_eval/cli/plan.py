@@ -55,12 +55,12 @@ def command(
 
     Exit code 7: the pilot's rewards are too few, or all equal, and tell nothing.
     """
-    from tui_eval.cli.compared_runs import read_runs
     from tui_eval.cli.pilot_lines import plan_lines, plan_object
     from tui_eval.cli.report import print_json, print_stdout, refuse, warn
     from tui_eval.errors import RefusedError
     from tui_eval.exit_codes import VERDICTS, ExitCode
     from tui_eval.fold.pilot import NothingMeasuredError, plan_faults, plan_for
+    from tui_eval.runs.comparing import read_runs
     from tui_eval.runs.summary_json import unstarted_object
 
     try:

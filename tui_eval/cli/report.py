@@ -11,12 +11,11 @@ from typing import Any, TextIO
 from tui_eval.cli.resume_command import resume_lines
 from tui_eval.cli.summary_lines import result_lines
 from tui_eval.errors import Fault
-from tui_eval.events import OUT_OF_BUDGET, STOPPED_EARLY, RunFinished
+from tui_eval.events import OUT_OF_BUDGET, STOPPED_EARLY
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import left_to_right, printable
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.lock import holder
-from tui_eval.runs.opening import saved_events
+from tui_eval.runs.opening import read_run
 from tui_eval.runs.summary_json import json_line, refused_object
 from tui_eval.text.figures import plural
 
@@ -142,16 +141,6 @@ def ending_lines(state: RunState) -> Iterator[str]:
     else:
         yield f"Unsaved, kept 14 days: {run.path}"
         yield f"Save it: tui-eval save {path}"
-
-
-def read_run(run: RunDir) -> tuple[RunState, int]:
-    """A run on disk, and the process that works on it now; 0 where none does."""
-    held = holder(run.lock)
-    state = RunState()
-    for event in saved_events(run):
-        if held is None or not isinstance(event, RunFinished):
-            state.apply(event)
-    return state, held.pid if held is not None else 0
 
 
 def print_damage(state: RunState) -> None:

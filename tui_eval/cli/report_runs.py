@@ -77,8 +77,8 @@ class _Read(NamedTuple):
 
     @classmethod
     def of(cls, run: RunDir, as_json: bool, runs: int) -> _Read:
-        from tui_eval.cli.report import read_run
         from tui_eval.fold.summary import summarize
+        from tui_eval.runs.opening import read_run
         from tui_eval.runs.summary_json import summary_object
 
         whole = read_run(run)

@@ -75,10 +75,11 @@ def _run_of(path: Path | None) -> RunDir:
 
 def _look(run: RunDir) -> _Seen:
     """How a run stands: as its engine says, or as the disk does where none is at work on it."""
-    from tui_eval.cli.report import print_damage, read_run
+    from tui_eval.cli.report import print_damage
     from tui_eval.feeds.engine_look import ANSWERS_WITHIN_S, look_at_engine
     from tui_eval.fold.run_state import RunState
     from tui_eval.runs.lock import holder
+    from tui_eval.runs.opening import read_run
 
     held, silent = holder(run.lock), ""
     if held is not None and held.socket:

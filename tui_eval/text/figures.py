@@ -198,6 +198,11 @@ def refusal_text(path: str, why: str, rows: int, answers: int) -> str:
     return f"{path} cannot be written, {why}; {waits}"
 
 
+def value_text(value: object) -> str:
+    """A setting's value; a sign for none."""
+    return NONE if value is None else str(value)
+
+
 def signed_text(value: float | None, places: int = 2) -> str:
     """A difference of rewards or metrics with its sign; a difference of nothing has none."""
     text = reward_text(value, places)

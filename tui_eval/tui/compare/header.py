@@ -34,7 +34,8 @@ from tui_eval.tui.base.look.ink import Line, Span, cut, left, letter_ink, line_w
 
 if TYPE_CHECKING:
     from tui_eval.fold.comparison import Comparison
-    from tui_eval.tui.compare.comparing import ComparedRun, ComparedRuns, Reading
+    from tui_eval.runs.comparing import ComparedRun
+    from tui_eval.tui.compare.comparing import ComparedRuns, Reading
 
 NAME_LEAST, NAME_MOST = 8, 28
 BESIDE, INTERVAL, VERDICT = 30, 17, 14
@@ -110,7 +111,7 @@ class ComparedHeader(TextPanel, can_focus=False):
 
     def _verdict_lines(self, found: ComparedRuns, width: int) -> list[Line]:
         letter = found.runs[self.place].letter
-        return list(_verdict(found.comparisons[self.place - 1], letter, width))
+        return list(_verdict(found.beside(self.place), letter, width))
 
     def _fitting(self, found: ComparedRuns, text: list[Line]) -> list[int]:
         """Which runs have a line above such a verdict: the first, and some around the second."""
@@ -121,12 +122,11 @@ class ComparedHeader(TextPanel, can_focus=False):
 
     def _run_lines(self, found: ComparedRuns, width: int) -> list[Line]:
         """Names, rewards, and between them the facts that there is room for in every line."""
-        runs = list(zip(found.runs, (None, *found.comparisons), strict=True))
         room = width - len("A  reward 0.625") - 2
         most = min(max(room - BESIDE, NAME_LEAST), NAME_MOST)
         names = padded([one_line(one.name, most) for one in found.runs])
         room -= cell_len(names[0])
-        ends = [self._reward(*each, room >= BESIDE + INTERVAL) for each in runs]
+        ends = [self._reward(one, room >= BESIDE + INTERVAL) for one in found.runs]
         columns = [padded(texts) for texts in zip(*map(self._facts, found.runs), strict=True)]
         letters = max(len(one.letter) for one in found.runs)
         room = width - letters - 4 - len(names[0]) - max(map(line_width, ends))
@@ -153,13 +153,14 @@ class ComparedHeader(TextPanel, can_focus=False):
             age_text(self.now() - run.complete_at) if run.complete_at else "",
         )
 
-    def _reward(self, one: ComparedRun, beside: Comparison | None, is_wide: bool) -> Line:
+    def _reward(self, one: ComparedRun, is_wide: bool) -> Line:
         mean = mean_reward(one.state)
         spans: list[Span] = [("reward ", "muted"), (reward_text(mean.mean, EXACT), "strong")]
         own = f" {interval_text(mean.low, mean.high, EXACT)}"
         cells = BESIDE + INTERVAL if is_wide else BESIDE
         if len(self.reading.paths) < 3:
             return (*spans, (own, "muted"))
+        beside = one.comparison
         if beside is None:  # the first run has nothing beside it
             unseen = len(self.reading.paths) - len(self._places)
             more, room = plural(unseen, "more run"), cells - len(own)

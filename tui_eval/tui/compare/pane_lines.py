@@ -10,11 +10,11 @@ from tui_eval.printable import one_line
 from tui_eval.text.changes import lettered
 from tui_eval.text.figures import (
     EXACT,
-    NONE,
     interval_text,
     plural,
     reward_text,
     signed_text,
+    value_text,
 )
 from tui_eval.text.verdict_words import (
     figure_name,
@@ -167,8 +167,3 @@ def _stacked(found: ComparedRuns, letters: list[str], width: int) -> Iterator[Li
             for at, part in enumerate(shown_lines(value_text(value), width - 5, VALUE_LINES)[0]):
                 yield (f"  {letter if at == 0 else ' '}  ", letter_ink(letter)), (part, "")
         yield EMPTY
-
-
-def value_text(value: object) -> str:
-    """A setting's value; a sign for none."""
-    return NONE if value is None else str(value)

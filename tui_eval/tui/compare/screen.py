@@ -125,7 +125,7 @@ class CompareRuns(DrawnScreen[None]):
             self._timer = self.set_interval(FOLLOWS_EVERY_S, self._tick)
         self.found = self.header.found = self.reading.found
         if self.found is not None:
-            self.examples.question = self.found.question
+            self.examples.question = self.found.runs[0].question
             self._show(1)
         else:
             self._say_why_empty()
@@ -145,13 +145,13 @@ class CompareRuns(DrawnScreen[None]):
             if again.found is not None:
                 self.reading = self.header.reading = again
                 self.found = self.header.found = again.found
-                self.examples.question = again.found.question
+                self.examples.question = again.found.runs[0].question
                 self._show(self.place)
 
     @property
     def comparison(self) -> Comparison | None:
         """The run that is shown, beside the first one."""
-        return self.found.comparisons[self.place - 1] if self.found is not None else None
+        return self.found.beside(self.place) if self.found is not None else None
 
     @property
     def _letter(self) -> str:
@@ -169,7 +169,7 @@ class CompareRuns(DrawnScreen[None]):
         assert self.found is not None
         self.place = self.header.place = place
         self._say_why_empty()
-        self.examples.show(self.found.comparisons[place - 1], self._letter)
+        self.examples.show(self.found.beside(place), self._letter)
         self._draw()
 
     def _say_why_empty(self) -> None:
@@ -296,7 +296,7 @@ class CompareRuns(DrawnScreen[None]):
     def action_run(self, by: int) -> None:
         """Puts the next or previous run beside the first one."""
         if self.found is not None:
-            self._show((self.place - 1 + by) % len(self.found.comparisons) + 1)
+            self._show((self.place - 1 + by) % (len(self.found.runs) - 1) + 1)
 
     def on_compared_header_chosen(self, message: ComparedHeader.Chosen) -> None:
         """A run was clicked."""
@@ -355,7 +355,9 @@ class CompareRuns(DrawnScreen[None]):
         """The comparison, with the examples that are listed."""
         from tui_eval.tui.compare.export import whole_text_of
 
-        return whole_text_of(self.found, self.examples.only) if self.found is not None else None
+        return (
+            whole_text_of(self.found.runs, self.examples.only) if self.found is not None else None
+        )
 
     def action_help(self) -> None:
         """Shows the keys."""
