@@ -50,23 +50,19 @@ def command(
 
     With --example one RUN will do: two rollouts of the same example are compared.
     """
-    from tui_eval.cli.report import refuse
     from tui_eval.cli.screen import compare_on_screen, has_terminal
     from tui_eval.errors import Fault, RefusedError
     from tui_eval.runs.naming import named_runs
 
-    try:
-        if example is not None:
-            return _compare_rollouts(paths, example, numbers, as_json=as_json)
-        if len(paths) < 2:
-            hint = "Name another one, or an example: --example ID"
-            raise RefusedError([Fault("compare", "there is only one run", hint)])
-        if has_terminal() and not (as_json or plain):
-            named_runs(paths)
-            return compare_on_screen(paths, only)
-        return _compare_runs(paths, only, most, as_json=as_json)
-    except RefusedError as error:
-        return refuse(error.faults, as_json=as_json)
+    if example is not None:
+        return _compare_rollouts(paths, example, numbers, as_json=as_json)
+    if len(paths) < 2:
+        hint = "Name another one, or an example: --example ID"
+        raise RefusedError([Fault("compare", "there is only one run", hint)])
+    if has_terminal() and not (as_json or plain):
+        named_runs(paths)
+        return compare_on_screen(paths, only)
+    return _compare_runs(paths, only, most, as_json=as_json)
 
 
 def _compare_rollouts(

@@ -38,21 +38,16 @@ def command(
     lacks.
     """
     from tui_eval.cli.installed import installed_in
-    from tui_eval.cli.report import refuse
     from tui_eval.cli.requirements import Checked, check_needs
     from tui_eval.config.env_file import load_env_file
     from tui_eval.environments.needs import needs_of
-    from tui_eval.errors import RefusedError
 
     load_env_file()
-    try:
-        found = _found(env_id, folder, may_be_elsewhere=python is not None)
-        needs = needs_of(found, folder) if found is not None else []
-        named, where = (python, "--python") if python else _own_python(env_id, folder)
-        modules = [one.name for one in needs if one.kind == "package"]
-        installed = installed_in(named, where, modules)
-    except RefusedError as error:
-        return refuse(error.faults, as_json=as_json)
+    found = _found(env_id, folder, may_be_elsewhere=python is not None)
+    needs = needs_of(found, folder) if found is not None else []
+    named, where = (python, "--python") if python else _own_python(env_id, folder)
+    modules = [one.name for one in needs if one.kind == "package"]
+    installed = installed_in(named, where, modules)
     checked = check_needs(needs, found, installed) if found is not None else []
     lacking = [one.fault for one in checked if one.fault is not None]
     if not any(one.kind in ("package", "dependency") and one.fault for one in checked):

@@ -64,24 +64,21 @@ def command(
     """
     from tui_eval.cli.gate_junit import write_junit
     from tui_eval.cli.gate_lines import GateReport
-    from tui_eval.cli.report import print_json, print_stdout, refuse
+    from tui_eval.cli.report import print_json, print_stdout
     from tui_eval.errors import RefusedError
     from tui_eval.fold.gated_figures import gated_figures, margin_faults
 
     names = tuple(dict.fromkeys(metrics)) or ("reward",)
-    try:
-        runs, limit = _read((first, second), margin, names, junit)
-        compared = runs[1].comparison
-        assert compared is not None, "the second run is compared with the first"
-        sides = [one.side for one in runs]
-        gated = gated_figures(sides, compared.figures, names, limit, lower_is_better)
-        if faults := margin_faults(gated, limit):
-            raise RefusedError(faults)
-        report = GateReport(runs, compared, gated, limit, lower_is_better, decided)
-        if junit is not None:
-            write_junit(report, junit)
-    except RefusedError as error:
-        return refuse(error.faults, as_json=as_json, code=error.exit_code)
+    runs, limit = _read((first, second), margin, names, junit)
+    compared = runs[1].comparison
+    assert compared is not None, "the second run is compared with the first"
+    sides = [one.side for one in runs]
+    gated = gated_figures(sides, compared.figures, names, limit, lower_is_better)
+    if faults := margin_faults(gated, limit):
+        raise RefusedError(faults)
+    report = GateReport(runs, compared, gated, limit, lower_is_better, decided)
+    if junit is not None:
+        write_junit(report, junit)
     if as_json:
         print_json(report.object())
     else:

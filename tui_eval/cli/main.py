@@ -137,7 +137,8 @@ def _commands() -> None:
 def cli(args: list[str] | None = None) -> int:
     """Runs a command; returns its exit code.
 
-    Wrong usage is reported on stderr and gives 2, a file that the system refuses gives 1.
+    Wrong usage and what is refused are reported on stderr and give 2, a file that the system
+    refuses gives 1.
     """
     try:
         code: Any = _commands.main(args, prog_name="tui-eval", standalone_mode=False)
@@ -151,23 +152,34 @@ def cli(args: list[str] | None = None) -> int:
         error.show()
         return error.exit_code
     except Exception as error:
-        reported = ("interrupted", 130, "stopped before the run began")
-        if not (isinstance(error, click.Abort) or was_interrupted(error)):
-            if not (isinstance(error, OSError) and error.filename):
-                raise
-            reported = ("failed", 1, f"{error.filename}: {error.strerror}")
-            from tui_eval.cli.report import warn
-
-            warn(f"error: {reported[2]}")
-        else:
-            _say_nothing_of_what_is_half_made()
-        if _wants_json(args):
-            from tui_eval.cli.report import print_json
-            from tui_eval.runs.summary_json import unstarted_object
-
-            print_json(unstarted_object(*reported))
-        return reported[1]
+        return _reported(error, _wants_json(args))
     return code if isinstance(code, int) else 0
+
+
+def _reported(error: Exception, as_json: bool) -> int:
+    """Says why a command ended early; returns the exit code. Raises again what nobody expects."""
+    from tui_eval.errors import RefusedError
+
+    if isinstance(error, RefusedError):
+        from tui_eval.cli.report import refuse
+
+        return refuse(error.faults, as_json=as_json, code=error.exit_code)
+    reported = ("interrupted", 130, "stopped before the run began")
+    if isinstance(error, click.Abort) or was_interrupted(error):
+        _say_nothing_of_what_is_half_made()
+    elif isinstance(error, OSError) and error.filename:
+        from tui_eval.cli.report import warn
+
+        reported = ("failed", 1, f"{error.filename}: {error.strerror}")
+        warn(f"error: {reported[2]}")
+    else:
+        raise error
+    if as_json:
+        from tui_eval.cli.report import print_json
+        from tui_eval.runs.summary_json import unstarted_object
+
+        print_json(unstarted_object(*reported))
+    return reported[1]
 
 
 def _say_nothing_of_what_is_half_made() -> None:

@@ -27,14 +27,10 @@ def command(name: str, kind: str, folder: Path) -> int:
     """
     import shlex
 
-    from tui_eval.cli.report import print_faults, print_stdout
+    from tui_eval.cli.report import print_stdout
     from tui_eval.cli.starting_environment import write_environment
-    from tui_eval.errors import RefusedError
 
-    try:
-        made = write_environment(name, kind, folder)
-    except RefusedError as error:
-        return print_faults(error.faults)
+    made = write_environment(name, kind, folder)
     where = "" if folder == USUAL else f" --env-dir-path {shlex.quote(str(folder))}"
     print_stdout(
         [
