@@ -10,7 +10,6 @@ from typing import Any
 
 from tui_eval import clock
 from tui_eval.cli.console_lines import ErrorLines, ProgressLines
-from tui_eval.cli.held_engine import report_held
 from tui_eval.cli.log_tail import RunLogs
 from tui_eval.cli.pushing import code_with_pushes, push_requested
 from tui_eval.cli.report import (
@@ -22,6 +21,7 @@ from tui_eval.cli.report import (
     print_stdout,
     progress_line,
     refuse,
+    report_held,
     warn,
 )
 from tui_eval.cli.signals import ending_signals, interrupt_on_signals

@@ -62,8 +62,7 @@ def command(
     -margin. Failed, 5: it is below 0, and not above -margin. Inconclusive, 6: neither, or there are
     fewer than 6 examples. Nothing measured, 7: no rows, no reward, or all errored.
     """
-    from tui_eval.cli.gate_junit import write_junit
-    from tui_eval.cli.gate_lines import GateReport
+    from tui_eval.cli.gate_lines import GateReport, write_junit
     from tui_eval.cli.report import print_json, print_stdout
     from tui_eval.errors import RefusedError
     from tui_eval.fold.gated_figures import gated_figures, margin_faults

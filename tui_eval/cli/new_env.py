@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tui_eval.cli.env_folder import USUAL, env_folder
+from tui_eval.cli.env import USUAL, env_folder
 from tui_eval.cli.starting_environment import KINDS
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_eval import clock
-from tui_eval.cli.held_engine import report_held
 from tui_eval.cli.signals import interrupt_on_signals
 
 if TYPE_CHECKING:
@@ -51,6 +50,8 @@ def leave_app(
             return detach_suite(app.suite, engine.pid)
         code = _end(feed.inner, engine, app.state) if feed.inner and engine else None
         if engine is not None and engine.is_held:
+            from tui_eval.cli.report import report_held
+
             return report_held(engine, app.state)
         return leave_suite(app.suite, code, save, abbreviated=abbreviated)
     return _leave_run(feed.inner, app.state, action, save, abbreviated, at_end)
@@ -79,7 +80,7 @@ def _leave_run(
     at_end: Callable[[RunDir], None],
 ) -> int:
     """Ends the engine unless it goes on detached, then reports from the disk."""
-    from tui_eval.cli.report import print_faults, report_run, warn
+    from tui_eval.cli.report import print_faults, report_held, report_run, warn
     from tui_eval.errors import Fault
     from tui_eval.runs.crash_recovery import close_if_dead
     from tui_eval.runs.layout import RunDir
