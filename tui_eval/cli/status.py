@@ -61,7 +61,7 @@ class _Seen(msgspec.Struct, frozen=True):
 def _look(run: RunDir) -> _Seen:
     """How a run stands: as its engine says, or as the disk does where none is at work on it."""
     from tui_eval.cli.report import print_damage
-    from tui_eval.feeds.engine_look import ANSWERS_WITHIN_S, look_at_engine
+    from tui_eval.feeds.live_feed import ANSWERS_WITHIN_S, look_at_engine
     from tui_eval.fold.run_state import RunState
     from tui_eval.runs.lock import holder
     from tui_eval.runs.opening import read_run

@@ -1,4 +1,4 @@
-"""Where a screen gets its events from and sends its commands to."""
+"""Where a screen gets its events from and sends its commands to; feeds of no engine, no files."""
 
 from __future__ import annotations
 
@@ -54,3 +54,42 @@ class OpenFeed(Protocol):
             path: Its directory.
             socket: Where it can be joined; empty where nobody works on it any more.
         """
+
+
+class NullFeed:
+    """The feed of a run that there is not yet."""
+
+    live = False
+
+    async def start(self) -> None:
+        """There is nothing to open."""
+
+    def drain(self, most: int = 5000) -> list[Event]:
+        """There are no events."""
+        return []
+
+    def send(self, command: Command) -> None:
+        """Nobody listens."""
+
+    def saved(self, row: int, offset: int, length: int) -> Rollout | None:
+        """Nothing is on disk."""
+        return None
+
+    def log(self, at: int, most: int) -> tuple[bytes, int]:
+        """Nothing was printed."""
+        return b"", 0
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+
+class RecordedFeed(NullFeed):
+    """Events that a listener received before, once more."""
+
+    def __init__(self, events: list[Event]) -> None:
+        self._events = events
+
+    def drain(self, most: int = 5000) -> list[Event]:
+        """All of it, once."""
+        events, self._events = self._events, []
+        return events

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,8 @@ from tui_eval.runs.opening import finished_on_disk, read_rollout
 from tui_eval.runs.outcome import failed, lost_engine_outcome
 from tui_eval.runs.run_info import read_metadata
 
+ANSWERS_WITHIN_S = 5.0
+"""So long an engine is waited for by who only looks."""
 HANGS_UP_WITHIN_S = 1.0
 """So long an engine may take to read that a listener leaves."""
 POLL_INTERVAL_S = 0.02
@@ -224,3 +227,24 @@ async def _exit_code_of(engine: EngineProcess) -> int | None:
     while (code := engine.exit_code()) is None and not engine.is_held:
         await asyncio.sleep(POLL_INTERVAL_S)
     return code
+
+
+async def look_at_engine(
+    socket: str, apply: Callable[[Event], None], is_enough: Callable[[], bool]
+) -> None:
+    """Applies what an engine sends to who joins, and leaves it; at most `ANSWERS_WITHIN_S`.
+
+    Args:
+        socket: Where it listens.
+        is_enough: Whether all is there that was wanted.
+    """
+    feed = LiveFeed(socket_path=socket)
+    await feed.start()
+    deadline = time.monotonic() + ANSWERS_WITHIN_S
+    while not is_enough() and time.monotonic() < deadline:
+        await asyncio.sleep(0.01)
+        while events := feed.drain():
+            for event in events:
+                apply(event)
+    feed.send(Detach())
+    await feed.close()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.screen import Screen
 
 from tui_eval import clock
-from tui_eval.feeds.recorded_feed import NullFeed
+from tui_eval.feeds.feed import NullFeed
 from tui_eval.shipped import shipped
 from tui_eval.tui.app import TuiEvalApp, load_numbers
 from tui_eval.tui.base.dialogs.prompts import Leave

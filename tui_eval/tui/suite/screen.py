@@ -12,7 +12,7 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 
-from tui_eval.feeds.recorded_feed import NullFeed
+from tui_eval.feeds.feed import NullFeed
 from tui_eval.fold.rollout_columns import HELD
 from tui_eval.shipped import shipped
 from tui_eval.tui.base.keys.command import Scope
