@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -54,12 +55,11 @@ def age_text(seconds: float) -> str:
 class ComparedHeader(TextPanel, can_focus=False):
     """A line a run, then what the difference of rewards is and what speaks against it."""
 
+    @dataclass
     class Chosen(Message):
         """Another run was clicked: `place` counts from 0, the first run."""
 
-        def __init__(self, place: int) -> None:
-            super().__init__()
-            self.place = place
+        place: int
 
     def __init__(self, reading: Reading, now: Callable[[], float], *, id: str) -> None:
         super().__init__(self._all, id=id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
@@ -46,12 +47,11 @@ class PairedExamples(LineList):
     class Opened(Message):
         """Somebody wants to read the trajectories of the selected example."""
 
+    @dataclass
     class OnlyWanted(Message):
         """Somebody clicked on an outcome: only examples of it are to be shown; empty for all."""
 
-        def __init__(self, only: str) -> None:
-            super().__init__()
-            self.only = only
+        only: str
 
     class SortWanted(Message):
         """Somebody clicked on the names of the columns."""

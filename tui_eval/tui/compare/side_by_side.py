@@ -157,8 +157,8 @@ class Shape(NamedTuple):
             if parting is not None:
                 break
         pieces = found[0] if parting is None else found[-1]
-        is_told_once = not (self.beside or unit.differs or unit.is_ending)
-        return pieces[:1] if is_told_once else pieces, parting
+        is_once = not (self.beside or unit.differs or unit.is_ending)
+        return pieces[:1] if is_once else pieces, parting
 
     def _piece(self, unit: Unit, side: int, limit: int | None) -> Piece | None:
         """What a side says in a unit; None where it says nothing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -72,6 +73,7 @@ class HomeScreen(DrawnScreen[None]):
     VERTICAL_BREAKPOINTS = HEIGHTS
     scopes: ClassVar[tuple[Scope, ...]] = ("home",)
 
+    @dataclass
     class RunWanted(Message):
         """Somebody wants to see a run.
 
@@ -79,18 +81,15 @@ class HomeScreen(DrawnScreen[None]):
             joined: Whether an engine that works on it was not started for this screen.
         """
 
-        def __init__(self, feed: Feed, joined: bool = False) -> None:
-            super().__init__()
-            self.feed = feed
-            self.joined = joined
+        feed: Feed
+        joined: bool = False
 
+    @dataclass
     class Configured(Message):
         """A form was left with a request."""
 
-        def __init__(self, request: dict[str, Any], form: Screen[Any]) -> None:
-            super().__init__()
-            self.request = request
-            self.form = form
+        request: dict[str, Any]
+        form: Screen[Any]
 
     def __init__(
         self,
@@ -258,12 +257,8 @@ class HomeScreen(DrawnScreen[None]):
         """A tab was clicked."""
         self.action_pane(message.number)
 
-    def on_run_list_selected(self) -> None:
-        """Another run is selected."""
-        self.draw()
-
-    def on_pick_list_selected(self) -> None:
-        """Another environment or endpoint is selected."""
+    def on_line_view_retitled(self) -> None:
+        """Something else is selected or listed."""
         self.draw()
 
     def on_run_list_opened(self) -> None:

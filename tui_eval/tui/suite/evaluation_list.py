@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual.binding import BindingType
@@ -75,13 +76,12 @@ class EvaluationList(LineList):
     BINDINGS: ClassVar[list[BindingType]] = bindings("evaluations")
     heads = 1
 
+    @dataclass
     class Selected(Message):
         """Another evaluation is selected; `by_hand` where a person did it."""
 
-        def __init__(self, place: int, by_hand: bool) -> None:
-            super().__init__()
-            self.place = place
-            self.by_hand = by_hand
+        place: int
+        by_hand: bool
 
     class Entered(Message):
         """Somebody wants to go on in the panes of the selected evaluation."""
