@@ -22,10 +22,7 @@ DEBUG_DIR = "local_debug"
 DEBUG_VAR = "TUI_EVAL_AGENT_DEBUG"
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-def _text(*names: str, metavar: str, help: str, **extra: Any) -> Callable[[F], F]:
-    return click.option(*names, metavar=metavar, help=help, **extra)
+_text = click.option
 
 
 def _flag(*names: str, help: str) -> Callable[[F], F]:

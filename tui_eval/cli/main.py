@@ -55,8 +55,10 @@ class Commands(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         own = {"--help", "-h", "--version"}
-        if not args and _has_terminal():
-            args = ["home"]
+        if not args:
+            from tui_eval.cli.screen import has_terminal
+
+            args = ["home"] if has_terminal() else args
         if args and args[0] not in COMMANDS and args[0] not in own:
             args = [command_of(args[0]), *args]
         return super().parse_args(ctx, args)
@@ -106,12 +108,6 @@ def command_of(word: str) -> str:
         return "open"
     below = runs_below(path.resolve()) if os.sep in word else []
     return "open" if any(one.path.parents[1].name == EVALS for one in below) else "run"
-
-
-def _has_terminal() -> bool:
-    from tui_eval.cli.screen import has_terminal
-
-    return has_terminal()
 
 
 @click.command(

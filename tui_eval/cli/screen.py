@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.cli.shutdown import (
-    detach_suite,
     end_at_once,
     kept,
     leave_app,
@@ -118,6 +117,7 @@ def home_on_screen(paths: Sequence[Path]) -> int:
     """
     show_starting()
     gc.disable()
+    from tui_eval.feeds.lazy_feed import LazyFeed
     from tui_eval.tui.base.preferences import Preferences
     from tui_eval.tui.home.backend import HomeBackend
     from tui_eval.tui.home_app import HomeApp
@@ -127,7 +127,7 @@ def home_on_screen(paths: Sequence[Path]) -> int:
             HomeBackend(paths),
             open_feed=_open_feed,
             configure=_form_for,
-            start=_start_feed,
+            start=LazyFeed,
             preferences=Preferences.read(),
         )
     )
@@ -157,23 +157,17 @@ def _app(feed: Feed, **options: Any) -> TuiEvalApp:
     """The app on a feed. The garbage collector stands still until its first frame is drawn."""
     show_starting()
     gc.disable()
+    from tui_eval.feeds.lazy_feed import LazyFeed
     from tui_eval.tui.app import TuiEvalApp
     from tui_eval.tui.base.preferences import Preferences
 
     return TuiEvalApp(
         feed,
         open_feed=_open_feed,
-        start=_start_feed,
+        start=LazyFeed,
         preferences=Preferences.read(),
         **options,
     )
-
-
-def _start_feed(request: Mapping[str, Any]) -> Feed:
-    """The feed of an engine that is started on a request (see `config.plan.Request`)."""
-    from tui_eval.feeds.lazy_feed import LazyFeed
-
-    return LazyFeed(request)
 
 
 def _open_feed(path: str, socket: str) -> Feed:
@@ -230,7 +224,10 @@ def open_suite_on_screen(file: Path, held: Holder) -> int:
         warn(f"error: {app.state.end.text if app.state.end else 'the engine has ended'}")
         return 1
     if leave is not None and leave.action == "detach":
-        return detach_suite(app.suite, held.pid)
+        from tui_eval.cli.suite_console import show_at_work
+
+        show_at_work(app.suite, held.pid)
+        return 0
     wait_while(lambda: at_work_on(file) == held)
     leave_suite(app.suite, None, leave is not None and leave.save, pushes=False)
     return 0

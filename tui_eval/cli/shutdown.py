@@ -47,7 +47,10 @@ def leave_app(
         return 2 if feed.inner is None or engine is None else _end(feed.inner, engine, app.state)
     if app.suite is not None and not app.state.refused:
         if action == "detach" and engine is not None:
-            return detach_suite(app.suite, engine.pid)
+            from tui_eval.cli.suite_console import show_at_work
+
+            show_at_work(app.suite, engine.pid)
+            return 0
         code = _end(feed.inner, engine, app.state) if feed.inner and engine else None
         if engine is not None and engine.is_held:
             from tui_eval.cli.report import report_held
@@ -121,14 +124,6 @@ def _print_at_work(run: RunDir, state: RunState, pid: int) -> None:
     print_stdout(running_lines(state, pid))
     if dataset_of(run) is not None:
         warn(f"Push it once it is finished: tui-eval push {shlex.quote(str(run.path))}")
-
-
-def detach_suite(suite: SuiteState, pid: int) -> int:
-    """Says how to come back to evaluations that go on without the screen; returns 0."""
-    from tui_eval.cli.suite_console import show_at_work
-
-    show_at_work(suite, pid)
-    return 0
 
 
 def leave_suite(
