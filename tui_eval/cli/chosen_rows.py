@@ -45,9 +45,8 @@ def choose(path: Path | None, where: str, sort: str = "") -> ChosenRows:
     print_damage(state)
     notes = read_notes(run)
     revealing = sys.stderr.isatty()
-    rows = select_rows(
-        run, state, where, sort, notes=notes, progressed=_publish if revealing else _ignore
-    )
+    progressed = _publish if revealing else lambda _: None
+    rows = select_rows(run, state, where, sort, notes=notes, progressed=progressed)
     if revealing:
         print("\r\x1b[K", end="", file=sys.stderr)
     return ChosenRows(run, state, notes, rows)
@@ -57,7 +56,3 @@ def _publish(progress: SearchProgress) -> None:
     if progress.searched % 50 == 0:
         text = f"searching {progress.searched:,} of {progress.total:,}"
         print(f"\r{text}", end="", file=sys.stderr, flush=True)
-
-
-def _ignore(_: SearchProgress) -> None:
-    pass

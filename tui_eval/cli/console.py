@@ -96,7 +96,8 @@ class Console:
         self.suite = SuiteConsole(as_json=as_json)
         self._feed = LiveFeed(request)
         self._as_json = as_json
-        self._say = _keep_quiet if quiet else print_stderr if as_json else print_stdout
+        say = print_stderr if as_json else print_stdout
+        self._say: Callable[[Iterable[str]], None] = (lambda lines: None) if quiet else say
         self._env_id = request.get("env_id")
         self._logs = RunLogs(verbose=bool((request.get("raw") or {}).get("verbose")))
         self._errors = ErrorLines()
@@ -220,7 +221,3 @@ class Console:
         elif end.status == "interrupted":
             warn(f"{UNSTARTED.capitalize()}.")
         return code
-
-
-def _keep_quiet(lines: Iterable[str]) -> None:
-    """Prints none of the lines."""

@@ -74,11 +74,6 @@ def refuse(faults: Iterable[Fault], *, as_json: bool = False, code: int = 2) -> 
     return code
 
 
-def print_path(run: RunDir) -> None:
-    """Prints where a run is."""
-    print_stdout([f"Results saved to: {run.path}"])
-
-
 def opening_lines(state: RunState) -> Iterator[str]:
     """What is about to run."""
     run = state.run

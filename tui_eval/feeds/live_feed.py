@@ -130,13 +130,11 @@ class LiveFeed:
             self._running.pop(event.index, None)
             if event.status == "running":
                 self._running[event.index] = RunDir(Path(event.path))
-        elif isinstance(event, RunStarted):
+        elif isinstance(event, (RunStarted, RunMoved)):
             self._run = RunDir(Path(event.path))
             self._index = IndexReader(self._run.index)
-            self._events.extend(self._index.read())
-        elif isinstance(event, RunMoved):
-            self._run = RunDir(Path(event.path))
-            self._index = IndexReader(self._run.index)
+            if isinstance(event, RunStarted):
+                self._events.extend(self._index.read())
         elif isinstance(event, RowsTakenBack) and self._run is not None:
             self._index = IndexReader(self._run.index)  # it was replaced: all of it is read again
             self._events.extend(self._index.read())

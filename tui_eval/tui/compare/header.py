@@ -76,14 +76,6 @@ class ComparedHeader(TextPanel, can_focus=False):
             return False
         return self._place_at(index) == self.place
 
-    def lay_out(self) -> None:
-        """Makes the lines anew, and notes of which run each is."""
-        found = self.found
-        if found is not None:
-            text = self._verdict_lines(found, self.line_width)
-            self._places = self._fitting(found, text)
-        super().lay_out()
-
     def _place_at(self, index: int) -> int | None:
         return self._places[index] if index < len(self._places) else None
 
@@ -105,13 +97,12 @@ class ComparedHeader(TextPanel, can_focus=False):
             yield (letter_of(place), letter_ink(letter_of(place))), (f"  {name}  ", ""), state
 
     def _compared(self, found: ComparedRuns, width: int) -> Iterator[Line]:
-        runs, text = self._run_lines(found, width), self._verdict_lines(found, width)
-        yield from (runs[place] for place in self._fitting(found, text))
-        yield from text
-
-    def _verdict_lines(self, found: ComparedRuns, width: int) -> list[Line]:
         letter = found.runs[self.place].letter
-        return list(_verdict(found.beside(self.place), letter, width))
+        text = list(_verdict(found.beside(self.place), letter, width))
+        self._places = self._fitting(found, text)
+        runs = self._run_lines(found, width)
+        yield from (runs[place] for place in self._places)
+        yield from text
 
     def _fitting(self, found: ComparedRuns, text: list[Line]) -> list[int]:
         """Which runs have a line above such a verdict: the first, and some around the second."""
