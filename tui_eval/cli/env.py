@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tui_eval.errors import Fault, RefusedError
+
 if TYPE_CHECKING:
     from tui_eval.cli.installed import Installed
     from tui_eval.cli.requirements import Checked
     from tui_eval.environments.finding import FoundEnvironment
-    from tui_eval.errors import Fault
 
 LOADS_WITHIN_S = 120.0
 USUAL = Path("environments")
@@ -105,7 +106,6 @@ def _found(env_id: str, folder: Path, *, may_be_elsewhere: bool) -> FoundEnviron
         RefusedError: It is nowhere.
     """
     from tui_eval.environments.finding import find_environment
-    from tui_eval.errors import RefusedError
 
     try:
         return find_environment(env_id, folder)
@@ -122,7 +122,6 @@ def _own_python(env_id: str, folder: Path) -> tuple[str | None, str]:
         RefusedError: What its project says is wrong.
     """
     from tui_eval.config.environment_defaults import environment_defaults
-    from tui_eval.errors import RefusedError
 
     settings, faults = environment_defaults(env_id, folder)
     if faults:
@@ -135,7 +134,6 @@ def _loading_faults(
     env_id: str, env_args: str | None, folder: Path, python: str | None
 ) -> list[Any]:
     """Why an environment cannot be loaded and its examples read; loads it in a child."""
-    from tui_eval.errors import Fault
 
     words = [sys.executable, "-m", "tui_eval", "run", env_id, "-m", "demo", "--dry-run", "--json"]
     words += ["--env-dir-path", str(folder)] + (["-a", env_args] if env_args else [])

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tui_eval.errors import Fault, RefusedError
 from tui_eval.stats.gate import MARGIN
 
 if TYPE_CHECKING:
-    from tui_eval.errors import Fault
     from tui_eval.runs.comparing import ComparedRun
 
 
@@ -64,7 +64,6 @@ def command(
     """
     from tui_eval.cli.gate_lines import GateReport, write_junit
     from tui_eval.cli.report import print_json, print_stdout
-    from tui_eval.errors import RefusedError
     from tui_eval.fold.gated_figures import gated_figures, margin_faults
 
     names = tuple(dict.fromkeys(metrics)) or ("reward",)
@@ -94,7 +93,6 @@ def _read(
         RefusedError: Something that was asked makes no sense; says all that does.
     """
     from tui_eval.cli.report import print_unreadable
-    from tui_eval.errors import Fault, RefusedError
     from tui_eval.fold.filter_fields import number_from
     from tui_eval.fold.gated_figures import gate_faults
     from tui_eval.runs.comparing import read_runs
@@ -120,7 +118,6 @@ def _read(
 
 
 def _margin_faults(margin: str) -> list[Fault]:
-    from tui_eval.errors import Fault
     from tui_eval.fold.filter_fields import number_from
 
     value = number_from("", margin)
