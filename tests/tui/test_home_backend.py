@@ -127,6 +127,9 @@ def test_the_key_that_prime_keeps_itself_counts(
     (here / ".prime/config.json").write_text(f'{{"api_key": "{SECRET}"}}')
     after = {one.alias: one.has_key for one in HomeBackend().endpoints().listed}
     assert not before["qwen3-235b-i"] and after["qwen3-235b-i"]
+    offers = {one.name: one for one in EngineFormBackend().endpoints(None)}
+    offer = offers["qwen3-235b-i"]
+    assert offer.good and "not set" not in offer.note and ", which is set" in offer.about
 
 
 def test_asking_an_endpoint_connects_and_sends_nothing(fault_server: FaultServer) -> None:

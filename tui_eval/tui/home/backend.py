@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 import shlex
 from collections.abc import Iterator, Sequence
 from importlib import import_module
@@ -12,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tui_eval.feeds.lazy_feed import LazyFeed
-from tui_eval.own_folders import home_folder
 
 if TYPE_CHECKING:
     from tui_eval.config.endpoints import Endpoint
@@ -21,7 +18,6 @@ if TYPE_CHECKING:
     from tui_eval.runs.run_watcher import RunWatcher
 
 LISTS_WITHIN_S = 30.0
-PRIME_KEY_VAR = "PRIME_API_KEY"
 
 
 class EnvironmentInfo(NamedTuple):
@@ -204,24 +200,12 @@ def _changed_at(path: Path) -> tuple[Path, int]:
 
 def _near(replicas: Sequence[Endpoint]) -> Iterator[EndpointInfo]:
     from tui_eval.config.endpoints import EMBEDDED
+    from tui_eval.config.env_file import has_key
 
     for one in replicas:
         url = "" if one.url == EMBEDDED else one.url
-        has_key = not one.key_var or _has_key(one.key_var)
-        yield EndpointInfo(one.alias, one.model, url, one.key_var, has_key, _short(one.source))
-
-
-def _has_key(name: str) -> bool:
-    """Whether a variable is set, or Prime's own file has the key that it stands for."""
-    if os.environ.get(name):
-        return True
-    if name != PRIME_KEY_VAR:
-        return False
-    try:
-        settings = json.loads((home_folder() / ".prime" / "config.json").read_text("utf-8-sig"))
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(settings, dict) and bool(settings.get("api_key"))
+        usable = not one.key_var or has_key(one.key_var)
+        yield EndpointInfo(one.alias, one.model, url, one.key_var, usable, _short(one.source))
 
 
 def _short(source: str) -> str:
