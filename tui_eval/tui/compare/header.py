@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
-from textual.message import Message
 
 from tui_eval.fold.mean_reward import mean_reward
 from tui_eval.printable import one_line
@@ -54,12 +52,6 @@ def age_text(seconds: float) -> str:
 
 class ComparedHeader(TextPanel, can_focus=False):
     """A line a run, then what the difference of rewards is and what speaks against it."""
-
-    @dataclass
-    class Chosen(Message):
-        """Another run was clicked: `place` counts from 0, the first run."""
-
-        place: int
 
     def __init__(self, reading: Reading, now: Callable[[], float], *, id: str) -> None:
         super().__init__(self._all, id=id)
@@ -168,7 +160,7 @@ class ComparedHeader(TextPanel, can_focus=False):
     def clicked(self, index: int) -> None:
         """Puts that run beside the first one."""
         if self.found is not None and (place := self._place_at(index)):
-            self.post_message(self.Chosen(place))
+            self.call_later(self.screen.run_action, f"run({place - self.place})")
 
 
 def _verdict(found: Comparison, letter: str, width: int) -> Iterator[Line]:

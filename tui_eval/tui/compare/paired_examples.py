@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
@@ -46,15 +45,6 @@ class PairedExamples(LineList):
 
     class Opened(Message):
         """Somebody wants to read the trajectories of the selected example."""
-
-    @dataclass
-    class OnlyWanted(Message):
-        """Somebody clicked on an outcome: only examples of it are to be shown; empty for all."""
-
-        only: str
-
-    class SortWanted(Message):
-        """Somebody clicked on the names of the columns."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -205,13 +195,13 @@ class PairedExamples(LineList):
     def head_clicked(self, x: int, index: int) -> None:
         """An outcome shows only its examples; the names of the columns sort anew."""
         if index == 1:
-            self.post_message(self.SortWanted())
+            self.call_later(self.screen.run_action, "sort")
             return
         end = 0
         for only, spans in self._chips():
             end += line_width(spans)
             if x < end:
-                self.post_message(self.OnlyWanted(only))
+                self.call_later(self.screen.run_action, f"only('{only}')")
                 return
 
 

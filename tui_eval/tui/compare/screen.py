@@ -290,21 +290,9 @@ class CompareRuns(DrawnScreen[None]):
         if self.found is not None:
             self._show((self.place - 1 + by) % (len(self.found.runs) - 1) + 1)
 
-    def on_compared_header_chosen(self, message: ComparedHeader.Chosen) -> None:
-        """A run was clicked."""
-        self._show(message.place)
-
     def on_pane_tabs_chosen(self, message: PaneTabs.Chosen) -> None:
         """A tab was clicked."""
         self.action_pane(message.number)
-
-    def on_paired_examples_only_wanted(self, message: PairedExamples.OnlyWanted) -> None:
-        """An outcome was clicked."""
-        self.action_only(message.only)
-
-    def on_paired_examples_sort_wanted(self) -> None:
-        """The names of the columns were clicked."""
-        self.action_sort()
 
     def on_paired_examples_opened(self) -> None:
         """Opens the trajectories of the selected example, and those of the others after it."""

@@ -83,9 +83,6 @@ class EvaluationList(LineList):
         place: int
         by_hand: bool
 
-    class Entered(Message):
-        """Somebody wants to go on in the panes of the selected evaluation."""
-
     class FollowWanted(Message):
         """Somebody went to the evaluation that is running."""
 
@@ -256,7 +253,7 @@ class EvaluationList(LineList):
 
     def action_enter(self) -> None:
         """Goes to the rollouts of the selected evaluation."""
-        self.post_message(self.Entered())
+        self.call_later(self.screen.run_action, "pane(1)")
 
     def clicked(self, index: int) -> None:
         """Selects an evaluation; a click on the selected one goes to its rollouts."""

@@ -225,10 +225,6 @@ class SuiteScreen(RunScreen):
         """Somebody moved the list."""
         self.follows = False
 
-    def on_evaluation_list_entered(self) -> None:
-        """Goes on in the rollouts of the evaluation."""
-        self.action_pane(1)
-
     def on_evaluation_list_follow_wanted(self) -> None:
         """Goes to the running evaluation and follows; to the last one where none runs."""
         if self.status.at_work:
