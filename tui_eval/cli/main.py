@@ -14,27 +14,14 @@ from tui_eval import __version__
 from tui_eval.cli.signals import was_interrupted
 
 COMMANDS = {
-    "home": "tui_eval.cli.home",
-    "run": "tui_eval.cli.run",
-    "agent": "tui_eval.cli.agent",
-    "new": "tui_eval.cli.new",
-    "new-env": "tui_eval.cli.new_env",
-    "env": "tui_eval.cli.env",
-    "demo": "tui_eval.cli.demo",
-    "open": "tui_eval.cli.open",
-    "status": "tui_eval.cli.status",
-    "save": "tui_eval.cli.save",
-    "config": "tui_eval.cli.config",
-    "report": "tui_eval.cli.report_runs",
-    "ls": "tui_eval.cli.ls",
-    "compare": "tui_eval.cli.compare",
-    "gate": "tui_eval.cli.gate",
-    "plan": "tui_eval.cli.plan",
-    "export": "tui_eval.cli.export",
-    "note": "tui_eval.cli.note",
-    "push": "tui_eval.cli.push",
-    "serve": "tui_eval.cli.serve",
+    name: f"tui_eval.cli.{name.replace('-', '_')}"
+    for name in (
+        *("home", "run", "agent", "new", "new-env", "env", "demo", "open", "status", "save"),
+        *("config", "report", "ls", "compare", "gate", "plan", "export", "note", "push", "serve"),
+    )
 }
+COMMANDS["report"] += "_runs"
+"""The modules of the commands, in the order of the help."""
 
 
 NO_MOUSE = "--no-mouse"

@@ -23,9 +23,8 @@ from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
 from tui_eval.tui.compare.commands import TRAJECTORY_GROUPS
 from tui_eval.tui.compare.export_flow import ExportFlow
-from tui_eval.tui.compare.pairs import Pair, Source
+from tui_eval.tui.compare.pairs import Pair, Source, head_lines
 from tui_eval.tui.compare.trajectories import Trajectories
-from tui_eval.tui.compare.trajectory_heads import head_lines
 
 if TYPE_CHECKING:
     from tui_eval.feeds.feed import Feed
