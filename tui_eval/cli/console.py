@@ -188,11 +188,7 @@ class Console:
             self._say([line + gives_way(state)])
 
     def sum_up(self, more: Callable[[RunDir], Mapping[str, Any]]) -> int:
-        """Pushes what is to be pushed and prints what all came to; returns the exit code.
-
-        Args:
-            more: What the JSON object of a run has beside its summary.
-        """
+        """Pushes what is to be pushed and prints what all came to; returns the exit code."""
         state = self.state
         if self.held is not None:
             return report_held(self.held, state, as_json=self._as_json)

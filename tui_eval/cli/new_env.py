@@ -99,11 +99,7 @@ def write_environment(name: str, kind: str, folder: Path) -> Made:
 
 
 def _texts(kind: str, module: str, values: dict[str, str]) -> dict[str, str]:
-    """The text of every file, by its name.
-
-    Args:
-        values: What stands for each word of the templates.
-    """
+    """The text of every file by its name, with `values` for the words of the templates."""
     words = re.compile("|".join(values))
     texts = {}
     for source in (*_STARTERS.glob("*.txt"), *(_STARTERS / kind).iterdir()):

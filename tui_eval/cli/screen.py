@@ -252,11 +252,7 @@ def look_at_suite_on_screen(file: Path, evaluations: list[Planned]) -> int:
 
 
 def compare_on_screen(paths: Sequence[Path], only: str | None) -> int:
-    """Shows runs beside each other; returns 0.
-
-    Args:
-        only: Which examples are shown at first.
-    """
+    """Shows runs beside each other, at first with `only` such examples; returns 0."""
     show_starting()
     from tui_eval.tui.base.app import ScreenApp
     from tui_eval.tui.base.preferences import Preferences

@@ -244,9 +244,7 @@ def show_at_work(suite: SuiteState, pid: int) -> None:
 
 
 def what_varies(listed: ListedEvaluation) -> str:
-    """What distinguishes an evaluation from the others in a table that has columns for their
-    sizes.
-    """
+    """What distinguishes an evaluation in a table that has columns for the sizes."""
     text = ", ".join(_varying(listed, without=("num_examples", "rollouts_per_example")))
     if listed.title == listed.env_id:
         return text

@@ -75,11 +75,7 @@ def _notes(summaries: Sequence[Summary], columns: Sequence[str]) -> Iterator[str
 
 
 def metric_lines(summaries: Sequence[Summary], names: Sequence[str]) -> Iterator[str]:
-    """The metrics of each evaluation as mean ± standard deviation, wrapped; nothing without any.
-
-    Args:
-        names: What each evaluation is called.
-    """
+    """The metrics of each evaluation as mean ± standard deviation, wrapped; nothing without any."""
     first = "Metrics:"
     for summary, name in zip(summaries, names, strict=True):
         reported = [f"{one_line(n, 40)} {mean_std(one)}" for n, one in summary.metrics.items()]

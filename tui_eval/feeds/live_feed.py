@@ -50,12 +50,7 @@ IDLE_TURNS = 5
 
 
 class LiveFeed:
-    """A run with an engine: started here on a request, or joined at its socket.
-
-    Args:
-        request: What to start an engine on.
-        socket_path: Where an engine already listens.
-    """
+    """A run with an engine: started here on a request, or joined at the socket where it listens."""
 
     def __init__(
         self, request: Mapping[str, Any] | None = None, socket_path: str | None = None
@@ -206,9 +201,7 @@ class LiveFeed:
             idle = idle + 1 if len(self._frames) == before else 0
 
     def close_runs(self) -> None:
-        """Reports the end of the runs whose end the engine, which has ended, had no time to
-        report.
-        """
+        """Reports the end of the runs whose end the engine had no time to report."""
         while self._frames:
             for event in decode_events(self._frames.popleft()):
                 self._take(event)

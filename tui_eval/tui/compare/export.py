@@ -25,11 +25,7 @@ Side: TypeAlias = "tuple[Source, int, Rollout]"
 
 
 def whole_text_of(runs: Sequence[ComparedRun], only: str) -> WholeText:
-    """A comparison of runs.
-
-    Args:
-        only: Which examples; all for the empty text.
-    """
+    """A comparison of runs, with examples of one outcome `only`; all for the empty text."""
     which = "The examples that are listed" if only else "All examples"
     about = f"{which}. The ending says how: .md to read, .csv a table, .json."
     name = "-".join(one_line(one.name, 60).replace("/", "-") for one in runs)[:120]

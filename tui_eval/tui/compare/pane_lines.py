@@ -43,11 +43,7 @@ SAME = "All settings are the same."
 
 
 def number_lines(found: Comparison, letter: str, width: int) -> Iterator[Line]:
-    """Every number, what the reward tells, what to doubt, what is not paired, then the others.
-
-    Args:
-        letter: What the second run is called.
-    """
+    """Every number, what the reward tells, what to doubt, what is not paired, then the others."""
     if not found.comparable:
         yield from wrapped("· ", NOTHING, "muted", width)
         return

@@ -264,12 +264,7 @@ class TrajectoriesScreen(DrawnScreen[int]):
 
 
 class CompareRollouts(TrajectoriesScreen):
-    """Two rollouts of one run, and the others of their examples in their place.
-
-    Args:
-        feed, state: Of the run.
-        a, b: Their rows.
-    """
+    """Two rollouts of one run, `a` and `b`, and the others of their examples in their place."""
 
     def __init__(
         self, feed: Feed, state: RunState, a: int, b: int, *, now: Callable[[], float] = time.time

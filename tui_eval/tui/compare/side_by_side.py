@@ -78,11 +78,7 @@ class Shape(NamedTuple):
         return {key: made.get(key) or self.block(at) for at, key in enumerate(self.keys)}
 
     def block(self, at: int, marks: bool = False) -> Block:
-        """A unit laid out.
-
-        Args:
-            marks: Whether the words are marked that differ: takes some milliseconds.
-        """
+        """A unit laid out; `marks` of the words that differ take some milliseconds."""
         unit = self.two.units[at]
         if unit.is_head:
             return Block((self._head(unit),))

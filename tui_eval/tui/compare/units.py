@@ -50,11 +50,7 @@ class Unit(msgspec.Struct, frozen=True):
 
 
 class Two(msgspec.Struct, frozen=True):
-    """Two rollouts, aligned, and the units that they are shown as.
-
-    Args:
-        letters: What the sides are called, one each.
-    """
+    """Two rollouts, aligned, the units that they are shown as, and the letters of the sides."""
 
     first: Rollout
     second: Rollout
@@ -86,11 +82,7 @@ class Two(msgspec.Struct, frozen=True):
 
 
 def two_of(first: Rollout, second: Rollout, letters: tuple[str, str]) -> Two:
-    """Aligns two finished rollouts; takes long for long ones.
-
-    Args:
-        letters: See `Two`.
-    """
+    """Aligns two finished rollouts; takes long for long ones."""
     from tui_eval.fold.alignment import align
 
     alignment = align(first, second)

@@ -80,11 +80,7 @@ def can_resume(one: FoundRun) -> str:
 
 
 class FoundRuns:
-    """What a list shows; the selection and the marks are places on disk, so they outlive a look.
-
-    Args:
-        is_loaded: Whether anybody has looked yet.
-    """
+    """What a list shows; the selection and the marks are places on disk, so they outlive a look."""
 
     def __init__(self) -> None:
         self.all: list[FoundRun] = []
