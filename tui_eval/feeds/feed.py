@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from tui_eval.commands import Command
@@ -44,16 +45,11 @@ class Feed(Protocol):
         """Lets go of the connection or the files. The engine is sent nothing: see `Detach`."""
 
 
-class OpenFeed(Protocol):
-    """Makes the feed of one evaluation of a suite; it is not started."""
+OpenFeed: TypeAlias = Callable[[str, str], Feed]
+"""Makes the feed of a run, which is not started.
 
-    def __call__(self, path: str, socket: str) -> Feed:
-        """The feed of a run.
-
-        Args:
-            path: Its directory.
-            socket: Where it can be joined; empty where nobody works on it any more.
-        """
+Takes the directory, and the socket where it can be joined; an empty one where nobody works on it.
+"""
 
 
 class NullFeed:

@@ -93,11 +93,6 @@ def compared(runs: Sequence[ComparedRun]) -> list[ComparedRun]:
     return [runs[0], *(replace(a, comparison=b) for a, b in zip(runs[1:], found, strict=True))]
 
 
-def read_side(run: RunDir, state: RunState) -> Side:
-    """Reads what the examples of a run are; blocks as long as that takes."""
-    return side_of(run, state, read_contents(run, state))
-
-
 def side_of(run: RunDir, state: RunState, contents: Iterator[tuple[int, ExampleContent]]) -> Side:
     """A side from contents that were read, by an example's place."""
     digests: dict[int, bytes] = {}
