@@ -48,7 +48,6 @@ class Reading:
         self.faults: list[str] = []
         self.over = False
         self.took_s = 0.0
-        self._began = 0.0
         self._sizes: dict[Path, int] = {}
         self._cancelled = threading.Event()
         self._thread = threading.Thread(target=self._work, name="comparing", daemon=True)
@@ -62,7 +61,6 @@ class Reading:
 
     def start(self) -> None:
         """Begins."""
-        self._began = time.monotonic()
         self._thread.start()
 
     @property
@@ -80,6 +78,7 @@ class Reading:
     def _work(self) -> None:
         from tui_eval.errors import RefusedError
 
+        began = time.monotonic()
         gc.disable()  # each collection would go through all that was read, and stop the screen
         try:
             self.found = self._compare()
@@ -94,7 +93,7 @@ class Reading:
         finally:
             gc.freeze()
             gc.enable()
-            self.took_s = time.monotonic() - self._began
+            self.took_s = time.monotonic() - began
             self.over = True
 
     def _compare(self) -> ComparedRuns:

@@ -34,9 +34,8 @@ def title_line(runs: FoundRuns, folder: str, width: int) -> Line:
     if runs.is_loaded:
         state.append((plural(len(runs.all), "run"), "muted"))
     room = max(width - line_width(state) - len(NAME) - 4, 8)
-    folder = one_line(folder, 4000)
-    folder = folder if len(folder) <= room else f"…{folder[1 - room :]}"
-    return spread(((NAME, "role"), (f"  {folder}", "faint")), tuple(state), width)
+    shown = cut_start(one_line(folder, 4000), room)
+    return spread(((NAME, "role"), (f"  {shown}", "faint")), tuple(state), width)
 
 
 def _facts_of_run(one: FoundRun, width: int) -> Line:
