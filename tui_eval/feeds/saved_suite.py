@@ -12,8 +12,12 @@ from tui_eval.config.plan import Request
 from tui_eval.engine.setup.resume_match import Planned, choose_runs
 from tui_eval.engine.suite.evaluation_status import EvaluationStatus
 from tui_eval.errors import RefusedError
-from tui_eval.events import EvaluationMoved, SuiteStarted
-from tui_eval.feeds.feed import RecordedFeed
+from tui_eval.events import (
+    EvaluationMoved,
+    Event,
+    SuiteStarted,
+)
+from tui_eval.feeds.feed import NullFeed
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.suite_state import CUT_OFF
 from tui_eval.runs.layout import RunDir
@@ -37,14 +41,14 @@ def find_saved(file: Path) -> list[Planned]:
     return planned
 
 
-class SavedSuite(RecordedFeed):
+class SavedSuite(NullFeed):
     """The events of an engine on the evaluations of a file, as far as they are on disk."""
 
     def __init__(self, file: Path, evaluations: list[Planned]) -> None:
         self._runs = [one.run for one in evaluations]
         self._every = [EvaluationStatus(place, one.plan) for place, one in enumerate(evaluations)]
         listed = [one.listed for one in self._every]
-        super().__init__([SuiteStarted(0, 0.0, str(file.resolve()), listed, 0)])
+        self._events: list[Event] = [SuiteStarted(0, 0.0, str(file.resolve()), listed, 0)]
         self._reading: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -56,6 +60,12 @@ class SavedSuite(RecordedFeed):
             if run is not None:
                 self._events.append(await asyncio.to_thread(_moved, one, run))
         self._events.append(saved_suite_outcome(one.last for one in self._every))
+
+    def drain(self, most: int = 5000) -> list[Event]:
+        """See `Feed.drain`."""
+        taken = self._events[:most]
+        del self._events[:most]
+        return taken
 
     async def close(self) -> None:
         """Reads no further run."""
