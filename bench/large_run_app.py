@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.filtering import EACH, finished, run_started, text_of
 from tui_eval.events import Event, RolloutStaged, Stage
-from tui_eval.feeds.recorded_feed import NullFeed
+from tui_eval.feeds.feed import NullFeed
 from tui_eval.fold.trajectory import Rollout, from_row
 from tui_eval.tui.app import TuiEvalApp
 

@@ -15,7 +15,7 @@ from textual.pilot import Pilot
 from bench.figure import Figure, percentile, spread
 from bench.filtering import made_state
 from bench.setting import Setting
-from tui_eval.feeds.recorded_feed import NullFeed
+from tui_eval.feeds.feed import NullFeed
 from tui_eval.fold.run_state import RunState
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.run.rollouts.rollout_list import RolloutList

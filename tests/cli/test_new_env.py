@@ -13,7 +13,7 @@ import pytest
 from program import Program
 from run_here import run_here
 
-from tui_eval.cli.starting_environment import KINDS, write_environment
+from tui_eval.cli.new_env import KINDS, write_environment
 from tui_eval.errors import RefusedError
 
 FILES = ["README.md", "pyproject.toml", "questions.jsonl"]

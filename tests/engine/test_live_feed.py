@@ -19,9 +19,8 @@ from tiers import first_always
 
 from tui_eval.commands import Detach, Pause, Stop, Subscribe, Unpause
 from tui_eval.events import MessagesAdded, RolloutFinished, Stage, TextAdded, ToolFinished
-from tui_eval.feeds.engine_look import look_at_engine
 from tui_eval.feeds.lazy_feed import LazyFeed
-from tui_eval.feeds.live_feed import LiveFeed
+from tui_eval.feeds.live_feed import LiveFeed, look_at_engine
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.trajectory import Rollout
 from tui_eval.runs.lock import holder

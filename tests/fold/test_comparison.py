@@ -13,7 +13,8 @@ from tui_eval.fold.alignment import align
 from tui_eval.fold.compared_side import Side, differing_settings
 from tui_eval.fold.comparison import Change, compare_runs
 from tui_eval.fold.trajectory import Rollout
-from tui_eval.runs.export.comparison import ComparedRun, comparison_object
+from tui_eval.runs.comparing import ComparedRun
+from tui_eval.runs.export.comparison import comparison_object
 from tui_eval.runs.layout import RunDir
 from tui_eval.text.verdict_words import verdict_look
 from tui_eval.tui.compare.pane_lines import number_lines

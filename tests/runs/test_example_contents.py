@@ -8,11 +8,10 @@ from typing import Any
 
 from made_runs import row, tool_state, write_run
 
-from tui_eval.cli.report import read_run
 from tui_eval.fold.comparison import Change, compare_runs
 from tui_eval.messages import UserMessage
-from tui_eval.runs.comparing import content_of, read_side
-from tui_eval.runs.opening import find_run
+from tui_eval.runs.comparing import content_of, read_contents, side_of
+from tui_eval.runs.opening import find_run, read_run
 from tui_eval.runs.row import build_row, encode_row
 
 ASKED: dict[str, Any] = {
@@ -54,10 +53,10 @@ def test_a_run_is_read_by_one_rollout_an_example(tmp_path: Path) -> None:
     lines = [json.dumps(one).encode() + b"\n" for one in rows]
     run = write_run(tmp_path, [*lines[:3], b'{"torn'], examples=3)
     state, _ = read_run(run)
-    found = read_side(run, state)
+    found = side_of(run, state, read_contents(run, state))
     assert found.digests.keys() == {0, 1}
     run.results.unlink()
-    assert read_side(run, state).digests == {}
+    assert side_of(run, state, read_contents(run, state)).digests == {}
 
 
 def test_rows_that_do_not_say_what_was_asked_are_told_apart_by_their_ids(tmp_path: Path) -> None:
@@ -68,7 +67,8 @@ def test_rows_that_do_not_say_what_was_asked_are_told_apart_by_their_ids(tmp_pat
         rows = [{"example_id": place, "reward": reward} for place, reward in enumerate(rewards)]
         path.write_text("".join(json.dumps(one) + "\n" for one in rows))
         run = find_run(path)
-        both.append(read_side(run, read_run(run)[0]))
+        state, _ = read_run(run)
+        both.append(side_of(run, state, read_contents(run, state)))
     (found,) = compare_runs(both)
     assert [one.change for one in found.examples] == [Change.FIXED, Change.BOTH_WRONG]
     assert found.doubts == ["the rows do not say what was asked: examples are paired by their ids"]

@@ -15,13 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_runs import line, row, write_run
 
-from tui_eval.cli.report import read_run
 from tui_eval.errors import RefusedError
 from tui_eval.fold.columns import Note
 from tui_eval.runs.export.markdown import fenced, plain
 from tui_eval.runs.export.rows import safe_cell
 from tui_eval.runs.export.source import ExportSource
 from tui_eval.runs.export.writing import FORMATS, default_path, format_of, write_export, writer_of
+from tui_eval.runs.opening import read_run
 
 HOSTILE = (
     "</pre></details><script>alert(1)</script>\n"

@@ -17,7 +17,8 @@ from tui_eval.fold.comparison import compare_runs
 from tui_eval.fold.filtering import RowFilter
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.summary import summarize
-from tui_eval.runs.export.comparison import ComparedRun, comparison_object
+from tui_eval.runs.comparing import ComparedRun
+from tui_eval.runs.export.comparison import comparison_object
 from tui_eval.runs.export.source import ExportSource
 from tui_eval.runs.export.writing import write_export
 from tui_eval.runs.opening import find_run

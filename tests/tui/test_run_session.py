@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from tui_eval.events import Event, Noticed
-from tui_eval.feeds.recorded_feed import NullFeed
+from tui_eval.feeds.feed import NullFeed
 from tui_eval.tui.run.session import BATCH, RunSession
 
 

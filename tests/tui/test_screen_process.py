@@ -55,7 +55,7 @@ print(json.dumps(sorted(sys.modules)))
 FIRST_FRAME = """
 import asyncio, json, sys
 from tui_eval.tui.app import TuiEvalApp
-from tui_eval.feeds.recorded_feed import NullFeed
+from tui_eval.feeds.feed import NullFeed
 
 class First(TuiEvalApp):
     def _start(self):

@@ -17,6 +17,7 @@ from scripted_rows import failed_row, saved_rows
 from scripted_run import NOW, ScriptedFeed, all_events, failed
 from seeing import is_at_rest, press, seen, until
 from staging import over, running
+from textual.screen import Screen
 
 from tui_eval.commands import MoveLimit, Rerun, Stop
 from tui_eval.runs.layout import RunDir
@@ -97,6 +98,7 @@ def of_home(backend: Callable[[Path], FormBackend]) -> Make:
             done.backend,
             now=lambda: NOW,
             compare=lambda paths: CompareRuns(paths, now=lambda: NOW),
+            configure=lambda *asked: Screen(),
         )
         return done
 

@@ -16,17 +16,13 @@ from tui_eval.config.options import BY_NAME
 
 if TYPE_CHECKING:
     from tui_eval.cli.agent_results import AgentResults
-    from tui_eval.errors import Fault
     from tui_eval.runs.layout import RunDir
 
 DEBUG_DIR = "local_debug"
 DEBUG_VAR = "TUI_EVAL_AGENT_DEBUG"
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-def _text(*names: str, metavar: str, help: str, **extra: Any) -> Callable[[F], F]:
-    return click.option(*names, metavar=metavar, help=help, **extra)
+_text = click.option
 
 
 def _flag(*names: str, help: str) -> Callable[[F], F]:
@@ -86,12 +82,9 @@ def command(**typed: Any) -> int:
     from tui_eval.config.options import TYPED_KEY_VAR
     from tui_eval.errors import RefusedError
 
-    try:
-        typed, which = name_newest(typed)
-    except RefusedError as error:
-        return _refuse(error.faults, typed)
+    typed, which = name_newest(typed)
     if faults := missing(typed):
-        return _refuse(faults, typed)
+        raise RefusedError(faults)
     if which and not typed["quiet"]:
         warn(which)
     if typed["api_key"]:
@@ -105,12 +98,6 @@ def command(**typed: Any) -> int:
         warn(f"error: {report.problem}")
         return code or 1
     return code
-
-
-def _refuse(faults: list[Fault], typed: Mapping[str, Any]) -> int:
-    from tui_eval.cli.report import refuse
-
-    return refuse(faults, as_json=bool(typed["json"]))
 
 
 def _run(request: dict[str, Any], report: ScoreReport, typed: Mapping[str, Any]) -> int:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import msgspec
 
-from tui_eval.cli.report import print_damage, read_run
+from tui_eval.cli.report import print_damage
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.fold.columns import Notes
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.notes import read_notes
-from tui_eval.runs.opening import named_run
+from tui_eval.runs.opening import named_run, read_run
 from tui_eval.runs.selection import SearchProgress, select_rows
 from tui_eval.runs.unsaved import newest_run
 
@@ -43,9 +43,8 @@ def choose(path: Path | None, where: str, sort: str = "") -> ChosenRows:
     print_damage(state)
     notes = read_notes(run)
     revealing = sys.stderr.isatty()
-    rows = select_rows(
-        run, state, where, sort, notes=notes, progressed=_publish if revealing else _ignore
-    )
+    progressed = _publish if revealing else lambda _: None
+    rows = select_rows(run, state, where, sort, notes=notes, progressed=progressed)
     if revealing:
         print("\r\x1b[K", end="", file=sys.stderr)
     return ChosenRows(run, state, notes, rows)
@@ -55,7 +54,3 @@ def _publish(progress: SearchProgress) -> None:
     if progress.searched % 50 == 0:
         text = f"searching {progress.searched:,} of {progress.total:,}"
         print(f"\r{text}", end="", file=sys.stderr, flush=True)
-
-
-def _ignore(_: SearchProgress) -> None:
-    pass

@@ -50,23 +50,19 @@ def command(
 
     With --example one RUN will do: two rollouts of the same example are compared.
     """
-    from tui_eval.cli.report import refuse
     from tui_eval.cli.screen import compare_on_screen, has_terminal
     from tui_eval.errors import Fault, RefusedError
     from tui_eval.runs.opening import named_runs
 
-    try:
-        if example is not None:
-            return _compare_rollouts(paths, example, numbers, as_json=as_json)
-        if len(paths) < 2:
-            hint = "Name another one, or an example: --example ID"
-            raise RefusedError([Fault("compare", "there is only one run", hint)])
-        if has_terminal() and not (as_json or plain):
-            named_runs(paths)
-            return compare_on_screen(paths, only)
-        return _compare_runs(paths, only, most, as_json=as_json)
-    except RefusedError as error:
-        return refuse(error.faults, as_json=as_json)
+    if example is not None:
+        return _compare_rollouts(paths, example, numbers, as_json=as_json)
+    if len(paths) < 2:
+        hint = "Name another one, or an example: --example ID"
+        raise RefusedError([Fault("compare", "there is only one run", hint)])
+    if has_terminal() and not (as_json or plain):
+        named_runs(paths)
+        return compare_on_screen(paths, only)
+    return _compare_runs(paths, only, most, as_json=as_json)
 
 
 def _compare_rollouts(
@@ -89,8 +85,8 @@ def _compare_rollouts(
 
 
 def _compare_runs(paths: tuple[Path, ...], only: str | None, most: int, *, as_json: bool) -> int:
-    from tui_eval.cli.compared_runs import read_runs
     from tui_eval.cli.report import print_json, print_stdout
+    from tui_eval.runs.comparing import read_runs
     from tui_eval.runs.export.comparison import comparison_lines, comparison_object
 
     runs = read_runs(paths)

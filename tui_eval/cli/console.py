@@ -10,7 +10,6 @@ from typing import Any
 
 from tui_eval import clock
 from tui_eval.cli.console_lines import ErrorLines, ProgressLines
-from tui_eval.cli.held_engine import report_held
 from tui_eval.cli.log_tail import RunLogs
 from tui_eval.cli.pushing import code_with_pushes, push_requested
 from tui_eval.cli.report import (
@@ -22,6 +21,7 @@ from tui_eval.cli.report import (
     print_stdout,
     progress_line,
     refuse,
+    report_held,
     warn,
 )
 from tui_eval.cli.signals import ending_signals, interrupt_on_signals
@@ -59,12 +59,11 @@ def run_in_console(
         more: What the JSON object of a run has beside its summary.
         quiet: Progress is not printed.
     """
-    raw = request.get("raw") or {}
     _warn_of_settings()
-    console = Console(request, as_json=bool(raw.get("json")), quiet=quiet)
+    console = Console(request, quiet=quiet)
     asyncio.run(console.main())
     interrupt_on_signals()
-    code = console.sum_up(abbreviated=bool(raw.get("abbreviated_summary")), more=more)
+    code = console.sum_up(more)
     if console.state.run is not None and console.held is None:
         at_end(RunDir(Path(console.state.run.path)))
     return code
@@ -84,21 +83,24 @@ def _warn_of_settings() -> None:
 class Console:
     """Prints what the fold says: the start, progress now and then, errors, the summary.
 
+    With `json` among the options the summary is one JSON object on stdout; all else goes to stderr.
+
     Args:
-        as_json: The summary is one JSON object on stdout; all else goes to stderr.
         quiet: Neither the start nor progress is printed.
     """
 
-    def __init__(
-        self, request: Mapping[str, Any], *, as_json: bool = False, quiet: bool = False
-    ) -> None:
+    def __init__(self, request: Mapping[str, Any], *, quiet: bool) -> None:
+        raw = request.get("raw") or {}
+        as_json = bool(raw.get("json"))
         self.state = RunState(keeps_texts=False)
         self.suite = SuiteConsole(as_json=as_json)
         self._feed = LiveFeed(request)
         self._as_json = as_json
-        self._say = _keep_quiet if quiet else print_stderr if as_json else print_stdout
+        say = print_stderr if as_json else print_stdout
+        self._say: Callable[[Iterable[str]], None] = (lambda lines: None) if quiet else say
         self._env_id = request.get("env_id")
-        self._logs = RunLogs(verbose=bool((request.get("raw") or {}).get("verbose")))
+        self._abbreviated = bool(raw.get("abbreviated_summary"))
+        self._logs = RunLogs(verbose=bool(raw.get("verbose")))
         self._errors = ErrorLines()
         self._progress = ProgressLines()
         self._signals = 0
@@ -148,10 +150,6 @@ class Console:
         if self.held is None:
             self._logs.show_rest()
 
-    @property
-    def _stops_within_s(self) -> float:
-        return STOPS_WITHIN_S if self.state.refusal is None else STOPS_WITHOUT_DISK_S
-
     def _signalled(self) -> None:
         self._signals += 1
         engine = self._feed.engine
@@ -161,7 +159,7 @@ class Console:
             engine.kill()
         else:
             warn("Stopping; finished rollouts are kept.")
-            engine.stop(self._stops_within_s)
+            engine.stop(STOPS_WITHIN_S if self.state.refusal is None else STOPS_WITHOUT_DISK_S)
             asyncio.get_running_loop().run_in_executor(None, engine.wait)
 
     def _publish(self, event: Event) -> None:
@@ -189,18 +187,13 @@ class Console:
         if line:
             self._say([line + gives_way(state)])
 
-    def sum_up(self, *, abbreviated: bool, more: Callable[[RunDir], Mapping[str, Any]]) -> int:
-        """Pushes what is to be pushed and prints what all came to; returns the exit code.
-
-        Args:
-            abbreviated: Leave out the tables.
-            more: What the JSON object of a run has beside its summary.
-        """
+    def sum_up(self, more: Callable[[RunDir], Mapping[str, Any]]) -> int:
+        """Pushes what is to be pushed and prints what all came to; returns the exit code."""
         state = self.state
         if self.held is not None:
             return report_held(self.held, state, as_json=self._as_json)
         if self.suite.state.started is not None:
-            return self.suite.sum_up(abbreviated=abbreviated)
+            return self.suite.sum_up(abbreviated=self._abbreviated)
         if state.refused:
             return refuse((Fault(*fault) for fault in state.refused), as_json=self._as_json)
         end = state.end or RunFinished(0, clock.now(), "interrupted", 130, UNSTARTED)
@@ -216,11 +209,8 @@ class Console:
             print_json({**summary_object(state), **beside, **more(run), "exit_code": code})
             print_stderr(ending_lines(state) if end.status != "finished" else ())
         elif run is not None:
-            print_stdout([*result_lines(state, abbreviated=abbreviated), *ending_lines(state)])
+            results = result_lines(state, abbreviated=self._abbreviated)
+            print_stdout([*results, *ending_lines(state)])
         elif end.status == "interrupted":
             warn(f"{UNSTARTED.capitalize()}.")
         return code
-
-
-def _keep_quiet(lines: Iterable[str]) -> None:
-    """Prints none of the lines."""

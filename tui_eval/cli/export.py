@@ -44,22 +44,17 @@ def command(
     everything.
     """
     from tui_eval.cli.chosen_rows import choose
-    from tui_eval.cli.report import print_faults
     from tui_eval.errors import Fault, RefusedError
     from tui_eval.runs.export.source import ExportSource
     from tui_eval.runs.export.writing import format_of
 
     kind = kind or (format_of(output) if output is not None else None)
-    try:
-        if kind is None:
-            hint = f"Name it: --format {'|'.join(FORMATS)}"
-            raise RefusedError([Fault("--format", "nothing says what to write", hint)])
-        chosen = choose(path, where, sort)
-        source = ExportSource(chosen.run, chosen.state, chosen.notes, chosen.rows, where)
-        _write(source, kind, output, overwrite)
-    except RefusedError as error:
-        print_faults(error.faults)
-        return error.exit_code
+    if kind is None:
+        hint = f"Name it: --format {'|'.join(FORMATS)}"
+        raise RefusedError([Fault("--format", "nothing says what to write", hint)])
+    chosen = choose(path, where, sort)
+    source = ExportSource(chosen.run, chosen.state, chosen.notes, chosen.rows, where)
+    _write(source, kind, output, overwrite)
     return 0
 
 

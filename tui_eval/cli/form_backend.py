@@ -130,13 +130,15 @@ def _resumed_plan(path: str | None) -> RunPlan | None:
 
 
 def _endpoint(alias: str, replicas: list[Endpoint], faults: str) -> Offer:
+    from tui_eval.config.env_file import has_key
+
     first = replicas[0]
-    has_key = not first.key_var or bool(os.environ.get(first.key_var))
-    key = "" if has_key else f"{first.key_var} is not set · "
+    usable = not first.key_var or has_key(first.key_var)
+    key = "" if usable else f"{first.key_var} is not set · "
     more = f" and {len(replicas) - 1} more" if len(replicas) > 1 else ""
     note = f"{key}{first.model} at {masked_url(first.url)}{more}"
     sets = {"endpoint_id": "", "provider": "", "api_base_url": ""}
-    return Offer(alias, note, _about(replicas, has_key) + faults, sets, has_key)
+    return Offer(alias, note, _about(replicas, usable) + faults, sets, usable)
 
 
 def _about(replicas: list[Endpoint], has_key: bool) -> str:

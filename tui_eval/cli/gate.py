@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tui_eval.errors import Fault, RefusedError
 from tui_eval.stats.verdict import MARGIN
 
 if TYPE_CHECKING:
-    from tui_eval.errors import Fault
-    from tui_eval.runs.export.comparison import ComparedRun
+    from tui_eval.runs.comparing import ComparedRun
 
 
 @click.command("gate")
@@ -62,26 +62,21 @@ def command(
     -margin. Failed, 5: it is below 0, and not above -margin. Inconclusive, 6: neither, or there are
     fewer than 6 examples. Nothing measured, 7: no rows, no reward, or all errored.
     """
-    from tui_eval.cli.gate_junit import write_junit
-    from tui_eval.cli.gate_lines import GateReport
-    from tui_eval.cli.report import print_json, print_stdout, refuse
-    from tui_eval.errors import RefusedError
+    from tui_eval.cli.gate_lines import GateReport, write_junit
+    from tui_eval.cli.report import print_json, print_stdout
     from tui_eval.fold.gated_figures import gated_figures, margin_faults
 
     names = tuple(dict.fromkeys(metrics)) or ("reward",)
-    try:
-        runs, limit = _read((first, second), margin, names, junit)
-        compared = runs[1].comparison
-        assert compared is not None, "the second run is compared with the first"
-        sides = [one.side for one in runs]
-        gated = gated_figures(sides, compared.figures, names, limit, lower_is_better)
-        if faults := margin_faults(gated, limit):
-            raise RefusedError(faults)
-        report = GateReport(runs, compared, gated, limit, lower_is_better, decided)
-        if junit is not None:
-            write_junit(report, junit)
-    except RefusedError as error:
-        return refuse(error.faults, as_json=as_json, code=error.exit_code)
+    runs, limit = _read((first, second), margin, names, junit)
+    compared = runs[1].comparison
+    assert compared is not None, "the second run is compared with the first"
+    sides = [one.side for one in runs]
+    gated = gated_figures(sides, compared.figures, names, limit, lower_is_better)
+    if faults := margin_faults(gated, limit):
+        raise RefusedError(faults)
+    report = GateReport(runs, compared, gated, limit, lower_is_better, decided)
+    if junit is not None:
+        write_junit(report, junit)
     if as_json:
         print_json(report.object())
     else:
@@ -97,11 +92,10 @@ def _read(
     Raises:
         RefusedError: Something that was asked makes no sense; says all that does.
     """
-    from tui_eval.cli.compared_runs import read_runs
     from tui_eval.cli.report import print_unreadable
-    from tui_eval.errors import Fault, RefusedError
     from tui_eval.fold.filter_fields import number_from
     from tui_eval.fold.gated_figures import gate_faults
+    from tui_eval.runs.comparing import read_runs
     from tui_eval.runs.opening import named_runs
 
     faults = _margin_faults(margin)
@@ -124,7 +118,6 @@ def _read(
 
 
 def _margin_faults(margin: str) -> list[Fault]:
-    from tui_eval.errors import Fault
     from tui_eval.fold.filter_fields import number_from
 
     value = number_from("", margin)

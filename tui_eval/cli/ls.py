@@ -24,16 +24,12 @@ def command(path: Path | None, where: str, sort: str, most: int | None, as_json:
     well.
     """
     from tui_eval.cli.chosen_rows import choose
-    from tui_eval.cli.report import print_json, print_stderr, print_stdout, refuse
+    from tui_eval.cli.report import print_json, print_stderr, print_stdout
     from tui_eval.cli.row_lines import row_lines
-    from tui_eval.errors import RefusedError
     from tui_eval.runs.export.source import row_object
     from tui_eval.text.figures import plural
 
-    try:
-        chosen = choose(path, where, sort)
-    except RefusedError as error:
-        return refuse(error.faults, as_json=as_json)
+    chosen = choose(path, where, sort)
     state, notes = chosen.state, chosen.notes
     rows = chosen.rows[:most]
     if as_json:

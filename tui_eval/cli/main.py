@@ -14,27 +14,14 @@ from tui_eval import __version__
 from tui_eval.cli.signals import was_interrupted
 
 COMMANDS = {
-    "home": "tui_eval.cli.home",
-    "run": "tui_eval.cli.run",
-    "agent": "tui_eval.cli.agent",
-    "new": "tui_eval.cli.new",
-    "new-env": "tui_eval.cli.new_env",
-    "env": "tui_eval.cli.env",
-    "demo": "tui_eval.cli.demo",
-    "open": "tui_eval.cli.open",
-    "status": "tui_eval.cli.status",
-    "save": "tui_eval.cli.save",
-    "config": "tui_eval.cli.config",
-    "report": "tui_eval.cli.report_runs",
-    "ls": "tui_eval.cli.ls",
-    "compare": "tui_eval.cli.compare",
-    "gate": "tui_eval.cli.gate",
-    "plan": "tui_eval.cli.plan",
-    "export": "tui_eval.cli.export",
-    "note": "tui_eval.cli.note",
-    "push": "tui_eval.cli.push",
-    "serve": "tui_eval.cli.serve",
+    name: f"tui_eval.cli.{name.replace('-', '_')}"
+    for name in (
+        *("home", "run", "agent", "new", "new-env", "env", "demo", "open", "status", "save"),
+        *("config", "report", "ls", "compare", "gate", "plan", "export", "note", "push", "serve"),
+    )
 }
+COMMANDS["report"] += "_runs"
+"""The modules of the commands, in the order of the help."""
 
 
 NO_MOUSE = "--no-mouse"
@@ -55,8 +42,10 @@ class Commands(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         own = {"--help", "-h", "--version"}
-        if not args and _has_terminal():
-            args = ["home"]
+        if not args:
+            from tui_eval.cli.screen import has_terminal
+
+            args = ["home"] if has_terminal() else args
         if args and args[0] not in COMMANDS and args[0] not in own:
             args = [command_of(args[0]), *args]
         return super().parse_args(ctx, args)
@@ -108,12 +97,6 @@ def command_of(word: str) -> str:
     return "open" if any(one.path.parents[1].name == EVALS for one in below) else "run"
 
 
-def _has_terminal() -> bool:
-    from tui_eval.cli.screen import has_terminal
-
-    return has_terminal()
-
-
 @click.command(
     cls=Commands,
     no_args_is_help=True,
@@ -137,7 +120,8 @@ def _commands() -> None:
 def cli(args: list[str] | None = None) -> int:
     """Runs a command; returns its exit code.
 
-    Wrong usage is reported on stderr and gives 2, a file that the system refuses gives 1.
+    Wrong usage and what is refused are reported on stderr and give 2, a file that the system
+    refuses gives 1.
     """
     try:
         code: Any = _commands.main(args, prog_name="tui-eval", standalone_mode=False)
@@ -151,23 +135,34 @@ def cli(args: list[str] | None = None) -> int:
         error.show()
         return error.exit_code
     except Exception as error:
-        reported = ("interrupted", 130, "stopped before the run began")
-        if not (isinstance(error, click.Abort) or was_interrupted(error)):
-            if not (isinstance(error, OSError) and error.filename):
-                raise
-            reported = ("failed", 1, f"{error.filename}: {error.strerror}")
-            from tui_eval.cli.report import warn
-
-            warn(f"error: {reported[2]}")
-        else:
-            _say_nothing_of_what_is_half_made()
-        if _wants_json(args):
-            from tui_eval.cli.report import print_json
-            from tui_eval.runs.summary_json import unstarted_object
-
-            print_json(unstarted_object(*reported))
-        return reported[1]
+        return _reported(error, _wants_json(args))
     return code if isinstance(code, int) else 0
+
+
+def _reported(error: Exception, as_json: bool) -> int:
+    """Says why a command ended early; returns the exit code. Raises again what nobody expects."""
+    from tui_eval.errors import RefusedError
+
+    if isinstance(error, RefusedError):
+        from tui_eval.cli.report import refuse
+
+        return refuse(error.faults, as_json=as_json, code=error.exit_code)
+    reported = ("interrupted", 130, "stopped before the run began")
+    if isinstance(error, click.Abort) or was_interrupted(error):
+        _say_nothing_of_what_is_half_made()
+    elif isinstance(error, OSError) and error.filename:
+        from tui_eval.cli.report import warn
+
+        reported = ("failed", 1, f"{error.filename}: {error.strerror}")
+        warn(f"error: {reported[2]}")
+    else:
+        raise error
+    if as_json:
+        from tui_eval.cli.report import print_json
+        from tui_eval.runs.summary_json import unstarted_object
+
+        print_json(unstarted_object(*reported))
+    return reported[1]
 
 
 def _say_nothing_of_what_is_half_made() -> None:

@@ -27,26 +27,22 @@ def command(
 
     `tui-eval ls RUN --where 'tag:odd or note:word'` finds it again.
     """
-    from tui_eval.cli.report import print_faults, print_stdout, read_run
+    from tui_eval.cli.report import print_stdout
     from tui_eval.cli.row_lines import row_lines
     from tui_eval.errors import Fault, RefusedError
     from tui_eval.fold.columns import Note, note_key
     from tui_eval.runs.notes import read_notes, write_note
-    from tui_eval.runs.opening import named_run
+    from tui_eval.runs.opening import named_run, read_run
 
-    try:
-        run = named_run(path)
-        state, _ = read_run(run)
-        rows = [row for row in range(state.total) if note_key(state, row) == (example, number)]
-        if not rows:
-            hint = f"See them: tui-eval ls {shlex.quote(str(path))}"
-            what = f"there is no rollout {number} of an example {example}"
-            raise RefusedError([Fault(str(path), what, hint)])
-        before = read_notes(run).get((example, number), Note())
-        kept = tuple(dict.fromkeys(tag for tag in (*before.tags, *tags) if tag not in gone))
-        write_note(run, example, number, Note(before.text if text is None else text, kept))
-    except RefusedError as error:
-        print_faults(error.faults)
-        return error.exit_code
+    run = named_run(path)
+    state, _ = read_run(run)
+    rows = [row for row in range(state.total) if note_key(state, row) == (example, number)]
+    if not rows:
+        hint = f"See them: tui-eval ls {shlex.quote(str(path))}"
+        what = f"there is no rollout {number} of an example {example}"
+        raise RefusedError([Fault(str(path), what, hint)])
+    before = read_notes(run).get((example, number), Note())
+    kept = tuple(dict.fromkeys(tag for tag in (*before.tags, *tags) if tag not in gone))
+    write_note(run, example, number, Note(before.text if text is None else text, kept))
     print_stdout(row_lines(state, rows, read_notes(run)))
     return 0

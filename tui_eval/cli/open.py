@@ -22,24 +22,14 @@ def command(path: Path | None) -> int:
     .toml file, which are shown as they are saved where no engine works on them. Without a terminal
     the summary is printed.
     """
-    from tui_eval.cli.report import print_faults, report_run
+    from tui_eval.cli.report import report_run
     from tui_eval.cli.screen import has_terminal, open_on_screen
-    from tui_eval.errors import Fault, RefusedError
     from tui_eval.runs.layout import RunDir
-    from tui_eval.runs.opening import named_run
-    from tui_eval.runs.unsaved import newest_run
+    from tui_eval.runs.unsaved import run_of
 
     if path is not None and path.suffix == ".toml" and not RunDir(path.parent).is_run():
         return _open_suite(path)
-    try:
-        run = newest_run() if path is None else named_run(path)
-    except RefusedError as error:
-        return print_faults(error.faults)
-    if run is None:
-        hint = "Make one: tui-eval demo"
-        return print_faults(
-            [Fault("open", "there is no run under ./outputs, nor an unsaved one", hint)]
-        )
+    run = run_of(path, "open")
     if has_terminal():
         return open_on_screen(run)
     report_run(run)
@@ -71,17 +61,14 @@ def _look_again(file: Path) -> int:
     """Shows the saved runs of the evaluations of a file."""
     from tui_eval.cli.report import print_faults
     from tui_eval.cli.screen import has_terminal, look_at_suite_on_screen
-    from tui_eval.errors import Fault, RefusedError
+    from tui_eval.errors import Fault
 
     what = "no engine is at work on these evaluations"
     show = "Open it on a terminal, or name the directory of a run"
     if has_terminal():
         from tui_eval.feeds.saved_suite import find_saved
 
-        try:
-            evaluations = find_saved(file)
-        except RefusedError as error:
-            return print_faults(error.faults)
+        evaluations = find_saved(file)
         if any(one.run is not None for one in evaluations):
             return look_at_suite_on_screen(file, evaluations)
         what = f"{what}, and none of their runs is here with the settings of the file"
@@ -93,7 +80,7 @@ def _look_again(file: Path) -> int:
 
 def look_at_suite(socket: str) -> SuiteState:
     """How a suite stands now, reported by its engine."""
-    from tui_eval.feeds.engine_look import look_at_engine
+    from tui_eval.feeds.live_feed import look_at_engine
     from tui_eval.fold.suite_state import SuiteState
 
     suite = SuiteState()

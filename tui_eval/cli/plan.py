@@ -55,23 +55,21 @@ def command(
 
     Exit code 7: the pilot's rewards are too few, or all equal, and tell nothing.
     """
-    from tui_eval.cli.compared_runs import read_runs
     from tui_eval.cli.pilot_lines import plan_lines, plan_object
-    from tui_eval.cli.report import print_json, print_stdout, refuse, warn
+    from tui_eval.cli.report import print_json, print_stdout, warn
     from tui_eval.errors import RefusedError
     from tui_eval.exit_codes import VERDICTS, ExitCode
     from tui_eval.fold.pilot import NothingMeasuredError, plan_faults, plan_for
+    from tui_eval.runs.comparing import read_runs
     from tui_eval.runs.summary_json import unstarted_object
 
     try:
-        try:
-            runs = read_runs([first] if second is None else [first, second])
-        except RefusedError as error:
-            faults = plan_faults([], "reward", detect, correlation)
-            raise RefusedError([*error.faults, *faults]) from None
-        plan = plan_for([one.side for one in runs], metric, detect, correlation)
+        runs = read_runs([first] if second is None else [first, second])
     except RefusedError as error:
-        return refuse(error.faults, as_json=as_json)
+        faults = plan_faults([], "reward", detect, correlation)
+        raise RefusedError([*error.faults, *faults]) from None
+    try:
+        plan = plan_for([one.side for one in runs], metric, detect, correlation)
     except NothingMeasuredError as error:
         word = VERDICTS[ExitCode.NOTHING_MEASURED]
         if as_json:

@@ -37,11 +37,8 @@ def command(path: Path, name: str | None, private: bool) -> int:
     from tui_eval.runs.opening import find_run
     from tui_eval.runs.run_info import read_requested
 
-    try:
-        run = find_run(path)
-        name = name or read_requested(run).get("hf_hub_dataset_name")
-    except RefusedError as error:
-        return print_faults(error.faults)
+    run = find_run(path)
+    name = name or read_requested(run).get("hf_hub_dataset_name")
     os.environ |= QUIET
     try:
         pushed, rows = push_run(run, name, private=private)

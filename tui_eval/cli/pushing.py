@@ -37,12 +37,7 @@ def push_requested(runs: Mapping[int, tuple[RunDir, str]]) -> dict[int, dict[str
 
 
 def code_with_pushes(code: int, pushes: Iterable[Mapping[str, Any]]) -> int:
-    """The exit code of a command whose runs were to be pushed.
-
-    Args:
-        code: What it is for the runs alone.
-        pushes: What became of the pushes.
-    """
+    """The exit code of a command, `code` for its runs alone, whose runs were to be pushed."""
     failed = [int(ExitCode.NOT_PUSHED) for one in pushes if not one["pushed"]]
     return worst_run([code, *failed])
 

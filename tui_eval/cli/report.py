@@ -6,19 +6,22 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from tui_eval.cli.resume_command import resume_lines
+from tui_eval.cli.resume_command import resume_lines, resuming
 from tui_eval.cli.summary_lines import result_lines
 from tui_eval.errors import Fault
-from tui_eval.events import OUT_OF_BUDGET, STOPPED_EARLY, RunFinished
+from tui_eval.events import OUT_OF_BUDGET, STOPPED_EARLY
+from tui_eval.exit_codes import ExitCode
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import left_to_right, printable
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.lock import holder
-from tui_eval.runs.opening import saved_events
-from tui_eval.runs.summary_json import json_line, refused_object
+from tui_eval.runs.opening import read_run
+from tui_eval.runs.summary_json import json_line, refused_object, unstarted_object
 from tui_eval.text.figures import plural
+
+if TYPE_CHECKING:
+    from tui_eval.engine.transport.launcher import EngineProcess
 
 BAR_WIDTH = 20
 LINES_SHOWN = 5
@@ -69,11 +72,6 @@ def refuse(faults: Iterable[Fault], *, as_json: bool = False, code: int = 2) -> 
         print_json({**refused_object(every), "exit_code": code})
     print_faults(every)
     return code
-
-
-def print_path(run: RunDir) -> None:
-    """Prints where a run is."""
-    print_stdout([f"Results saved to: {run.path}"])
 
 
 def opening_lines(state: RunState) -> Iterator[str]:
@@ -144,16 +142,6 @@ def ending_lines(state: RunState) -> Iterator[str]:
         yield f"Save it: tui-eval save {path}"
 
 
-def read_run(run: RunDir) -> tuple[RunState, int]:
-    """A run on disk, and the process that works on it now; 0 where none does."""
-    held = holder(run.lock)
-    state = RunState()
-    for event in saved_events(run):
-        if held is None or not isinstance(event, RunFinished):
-            state.apply(event)
-    return state, held.pid if held is not None else 0
-
-
 def print_damage(state: RunState) -> None:
     """Says on stderr which lines of a run are no rows, and what contradicts them."""
     print_unreadable(state)
@@ -207,3 +195,38 @@ def report_run(
         warn(f"error: {seen.end.text}")
     print_stdout([*opening_lines(state), *result_lines(state, **how), *ending_lines(state)])
     return state.end.exit_code if state.end else 0
+
+
+def report_held(engine: EngineProcess, state: RunState, *, as_json: bool = False) -> int:
+    """Says that an engine does not end, why, and how its run is resumed; returns the exit code.
+
+    All of that is known from its events, and nothing there is touched: who reads its files waits
+    as the engine does.
+
+    Args:
+        engine: One that `is_held`.
+    """
+    code, status = ExitCode.COULD_NOT_FINISH.value, "failed"
+    why = _what_is_lost(state)
+    if state.end is not None:
+        code, status, why = state.end.exit_code, state.end.status, state.end.text or why
+    if why:
+        warn(f"error: {why}")
+    whose = f" of {state.run.path}" if state.run is not None else ""
+    held = f"The engine, process {engine.pid}, does not end: it waits for the disk{whose}"
+    warn(f"{held}. It is killed, and ends once that answers. Rows that were written stay.")
+    if state.run is not None:
+        warn(f"Resume then: {resuming(state.run.env_id, RunDir(Path(state.run.path)))}")
+    if as_json:
+        print_json(unstarted_object(status, code, "; ".join(filter(None, (why, held)))))
+    return code
+
+
+def _what_is_lost(state: RunState) -> str:
+    """What the disk did not take of a run that did not come to say where else it is."""
+    refusal = state.refusal
+    if refusal is None:
+        return ""
+    what = f"{plural(refusal.rows, 'row')} and {plural(refusal.records, 'answer')}"
+    why = f"{refusal.path} cannot be written, {refusal.why}"
+    return f"{why}; {what} in memory may be lost, a resume takes in what was put elsewhere"

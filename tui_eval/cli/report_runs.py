@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,9 +11,13 @@ import click
 if TYPE_CHECKING:
     from tui_eval.errors import Fault
     from tui_eval.fold.condition_verdict import ConditionVerdict
+    from tui_eval.fold.conditions import Condition
     from tui_eval.fold.run_state import RunState
     from tui_eval.fold.summary import Summary
     from tui_eval.runs.layout import RunDir
+
+SHOWN = 60
+"""Characters of a condition that is wrong."""
 
 
 @click.command("report")
@@ -48,11 +53,10 @@ def command(
     Exit code 6: a number that it needs does not exist; 7: nothing was measured.
     """
     from tui_eval.cli.report import refuse, report_run
-    from tui_eval.cli.verdicts import parse_conditions
     from tui_eval.fold.condition_verdict import judge, name_faults
 
     runs, faults = _runs_to_report(paths)
-    conditions, wrong = parse_conditions(fail_if, "--fail-if")
+    conditions, wrong = _conditions(fail_if)
     found = [] if faults else [_Read.of(run, as_json, len(runs)) for run in runs]
     wrong += [fault for one in found for fault in name_faults(conditions, one.summary)]
     if faults := faults + list(dict.fromkeys(wrong)):
@@ -77,8 +81,8 @@ class _Read(NamedTuple):
 
     @classmethod
     def of(cls, run: RunDir, as_json: bool, runs: int) -> _Read:
-        from tui_eval.cli.report import read_run
         from tui_eval.fold.summary import summarize
+        from tui_eval.runs.opening import read_run
         from tui_eval.runs.summary_json import summary_object
 
         whole = read_run(run)
@@ -103,11 +107,29 @@ def _runs_to_report(paths: tuple[Path, ...]) -> tuple[list[RunDir], list[Fault]]
     return [newest], []
 
 
+def _conditions(texts: Iterable[str]) -> tuple[list[Condition], list[Fault]]:
+    """The conditions of --fail-if, and what is wrong with them."""
+    from tui_eval.fold.condition_parser import parse_condition
+    from tui_eval.fold.conditions import ConditionError
+    from tui_eval.printable import one_line
+
+    conditions: list[Condition] = []
+    faults: list[Fault] = []
+    for text in texts:
+        try:
+            conditions.append(parse_condition(text, f'--fail-if "{one_line(text, SHOWN)}"'))
+        except ConditionError as error:
+            faults += error.faults
+    return conditions, faults
+
+
 def _print_verdicts(verdicts: list[ConditionVerdict], runs: list[RunDir]) -> int:
-    from tui_eval.cli.verdicts import print_verdict
+    """Prints on stderr what decides the verdicts that are not `passed`."""
+    from tui_eval.cli.report import print_stderr
 
     for verdict, run in zip(verdicts, runs, strict=False):  # without conditions there is none
-        print_verdict(verdict, str(run.place) if len(runs) > 1 else "")
+        of = f"{run.place}: " if len(runs) > 1 else ""
+        print_stderr(f"{of}{verdict.word}: {why}" for why in verdict.why)
     return _exit_code(verdicts)
 
 
@@ -119,13 +141,24 @@ def _exit_code(verdicts: list[ConditionVerdict]) -> int:
 
 def _show_objects(objects: list[dict[str, Any]], verdicts: list[ConditionVerdict]) -> None:
     from tui_eval.cli.report import print_json
-    from tui_eval.cli.verdicts import verdict_object
     from tui_eval.runs.summary_json import several_object
 
     for found, verdict in zip(objects, verdicts, strict=False):
-        found["verdict"] = verdict_object(verdict)
+        found["verdict"] = _verdict_object(verdict)
     code = _exit_code(verdicts)
     print_json(several_object(objects, code) if len(objects) > 1 else objects[0])
+
+
+def _verdict_object(verdict: ConditionVerdict) -> dict[str, Any]:
+    return {
+        "status": verdict.word,
+        "exit_code": int(verdict.code),
+        "why": verdict.why,
+        "conditions": [
+            {"condition": str(one), "is_true": found.truth, "reason": found.reason}
+            for one, found in verdict.judged
+        ],
+    }
 
 
 def _show_table(summaries: list[Summary]) -> None:

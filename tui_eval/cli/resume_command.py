@@ -68,11 +68,7 @@ def resuming(env_id: str, run: RunDir) -> str:
 
 
 def resume_lines(run: RunDir, status: str) -> Iterator[str]:
-    """How to resume a run that ended early; nothing where it cannot.
-
-    Args:
-        status: How it ended.
-    """
+    """How to resume a run that ended early, as `status` says; nothing where it cannot."""
     from tui_eval.config.plan import read_plan
 
     try:

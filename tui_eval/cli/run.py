@@ -11,7 +11,7 @@ import click
 
 from tui_eval.config.options import BY_NAME, NEWEST, OPTIONS, Option
 from tui_eval.config.values import parse_values
-from tui_eval.errors import Fault
+from tui_eval.errors import Fault, RefusedError
 from tui_eval.pasted import collected
 
 SCREEN_VAR = "TUI_EVAL_SCREEN"
@@ -115,9 +115,7 @@ def run(environment: str | None, raw: dict[str, Any]) -> int:
     if environment is None and raw.get("resume") == NEWEST and not faults:
         raw, faults = _name_newest(raw)
     if faults:
-        from tui_eval.cli.report import refuse
-
-        return refuse(faults, as_json=bool(raw.get("json")))
+        raise RefusedError(faults)
     request = {"env_id": environment, "raw": raw}
     if raw.get("dry_run"):
         from tui_eval.cli.dry_run import show_dry_run

@@ -14,7 +14,7 @@ import click
 @click.option("-o", "--output-dir", metavar="DIR", help="Keep them under this folder.")
 def command(paths: tuple[Path, ...], output_dir: str | None) -> int:
     """Move unsaved runs to their environments' outputs, or to ./outputs."""
-    from tui_eval.cli.report import print_faults, print_path
+    from tui_eval.cli.report import print_faults, print_stdout
     from tui_eval.errors import Fault, RefusedError
     from tui_eval.runs.layout import is_unsaved
     from tui_eval.runs.opening import find_run
@@ -26,7 +26,7 @@ def command(paths: tuple[Path, ...], output_dir: str | None) -> int:
             run = find_run(path)
             if not is_unsaved(run):
                 raise RefusedError([Fault(str(path), "this run is saved already")])
-            print_path(keep(run, output_dir))
+            print_stdout([f"Results saved to: {keep(run, output_dir).path}"])
         except RefusedError as error:
             faults += error.faults
     return print_faults(faults) if faults else 0

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.cli.shutdown import (
-    detach_suite,
     end_at_once,
     kept,
     leave_app,
@@ -23,12 +22,16 @@ from tui_eval.cli.shutdown import (
 from tui_eval.tui.base.terminal.starting import show_starting
 
 if TYPE_CHECKING:
+    from textual.screen import Screen
+
     from tui_eval.config.draft import Draft
     from tui_eval.engine.setup.resume_match import Planned
+    from tui_eval.errors import Fault
     from tui_eval.feeds.feed import Feed
     from tui_eval.runs.layout import RunDir
     from tui_eval.runs.lock import Holder
     from tui_eval.tui.app import TuiEvalApp
+    from tui_eval.tui.form.screen import ConfigureScreen
 
 
 def has_terminal() -> bool:
@@ -92,17 +95,13 @@ def configure_on_screen(draft: Draft) -> int:
 
     A request that an engine refuses comes back to the form, with what is wrong.
     """
-    from tui_eval.cli.form_backend import EngineFormBackend
     from tui_eval.errors import Fault
     from tui_eval.feeds.lazy_feed import LazyFeed
 
     refused: list[Fault] = []
     while True:
         gc.disable()
-        from tui_eval.tui.form.screen import ConfigureScreen
-
-        feed = LazyFeed()
-        form = ConfigureScreen(EngineFormBackend(), draft, time.time, refused)
+        feed, form = LazyFeed(), _form(draft, refused)
         app = _app(feed, form=form, begin=functools.partial(setattr, feed, "request"))
         code = _watch(app, is_refusal_shown=True)
         if not app.state.refused:
@@ -118,44 +117,57 @@ def home_on_screen(paths: Sequence[Path]) -> int:
     """
     show_starting()
     gc.disable()
-    from tui_eval.cli.home_backend import LocalHomeBackend, comparison_of, form_for
+    from tui_eval.feeds.lazy_feed import LazyFeed
     from tui_eval.tui.base.preferences import Preferences
+    from tui_eval.tui.home.backend import HomeBackend
     from tui_eval.tui.home_app import HomeApp
 
-    backend = LocalHomeBackend(paths)
     return _watch(
         HomeApp(
-            backend,
+            HomeBackend(paths),
             open_feed=_open_feed,
-            compare=comparison_of,
-            configure=form_for,
-            start=backend.start,
+            configure=_form_for,
+            start=LazyFeed,
             preferences=Preferences.read(),
         )
     )
+
+
+def _form_for(
+    env_id: str, before: Screen[Any] | None = None, refused: Sequence[Fault] = ()
+) -> Screen[Any]:
+    """See `tui.home.screen.ConfigureScreen`."""
+    from tui_eval.config.draft import Draft
+    from tui_eval.tui.form.screen import ConfigureScreen
+
+    draft = before.draft if isinstance(before, ConfigureScreen) else Draft()
+    if env_id:
+        draft.form.put("env_id", env_id)
+    return _form(draft, refused)
+
+
+def _form(draft: Draft, refused: Sequence[Fault]) -> ConfigureScreen:
+    from tui_eval.cli.form_backend import EngineFormBackend
+    from tui_eval.tui.form.screen import ConfigureScreen
+
+    return ConfigureScreen(EngineFormBackend(), draft, time.time, list(refused))
 
 
 def _app(feed: Feed, **options: Any) -> TuiEvalApp:
     """The app on a feed. The garbage collector stands still until its first frame is drawn."""
     show_starting()
     gc.disable()
+    from tui_eval.feeds.lazy_feed import LazyFeed
     from tui_eval.tui.app import TuiEvalApp
     from tui_eval.tui.base.preferences import Preferences
 
     return TuiEvalApp(
         feed,
         open_feed=_open_feed,
-        start=_start_feed,
+        start=LazyFeed,
         preferences=Preferences.read(),
         **options,
     )
-
-
-def _start_feed(request: Mapping[str, Any]) -> Feed:
-    """The feed of an engine that is started on a request (see `config.plan.Request`)."""
-    from tui_eval.feeds.lazy_feed import LazyFeed
-
-    return LazyFeed(request)
 
 
 def _open_feed(path: str, socket: str) -> Feed:
@@ -212,7 +224,10 @@ def open_suite_on_screen(file: Path, held: Holder) -> int:
         warn(f"error: {app.state.end.text if app.state.end else 'the engine has ended'}")
         return 1
     if leave is not None and leave.action == "detach":
-        return detach_suite(app.suite, held.pid)
+        from tui_eval.cli.suite_console import show_at_work
+
+        show_at_work(app.suite, held.pid)
+        return 0
     wait_while(lambda: at_work_on(file) == held)
     leave_suite(app.suite, None, leave is not None and leave.save, pushes=False)
     return 0
@@ -237,11 +252,7 @@ def look_at_suite_on_screen(file: Path, evaluations: list[Planned]) -> int:
 
 
 def compare_on_screen(paths: Sequence[Path], only: str | None) -> int:
-    """Shows runs beside each other; returns 0.
-
-    Args:
-        only: Which examples are shown at first.
-    """
+    """Shows runs beside each other, at first with `only` such examples; returns 0."""
     show_starting()
     from tui_eval.tui.base.app import ScreenApp
     from tui_eval.tui.base.preferences import Preferences

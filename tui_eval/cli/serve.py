@@ -9,13 +9,11 @@ import ipaddress
 import secrets
 import socket
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import click
 
-if TYPE_CHECKING:
-    from tui_eval.errors import Fault
+from tui_eval.errors import Fault
 
 PORT = 8899
 WITH_SCREEN = ("home", "new", "open", "run", "demo", "compare", "agent")
@@ -49,7 +47,6 @@ def command(
     Every tab is a screen of its own; one that is closed stops its run, unless that was detached.
     """
     from tui_eval.cli.report import print_faults
-    from tui_eval.errors import Fault
 
     faults: list[Fault] = []
     if importlib.util.find_spec("textual_serve") is None:
@@ -67,7 +64,6 @@ def command(
 
 def _token(token: str | None, no_token: bool, faults: list[Fault]) -> str | None:
     """The token that was requested, a random one, or None for none."""
-    from tui_eval.errors import Fault
 
     if no_token:
         if token is not None:
@@ -91,7 +87,6 @@ def _check_url(url: str | None, faults: list[Fault]) -> None:
     from urllib.parse import urlsplit
 
     from tui_eval.config.values import is_url
-    from tui_eval.errors import Fault
 
     if url is not None and (not is_url(url) or urlsplit(url).query or urlsplit(url).fragment):
         hint = "For example https://evals.example.org"
@@ -101,7 +96,6 @@ def _check_url(url: str | None, faults: list[Fault]) -> None:
 def _command_line(words: tuple[str, ...], faults: list[Fault]) -> list[str] | None:
     """The command line of a screen, with its command said; its usage is checked here and now."""
     from tui_eval.cli.main import COMMANDS, command_of
-    from tui_eval.errors import Fault
 
     if not words:
         return ["home"]
@@ -119,7 +113,6 @@ def _command_line(words: tuple[str, ...], faults: list[Fault]) -> list[str] | No
 
 def _listen(host: str, port: int | None, faults: list[Fault]) -> socket.socket | None:
     """A socket that listens, on another port than the usual one if that is taken."""
-    from tui_eval.errors import Fault
 
     try:
         family, _, _, _, address = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0]

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_eval import clock
-from tui_eval.cli.held_engine import report_held
 from tui_eval.cli.signals import interrupt_on_signals
 
 if TYPE_CHECKING:
@@ -48,9 +47,14 @@ def leave_app(
         return 2 if feed.inner is None or engine is None else _end(feed.inner, engine, app.state)
     if app.suite is not None and not app.state.refused:
         if action == "detach" and engine is not None:
-            return detach_suite(app.suite, engine.pid)
+            from tui_eval.cli.suite_console import show_at_work
+
+            show_at_work(app.suite, engine.pid)
+            return 0
         code = _end(feed.inner, engine, app.state) if feed.inner and engine else None
         if engine is not None and engine.is_held:
+            from tui_eval.cli.report import report_held
+
             return report_held(engine, app.state)
         return leave_suite(app.suite, code, save, abbreviated=abbreviated)
     return _leave_run(feed.inner, app.state, action, save, abbreviated, at_end)
@@ -79,7 +83,7 @@ def _leave_run(
     at_end: Callable[[RunDir], None],
 ) -> int:
     """Ends the engine unless it goes on detached, then reports from the disk."""
-    from tui_eval.cli.report import print_faults, report_run, warn
+    from tui_eval.cli.report import print_faults, report_held, report_run, warn
     from tui_eval.errors import Fault
     from tui_eval.runs.crash_recovery import close_if_dead
     from tui_eval.runs.layout import RunDir
@@ -120,14 +124,6 @@ def _print_at_work(run: RunDir, state: RunState, pid: int) -> None:
     print_stdout(running_lines(state, pid))
     if dataset_of(run) is not None:
         warn(f"Push it once it is finished: tui-eval push {shlex.quote(str(run.path))}")
-
-
-def detach_suite(suite: SuiteState, pid: int) -> int:
-    """Says how to come back to evaluations that go on without the screen; returns 0."""
-    from tui_eval.cli.suite_console import show_at_work
-
-    show_at_work(suite, pid)
-    return 0
 
 
 def leave_suite(
@@ -190,7 +186,8 @@ def end_at_once(feed: LiveFeed, engine: EngineProcess) -> int:
 
 def _report(run: RunDir, state: RunState, *, abbreviated: bool) -> int:
     from tui_eval.cli.pushing import code_with_pushes, dataset_of, push_requested
-    from tui_eval.cli.report import read_run, report_run
+    from tui_eval.cli.report import report_run
+    from tui_eval.runs.opening import read_run
 
     code = report_run(run, state, abbreviated=abbreviated)
     if dataset_of(run) is not None:

@@ -26,17 +26,14 @@ def command(path: Path | None, as_json: bool) -> int:
     workers are. Of one that is over: how it ended. Where RUN is a .toml file: of each of its
     evaluations.
     """
-    from tui_eval.cli.report import print_json, print_stderr, print_stdout, refuse
+    from tui_eval.cli.report import print_json, print_stderr, print_stdout
     from tui_eval.cli.status_lines import status_lines, status_object, suite_object
-    from tui_eval.errors import RefusedError
     from tui_eval.runs.layout import RunDir
+    from tui_eval.runs.unsaved import run_of
 
     is_run = path is None or path.suffix != ".toml" or RunDir(path.parent).is_run()
     file = None if is_run else path
-    try:
-        every = [_look(_run_of(path))] if file is None else [*_evaluations(file)]
-    except RefusedError as error:
-        return refuse(error.faults, as_json=as_json)
+    every = [_look(run_of(path, "status"))] if file is None else [*_evaluations(file)]
     if as_json:
         objects = [status_object(one.state, one.pid, one.silent) for one in every]
         print_json(objects[0] if file is None else suite_object(file, objects))
@@ -61,24 +58,13 @@ class _Seen(msgspec.Struct, frozen=True):
     silent: str = ""
 
 
-def _run_of(path: Path | None) -> RunDir:
-    from tui_eval.errors import Fault, RefusedError
-    from tui_eval.runs.opening import named_run
-    from tui_eval.runs.unsaved import newest_run
-
-    run = newest_run() if path is None else named_run(path)
-    if run is None:
-        what = "there is no run under ./outputs, nor an unsaved one"
-        raise RefusedError([Fault("status", what, "Make one: tui-eval demo")])
-    return run
-
-
 def _look(run: RunDir) -> _Seen:
     """How a run stands: as its engine says, or as the disk does where none is at work on it."""
-    from tui_eval.cli.report import print_damage, read_run
-    from tui_eval.feeds.engine_look import ANSWERS_WITHIN_S, look_at_engine
+    from tui_eval.cli.report import print_damage
+    from tui_eval.feeds.live_feed import ANSWERS_WITHIN_S, look_at_engine
     from tui_eval.fold.run_state import RunState
     from tui_eval.runs.lock import holder
+    from tui_eval.runs.opening import read_run
 
     held, silent = holder(run.lock), ""
     if held is not None and held.socket:

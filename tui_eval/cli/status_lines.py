@@ -124,11 +124,7 @@ def _rollout_object(state: RunState, row: int, now: float) -> dict[str, Any]:
 
 
 def status_lines(state: RunState, pid: int) -> Iterator[str]:
-    """How a run stands, for people.
-
-    Args:
-        pid: The process that works on it; 0 where none does.
-    """
+    """How a run stands, for people; see `status_object`."""
     run, end, now = state.run, state.end, clock.now()
     assert run is not None, "what is no run was refused"
     yield f"{run.env_id} with {run.model}: {run.path}"

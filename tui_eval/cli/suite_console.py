@@ -16,7 +16,6 @@ from tui_eval.cli.report import (
     print_stderr,
     print_stdout,
     progress_line,
-    read_run,
     warn,
 )
 from tui_eval.cli.resume_command import short_path, suite_resume_lines
@@ -29,7 +28,7 @@ from tui_eval.fold.run_state import RunState
 from tui_eval.fold.suite_state import EvaluationState, SuiteState
 from tui_eval.fold.summary import summarize
 from tui_eval.runs.layout import RunDir, is_unsaved
-from tui_eval.runs.opening import read_rollout
+from tui_eval.runs.opening import read_rollout, read_run
 from tui_eval.runs.summary_json import several_object, summary_object, unstarted_object
 from tui_eval.text.evaluation_words import rollouts_on_disk
 from tui_eval.text.figures import plural, reward_text
@@ -245,9 +244,7 @@ def show_at_work(suite: SuiteState, pid: int) -> None:
 
 
 def what_varies(listed: ListedEvaluation) -> str:
-    """What distinguishes an evaluation from the others in a table that has columns for their
-    sizes.
-    """
+    """What distinguishes an evaluation in a table that has columns for the sizes."""
     text = ", ".join(_varying(listed, without=("num_examples", "rollouts_per_example")))
     if listed.title == listed.env_id:
         return text

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tui_eval.cli.summary_lines import mean_std
+from tui_eval.cli.summary_lines import WIDTH, mean_std
 from tui_eval.fold.outcome_words import has_many_errors
 from tui_eval.fold.summary import Summary
 from tui_eval.printable import one_line
@@ -74,15 +74,8 @@ def _notes(summaries: Sequence[Summary], columns: Sequence[str]) -> Iterator[str
         yield "cost: not known; the endpoints have no input_price and output_price"
 
 
-def metric_lines(
-    summaries: Sequence[Summary], names: Sequence[str], width: int = 80
-) -> Iterator[str]:
-    """The metrics of each evaluation as mean ± standard deviation, wrapped; nothing without any.
-
-    Args:
-        names: What each evaluation is called.
-        width: Columns to keep to.
-    """
+def metric_lines(summaries: Sequence[Summary], names: Sequence[str]) -> Iterator[str]:
+    """The metrics of each evaluation as mean ± standard deviation, wrapped; nothing without any."""
     first = "Metrics:"
     for summary, name in zip(summaries, names, strict=True):
         reported = [f"{one_line(n, 40)} {mean_std(one)}" for n, one in summary.metrics.items()]
@@ -94,7 +87,7 @@ def metric_lines(
             first = ""
         yield f"  {one_line(name, WHOLE)}"
         whole = ", ".join(reported).replace(" ", _KEPT).replace(f",{_KEPT}", ", ")
-        for line in textwrap.wrap(whole, width - 4, break_on_hyphens=False):
+        for line in textwrap.wrap(whole, WIDTH - 4, break_on_hyphens=False):
             yield f"    {line.replace(_KEPT, ' ')}"
 
 

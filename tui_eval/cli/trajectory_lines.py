@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tui_eval.cli.report import read_run
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.fold.alignment import Alignment, beside
 from tui_eval.fold.columns import number_of_row
@@ -15,7 +14,7 @@ from tui_eval.fold.rollout_columns import DONE
 from tui_eval.fold.trajectory import Entry, Rollout
 from tui_eval.printable import one_line
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import named_run, read_rollout
+from tui_eval.runs.opening import named_run, read_rollout, read_run
 from tui_eval.runs.summary_json import VERSION
 
 TEXT_MOST = 66

@@ -1,11 +1,15 @@
-"""`.env` in the working directory: variables for the run and for people's code."""
+"""Variables for the run and for people's code: `.env` in the working directory, and keys."""
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 from tui_eval.errors import Notice, warning
+from tui_eval.own_folders import home_folder
+
+PRIME_KEY_VAR = "PRIME_API_KEY"
 
 
 def load_env_file(path: Path = Path(".env")) -> list[Notice]:
@@ -35,3 +39,16 @@ def load_env_file(path: Path = Path(".env")) -> list[Notice]:
             left_out.append(lines[name])
     what = "this line is no NAME=VALUE and was left out"
     return [warning(f"{path}:{line}: {what}") for line in sorted(left_out)]
+
+
+def has_key(name: str) -> bool:
+    """Whether a variable is set, or Prime's own file has the key that it stands for."""
+    if os.environ.get(name):
+        return True
+    if name != PRIME_KEY_VAR:
+        return False
+    try:
+        settings = json.loads((home_folder() / ".prime" / "config.json").read_text("utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(settings, dict) and bool(settings.get("api_key"))

@@ -1,8 +1,9 @@
-"""Where a screen gets its events from and sends its commands to."""
+"""Where a screen gets its events from and sends its commands to; feeds of no engine, no files."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from tui_eval.commands import Command
@@ -44,13 +45,47 @@ class Feed(Protocol):
         """Lets go of the connection or the files. The engine is sent nothing: see `Detach`."""
 
 
-class OpenFeed(Protocol):
-    """Makes the feed of one evaluation of a suite; it is not started."""
+OpenFeed: TypeAlias = Callable[[str, str], Feed]
+"""Makes the feed of a run, which is not started.
 
-    def __call__(self, path: str, socket: str) -> Feed:
-        """The feed of a run.
+Takes the directory, and the socket where it can be joined; an empty one where nobody works on it.
+"""
 
-        Args:
-            path: Its directory.
-            socket: Where it can be joined; empty where nobody works on it any more.
-        """
+
+class NullFeed:
+    """The feed of a run that there is not yet."""
+
+    live = False
+
+    async def start(self) -> None:
+        """There is nothing to open."""
+
+    def drain(self, most: int = 5000) -> list[Event]:
+        """There are no events."""
+        return []
+
+    def send(self, command: Command) -> None:
+        """Nobody listens."""
+
+    def saved(self, row: int, offset: int, length: int) -> Rollout | None:
+        """Nothing is on disk."""
+        return None
+
+    def log(self, at: int, most: int) -> tuple[bytes, int]:
+        """Nothing was printed."""
+        return b"", 0
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+
+class RecordedFeed(NullFeed):
+    """Events that a listener received before, once more."""
+
+    def __init__(self, events: list[Event]) -> None:
+        self._events = events
+
+    def drain(self, most: int = 5000) -> list[Event]:
+        """All of it, once."""
+        events, self._events = self._events, []
+        return events

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,8 @@ from tui_eval.runs.opening import finished_on_disk, read_rollout
 from tui_eval.runs.outcome import failed, lost_engine_outcome
 from tui_eval.runs.run_info import read_log, read_metadata
 
+ANSWERS_WITHIN_S = 5.0
+"""So long an engine is waited for by who only looks."""
 HANGS_UP_WITHIN_S = 1.0
 """So long an engine may take to read that a listener leaves."""
 POLL_INTERVAL_S = 0.02
@@ -46,12 +49,7 @@ IDLE_TURNS = 5
 
 
 class LiveFeed:
-    """A run with an engine: started here on a request, or joined at its socket.
-
-    Args:
-        request: What to start an engine on.
-        socket_path: Where an engine already listens.
-    """
+    """A run with an engine: started here on a request, or joined at the socket where it listens."""
 
     def __init__(
         self, request: Mapping[str, Any] | None = None, socket_path: str | None = None
@@ -126,13 +124,11 @@ class LiveFeed:
             self._running.pop(event.index, None)
             if event.status == "running":
                 self._running[event.index] = RunDir(Path(event.path))
-        elif isinstance(event, RunStarted):
+        elif isinstance(event, (RunStarted, RunMoved)):
             self._run = RunDir(Path(event.path))
             self._index = IndexReader(self._run.index)
-            self._events.extend(self._index.read())
-        elif isinstance(event, RunMoved):
-            self._run = RunDir(Path(event.path))
-            self._index = IndexReader(self._run.index)
+            if isinstance(event, RunStarted):
+                self._events.extend(self._index.read())
         elif isinstance(event, RowsTakenBack) and self._run is not None:
             self._index = IndexReader(self._run.index)  # it was replaced: all of it is read again
             self._events.extend(self._index.read())
@@ -204,9 +200,7 @@ class LiveFeed:
             idle = idle + 1 if len(self._frames) == before else 0
 
     def close_runs(self) -> None:
-        """Reports the end of the runs whose end the engine, which has ended, had no time to
-        report.
-        """
+        """Reports the end of the runs whose end the engine had no time to report."""
         while self._frames:
             for event in decode_events(self._frames.popleft()):
                 self._take(event)
@@ -223,3 +217,24 @@ async def _exit_code_of(engine: EngineProcess) -> int | None:
     while (code := engine.exit_code()) is None and not engine.is_held:
         await asyncio.sleep(POLL_INTERVAL_S)
     return code
+
+
+async def look_at_engine(
+    socket: str, apply: Callable[[Event], None], is_enough: Callable[[], bool]
+) -> None:
+    """Applies what an engine sends to who joins, and leaves it; at most `ANSWERS_WITHIN_S`.
+
+    Args:
+        socket: Where it listens.
+        is_enough: Whether all is there that was wanted.
+    """
+    feed = LiveFeed(socket_path=socket)
+    await feed.start()
+    deadline = time.monotonic() + ANSWERS_WITHIN_S
+    while not is_enough() and time.monotonic() < deadline:
+        await asyncio.sleep(0.01)
+        while events := feed.drain():
+            for event in events:
+                apply(event)
+    feed.send(Detach())
+    await feed.close()

@@ -8,8 +8,8 @@ import time
 from collections import deque
 from collections.abc import Iterator
 
-from tui_eval.commands import Command
 from tui_eval.events import Event, LineUnreadable, Noticed
+from tui_eval.feeds.feed import NullFeed
 from tui_eval.fold.run_state import line_text
 from tui_eval.fold.trajectory import Rollout
 from tui_eval.runs.layout import RunDir
@@ -27,14 +27,12 @@ RESTS_EVERY_S = 0.01
 """How often whoever waits for the interpreter goes first: a rest takes as long as reading a row."""
 
 
-class SavedFeed:
+class SavedFeed(NullFeed):
     """A run without an engine of ours: saved, or being written by another program.
 
     The file is read in the background, in slices of about a millisecond, and followed while it
     grows; `ReadingMoved` says how far the reading is, and `cancel` ends it.
     """
-
-    live = False
 
     def __init__(self, run: RunDir) -> None:
         self._run = run
@@ -135,9 +133,6 @@ class SavedFeed:
     def cancel(self) -> None:
         """Ends the reading; what was read stays, and a later opening goes on from there."""
         self._cancelled.set()
-
-    def send(self, command: Command) -> None:
-        """Nobody listens."""
 
     def saved(self, row: int, offset: int, length: int) -> Rollout | None:
         """See `Feed.saved`."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from tui_eval.errors import Fault, RefusedError
-from tui_eval.events import Event, ReadingMoved, RolloutFinished, RunStarted
+from tui_eval.events import Event, ReadingMoved, RolloutFinished, RunFinished, RunStarted
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.trajectory import Rollout, from_row
 from tui_eval.runs.formats.recognising import as_row, recognise, what_it_is
 from tui_eval.runs.layout import NOTES, RESULTS, SUFFIXES, TEXT, RunDir, runs_below
+from tui_eval.runs.lock import holder
 from tui_eval.runs.replay import Replay
 from tui_eval.runs.scan import LineNumbers, decode_row
 
@@ -95,6 +96,32 @@ def saved_events(run: RunDir) -> Iterator[Event]:
             yield from (event for event in events if not isinstance(event, ReadingMoved))
     finally:
         replay.close()
+
+
+def read_run(
+    run: RunDir, progressed: Callable[[float], None] = lambda share: None
+) -> tuple[RunState, int]:
+    """A run on disk, and the process that works on it now; 0 where none does.
+
+    Args:
+        progressed: Called with the share that was read after every row.
+    """
+    held, state = holder(run.lock), RunState()
+    size = max(size_of(run.results), 1)
+    for event in saved_events(run):
+        if isinstance(event, RolloutFinished):
+            progressed(min(event.offset / size, 1.0))
+        if held is None or not isinstance(event, RunFinished):
+            state.apply(event)
+    return state, held.pid if held is not None else 0
+
+
+def size_of(file: Path) -> int:
+    """Bytes of a file; 0 where there is none."""
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
 
 
 def run_started(run: RunDir) -> RunStarted:

@@ -17,6 +17,7 @@ from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.file_writing import cut_name
 from tui_eval.runs.layout import RunDir, is_unsaved, outputs_root, saved_roots, unsaved_root
 from tui_eval.runs.lock import LockHeldError, RunLock, holder
+from tui_eval.runs.opening import named_run
 from tui_eval.runs.run_info import read_metadata
 from tui_eval.runs.scan import count_rows, decode_row
 
@@ -132,6 +133,22 @@ def incomplete_runs(
             if one is not None and (all_of_them or not (one.is_complete or one.at_work)):
                 found.append(one)
     return sorted(found, key=lambda one: (one.is_complete, -one.written_at))
+
+
+def run_of(path: Path | None, command: str) -> RunDir:
+    """The run that a path names, the newest one without any.
+
+    Args:
+        command: What is said to lack one.
+
+    Raises:
+        RefusedError: There is none.
+    """
+    run = newest_run() if path is None else named_run(path)
+    if run is None:
+        what = "there is no run under ./outputs, nor an unsaved one"
+        raise RefusedError([Fault(command, what, "Make one: tui-eval demo")])
+    return run
 
 
 def newest_run() -> RunDir | None:

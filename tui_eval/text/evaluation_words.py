@@ -11,7 +11,7 @@ from tui_eval.events import OUT_OF_BUDGET, STOPPED_EARLY
 from tui_eval.fold.outcome_words import has_many_errors
 from tui_eval.fold.suite_state import CUT_OFF
 from tui_eval.printable import one_line
-from tui_eval.text.figures import NONE, count_text, list_price_text, money_text, plural
+from tui_eval.text.figures import NONE, count_text, list_price_text, money_text, part_text, plural
 from tui_eval.text.stages import Look
 
 if TYPE_CHECKING:
@@ -31,9 +31,14 @@ LOOKS = {
     "failed": Look("✗", "failed", "bad"),
     "refused": Look("✗", "refused", "bad"),
 }
-MANY_ERRORS, ALL_ERRORED = Look("!", "errored", "warn"), Look("✗", "errored", "bad")
-"""One that finished, with so many errors that it is no success."""
 WORD = max(len(look.word) for look in (*LOOKS.values(), NOT_BEGUN))
+
+
+def errors_look(errored: int, finished: int) -> Look | None:
+    """Of what finished with so many errors that it is no success; None for others."""
+    if not has_many_errors(errored, finished):
+        return None
+    return Look("✗", "errored", "bad") if errored == finished else Look("!", "errored", "warn")
 
 
 def look_of(one: EvaluationState, suite: SuiteState) -> Look:
@@ -45,8 +50,8 @@ def look_of(one: EvaluationState, suite: SuiteState) -> Look:
         return LOOKS[CUT_OFF] if suite.end.status == "failed" else STOPPED
     if status == "running" and not suite.gate_open:
         return PAUSED
-    if status == "finished" and has_many_errors(one.last.errored, one.last.finished):
-        return ALL_ERRORED if one.last.errored == one.last.finished else MANY_ERRORS
+    if status == "finished" and (look := errors_look(one.last.errored, one.last.finished)):
+        return look
     return LOOKS.get(status, Look("·", one_line(status, WORD), "muted"))
 
 
@@ -116,11 +121,7 @@ def done_text(one: EvaluationState) -> str:
     """How many of its rollouts have finished; none are to where it was refused."""
     if one.last.status == "refused":
         return NONE
-    if not one.total:
-        return ""
-    if one.total >= 10_000:
-        return f"{count_text(one.last.finished)}/{count_text(one.total)}"
-    return f"{one.last.finished}/{one.total}"
+    return part_text(one.last.finished, one.total) if one.total else ""
 
 
 def tokens_of(one: EvaluationState) -> int:

@@ -67,6 +67,12 @@ def count_text(value: float) -> str:
     return f"{value:.0f}G"
 
 
+def part_text(done: int, total: int | None) -> str:
+    """How many of all: 8/24, 12.4k/20.0k; the first alone where nobody knows how many there are."""
+    text = count_text if max(done, total or 0) >= 10_000 else str
+    return f"{text(done)}/{text(total)}" if total else text(done)
+
+
 def list_price_text(listed: str) -> str:
     """What is behind a cost that comes from a list of prices: that, and its date."""
     return f" list price {listed.partition(',')[0]}" if listed else ""
@@ -196,6 +202,11 @@ def refusal_text(path: str, why: str, rows: int, answers: int) -> str:
     """What the disk refuses of a run, and what waits until it takes it."""
     waits = f"{plural(rows, 'row')} and {plural(answers, 'answer')} wait in memory"
     return f"{path} cannot be written, {why}; {waits}"
+
+
+def value_text(value: object) -> str:
+    """A setting's value; a sign for none."""
+    return NONE if value is None else str(value)
 
 
 def signed_text(value: float | None, places: int = 2) -> str:

@@ -148,11 +148,7 @@ def gate_look(one: PairedFigure) -> tuple[str, str]:
 
 
 def gate_sentence(one: PairedFigure, letter: str) -> str:
-    """The same with the power of that gate.
-
-    Args:
-        letter: What the second run is called.
-    """
+    """The same with the power of that gate; `letter` is what the second run is called."""
     found = one.difference
     gate = judge_gate(found)
     reported = power_text(gate, found.n, examples_for_gate(found, MARGIN), letter)

@@ -14,7 +14,7 @@ from textual.screen import Screen
 
 from tui_eval import clock
 from tui_eval.errors import Fault
-from tui_eval.feeds.recorded_feed import NullFeed, RecordedFeed
+from tui_eval.feeds.feed import NullFeed, RecordedFeed
 from tui_eval.fold.run_state import RunState
 from tui_eval.shipped import shipped
 from tui_eval.tui.base.app import BaseApp

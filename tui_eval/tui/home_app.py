@@ -11,13 +11,13 @@ from textual.screen import Screen
 
 from tui_eval import clock
 from tui_eval.errors import Fault
-from tui_eval.feeds.recorded_feed import NullFeed
+from tui_eval.feeds.feed import NullFeed
 from tui_eval.shipped import shipped
 from tui_eval.tui.app import TuiEvalApp, load
 from tui_eval.tui.base.dialogs.prompts import Leave
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.preferences import Preferences
-from tui_eval.tui.home.screen import HomeScreen
+from tui_eval.tui.home.screen import CompareScreen, ConfigureScreen, HomeScreen, comparison_of
 from tui_eval.tui.run.screen import RunScreen
 from tui_eval.tui.run.session import begin
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from textual.types import CSSPathType
 
     from tui_eval.feeds.feed import Feed, OpenFeed
-    from tui_eval.tui.home.backend import CompareScreen, ConfigureScreen, HomeBackend
+    from tui_eval.tui.home.backend import HomeBackend
 
 
 def joined_text() -> str:
@@ -60,8 +60,8 @@ class HomeApp(TuiEvalApp):
         *,
         open_feed: OpenFeed = lambda path, socket: NullFeed(),
         now: Callable[[], float] = clock.now,
-        compare: CompareScreen | None = None,
-        configure: ConfigureScreen | None = None,
+        configure: ConfigureScreen,
+        compare: CompareScreen = comparison_of,
         start: Callable[[dict[str, Any]], Feed] = lambda request: NullFeed(),
         preferences: Preferences | None = None,
     ) -> None:
@@ -69,7 +69,7 @@ class HomeApp(TuiEvalApp):
             NullFeed(), open_feed=open_feed, now=now, start=start, preferences=preferences
         )
         self._backend = backend
-        self.home = HomeScreen(backend, now, compare, configure)
+        self.home = HomeScreen(backend, now, configure, compare)
         self.watches = False
         self._starting: asyncio.Task[None] | None = None
         self._let_go: set[asyncio.Task[None]] = set()

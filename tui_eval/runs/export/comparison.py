@@ -5,38 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import msgspec
-
-from tui_eval.fold.compared_side import Side, differing_settings
+from tui_eval.fold.compared_side import differing_settings
 from tui_eval.fold.comparison import Change, Comparison
 from tui_eval.fold.mean_reward import mean_reward
 from tui_eval.fold.paired_figures import PairedFigure
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
-from tui_eval.runs.layout import RunDir
+from tui_eval.runs.comparing import ComparedRun
 from tui_eval.runs.summary_json import VERSION, mean_object
 from tui_eval.text.changes import judged_texts, lettered
 from tui_eval.text.figures import (
     EXACT,
-    NONE,
     interval_text,
     plural,
     reward_text,
     signed_text,
+    value_text,
 )
 from tui_eval.text.verdict_words import figure_sentence, verdict_word
 
 NAME_MOST = 30
 VALUE_MOST = 40
-
-
-class ComparedRun(msgspec.Struct, frozen=True):
-    """A run to compare, and how it differs from the first one; None for the first itself."""
-
-    run: RunDir
-    side: Side
-    letter: str
-    comparison: Comparison | None = None
 
 
 def comparison_lines(runs: Sequence[ComparedRun], only: str | None, most: int) -> Iterator[str]:
@@ -49,7 +38,7 @@ def comparison_lines(runs: Sequence[ComparedRun], only: str | None, most: int) -
     yield "Settings that differ:" if settings else "Settings: the same"
     for name, values in settings.items():
         reported = "  ".join(
-            f"{one.letter}: {NONE if value is None else one_line(str(value), VALUE_MOST)}"
+            f"{one.letter}: {one_line(value_text(value), VALUE_MOST)}"
             for one, value in zip(runs, values, strict=True)
         )
         yield f"  {one_line(name, NAME_MOST)}: {reported}"

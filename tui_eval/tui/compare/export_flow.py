@@ -19,11 +19,7 @@ NOTHING = "Nothing is compared yet that could be {}."
 
 
 class ExportFlow:
-    """Of a screen with a comparison.
-
-    Args:
-        whole_text: All that is compared; None before there is any.
-    """
+    """Of a screen with a comparison; it has no whole text before there is any."""
 
     def __init__(
         self, screen: DrawnScreen[Any], whole_text: Callable[[], WholeText | None]

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
-from textual.message import Message
 
 from tui_eval.fold.mean_reward import mean_reward
 from tui_eval.printable import one_line
@@ -34,7 +33,8 @@ from tui_eval.tui.base.look.ink import Line, Span, cut, left, letter_ink, line_w
 
 if TYPE_CHECKING:
     from tui_eval.fold.comparison import Comparison
-    from tui_eval.tui.compare.comparing import ComparedRun, ComparedRuns, Reading
+    from tui_eval.runs.comparing import ComparedRun
+    from tui_eval.tui.compare.comparing import ComparedRuns, Reading
 
 NAME_LEAST, NAME_MOST = 8, 28
 BESIDE, INTERVAL, VERDICT = 30, 17, 14
@@ -53,13 +53,6 @@ def age_text(seconds: float) -> str:
 class ComparedHeader(TextPanel, can_focus=False):
     """A line a run, then what the difference of rewards is and what speaks against it."""
 
-    class Chosen(Message):
-        """Another run was clicked: `place` counts from 0, the first run."""
-
-        def __init__(self, place: int) -> None:
-            super().__init__()
-            self.place = place
-
     def __init__(self, reading: Reading, now: Callable[[], float], *, id: str) -> None:
         super().__init__(self._all, id=id)
         self.reading = reading
@@ -74,14 +67,6 @@ class ComparedHeader(TextPanel, can_focus=False):
         if self.found is None or len(self.found.runs) < 3:
             return False
         return self._place_at(index) == self.place
-
-    def lay_out(self) -> None:
-        """Makes the lines anew, and notes of which run each is."""
-        found = self.found
-        if found is not None:
-            text = self._verdict_lines(found, self.line_width)
-            self._places = self._fitting(found, text)
-        super().lay_out()
 
     def _place_at(self, index: int) -> int | None:
         return self._places[index] if index < len(self._places) else None
@@ -104,13 +89,12 @@ class ComparedHeader(TextPanel, can_focus=False):
             yield (letter_of(place), letter_ink(letter_of(place))), (f"  {name}  ", ""), state
 
     def _compared(self, found: ComparedRuns, width: int) -> Iterator[Line]:
-        runs, text = self._run_lines(found, width), self._verdict_lines(found, width)
-        yield from (runs[place] for place in self._fitting(found, text))
-        yield from text
-
-    def _verdict_lines(self, found: ComparedRuns, width: int) -> list[Line]:
         letter = found.runs[self.place].letter
-        return list(_verdict(found.comparisons[self.place - 1], letter, width))
+        text = list(_verdict(found.beside(self.place), letter, width))
+        self._places = self._fitting(found, text)
+        runs = self._run_lines(found, width)
+        yield from (runs[place] for place in self._places)
+        yield from text
 
     def _fitting(self, found: ComparedRuns, text: list[Line]) -> list[int]:
         """Which runs have a line above such a verdict: the first, and some around the second."""
@@ -121,12 +105,11 @@ class ComparedHeader(TextPanel, can_focus=False):
 
     def _run_lines(self, found: ComparedRuns, width: int) -> list[Line]:
         """Names, rewards, and between them the facts that there is room for in every line."""
-        runs = list(zip(found.runs, (None, *found.comparisons), strict=True))
         room = width - len("A  reward 0.625") - 2
         most = min(max(room - BESIDE, NAME_LEAST), NAME_MOST)
         names = padded([one_line(one.name, most) for one in found.runs])
         room -= cell_len(names[0])
-        ends = [self._reward(*each, room >= BESIDE + INTERVAL) for each in runs]
+        ends = [self._reward(one, room >= BESIDE + INTERVAL) for one in found.runs]
         columns = [padded(texts) for texts in zip(*map(self._facts, found.runs), strict=True)]
         letters = max(len(one.letter) for one in found.runs)
         room = width - letters - 4 - len(names[0]) - max(map(line_width, ends))
@@ -153,13 +136,14 @@ class ComparedHeader(TextPanel, can_focus=False):
             age_text(self.now() - run.complete_at) if run.complete_at else "",
         )
 
-    def _reward(self, one: ComparedRun, beside: Comparison | None, is_wide: bool) -> Line:
+    def _reward(self, one: ComparedRun, is_wide: bool) -> Line:
         mean = mean_reward(one.state)
         spans: list[Span] = [("reward ", "muted"), (reward_text(mean.mean, EXACT), "strong")]
         own = f" {interval_text(mean.low, mean.high, EXACT)}"
         cells = BESIDE + INTERVAL if is_wide else BESIDE
         if len(self.reading.paths) < 3:
             return (*spans, (own, "muted"))
+        beside = one.comparison
         if beside is None:  # the first run has nothing beside it
             unseen = len(self.reading.paths) - len(self._places)
             more, room = plural(unseen, "more run"), cells - len(own)
@@ -176,7 +160,7 @@ class ComparedHeader(TextPanel, can_focus=False):
     def clicked(self, index: int) -> None:
         """Puts that run beside the first one."""
         if self.found is not None and (place := self._place_at(index)):
-            self.post_message(self.Chosen(place))
+            self.call_later(self.screen.run_action, f"run({place - self.place})")
 
 
 def _verdict(found: Comparison, letter: str, width: int) -> Iterator[Line]:

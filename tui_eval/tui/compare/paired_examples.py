@@ -46,16 +46,6 @@ class PairedExamples(LineList):
     class Opened(Message):
         """Somebody wants to read the trajectories of the selected example."""
 
-    class OnlyWanted(Message):
-        """Somebody clicked on an outcome: only examples of it are to be shown; empty for all."""
-
-        def __init__(self, only: str) -> None:
-            super().__init__()
-            self.only = only
-
-    class SortWanted(Message):
-        """Somebody clicked on the names of the columns."""
-
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self.comparison: Comparison | None = None
@@ -205,13 +195,13 @@ class PairedExamples(LineList):
     def head_clicked(self, x: int, index: int) -> None:
         """An outcome shows only its examples; the names of the columns sort anew."""
         if index == 1:
-            self.post_message(self.SortWanted())
+            self.call_later(self.screen.run_action, "sort")
             return
         end = 0
         for only, spans in self._chips():
             end += line_width(spans)
             if x < end:
-                self.post_message(self.OnlyWanted(only))
+                self.call_later(self.screen.run_action, f"only('{only}')")
                 return
 
 

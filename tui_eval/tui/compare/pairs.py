@@ -1,20 +1,29 @@
-"""Which rollouts are read beside each other, and where they come from."""
+"""Which two rollouts are read beside each other, where they come from, and what they came to."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
+from rich.cells import cell_len
 
+from tui_eval.fold.columns import counts_of, number_of_row
 from tui_eval.fold.comparison import Change
 from tui_eval.fold.rollout_columns import DONE
+from tui_eval.printable import one_line
+from tui_eval.text.figures import count_text, plural, reward_text, span_text
+from tui_eval.text.stages import endings_of, example_name, look_of
+from tui_eval.tui.base.look.ink import Line, Span, left, letter_ink, line_width, spread
+from tui_eval.tui.compare.side_by_side import GUTTER, fitted
 
 if TYPE_CHECKING:
     from tui_eval.fold.comparison import PairedExample
     from tui_eval.fold.run_state import RunState
     from tui_eval.fold.trajectory import Rollout
+
+NAME_MOST = 28
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -29,6 +38,10 @@ class Source(msgspec.Struct, frozen=True):
     name: str
     state: RunState
     read: Callable[[int], Rollout | None]
+
+
+Head: TypeAlias = tuple[Source, int, Sequence[int]]
+"""A side's run, its row, and the rows that it could be."""
 
 
 class Pair(msgspec.Struct, frozen=True):
@@ -87,3 +100,85 @@ def _group(state: RunState, row: int) -> tuple[list[int], int]:
     end = min(start + state.per_example, state.total)
     rows = [one for one in range(start, end) if one == row or state.stage[one] >= DONE]
     return rows, rows.index(row)
+
+
+def head_lines(heads: Sequence[Head], apart: bool, beside: bool, width: int) -> list[Line]:
+    """Beside each other names, then facts; else one side each.
+
+    Args:
+        apart: Whether they are of different examples.
+        beside: Whether the sides stand beside each other, over their columns.
+    """
+    most = max(cell_len(one_line(source.name, NAME_MOST)) for source, *_ in heads)
+    names = [_who(head, most, apart) for head in heads]
+    facts = _columns([_row_facts(source.state, row) for source, row, _ in heads])
+    if not beside:
+        most = max(map(line_width, names))
+        sides = zip(names, facts, strict=True)
+        return [_filled((*fitted(who, most), *what), width) for who, what in sides]
+    half = max((width - GUTTER) // 2, 8)
+    columns = (_beside(who, what, half) for who, what in zip(names, facts, strict=True))
+    rows = zip(*columns, strict=True)
+    return [(*fitted(first, half), (" │ ", "rule"), *second) for first, second in rows]
+
+
+def _who(head: Head, most: int, apart: bool) -> Line:
+    side, row, rows = head
+    spans: list[Span] = [(side.letter, letter_ink(side.letter))]
+    if side.name:
+        spans.append((f"  {left(one_line(side.name, NAME_MOST), most)}", "strong"))
+    if row < 0:
+        return (*spans, ("  no finished rollout", "warn"))
+    if apart:
+        spans.append((f"  {example_name(side.state.example_id(row))}", "strong"))
+    if side.state.per_example > 1 or len(rows) > 1:
+        number = number_of_row(side.state, row)
+        spans.append((f"  #{number}", "strong" if not side.name else ""))
+        spans.append((f" of {plural(len(rows), 'rollout')}", "faint"))
+    return tuple(spans)
+
+
+def _beside(name: Line, facts: list[Span], width: int) -> tuple[Line, Line]:
+    """A side's name, at its right those facts that have no room below; and those below."""
+    who, below = _filled(name, width), _filled(facts, width)
+    rest = _filled(facts[len(below) :], width - line_width(who))
+    return spread(who, rest, width, least=0), below
+
+
+def _row_facts(state: RunState, row: int) -> list[Span]:
+    if not 0 <= row < state.total:
+        return []
+    look = look_of(state, row)
+    tokens = state.input_tokens[row] + state.output_tokens[row]
+    turns, calls = counts_of(state, row)
+    return [
+        (f"  {look.glyph} {look.word}", look.ink),
+        (f" · {ending}" if (ending := endings_of(state, row)) else "", "warn"),
+        ("  reward ", "muted"),
+        (reward_text(state.reward[row]), "strong"),
+        (f"  {plural(turns, 'turn')}" if turns is not None else "", "muted"),
+        (f"  {plural(calls, 'tool call')}" if calls is not None else "", "muted"),
+        (f"  {count_text(tokens)} tokens" if tokens else "", "muted"),
+        (f"  {span_text(state.total_ms[row] / 1000)}", "muted"),
+    ]
+
+
+def _columns(sides: list[list[Span]]) -> list[list[Span]]:
+    """The facts of both sides as wide as the wider ones; those of one as they are."""
+    if not all(sides):
+        return sides
+    widths = [max(map(line_width, ([one], [other]))) for one, other in zip(*sides, strict=True)]
+    return [
+        [(left(text, width), ink) for (text, ink), width in zip(side, widths, strict=True)]
+        for side in sides
+    ]
+
+
+def _filled(spans: Sequence[Span], width: int) -> Line:
+    """As many spans from the first on as fit whole."""
+    kept: list[Span] = []
+    for span in spans:
+        if line_width((*kept, span)) > width:
+            break
+        kept.append(span)
+    return tuple(kept)

@@ -10,11 +10,11 @@ from tui_eval.printable import one_line
 from tui_eval.text.changes import lettered
 from tui_eval.text.figures import (
     EXACT,
-    NONE,
     interval_text,
     plural,
     reward_text,
     signed_text,
+    value_text,
 )
 from tui_eval.text.verdict_words import (
     figure_name,
@@ -43,11 +43,7 @@ SAME = "All settings are the same."
 
 
 def number_lines(found: Comparison, letter: str, width: int) -> Iterator[Line]:
-    """Every number, what the reward tells, what to doubt, what is not paired, then the others.
-
-    Args:
-        letter: What the second run is called.
-    """
+    """Every number, what the reward tells, what to doubt, what is not paired, then the others."""
     if not found.comparable:
         yield from wrapped("· ", NOTHING, "muted", width)
         return
@@ -167,8 +163,3 @@ def _stacked(found: ComparedRuns, letters: list[str], width: int) -> Iterator[Li
             for at, part in enumerate(shown_lines(value_text(value), width - 5, VALUE_LINES)[0]):
                 yield (f"  {letter if at == 0 else ' '}  ", letter_ink(letter)), (part, "")
         yield EMPTY
-
-
-def value_text(value: object) -> str:
-    """A setting's value; a sign for none."""
-    return NONE if value is None else str(value)

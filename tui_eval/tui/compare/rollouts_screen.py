@@ -23,15 +23,14 @@ from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
 from tui_eval.tui.compare.commands import TRAJECTORY_GROUPS
 from tui_eval.tui.compare.export_flow import ExportFlow
-from tui_eval.tui.compare.pairs import Pair, Source
+from tui_eval.tui.compare.pairs import Pair, Source, head_lines
 from tui_eval.tui.compare.trajectories import Trajectories
-from tui_eval.tui.compare.trajectory_heads import head_lines
 
 if TYPE_CHECKING:
     from tui_eval.feeds.feed import Feed
     from tui_eval.fold.run_state import RunState
     from tui_eval.fold.trajectory import Rollout
-    from tui_eval.tui.compare.side_by_side import Two
+    from tui_eval.tui.compare.units import Two
     from tui_eval.tui.copying.copyable import Copyable
     from tui_eval.tui.copying.exporting import WholeText
 
@@ -137,7 +136,7 @@ class TrajectoriesScreen(DrawnScreen[int]):
 
     def _two(self, *rows: int) -> Two | str:
         """Both rollouts, aligned, or why they cannot be shown."""
-        from tui_eval.tui.compare.side_by_side import two_of
+        from tui_eval.tui.compare.units import two_of
 
         found = []
         for side, row in zip(self.sides, rows, strict=True):
@@ -265,12 +264,7 @@ class TrajectoriesScreen(DrawnScreen[int]):
 
 
 class CompareRollouts(TrajectoriesScreen):
-    """Two rollouts of one run, and the others of their examples in their place.
-
-    Args:
-        feed, state: Of the run.
-        a, b: Their rows.
-    """
+    """Two rollouts of one run, `a` and `b`, and the others of their examples in their place."""
 
     def __init__(
         self, feed: Feed, state: RunState, a: int, b: int, *, now: Callable[[], float] = time.time

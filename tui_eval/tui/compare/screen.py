@@ -123,13 +123,7 @@ class CompareRuns(DrawnScreen[None]):
         if self.is_ready:
             self._timer.stop()
             self._timer = self.set_interval(FOLLOWS_EVERY_S, self._tick)
-        self.found = self.header.found = self.reading.found
-        if self.found is not None:
-            self.examples.question = self.found.question
-            self._show(1)
-        else:
-            self._say_why_empty()
-            self._draw()
+        self._take(self.reading, 1)
 
     def _follow(self) -> None:
         """Now and then reads runs again that have grown; until that is over nothing changes."""
@@ -143,15 +137,22 @@ class CompareRuns(DrawnScreen[None]):
             again, self.again = self.again, None
             self.look_at = self.now() + max(POLL_INTERVAL_S, again.took_s * RESTS)
             if again.found is not None:
-                self.reading = self.header.reading = again
-                self.found = self.header.found = again.found
-                self.examples.question = again.found.question
-                self._show(self.place)
+                self._take(again, self.place)
+
+    def _take(self, reading: Reading, place: int) -> None:
+        """Shows what was read so far; once that is all, a run beside the first one."""
+        self.reading = self.header.reading = reading
+        self.found = self.header.found = reading.found
+        if self.found is None:
+            self._draw()
+        else:
+            self.examples.question = self.found.runs[0].question
+            self._show(place)
 
     @property
     def comparison(self) -> Comparison | None:
         """The run that is shown, beside the first one."""
-        return self.found.comparisons[self.place - 1] if self.found is not None else None
+        return self.found.beside(self.place) if self.found is not None else None
 
     @property
     def _letter(self) -> str:
@@ -168,21 +169,17 @@ class CompareRuns(DrawnScreen[None]):
         """Puts another run beside the first one."""
         assert self.found is not None
         self.place = self.header.place = place
-        self._say_why_empty()
-        self.examples.show(self.found.comparisons[place - 1], self._letter)
+        self.examples.show(self.found.beside(place), self._letter)
         self._draw()
 
-    def _say_why_empty(self) -> None:
-        view = self.examples
-        about = (self.reading, self.comparison, self._letter)
-        view.empty = tuple(why_empty(*about, view.only, view.line_width))
-
     def _draw(self) -> None:
-        self.examples.update()
+        view, comparison = self.examples, self.comparison
+        about = (self.reading, comparison, self._letter)
+        view.empty = tuple(why_empty(*about, view.only, view.line_width))
+        view.update()
         for panel in (self.header, self.numbers, self.settings):
             panel.lay_out()
-        self._entitle(self.examples, "Examples", *self._examples_details())
-        comparison = self.comparison
+        self._entitle(view, "Examples", *self._examples_details())
         holds = (-1, -1, -1)
         between: list[str] = []
         differing: list[str] = []
@@ -239,15 +236,11 @@ class CompareRuns(DrawnScreen[None]):
 
     def on_resize(self) -> None:
         """Lays out what depends on the width."""
-        self.call_after_refresh(self._laid_out)
+        self.call_after_refresh(self._draw)
 
     def on_screen_resume(self) -> None:
         """Does so where the width may be another than when it was covered."""
-        self.call_after_refresh(self._laid_out)
-
-    def _laid_out(self) -> None:
-        self._say_why_empty()
-        self._draw()
+        self.call_after_refresh(self._draw)
 
     def on_descendant_focus(self) -> None:
         """Shows the pane that has the focus where there is room for one only."""
@@ -274,7 +267,6 @@ class CompareRuns(DrawnScreen[None]):
         """Shows the examples of one outcome; asked for the same again, all of them."""
         view = self.examples
         view.only = "" if only == view.only else only
-        self._say_why_empty()
         view.put_in_order()
         self._show_examples()
 
@@ -296,23 +288,11 @@ class CompareRuns(DrawnScreen[None]):
     def action_run(self, by: int) -> None:
         """Puts the next or previous run beside the first one."""
         if self.found is not None:
-            self._show((self.place - 1 + by) % len(self.found.comparisons) + 1)
-
-    def on_compared_header_chosen(self, message: ComparedHeader.Chosen) -> None:
-        """A run was clicked."""
-        self._show(message.place)
+            self._show((self.place - 1 + by) % (len(self.found.runs) - 1) + 1)
 
     def on_pane_tabs_chosen(self, message: PaneTabs.Chosen) -> None:
         """A tab was clicked."""
         self.action_pane(message.number)
-
-    def on_paired_examples_only_wanted(self, message: PairedExamples.OnlyWanted) -> None:
-        """An outcome was clicked."""
-        self.action_only(message.only)
-
-    def on_paired_examples_sort_wanted(self) -> None:
-        """The names of the columns were clicked."""
-        self.action_sort()
 
     def on_paired_examples_opened(self) -> None:
         """Opens the trajectories of the selected example, and those of the others after it."""
@@ -355,7 +335,9 @@ class CompareRuns(DrawnScreen[None]):
         """The comparison, with the examples that are listed."""
         from tui_eval.tui.compare.export import whole_text_of
 
-        return whole_text_of(self.found, self.examples.only) if self.found is not None else None
+        return (
+            whole_text_of(self.found.runs, self.examples.only) if self.found is not None else None
+        )
 
     def action_help(self) -> None:
         """Shows the keys."""

@@ -1,18 +1,18 @@
-"""Two trajectories laid out together: pure functions from two aligned rollouts to lines."""
+"""Two trajectories laid out together: aligned rollouts as lines, and places found again in them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Mapping, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
-from msgspec.structs import replace
 from rich.cells import cell_len
 
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut, letter_ink, line_width
 from tui_eval.tui.compare.changed_words import with_changes
+from tui_eval.tui.compare.units import Two, Unit
 from tui_eval.tui.trajectory.piece import STEP, Piece, View
 from tui_eval.tui.trajectory.rendering import (
     MEASURE,
@@ -22,10 +22,6 @@ from tui_eval.tui.trajectory.rendering import (
     message_piece,
     tool_piece,
 )
-
-if TYPE_CHECKING:
-    from tui_eval.fold.alignment import Alignment
-    from tui_eval.fold.trajectory import Entry, Rollout
 
 GUTTER = 3
 """Cells between the sides."""
@@ -37,41 +33,8 @@ RAILS = ("│", "┆")
 
 Spot: TypeAlias = tuple[int, int, int]
 """A side of a unit, the place of one of its texts, -1 for the head of them all, and a character."""
-
-
-class Unit(msgspec.Struct, frozen=True):
-    """What is laid out, selected and folded as one: a turn's head, or one entry of each side.
-
-    Args:
-        turn: Its turn's place in the alignment; the ending has the one after the last.
-        first, second: None where a side has nothing here, and for a head.
-        differs: Whether the sides are not the same here.
-        is_apart: Whether a blank line follows: none stands before a tool call.
-    """
-
-    turn: int
-    first: Entry | None = None
-    second: Entry | None = None
-    differs: bool = False
-    is_apart: bool = False
-    is_head: bool = False
-    is_ending: bool = False
-
-    @property
-    def is_tool(self) -> bool:
-        """Whether there is a tool call on a side."""
-        return any(one is not None and one.tool is not None for one in (self.first, self.second))
-
-    @property
-    def has_changes(self) -> bool:
-        """Whether the sides have texts here that are not the same."""
-        return self.differs and None not in (self.first, self.second)
-
-    @property
-    def starts_unfolded(self) -> bool:
-        """Whether there are tool calls or prompts to be compared, so that all is shown of them."""
-        is_prompt = self.first is not None and self.first.turn == 0
-        return self.has_changes and (self.is_tool or is_prompt)
+Place: TypeAlias = tuple[int, int, Spot | None]
+"""A unit, a line of it, and what that line begins with, if that is anybody's text."""
 
 
 class Block(msgspec.Struct, frozen=True):
@@ -89,130 +52,171 @@ class Block(msgspec.Struct, frozen=True):
     is_far: bool = False
 
 
-class Two(msgspec.Struct, frozen=True):
-    """Two rollouts, aligned, and the units that they are shown as.
+class Shape(NamedTuple):
+    """Two rollouts as they are laid out; units are named by their places.
 
     Args:
-        letters: What the sides are called, one each.
+        beside: Whether the sides stand beside each other, and not one above the other.
+        limits: Lines of a text to show, by unit; 0 for folded. Where there is none, what is usual:
+            what differs in a tool call or in the prompt is unfolded, and a text that differs in
+            what is usually not shown.
     """
 
-    first: Rollout
-    second: Rollout
-    alignment: Alignment
-    units: list[Unit]
-    letters: tuple[str, str]
+    two: Two
+    width: int
+    beside: bool
+    limits: Mapping[int, int]
 
     @property
-    def stops(self) -> list[int]:
-        """The heads of the turns that differ."""
-        return [at for at, one in enumerate(self.units) if one.is_head and one.differs]
+    def keys(self) -> list[Hashable]:
+        """What determines the block of each unit."""
+        units = range(len(self.two.units))
+        return [(at, self.limits.get(at), self.width, self.beside) for at in units]
+
+    def blocks(self, made: Mapping[Hashable, Block]) -> dict[Hashable, Block]:
+        """The blocks of all units, in their order; those that were made before as they are."""
+        return {key: made.get(key) or self.block(at) for at, key in enumerate(self.keys)}
+
+    def block(self, at: int, marks: bool = False) -> Block:
+        """A unit laid out; `marks` of the words that differ take some milliseconds."""
+        unit = self.two.units[at]
+        if unit.is_head:
+            return Block((self._head(unit),))
+        pieces, parting = self._pieces(at)
+        lead = self._lead(at, pieces, parting)
+        lines = (self._beside if self.beside else self._above)(unit, pieces, marks, parting)
+        there = [piece for piece in pieces if piece is not None]
+        return Block(
+            (*lead, *lines),
+            hidden=max((piece.hidden for piece in there), default=0),
+            folds=any(piece.folds for piece in there),
+            parting=parting or 0,
+            is_far=bool(lead) and not unit.is_ending,
+        )
+
+    def place_of(self, unit: int, line: int) -> Place:
+        """A line of a unit, with what it or the nearest one above begins with."""
+        above = [(at, -spot[0], spot) for at, spot in self._spots(unit) if at <= line]
+        return unit, line, max(above)[-1] if above else None
+
+    def line_of(self, place: Place) -> int:
+        """The line of the unit that is at a place; of a side that is not told, the other one's."""
+        unit, line, spot = place
+        if spot is None:
+            return line
+        side, text, offset = spot
+        above = [
+            (one[0] == side, one[1:], at)
+            for at, one in self._spots(unit)
+            if one[1] == text and one[2] <= offset
+        ]
+        return max(above)[-1] if above else line
+
+    def _spots(self, at: int) -> list[tuple[int, Spot]]:
+        """With what each line of a unit begins; a head has no such lines."""
+        if self.two.units[at].is_head:
+            return []
+        pieces, parting = self._pieces(at)
+        start = len(self._lead(at, pieces, parting))
+        found: list[tuple[int, Spot]] = []
+        for side, (piece, lines) in enumerate(zip(pieces, _sides(pieces, False), strict=True)):
+            found.append((start, (side, -1, 0)))
+            for text, placed in enumerate(piece.placed if piece is not None else ()):
+                offsets = enumerate(placed.shown.offsets(), start + placed.at)
+                found += [(line, (side, text, offset)) for line, offset in offsets]
+            start += 0 if self.beside else len(lines)
+        return found
 
     @property
-    def differing(self) -> str:
-        """How many turns differ, in words; the prompt is none of them and told by its name."""
-        found = [one.turn for one in self.alignment.turns if one.differs_at is not None]
-        answers = sum(one.turn > 0 for one in self.alignment.turns)
-        turns = f"{sum(turn > 0 for turn in found):,} of {answers:,} turns"
-        if 0 in found:
-            return f"prompt and {turns} differ"
-        return f"{turns} differ" if found else "= both are the same"
+    def _half(self) -> int:
+        return max((self.width - GUTTER) // 2, 8)
 
     @property
-    def parting(self) -> int | None:
-        """The place of the first turn that differs: of an answer, if one does, else the prompt."""
-        turns = self.alignment.turns
-        answers = (at for at, one in enumerate(turns) if one.turn and one.differs_at is not None)
-        return next(answers, self.alignment.divergence)
+    def _ruled(self) -> int:
+        """Cells that a rule takes."""
+        before = self._half + GUTTER if self.beside else MARGIN
+        return min(self.width, before + MEASURE)
 
-    def piece(self, unit: Unit, of_second: bool, limit: int | None, width: int) -> Piece | None:
+    def _pieces(self, at: int) -> tuple[list[Piece | None], int | None]:
+        """What the sides say, once where it is the same and they are not beside each other; and
+        the first line in which they part, None where that is not shown."""
+        unit, limit = self.two.units[at], self.limits.get(at)
+        limits = [limit]
+        if limit is None and unit.starts_unfolded:
+            limits = [TOOL_LINES if unit.is_tool else TEXT_LINES]
+        if limit is None and unit.has_changes:
+            limits += [TEXT_LINES, STEP]
+        found = []
+        for most in limits:
+            found.append([self._piece(unit, side, most) for side in (0, 1)])
+            parting = _parting(*found[-1])
+            if parting is not None:
+                break
+        pieces = found[0] if parting is None else found[-1]
+        is_once = not (self.beside or unit.differs or unit.is_ending)
+        return pieces[:1] if is_once else pieces, parting
+
+    def _piece(self, unit: Unit, side: int, limit: int | None) -> Piece | None:
         """What a side says in a unit; None where it says nothing."""
-        rollout = self.second if of_second else self.first
+        two, width = self.two, self._half if self.beside else self.width - MARGIN
+        rollout, entry = (two.first, two.second)[side], (unit.first, unit.second)[side]
         if unit.is_ending:
             return ending_piece(rollout, View(limit), width)
-        entry = unit.second if of_second else unit.first
         if entry is None:
             return None
         if entry.tool is not None:
             return tool_piece(entry.tool, View(limit), width, False)
-        turn = self.alignment.turns[unit.turn]
-        side = turn.second if of_second else turn.first
-        is_first = entry is side[0] and 0 < entry.turn <= len(rollout.steps)
-        step = rollout.steps[entry.turn - 1] if is_first else None
+        turn = two.alignment.turns[unit.turn]
+        is_first = entry is (turn.first, turn.second)[side][0]
+        has_step = is_first and 0 < entry.turn <= len(rollout.steps)
+        step = rollout.steps[entry.turn - 1] if has_step else None
         return message_piece(entry, step, View(limit), width)
 
+    def _lead(self, at: int, pieces: Sequence[Piece | None], parting: int | None) -> list[Line]:
+        """What stands above the lines of a unit: what it is, or where its sides part far below."""
+        unit = self.two.units[at]
+        if unit.is_ending:
+            return [_rule((("──", "rule"), (" ending ", "muted")), self._ruled)]
+        is_far = parting is None and self.limits.get(at) != 0 and unit.differs
+        return [_far_below(*pieces)] if is_far else []
 
-def two_of(first: Rollout, second: Rollout, letters: tuple[str, str]) -> Two:
-    """Aligns two finished rollouts; takes long for long ones.
+    def _head(self, unit: Unit) -> Line:
+        turn = self.two.alignment.turns[unit.turn]
+        name = f" turn {turn.turn} " if turn.turn else " prompt "
+        spans: list[Span] = [("──", "rule"), (name, "strong" if unit.differs else "muted")]
+        if not unit.differs:
+            spans.append(("= the same ", "good"))
+        elif unit.turn == self.two.parting:
+            spans += [(" ≠ they part here ", "pill"), (" ", "")]
+        else:
+            spans.append(("≠ differs " if turn.first and turn.second else "≠ ", "warn"))
+        if not turn.first or not turn.second:
+            spans.append((f"only in {self.two.letters[bool(turn.second)]} ", "warn"))
+        return _rule(tuple(spans), self._ruled)
 
-    Args:
-        letters: See `Two`.
-    """
-    from tui_eval.fold.alignment import align
-
-    alignment = align(first, second)
-    return Two(first, second, alignment, list(_units(alignment)), letters)
-
-
-def _units(alignment: Alignment) -> Iterator[Unit]:
-    from tui_eval.fold.alignment import beside, same
-
-    for place, turn in enumerate(alignment.turns):
-        differs = turn.differs_at is not None
-        yield Unit(place, differs=differs, is_head=True)
-        units = [
-            Unit(place, ours, theirs, differs and not same(ours, theirs))
-            for ours, theirs in beside(turn.first, turn.second)
+    def _beside(
+        self, unit: Unit, pieces: Sequence[Piece | None], marks: bool, parting: int | None
+    ) -> list[Line]:
+        usual: Span = (" ┃ ", "warn") if unit.differs else (" │ ", "rule")
+        parts: Span = (" ≠ ", "warn") if unit.differs else usual
+        pairs = zip_longest(*_sides(pieces, marks), fillvalue=EMPTY)
+        lines = [
+            (*fitted(ours, self._half), parts if at == parting else usual, *theirs)
+            for at, (ours, theirs) in enumerate(pairs)
         ]
-        for unit, after in zip_longest(units, units[1:]):
-            yield replace(unit, is_apart=after is None or not after.is_tool)
-    yield Unit(len(alignment.turns), is_ending=True)
+        return [*lines, (*fitted(EMPTY, self._half), usual)] if unit.is_apart else lines
 
-
-def block_of(
-    two: Two, unit: Unit, limit: int | None, width: int, beside: bool, marks: bool = False
-) -> Block:
-    """A unit laid out.
-
-    Args:
-        limit: Lines of a text to show; None for what is usual, 0 for folded. What differs in a
-            tool call or in the prompt is unfolded, and a text that differs in what is usually not
-            shown.
-        beside: Whether the sides stand beside each other, and not one above the other.
-        marks: Whether the words are marked that differ: takes some milliseconds.
-    """
-    edge = _half(width) + GUTTER + MEASURE if beside else MARGIN + MEASURE
-    if unit.is_head:
-        return Block((_head(two, unit, min(width, edge)),))
-    pieces, parting = _pieces(two, unit, limit, _side_width(width, beside))
-    lay_out = _beside if beside else _above
-    body = lay_out(two, unit, pieces, width, marks, -1 if parting is None else parting)
-    if parting is not None:
-        body = replace(body, parting=parting)
-    elif limit != 0 and unit.differs:
-        body = replace(body, lines=(_far_below(*pieces), *body.lines), is_far=True)
-    if not unit.is_ending:
-        return body
-    rule = _rule((("──", "rule"), (" ending ", "muted")), min(width, edge))
-    return replace(body, lines=(rule, *body.lines))
-
-
-def _pieces(
-    two: Two, unit: Unit, limit: int | None, width: int
-) -> tuple[list[Piece | None], int | None]:
-    """What both sides say, and the first line in which they part; None where it is not shown."""
-    if limit is None and unit.starts_unfolded:
-        limits: list[int | None] = [TOOL_LINES if unit.is_tool else TEXT_LINES]
-    else:
-        limits = [limit]
-    if limit is None and unit.has_changes:
-        limits += [TEXT_LINES, STEP]
-    found = []
-    for most in limits:
-        found.append([two.piece(unit, side, most, width) for side in (False, True)])
-        parting = _parting(*found[-1])
-        if parting is not None:
-            return found[-1], parting
-    return found[0], None
+    def _above(
+        self, unit: Unit, pieces: Sequence[Piece | None], marks: bool, parting: int | None
+    ) -> list[Line]:
+        lines: list[Line] = []
+        for letter, side, rail in zip(self.two.letters, _sides(pieces, marks), RAILS, strict=False):
+            for at, line in enumerate(side):
+                margin: Span = (f"{letter if at == 0 else rail} ", letter_ink(letter))
+                if 0 < at == parting:
+                    margin = ("≠ ", "warn")
+                lines.append((margin if len(pieces) > 1 else ("  ", ""), *line))
+        return [*lines, EMPTY] if unit.is_apart else lines
 
 
 def _far_below(ours: Piece | None, theirs: Piece | None) -> Line:
@@ -243,90 +247,11 @@ def _parting(ours: Piece | None, theirs: Piece | None) -> int | None:
     return 0
 
 
-def spots_of(
-    two: Two, unit: Unit, limit: int | None, width: int, beside: bool
-) -> list[tuple[int, Spot]]:
-    """With what each line begins of a unit that is laid out by these; a head has no such lines.
-
-    Args:
-        limit: See `block_of`.
-    """
-    if unit.is_head:
-        return []
-    pieces, parting = _pieces(two, unit, limit, _side_width(width, beside))
-    start = int(unit.is_ending or (parting is None and limit != 0 and unit.differs))
-    if not beside and not unit.differs and not unit.is_ending:
-        pieces = pieces[:1]
-    found: list[tuple[int, Spot]] = []
-    for side, (piece, lines) in enumerate(zip(pieces, _sides(pieces, False), strict=True)):
-        found.append((start, (side, -1, 0)))
-        for text, placed in enumerate(piece.placed if piece is not None else ()):
-            offsets = enumerate(placed.shown.offsets(), start + placed.at)
-            found += [(line, (side, text, offset)) for line, offset in offsets]
-        start += 0 if beside else len(lines)
-    return found
-
-
-def _side_width(width: int, beside: bool) -> int:
-    return _half(width) if beside else width - MARGIN
-
-
-def _half(width: int) -> int:
-    return max((width - GUTTER) // 2, 8)
-
-
-def _head(two: Two, unit: Unit, width: int) -> Line:
-    turn = two.alignment.turns[unit.turn]
-    name = f" turn {turn.turn} " if turn.turn else " prompt "
-    spans: list[Span] = [("──", "rule"), (name, "strong" if unit.differs else "muted")]
-    if not unit.differs:
-        spans.append(("= the same ", "good"))
-    elif unit.turn == two.parting:
-        spans += [(" ≠ they part here ", "pill"), (" ", "")]
-    else:
-        spans.append(("≠ differs " if turn.first and turn.second else "≠ ", "warn"))
-    if not turn.first or not turn.second:
-        spans.append((f"only in {two.letters[bool(turn.second)]} ", "warn"))
-    return _rule(tuple(spans), width)
-
-
 def _rule(line: Line, width: int) -> Line:
     return (*line, ("─" * max(width - line_width(line), 0), "rule"))
 
 
-def _beside(
-    two: Two, unit: Unit, pieces: list[Piece | None], width: int, marks: bool, parting: int
-) -> Block:
-    half = _half(width)
-    lines = []
-    for at, (ours, theirs) in enumerate(zip_longest(*_sides(pieces, marks), fillvalue=EMPTY)):
-        gutter: Span = (" │ ", "rule")
-        if unit.differs:
-            gutter = (" ≠ " if at == parting else " ┃ ", "warn")
-        lines.append((*fitted(ours, half), gutter, *theirs))
-    blank: Line = (*fitted(EMPTY, half), (" ┃ ", "warn") if unit.differs else (" │ ", "rule"))
-    return _block([*lines, blank] if unit.is_apart else lines, pieces)
-
-
-def _above(
-    two: Two, unit: Unit, pieces: list[Piece | None], width: int, marks: bool, parting: int
-) -> Block:
-    if not unit.differs and not unit.is_ending:
-        pieces = pieces[:1]
-    lines: list[Line] = []
-    sides = _sides(pieces, marks)
-    for letter, side, rail in zip(two.letters, sides, RAILS, strict=False):
-        for at, line in enumerate(side):
-            margin: Span = (f"{letter if at == 0 else rail} ", letter_ink(letter))
-            if 0 < at == parting:
-                margin = ("≠ ", "warn")
-            lines.append((margin if len(pieces) > 1 else ("  ", ""), *line))
-    if unit.is_apart:
-        lines.append(EMPTY)
-    return _block(lines, pieces)
-
-
-def _sides(pieces: list[Piece | None], marks: bool) -> list[list[Line]]:
+def _sides(pieces: Sequence[Piece | None], marks: bool) -> list[list[Line]]:
     """The lines of the pieces without the blank ones at their ends."""
     sides = [[] if piece is None else list(piece.lines) for piece in pieces]
     if marks and len(pieces) == 2 and pieces[0] is not None and pieces[1] is not None:
@@ -335,12 +260,6 @@ def _sides(pieces: list[Piece | None], marks: bool) -> list[list[Line]]:
         while lines and not lines[-1]:
             lines.pop()
     return sides
-
-
-def _block(lines: list[Line], pieces: list[Piece | None]) -> Block:
-    there = [piece for piece in pieces if piece is not None]
-    hidden = max((piece.hidden for piece in there), default=0)
-    return Block(tuple(lines), hidden, any(piece.folds for piece in there))
 
 
 def fitted(line: Line, width: int) -> Line:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_right
 from collections.abc import Hashable, Iterable
+from itertools import accumulate
 from typing import ClassVar
 
 from textual.binding import BindingType
@@ -12,8 +13,8 @@ from textual.binding import BindingType
 from tui_eval.tui.base.keys.registry import bindings
 from tui_eval.tui.base.lines.line_view import ALL_SHOWN, NOT_FOLDED, LineView
 from tui_eval.tui.base.look.ink import Line
-from tui_eval.tui.compare.shape import Place, Shape
-from tui_eval.tui.compare.side_by_side import Block, Two, Unit
+from tui_eval.tui.compare.side_by_side import Block, Place, Shape
+from tui_eval.tui.compare.units import Two, Unit
 from tui_eval.tui.trajectory.piece import STEP
 from tui_eval.tui.trajectory.rendering import TEXT_LINES
 
@@ -38,8 +39,8 @@ class Trajectories(LineView):
         self._limits: dict[int, int] = {}
         self._blocks: list[Block] = []
         self._made: dict[Hashable, Block] = {}
-        self._starts: list[int] = []
-        self._lines: list[Line] = []
+        self._starts = [0]
+        """The first line of every block, and the number of all lines behind them."""
         self._unmarked: set[int] = set()
         self._shape: Shape | None = None
         self._laid_out: Hashable = None
@@ -50,20 +51,17 @@ class Trajectories(LineView):
 
     def count(self) -> int:
         """Lines of both trajectories, folded as they are."""
-        return len(self._lines)
+        return self._starts[-1] if self._blocks else len(self.empty)
 
     def line(self, index: int) -> Line:
         """One line; the words that differ are marked once they are seen."""
+        if not self._blocks:
+            return self.empty[index]
         unit = self._unit_at(index)
-        if unit in self._unmarked:
+        if unit in self._unmarked and self._shape is not None:
             self._unmarked.discard(unit)
-            self._mark(unit)
-        return self._lines[index]
-
-    def _mark(self, unit: int) -> None:
-        assert self._shape is not None
-        start, end = self._span(unit)
-        self._lines[start:end] = self._shape.block(unit, marks=True).lines
+            self._blocks[unit] = self._shape.block(unit, marks=True)
+        return self._blocks[unit].lines[index - self._starts[unit]]
 
     def marked(self, index: int) -> bool:
         """The lines of the selected unit."""
@@ -101,9 +99,7 @@ class Trajectories(LineView):
     def update(self) -> None:
         """Lays out what is new and draws what changed."""
         two, facts = self.two, self._facts()
-        if two is None:
-            self._lines = list(self.empty)
-        elif facts not in (self._laid_out, self._wanted):
+        if two is not None and facts not in (self._laid_out, self._wanted):
             self._wanted = facts
             shape = Shape(two, self.line_width, self.beside, dict(self._limits))
             missing = sum(key not in self._made for key in shape.keys)
@@ -126,10 +122,7 @@ class Trajectories(LineView):
         self._blocks = list(blocks.values())
         self._laid_out, self._shape = facts, shape
         self._unmarked = {at for at, one in enumerate(shape.two.units) if one.has_changes}
-        self._starts, self._lines = [], []
-        for block in self._blocks:
-            self._starts.append(len(self._lines))
-            self._lines.extend(block.lines)
+        self._starts = [0, *accumulate(len(one.lines) for one in self._blocks)]
         super().update()
         if self._goes_to is not None:
             wanted, self._goes_to, self._kept = self._goes_to, None, None
@@ -153,12 +146,11 @@ class Trajectories(LineView):
         return self._shape.place_of(unit, top - self._starts[unit])
 
     def _unit_at(self, index: int) -> int:
-        return max(bisect_right(self._starts, index) - 1, 0)
+        return min(bisect_right(self._starts, index), len(self._blocks)) - 1
 
     def _span(self, unit: int) -> tuple[int, int]:
         """First line of a unit and the one after its last."""
-        start = self._starts[unit]
-        return start, start + len(self._blocks[unit].lines)
+        return self._starts[unit], self._starts[unit + 1]
 
     def go_to(self, unit: int) -> None:
         """Selects a unit and shows it with what comes after it."""
@@ -203,6 +195,8 @@ class Trajectories(LineView):
         self.update()
 
     def _select(self, unit: int) -> None:
+        if not self._blocks:
+            return
         self.cursor = min(max(unit, 0), len(self._blocks) - 1)
         start, end = self._span(self.cursor)
         self.show_line(min(end - 1, start + self.view_height - 1))
@@ -237,13 +231,11 @@ class Trajectories(LineView):
 
     def action_top(self) -> None:
         """Selects the first unit."""
-        if self._blocks:
-            self._select(0)
+        self._select(0)
 
     def action_bottom(self) -> None:
         """Selects the last unit."""
-        if self._blocks:
-            self._select(len(self._blocks) - 1)
+        self._select(len(self._blocks) - 1)
 
     def action_turn(self, by: int) -> None:
         """Goes to the next or previous turn."""

@@ -34,9 +34,8 @@ def title_line(runs: FoundRuns, folder: str, width: int) -> Line:
     if runs.is_loaded:
         state.append((plural(len(runs.all), "run"), "muted"))
     room = max(width - line_width(state) - len(NAME) - 4, 8)
-    folder = one_line(folder, 4000)
-    folder = folder if len(folder) <= room else f"…{folder[1 - room :]}"
-    return spread(((NAME, "role"), (f"  {folder}", "faint")), tuple(state), width)
+    shown = cut_start(one_line(folder, 4000), room)
+    return spread(((NAME, "role"), (f"  {shown}", "faint")), tuple(state), width)
 
 
 def _facts_of_run(one: FoundRun, width: int) -> Line:
@@ -108,7 +107,7 @@ def about_run(one: FoundRun, marked: int, width: int) -> tuple[Line, Line]:
     return facts, key_hints(*keys)
 
 
-def about_environment(one: EnvironmentInfo, can_configure: bool) -> tuple[Line, Line]:
+def about_environment(one: EnvironmentInfo) -> tuple[Line, Line]:
     """Where an environment is, what it says of itself, and how it is run."""
     where = one.path or f"an {one.origin}"
     enter = key_for("picks.choose")
@@ -116,7 +115,7 @@ def about_environment(one: EnvironmentInfo, can_configure: bool) -> tuple[Line, 
     start = key_hints((enter, "puts an evaluation of it together, or "))
     summary = ((f"  ·  {one_line(one.summary, MOST)}", "faint"),) if one.summary else ()
     return ((one_line(where, MOST), "muted"), *summary), (
-        *(start if can_configure else (("run it: ", "faint"),)),
+        *start,
         (command, "muted"),
     )
 

@@ -1,18 +1,22 @@
-"""What home shows, and what it asks of the rest of the program."""
+"""What home shows and starts: of files, engines, and a short look at endpoints."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+import asyncio
+import shlex
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from tui_eval.feeds.lazy_feed import LazyFeed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from textual.screen import Screen
-
-    from tui_eval.errors import Fault
+    from tui_eval.config.endpoints import Endpoint
     from tui_eval.feeds.feed import Feed
-    from tui_eval.runs.discovery import FoundRun
+    from tui_eval.runs.discovery import FoundRun, RunWatcher
+
+LISTS_WITHIN_S = 30.0
 
 
 class EnvironmentInfo(NamedTuple):
@@ -57,38 +61,102 @@ class EndpointInfos(NamedTuple):
     faults: list[str]
 
 
-class HomeBackend(Protocol):
-    """Looks around and opens runs. What is not said to be quick is for a thread."""
+class HomeBackend:
+    """Looks around and opens runs. What is not said to be quick is for a thread.
+
+    Args:
+        paths: Where to look for runs besides the usual folders.
+    """
+
+    def __init__(self, paths: Sequence[Path] = ()) -> None:
+        self._paths = paths
+        self._watcher: RunWatcher | None = None
+        self._registry: tuple[Path, int] | None = None
 
     def runs(self) -> list[FoundRun]:
         """The runs that there are now."""
+        if self._watcher is None:
+            from tui_eval.feeds import joined_feed  # noqa: F401  so that opening a run is quick
+            from tui_eval.runs.discovery import RunWatcher
+
+            self._watcher = RunWatcher(self._paths)
+        return self._watcher.look()
 
     def last_seen(self) -> tuple[Path, float] | None:
         """The run that somebody looked at last, and when, in unix seconds."""
+        from tui_eval.runs.discovery import last_seen
+
+        return last_seen()
 
     def note_seen(self, path: str) -> None:
         """Notes that somebody has looked at a run until now."""
+        from tui_eval.runs.discovery import note_seen
+
+        note_seen(path)
 
     async def environments(self) -> list[EnvironmentInfo]:
-        """The environments that there are, none of them imported in this process."""
+        """The environments that there are. An engine looks: this process imports none."""
+        # In a thread: who imports waits for another thread that loads the same modules.
+        await asyncio.to_thread(import_module, "tui_eval.engine.transport.engine_query")
+        from tui_eval.engine.transport.engine_query import ask_engine
+
+        found = await ask_engine("--list", within=LISTS_WITHIN_S)
+        names = ("env_id", "origin", "path", "summary")
+        return [
+            EnvironmentInfo(*(str(one[name]) for name in names))
+            for one in found.get("environments", ())
+        ]
 
     def endpoints(self) -> EndpointInfos:
         """The endpoints that there are; no value of a key is told."""
+        from tui_eval.config.endpoints import read_registry, registry_path
+        from tui_eval.config.env_file import load_env_file
+        from tui_eval.config.local_servers import find_servers
+
+        load_env_file()
+        self._registry = _changed_at(path := registry_path(None))
+        known, faults = read_registry(path)
+        found = [near for replicas in known.values() for near in _near(replicas)]
+        for server in find_servers():
+            url = f"http://localhost:{server.port}/v1"
+            use = f"{server.name}: -b {url} -m {shlex.quote(server.models[0])}"
+            more = f" and {len(server.models) - 1} more" if len(server.models) > 1 else ""
+            models = server.models[0] + more
+            found.append(EndpointInfo(f"localhost:{server.port}", models, url, "", True, use, True))
+        return EndpointInfos(found, [str(fault) for fault in faults])
 
     def have_endpoints_changed(self) -> bool:
         """Whether the registry is another than when the endpoints were told last."""
+        from tui_eval.config.endpoints import registry_path
+
+        return _changed_at(registry_path(None)) != self._registry
 
     def unreachable(self, url: str) -> str:
-        """Why nothing answers at an endpoint; empty where something does."""
+        """Why nothing answers at an endpoint; empty where something does.
+
+        A connection is made and closed; nothing is sent.
+        """
+        from tui_eval.engine.setup.reachability import unreachable
+
+        return "; ".join(fault.what for fault in unreachable(url))
 
     def open(self, run: FoundRun) -> Feed:
         """Quick: a run, joined at its socket where it has one."""
+        from tui_eval.feeds.joined_feed import feed_of
+
+        return feed_of(run.run)
 
     def resume(self, run: FoundRun) -> Feed:
         """Quick: an engine that will go on with a run."""
+        return LazyFeed({"env_id": None, "raw": {"resume": str(run.run.place)}})
 
     def demo(self) -> Feed:
         """Quick: an engine that will run a bundled environment."""
+        from tui_eval.config.options import DEMO
+        from tui_eval.shipped import shipped
+
+        registry = str(shipped("configs", "endpoints.toml"))  # one's own need not name it
+        return LazyFeed({"env_id": "calculator", "raw": {**DEMO, "endpoints_path": registry}})
 
     def end(self, feed: Feed, *, save: str) -> str:
         """Waits for the end of an engine that was started here and told to stop.
@@ -99,16 +167,50 @@ class HomeBackend(Protocol):
         Returns:
             What went wrong; empty where nothing did.
         """
+        started = feed.inner if isinstance(feed, LazyFeed) else None
+        if started is not None and (engine := started.engine) is not None:
+            engine.stop()
+            engine.wait()
+            engine.clean_up()
+            if engine.is_held:
+                return f"The engine, process {engine.pid}, does not end: it waits for the disk"
+            started.close_runs()
+        return self.save(save) if save else ""
 
     def save(self, path: str) -> str:
         """Keeps an unsaved run for good; returns why it cannot, else nothing."""
+        from tui_eval.errors import RefusedError
+        from tui_eval.runs.layout import RunDir
+        from tui_eval.runs.unsaved import keep
+
+        try:
+            keep(RunDir(Path(path)))
+        except RefusedError as error:
+            return "; ".join(map(str, error.faults))
+        return ""
 
 
-CompareScreen: TypeAlias = "Callable[[Sequence[Path]], Screen[Any]]"
-"""Makes the screen that compares runs."""
-ConfigureScreen: TypeAlias = "Callable[[str, Screen[Any] | None, Sequence[Fault]], Screen[Any]]"
-"""Makes the form for an evaluation; it is dismissed with a request or None.
+def _changed_at(path: Path) -> tuple[Path, int]:
+    try:
+        return path, path.stat().st_mtime_ns
+    except OSError:
+        return path, 0
 
-Takes an environment to begin with, empty for none; the form whose request an engine refused, which
-comes back as it was; and why it was refused.
-"""
+
+def _near(replicas: Sequence[Endpoint]) -> Iterator[EndpointInfo]:
+    from tui_eval.config.endpoints import EMBEDDED
+    from tui_eval.config.env_file import has_key
+
+    for one in replicas:
+        url = "" if one.url == EMBEDDED else one.url
+        usable = not one.key_var or has_key(one.key_var)
+        yield EndpointInfo(one.alias, one.model, url, one.key_var, usable, _short(one.source))
+
+
+def _short(source: str) -> str:
+    """A place in the registry, from here where that is shorter."""
+    from tui_eval.shipped import shipped
+
+    if source.startswith(str(shipped("configs"))):
+        return "in the registry that comes with the program"
+    return f"in {source}"

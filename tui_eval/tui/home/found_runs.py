@@ -7,23 +7,20 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tui_eval.fold.outcome_words import has_many_errors
+from tui_eval.events import STOPPED_EARLY
 from tui_eval.printable import one_line
-from tui_eval.text.figures import count_text
+from tui_eval.text.evaluation_words import LOOKS, errors_look
+from tui_eval.text.figures import count_text, part_text
 from tui_eval.text.stages import Look
 from tui_eval.tui.base.keys.keymap import key_for
 
 if TYPE_CHECKING:
     from tui_eval.runs.discovery import FoundRun
 
-RUNNING = Look("▶", "running", "busy")
+RUNNING, EARLY = LOOKS["running"], LOOKS[STOPPED_EARLY]
 INCOMPLETE = Look("■", "incomplete", "warn")
-EARLY = Look("✓", "early", "good")
-"""Of a run that stopped early by its own numbers."""
 COMPLETE = Look("✓", "complete", "good")
 NOTHING = Look("·", "no rollouts", "muted")
-MANY_ERRORS, ALL_ERRORED = Look("!", "errored", "warn"), Look("✗", "errored", "bad")
-"""Of a complete run with so many errors that it is no success."""
 OURS = "tui-eval"
 """The format of runs that our engine wrote."""
 MOST_MARKED = 26
@@ -42,8 +39,8 @@ def look_of(one: FoundRun) -> Look:
         return RUNNING
     if not (one.complete or one.stopped_early):
         return INCOMPLETE
-    if has_many_errors(one.errored, one.done or 0):
-        return ALL_ERRORED if one.errored == one.done else MANY_ERRORS
+    if look := errors_look(one.errored, one.done or 0):
+        return look
     if one.stopped_early:
         return EARLY
     return NOTHING if one.done == 0 else COMPLETE
@@ -51,10 +48,7 @@ def look_of(one: FoundRun) -> Look:
 
 def done_text(one: FoundRun) -> str:
     """How many of its rollouts are on disk; empty where nobody knows."""
-    if one.done is None:
-        return ""
-    text = count_text if max(one.done, one.total or 0) >= 10_000 else str
-    return f"{text(one.done)}/{text(one.total)}" if one.total else text(one.done)
+    return part_text(one.done, one.total) if one.done is not None else ""
 
 
 def status_text(one: FoundRun) -> str:
@@ -86,11 +80,7 @@ def can_resume(one: FoundRun) -> str:
 
 
 class FoundRuns:
-    """What a list shows; the selection and the marks are places on disk, so they outlive a look.
-
-    Args:
-        is_loaded: Whether anybody has looked yet.
-    """
+    """What a list shows; the selection and the marks are places on disk, so they outlive a look."""
 
     def __init__(self) -> None:
         self.all: list[FoundRun] = []

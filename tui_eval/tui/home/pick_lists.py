@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 from urllib.parse import urlsplit
 
@@ -33,15 +34,11 @@ class PickList(LineList, Generic[Info]):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("picks")
 
-    class Selected(Message):
-        """Another one is selected."""
-
+    @dataclass
     class Chosen(Message):
         """Somebody wants something of the selected one."""
 
-        def __init__(self, view: PickList[Any]) -> None:
-            super().__init__()
-            self.view = view
+        view: PickList[Any]
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -79,7 +76,7 @@ class PickList(LineList, Generic[Info]):
         self.cursor = min(max(index, 0), max(len(self.listed) - 1, 0))
         self.show_line(self.cursor)
         self.update()
-        self.post_message(self.Selected())
+        self.post_message(self.Retitled())
 
     def action_choose(self) -> None:
         """Does what there is to do with the selected one."""
@@ -138,7 +135,7 @@ class EndpointList(PickList[EndpointInfo]):
         """Says how asking went."""
         self.answers[url] = why
         self.update()
-        self.post_message(self.Selected())
+        self.post_message(self.Retitled())
 
     def thing(self, one: EndpointInfo) -> Line:
         """Its alias, its key and whether it answers."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,24 +28,22 @@ NO_RUNS: tuple[Line, ...] = (
     (("  No runs under ./outputs yet, nor under ./environments/*/outputs.", ""),),
     EMPTY,
 )
+KEYS = {
+    "home.demo": "watch the demo: no key and no network needed",
+    "home.new": "put an evaluation together",
+}
 SHELL_LINES = {
-    "tui-eval ENVIRONMENT -m MODEL": "runs one",
     "tui-eval new-env NAME": "begins an environment of your own",
     "tui-eval home PATH": "looks elsewhere too",
 }
-"""What there is to type in a shell; the first one where no key puts an evaluation together."""
+"""What there is to type in a shell."""
 
 
 class HomePolling:
-    """Keeps the runs, environments and endpoints of a screen up to date.
+    """Keeps the runs, environments and endpoints of a screen up to date."""
 
-    Args:
-        can_configure: Whether there is a form to put an evaluation together.
-    """
-
-    def __init__(self, screen: HomeScreen, can_configure: bool) -> None:
+    def __init__(self, screen: HomeScreen) -> None:
         self._screen, self._backend, self._endpoints = screen, screen.backend, screen.endpoints
-        self._can_configure = can_configure
         self.looked = False
         """Whether everything has been looked for once."""
         self.opens_soon = False
@@ -94,7 +92,7 @@ class HomePolling:
 
     def _take(self, found: Sequence[Any], seen: tuple[Path, float] | None) -> None:
         screen = self._screen
-        screen.list.empty = self._no_runs()
+        screen.list.empty = _no_runs()
         is_first = not screen.runs.is_loaded
         screen.list.refill(lambda: screen.runs.take(found, seen))
         if is_first:
@@ -104,18 +102,6 @@ class HomePolling:
             screen.say("")
             if screen.app.screen is screen and screen.list.has_focus and not screen.list.typing:
                 screen.list.action_open()
-
-    def _no_runs(self) -> tuple[Line, ...]:
-        """What there is to do where there is no run yet."""
-        keys = {"home.demo": "watch the demo: no key and no network needed"}
-        if self._can_configure:
-            keys["home.new"] = "put an evaluation together"
-        by_key = (((f"  {key_for(one)}", "key"), (f"  {does}", "")) for one, does in keys.items())
-        typed: Iterator[Line] = (
-            (("     ", ""), (command, "muted"), (f"  {does}", "faint"))
-            for command, does in list(SHELL_LINES.items())[1 if self._can_configure else 0 :]
-        )
-        return (*NO_RUNS, *by_key, *typed)
 
     async def _look_around(self) -> None:
         """Environments and endpoints; then asks those that could be used whether they answer."""
@@ -169,3 +155,13 @@ class HomePolling:
     def look_soon(self) -> None:
         """Looks for runs before it is time."""
         self._look_now.set()
+
+
+def _no_runs() -> tuple[Line, ...]:
+    """What there is to do where there is no run yet."""
+    by_key = (((f"  {key_for(one)}", "key"), (f"  {does}", "")) for one, does in KEYS.items())
+    typed = (
+        (("     ", ""), (command, "muted"), (f"  {does}", "faint"))
+        for command, does in SHELL_LINES.items()
+    )
+    return (*NO_RUNS, *by_key, *typed)

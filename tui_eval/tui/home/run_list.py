@@ -124,9 +124,6 @@ class RunList(LineList):
     BINDINGS: ClassVar[list[BindingType]] = bindings("runs")
     heads = 1
 
-    class Selected(Message):
-        """Another run is selected, or other runs are listed."""
-
     class Opened(Message):
         """Somebody wants to see the selected run."""
 
@@ -260,7 +257,7 @@ class RunList(LineList):
     def _moved(self) -> None:
         self.show_line(self.runs.line, margin=1)
         self.update()
-        self.post_message(self.Selected())
+        self.post_message(self.Retitled())
 
     def refill(self, change: Callable[[], None]) -> None:
         """Lets other runs be listed; the selected one stays where it is on the screen."""
@@ -270,7 +267,7 @@ class RunList(LineList):
         moved = self.runs.line - before
         if moved and self.scroll_offset.y:
             self.jump(self.scroll_offset.y + moved)
-        self.post_message(self.Selected())
+        self.post_message(self.Retitled())
 
     def action_move(self, by: int) -> None:
         """Selects the next or previous run."""

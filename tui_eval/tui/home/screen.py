@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -15,7 +16,6 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
 
-from tui_eval.printable import one_line
 from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.keymap import key_for
@@ -37,10 +37,27 @@ from tui_eval.tui.home.run_list import RunList
 if TYPE_CHECKING:
     from tui_eval.errors import Fault
     from tui_eval.feeds.feed import Feed
-    from tui_eval.tui.home.backend import CompareScreen, ConfigureScreen, HomeBackend
+    from tui_eval.tui.home.backend import HomeBackend
 
 SCOPES = {"runs": "runs", "environments": "picks", "endpoints": "picks"}
 TYPING: Line = (("words of environment, model, arguments, state, path; !word leaves out", "muted"),)
+
+
+CompareScreen: TypeAlias = "Callable[[Sequence[Path]], Screen[Any]]"
+"""Makes the screen that compares runs."""
+ConfigureScreen: TypeAlias = "Callable[[str, Screen[Any] | None, Sequence[Fault]], Screen[Any]]"
+"""Makes the form for an evaluation; it is dismissed with a request or None.
+
+Takes an environment to begin with, empty for none; the form whose request an engine refused, which
+comes back as it was; and why it was refused.
+"""
+
+
+def comparison_of(paths: Sequence[Path]) -> Screen[Any]:
+    """The screen that compares runs."""
+    from tui_eval.tui.compare.screen import CompareRuns
+
+    return CompareRuns(paths)
 
 
 class HomeScreen(DrawnScreen[None]):
@@ -48,7 +65,7 @@ class HomeScreen(DrawnScreen[None]):
 
     Args:
         now: Unix seconds.
-        compare, configure: The screens behind `d` and `n`; None where there are none.
+        configure, compare: The screens behind `n` and `d`.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("home")
@@ -56,6 +73,7 @@ class HomeScreen(DrawnScreen[None]):
     VERTICAL_BREAKPOINTS = HEIGHTS
     scopes: ClassVar[tuple[Scope, ...]] = ("home",)
 
+    @dataclass
     class RunWanted(Message):
         """Somebody wants to see a run.
 
@@ -63,25 +81,22 @@ class HomeScreen(DrawnScreen[None]):
             joined: Whether an engine that works on it was not started for this screen.
         """
 
-        def __init__(self, feed: Feed, joined: bool = False) -> None:
-            super().__init__()
-            self.feed = feed
-            self.joined = joined
+        feed: Feed
+        joined: bool = False
 
+    @dataclass
     class Configured(Message):
         """A form was left with a request."""
 
-        def __init__(self, request: dict[str, Any], form: Screen[Any]) -> None:
-            super().__init__()
-            self.request = request
-            self.form = form
+        request: dict[str, Any]
+        form: Screen[Any]
 
     def __init__(
         self,
         backend: HomeBackend,
         now: Callable[[], float],
-        compare: CompareScreen | None = None,
-        configure: ConfigureScreen | None = None,
+        configure: ConfigureScreen,
+        compare: CompareScreen,
     ) -> None:
         super().__init__()
         self.backend = backend
@@ -101,7 +116,7 @@ class HomeScreen(DrawnScreen[None]):
         self.keys = KeyLine(id="keys")
         self.panes: list[Widget] = [self.list, self.environments, self.endpoints]
         self.grid = Container(id="home", classes="-in-1")
-        self.polling = HomePolling(self, configure is not None)
+        self.polling = HomePolling(self)
 
     def controllers(self) -> Iterable[object]:
         """What this screen can do, but for its panes."""
@@ -167,7 +182,7 @@ class HomeScreen(DrawnScreen[None]):
 
     def _about(self, width: int) -> tuple[Line, Line]:
         if self.focused is self.environments and self.environments.selected is not None:
-            return about_environment(self.environments.selected, self._configure is not None)
+            return about_environment(self.environments.selected)
         if self.focused is self.endpoints and self.endpoints.selected is not None:
             one = self.endpoints.selected
             return about_endpoint(one, self.endpoints.answers.get(one.url))
@@ -178,22 +193,21 @@ class HomeScreen(DrawnScreen[None]):
 
     def _update_keys(self) -> None:
         one = self.runs.selected if self.focused is self.list else None
-        can_compare = self._compare is not None and len(self._compared) > 1
         goes_on = one is not None and not can_resume(one)
         can_keep = one is not None and not one.saved and not one.running
         back = "clear" if self.runs.words else "unmark" if self.runs.marked else ""
         self.keys.words = {
             "open": "" if one is None else "attach" if one.running else "open",
             "filter": "filter" if self.runs.all else "",
-            "mark": "mark" if one is not None and self._compare is not None else "",
+            "mark": "mark" if one is not None else "",
             "sort": "sort" if one is not None else "",
             "back": back if self.focused is self.list else "",
-            "compare": "compare" if can_compare else "",
+            "compare": "compare" if len(self._compared) > 1 else "",
             "resume": "resume" if goes_on else "",
             "keep": "keep" if self.list.typing or can_keep else "",
             "copy": "copy" if one is not None else "",
             "export": "export" if one is not None else "",
-            "new": "new" if self._configure is not None else "",
+            "new": "new",
             "demo": "demo" if self.runs.is_loaded and not self.runs.all else "",
             "choose": self._choice_word(),
         }
@@ -208,7 +222,7 @@ class HomeScreen(DrawnScreen[None]):
         if self.focused is self.endpoints:
             one = self.endpoints.selected
             return "check" if one is not None and one.url else ""
-        return "evaluate" if self._configure is not None else ""
+        return "evaluate"
 
     def on_descendant_focus(self) -> None:
         """Shows the pane that has the focus where there is room for one only."""
@@ -243,12 +257,8 @@ class HomeScreen(DrawnScreen[None]):
         """A tab was clicked."""
         self.action_pane(message.number)
 
-    def on_run_list_selected(self) -> None:
-        """Another run is selected."""
-        self.draw()
-
-    def on_pick_list_selected(self) -> None:
-        """Another environment or endpoint is selected."""
+    def on_line_view_retitled(self) -> None:
+        """Something else is selected or listed."""
         self.draw()
 
     def on_run_list_opened(self) -> None:
@@ -273,24 +283,16 @@ class HomeScreen(DrawnScreen[None]):
             elif one is not None:
                 self.say("It is built in: there is nothing to check.")
         elif self.environments.selected is not None:
-            self._configure_for(self.environments.selected.env_id)
+            self._fill_in(self._configure(self.environments.selected.env_id, None, ()))
 
     def action_new(self) -> None:
         """Puts a new evaluation together, of the environment that is selected."""
         one = self.environments.selected if self.focused is self.environments else None
-        self._configure_for(one.env_id if one is not None else "")
-
-    def _configure_for(self, env_id: str) -> None:
-        if self._configure is None:
-            name = one_line(env_id, 40) or "ENVIRONMENT"
-            self.say(f"Run it from the shell: tui-eval {name} -m MODEL")
-            return
-        self._fill_in(self._configure(env_id, None, ()))
+        self._fill_in(self._configure(one.env_id if one is not None else "", None, ()))
 
     def come_back(self, form: Screen[Any], refused: Sequence[Fault]) -> None:
         """Shows a form again, with why an engine refused what it asked for."""
-        if self._configure is not None:
-            self._fill_in(self._configure("", form, refused))
+        self._fill_in(self._configure("", form, refused))
 
     def _fill_in(self, form: Screen[Any]) -> None:
         def configured(request: dict[str, Any] | None) -> None:
@@ -323,8 +325,6 @@ class HomeScreen(DrawnScreen[None]):
 
     def action_compare(self) -> None:
         """Compares the marked runs, in the order of their marks; one of them with the selected."""
-        if self._compare is None:
-            return
         marked = self._compared
         if len(marked) < 2:
             self.say(

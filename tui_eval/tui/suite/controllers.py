@@ -144,19 +144,15 @@ def errored(suite: SuiteState) -> int:
     return sum(one.last.errored for one in suite.evaluations)
 
 
-def is_whole(suite: SuiteState) -> bool:
-    """Whether all of its evaluations finished, and no rollout errored."""
-    return not errored(suite) and all(
-        one.last.status == "finished" and one.last.finished >= one.total
-        for one in suite.evaluations
-    )
-
-
 def why_not(suite: SuiteState) -> str:
     """Why nobody can go on with a suite here that is not at work; empty where one can."""
     if suite.started is None or suite.end is None:
         return STILL_LOADING
-    if is_whole(suite):
+    is_whole = all(
+        one.last.status == "finished" and one.last.finished >= one.total
+        for one in suite.evaluations
+    )
+    if is_whole and not errored(suite):
         return NOTHING
     name = os.path.relpath(suite.started.path)
     command = f"tui-eval run {name} --resume"

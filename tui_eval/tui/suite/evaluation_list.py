@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual.binding import BindingType
@@ -75,16 +76,12 @@ class EvaluationList(LineList):
     BINDINGS: ClassVar[list[BindingType]] = bindings("evaluations")
     heads = 1
 
+    @dataclass
     class Selected(Message):
         """Another evaluation is selected; `by_hand` where a person did it."""
 
-        def __init__(self, place: int, by_hand: bool) -> None:
-            super().__init__()
-            self.place = place
-            self.by_hand = by_hand
-
-    class Entered(Message):
-        """Somebody wants to go on in the panes of the selected evaluation."""
+        place: int
+        by_hand: bool
 
     class FollowWanted(Message):
         """Somebody went to the evaluation that is running."""
@@ -256,7 +253,7 @@ class EvaluationList(LineList):
 
     def action_enter(self) -> None:
         """Goes to the rollouts of the selected evaluation."""
-        self.post_message(self.Entered())
+        self.call_later(self.screen.run_action, "pane(1)")
 
     def clicked(self, index: int) -> None:
         """Selects an evaluation; a click on the selected one goes to its rollouts."""

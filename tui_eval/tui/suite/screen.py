@@ -12,7 +12,7 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 
-from tui_eval.feeds.recorded_feed import NullFeed
+from tui_eval.feeds.feed import NullFeed
 from tui_eval.fold.rollout_columns import HELD
 from tui_eval.shipped import shipped
 from tui_eval.tui.base.keys.command import Scope
@@ -223,10 +223,6 @@ class SuiteScreen(RunScreen):
     def on_evaluation_list_held(self) -> None:
         """Somebody moved the list."""
         self.follows = False
-
-    def on_evaluation_list_entered(self) -> None:
-        """Goes on in the rollouts of the evaluation."""
-        self.action_pane(1)
 
     def on_evaluation_list_follow_wanted(self) -> None:
         """Goes to the running evaluation and follows; to the last one where none runs."""

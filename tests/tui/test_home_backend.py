@@ -11,10 +11,10 @@ import pytest
 from servers import FaultServer
 
 from tui_eval.cli.form_backend import EngineFormBackend
-from tui_eval.cli.home_backend import LocalHomeBackend
 from tui_eval.config import local_servers
 from tui_eval.config.plan import RunPlan, plan_to_toml
 from tui_eval.engine.setup.reachability import unreachable
+from tui_eval.tui.home.backend import HomeBackend
 
 REGISTRY = """
 [[endpoint]]
@@ -69,7 +69,7 @@ def test_endpoints_tell_whether_their_key_is_there_and_never_what_it_is(
     monkeypatch.setenv("A_KEY_OF_A_FILE", "")
     monkeypatch.delenv("A_KEY_OF_A_FILE")
     (here / ".env").write_text(f"A_KEY_OF_A_FILE={SECRET}\n")
-    found = LocalHomeBackend().endpoints()
+    found = HomeBackend().endpoints()
     assert {one.alias: one.has_key for one in found.listed} == {
         "there": True,
         "of-env-file": True,
@@ -81,7 +81,7 @@ def test_endpoints_tell_whether_their_key_is_there_and_never_what_it_is(
 
 
 def test_a_registry_that_is_made_changed_or_gone_is_told(here: Path) -> None:
-    backend = LocalHomeBackend()
+    backend = HomeBackend()
     backend.endpoints()
     assert not backend.have_endpoints_changed()
     write_registry(here)
@@ -122,15 +122,18 @@ def test_the_key_that_prime_keeps_itself_counts(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PRIME_API_KEY", raising=False)
-    before = {one.alias: one.has_key for one in LocalHomeBackend().endpoints().listed}
+    before = {one.alias: one.has_key for one in HomeBackend().endpoints().listed}
     (here / ".prime").mkdir()
     (here / ".prime/config.json").write_text(f'{{"api_key": "{SECRET}"}}')
-    after = {one.alias: one.has_key for one in LocalHomeBackend().endpoints().listed}
+    after = {one.alias: one.has_key for one in HomeBackend().endpoints().listed}
     assert not before["qwen3-235b-i"] and after["qwen3-235b-i"]
+    offers = {one.name: one for one in EngineFormBackend().endpoints(None)}
+    offer = offers["qwen3-235b-i"]
+    assert offer.good and "not set" not in offer.note and ", which is set" in offer.about
 
 
 def test_asking_an_endpoint_connects_and_sends_nothing(fault_server: FaultServer) -> None:
-    backend = LocalHomeBackend()
+    backend = HomeBackend()
     assert backend.unreachable(f"{fault_server.url}/v1") == ""
     assert fault_server.requests == []
     assert "nothing listens on port 1" in backend.unreachable("http://127.0.0.1:1/v1")
@@ -140,7 +143,7 @@ def test_asking_an_endpoint_connects_and_sends_nothing(fault_server: FaultServer
     "url", ["http://h:v1", "http://[h", f"http://{'h' * 64}/v1", "http://h..h"]
 )
 def test_asking_what_is_no_address_says_so(url: str) -> None:
-    assert LocalHomeBackend().unreachable(url)
+    assert HomeBackend().unreachable(url)
 
 
 def test_where_nothing_listens_is_told_without_its_password() -> None:
@@ -153,18 +156,18 @@ async def test_environments_are_listed_and_none_is_imported(here: Path) -> None:
     (here / "environments/my_own.py").write_text(
         '"""Says nothing."""\nraise SystemExit("imported")\ndef load_environment(): ...\n'
     )
-    found = {one.env_id: one for one in await LocalHomeBackend().environments()}
+    found = {one.env_id: one for one in await HomeBackend().environments()}
     assert (found["my-own"].origin, found["my-own"].summary) == ("local", "Says nothing.")
     assert found["calculator"].origin == "bundled"
 
 
 LOOK = """
 import asyncio, sys
-from tui_eval.cli.home_backend import LocalHomeBackend
+from tui_eval.tui.home.backend import HomeBackend
 from tui_eval.tui.home_app import HomeApp
 
 async def main():
-    app = HomeApp(LocalHomeBackend())
+    app = HomeApp(HomeBackend(), configure=None)
     async with app.run_test() as pilot:
         while not (app.home.polling.looked and app.home.runs.is_loaded):
             await pilot.pause(0.02)
