@@ -1,22 +1,16 @@
-"""The search of a trajectory: what is typed, what was found, and which match one is at.
-
-Texts are searched in a process that is ended when it takes too long: Python's matcher cannot be
-interrupted, and holds all threads while it works.
-"""
+"""The search of a trajectory: what is typed, what was found, and which match one is at."""
 
 from __future__ import annotations
 
-import marshal
 import re
-import subprocess
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from rich.cells import cell_len
 from textual import events
 
-from tui_eval.fold.patterns import matching_process
-from tui_eval.printable import TAGS, printable
+from tui_eval.fold.patterns import matches_in
+from tui_eval.printable import printable_slices
 from tui_eval.tui.base.keys.keymap import search_keys
 from tui_eval.tui.base.lines.text_line import TextLine, type_into
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut
@@ -25,9 +19,7 @@ from tui_eval.tui.trajectory.parts import Part
 HINT = "words or /expression/ · enter finds · esc closes"
 MOST = 10_000
 """Matches that are counted."""
-PATIENCE_S = 2.0
 LONGEST = 400
-_SLICE = 1 << 16
 
 
 class Match(NamedTuple):
@@ -197,14 +189,13 @@ def search_parts(
             continue
         if part.entry is not None and part.entry.tool is not None:
             places.append((at, "name"))
-            texts.append(shown_source(part.entry.tool.name))
+            texts.append(part.entry.tool.name)
         for block in part.blocks():
             places.append((at, block.name))
-            texts.append(shown_source(block.text))
+            texts.append(block.text)
+    shown = [printable_slices(text.strip("\r\n")) for text in texts]
     try:
-        return places, find(source, texts), ""
-    except TooSlowError:
-        return places, [], "it takes too long: repeats inside of repeats do that"
+        return places, [Match(*found) for found in matches_in(source, shown, MOST)], ""
     except OSError as error:
         return places, [], str(error)
 
@@ -220,63 +211,3 @@ def wanted(typed: str) -> Wanted:
     except (re.error, OverflowError, RecursionError, MemoryError) as error:
         return Wanted(typed, "", str(error))
     return Wanted(typed, source)
-
-
-class TooSlowError(Exception):
-    """Finding took longer than it may."""
-
-
-def find(source: str, texts: Sequence[str], patience_s: float = PATIENCE_S) -> list[Match]:
-    """Every match in texts that `shown_source` gave, in their order, at most `MOST`.
-
-    Raises:
-        TooSlowError: It took longer than it may.
-        OSError: No process could be started; the text says so.
-    """
-    with matching_process(_PROGRAM) as process:
-        try:
-            answer, _ = process.communicate(
-                marshal.dumps((source, MOST, list(texts))), timeout=patience_s
-            )
-        except subprocess.TimeoutExpired:
-            process.kill()
-            raise TooSlowError from None
-    if process.returncode != 0:
-        raise TooSlowError
-    return [Match(*found) for found in marshal.loads(answer)]
-
-
-def shown_source(text: str) -> str:
-    """All of a text as it can be shown; in slices, so that other threads get their turn."""
-    text = text.strip("\r\n")
-    if len(text) <= _SLICE:
-        return printable(text)
-    parts, start = [], 0
-    while start < len(text):
-        line_end = text.find("\n", start + _SLICE)
-        line_end = len(text) if line_end < 0 else line_end
-        is_cut = line_end > start + 2 * _SLICE and text.find("\t", start, line_end) < 0
-        end = start + _SLICE if is_cut else line_end
-        # Signs that are shown as one stay together; so do lines with tabs, which count columns.
-        while end < len(text) and (text[end - 1] == "\r" or text[end] in TAGS):
-            end += 1
-        parts.append(printable(text[start:end]))
-        start = end
-    return "".join(parts)
-
-
-_PROGRAM = """
-import marshal, re, sys
-source, most, texts = marshal.load(sys.stdin.buffer)
-search = re.compile(source, re.IGNORECASE | re.MULTILINE)
-found = []
-for at, text in enumerate(texts):
-    for match in search.finditer(text):
-        if match.end() > match.start():
-            found.append((at, match.start(), match.end()))
-            if len(found) == most:
-                break
-    if len(found) == most:
-        break
-sys.stdout.buffer.write(marshal.dumps(found))
-"""
