@@ -20,7 +20,8 @@ from staging import over, running, staged_app
 from terminal import PATIENCE_S, Terminal
 
 from tui_eval.printable import printable
-from tui_eval.tui.copying.elsewhere import NoProgramError, plain_json, read_elsewhere
+from tui_eval.runs.export.one_rollout import plain_json
+from tui_eval.tui.copying.elsewhere import NoProgramError, read_elsewhere
 from tui_eval.tui.copying.elsewhere import program as reading_program
 
 HOSTILE = "\x1b]52;c;aGVsbG8=\x07 \x9b31m\u202e e\u0301 \ud83d \U0001f3fd"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import re
 import unicodedata
 from pathlib import Path
 
@@ -11,6 +12,12 @@ LONGEST = 200
 """Bytes of a name at most. File systems take 255, of which what stands around a name needs some."""
 
 HASH = 8
+_NO_NAME = re.compile(r"[^\w.-]+")
+
+
+def plain_name(name: str) -> str:
+    """A name without blanks and signs that mean something to a shell or a file system."""
+    return _NO_NAME.sub("-", name)
 
 
 def cut_name(name: str, most: int = LONGEST) -> str:

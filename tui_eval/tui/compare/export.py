@@ -14,6 +14,8 @@ from tui_eval.fold.comparison import Comparison
 from tui_eval.printable import one_line
 from tui_eval.runs.export.comparison import ComparedRun, comparison_object
 from tui_eval.runs.export.csv import safe_cell
+from tui_eval.runs.export.one_rollout import plain_json, saved_line
+from tui_eval.runs.export.whole_text import WholeText
 from tui_eval.runs.summary_json import json_line
 from tui_eval.text.changes import judged_texts, lettered
 from tui_eval.text.figures import EXACT, interval_text, reward_text, signed_text
@@ -27,9 +29,6 @@ from tui_eval.text.verdict_words import (
 )
 from tui_eval.tui.compare.comparing import ComparedRuns
 from tui_eval.tui.compare.pane_lines import value_text
-from tui_eval.tui.copying.copyable import saved_line
-from tui_eval.tui.copying.elsewhere import plain_json
-from tui_eval.tui.copying.exporting import WholeText
 
 if TYPE_CHECKING:
     from tui_eval.fold.trajectory import Rollout
@@ -192,10 +191,10 @@ def _pair_lines(sides: Sequence[Side]) -> Iterator[str]:
 
 def _pair_object(sides: Sequence[Side]) -> str:
     rows: dict[str, Any] = {
-        source.letter: json.loads(saved_line(source.state, row).text) for source, row, _ in sides
+        source.letter: json.loads(saved_line(source.state, row)) for source, row, _ in sides
     }
     return plain_json(rows) + "\n"
 
 
 def _pair_saved(sides: Sequence[Side]) -> str:
-    return "".join(saved_line(source.state, row).text + "\n" for source, row, _ in sides)
+    return "".join(saved_line(source.state, row) + "\n" for source, row, _ in sides)

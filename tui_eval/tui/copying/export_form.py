@@ -11,7 +11,9 @@ from textual import events
 from textual.binding import BindingType
 from textual.screen import Screen
 
-from tui_eval.runs.export.writing import FORMATS, SUFFIXES, default_path
+from tui_eval.runs.export.child import Wanted
+from tui_eval.runs.export.process import Export, Part
+from tui_eval.runs.export.writing import FORMATS, SUFFIXES, default_path, missing_package
 from tui_eval.text.figures import plural
 from tui_eval.tui.base.dialogs.dialog import Dialog
 from tui_eval.tui.base.lines.line_view import LineView
@@ -20,8 +22,7 @@ from tui_eval.tui.base.look.blocks import thread
 from tui_eval.tui.base.look.ink import EMPTY, Line, cut, left
 from tui_eval.tui.base.look.paths import shown_path, typed_path
 from tui_eval.tui.base.preferences import drawn_every
-from tui_eval.tui.base.terminal.browser import in_browser, lies_in
-from tui_eval.tui.copying.exporting import Export, Part, deliver, missing_package
+from tui_eval.tui.base.terminal.browser import deliver, in_browser, lies_in
 
 NAME, LABEL = 10, 10
 KINDS = list(FORMATS)
@@ -246,17 +247,11 @@ class ExportDialog(Dialog[ExportLines, str]):
             self._replaces = path
             lines.show_message("! this file is there already: enter again replaces it", "warn")
             return
-        part = lines.part
-        lines.export = Export(
-            {
-                "run": str(self._run.absolute()),
-                "kind": lines.kind,
-                "path": str(path.absolute()),
-                "offsets": part.offsets,
-                "where": part.where,
-                "overwrite": path.exists(),
-            }
+        part, target = lines.part, str(path.absolute())
+        wanted = Wanted(
+            str(self._run.absolute()), lines.kind, target, part.offsets, part.where, path.exists()
         )
+        lines.export = Export(wanted)
         self._watch = self.set_interval(drawn_every(self.app, 1 / 12), lines.update)
         self.run_worker(self._write(lines.export, path), group="export")
         lines.update()

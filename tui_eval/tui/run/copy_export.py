@@ -11,9 +11,9 @@ from tui_eval.text.stages import rollout_name
 from tui_eval.tui.run.pane_words import STILL_LOADING
 
 if TYPE_CHECKING:
+    from tui_eval.runs.export.process import Part
     from tui_eval.tui.copying.copyable import Copyable
     from tui_eval.tui.copying.elsewhere import Readable
-    from tui_eval.tui.copying.exporting import Part
     from tui_eval.tui.run.screen import RunScreen
 
 
@@ -40,7 +40,7 @@ class CopyExport:
 
     def exportable(self) -> list[Part]:
         """The rollouts that can be exported: those that are listed, the selected one, all."""
-        from tui_eval.tui.copying.exporting import Part, part_of
+        from tui_eval.runs.export.process import Part, part_of
 
         state, rollouts = self._screen.state, self._screen.rollouts
         listing, finished = rollouts.listing, state.finished
