@@ -97,14 +97,12 @@ def of_entry(entry: Entry) -> Iterator[Copyable]:
         yield given("t", "reasoning", entry.reasoning)
 
 
-def of_rollout(
-    state: RunState, row: int, rollout: Rollout | None, notes: Notes, key: str = "w"
-) -> Copyable:
+def of_rollout(state: RunState, row: int, rollout: Rollout | None, notes: Notes) -> Copyable:
     """A whole rollout as JSON: its line as it was saved, or what is known while it runs."""
     is_saved = state.stage[row] >= DONE
     note = "JSON, its line of the results" if is_saved else "JSON of what is known so far"
     return Copyable(
-        key, "whole rollout", note, lambda: Made(rollout_json(state, row, rollout, notes))
+        "w", "whole rollout", note, lambda: Made(rollout_json(state, row, rollout, notes))
     )
 
 
@@ -120,7 +118,7 @@ def of_run(path: str, name: str = "", keys: str = "pr") -> Iterator[Copyable]:
     yield Copyable(keys[1], f"command {of}", "runs the same again", lambda: _command_of(path))
 
 
-def of_example(state: RunState, row: int, key: str = "x") -> Iterator[Copyable]:
+def of_example(state: RunState, row: int) -> Iterator[Copyable]:
     """The command line that runs the example of a rollout alone, once.
 
     There is none for runs of some programs, nor before a rollout of the example has finished: its
@@ -132,7 +130,7 @@ def of_example(state: RunState, row: int, key: str = "x") -> Iterator[Copyable]:
         return
     path, example = state.run.path, str(state.example_id(row))
     about = f"runs example {example} alone, once"
-    yield Copyable(key, "command of this example", about, lambda: _command_of(path, example))
+    yield Copyable("x", "command of this example", about, lambda: _command_of(path, example))
 
 
 def _command_of(path: str, example: str | None = None) -> Made:

@@ -174,14 +174,11 @@ class ExportLines(LineView):
         """To the next or previous choice of all."""
         if self.export is not None:
             return
-        here = self._places.index((self.group, self.chosen.get(self.group, 0)))
-        at = here + by
-        while 0 <= at < len(self._places) and not self._places[at][0]:
-            at += by
-        if 0 <= at < len(self._places):
-            group = self._places[at][0]
-            is_new = group != self.group
-            self._choose(group, self.chosen.get(group, 0) if is_new else self._places[at][1])
+        places = [place for place in self._places if place[0]]
+        at = places.index((self.group, self.chosen.get(self.group, 0))) + by
+        if 0 <= at < len(places):
+            group, which = places[at]
+            self._choose(group, which if group == self.group else self.chosen.get(group, 0))
 
     def go_on(self, by: int) -> None:
         """To the next or previous group."""

@@ -13,6 +13,7 @@ from tui_eval.tui.base.keys.command import (
     READ,
     RUN,
     Command,
+    both_ways,
 )
 
 LIST = "The list of rollouts"
@@ -32,11 +33,9 @@ COMMANDS = (
         "f", "follow", "run", RUN, "Follow the newest rollout, or stay", footer="follow", rank=4,
         palette=True,
     ),
-    Command(
-        "e", "error(1)", "run", RUN, "Next, previous error", footer="next error", rank=17,
-        palette="Next error", name="next-error",
+    *both_ways(
+        "e", "E", "error", "run", RUN, "error", footer="next error", rank=17, palette=True,
     ),
-    Command("E", "error(-1)", "run", ABOVE, "Previous error", name="previous-error"),
     Command("K", "cancel_rollout", "run", RUN, "Cancel the selected rollout", palette=True),
     Command(
         "R", "rerun", "run", RUN, "Run errored or missing ones again", footer="rerun", rank=19,
@@ -52,14 +51,7 @@ COMMANDS = (
     ),
     Command("ctrl+s", "save_now", "run", RUN, "Write all of it to disk now", palette=True),
     Command("C", "save_as", "run", RUN, "Save the run as: copy it to a path", palette=True),
-    Command(
-        "right_square_bracket", "rollout(1)", "run", MOVE, "Next, previous rollout",
-        name="next-rollout",
-    ),
-    Command(
-        "left_square_bracket", "rollout(-1)", "run", ABOVE, "Previous rollout",
-        name="previous-rollout",
-    ),
+    *both_ways("right_square_bracket", "left_square_bracket", "rollout", "run", MOVE, "rollout"),
     Command("j,down", "move(1)", "view", MOVE, "Down, up", name="down"),
     Command("k,up", "move(-1)", "view", ABOVE, "Up", name="up"),
     Command("ctrl+d", "page(0.5)", "view", MOVE, "Half a page down, up", name="half-page-down"),
@@ -83,34 +75,15 @@ COMMANDS = (
         "slash", "search", "trajectory", READ, "Find words, or /an expression/", footer="find",
         rank=15,
     ),
-    Command(
-        "n", "match(1)", "trajectory", READ, "Next, previous match; esc clears", name="next-match",
-    ),
-    Command("N", "match(-1)", "trajectory", ABOVE, "Previous match", name="previous-match"),
+    *both_ways("n", "N", "match", "trajectory", READ, "match", more="; esc clears"),
     Command("escape", "clear_search", "trajectory", HIDDEN, "Clear what was found"),
-    Command(
-        "right_curly_bracket", "turn(1)", "trajectory", MOVE, "Next, previous turn",
-        name="next-turn",
+    *both_ways("right_curly_bracket", "left_curly_bracket", "turn", "trajectory", MOVE, "turn"),
+    *both_ways(
+        "right_parenthesis", "left_parenthesis", "tool_call", "trajectory", MOVE, "tool call",
     ),
-    Command(
-        "left_curly_bracket", "turn(-1)", "trajectory", ABOVE, "Previous turn",
-        name="previous-turn",
-    ),
-    Command(
-        "right_parenthesis", "tool_call(1)", "trajectory", MOVE, "Next, previous tool call",
-        name="next-tool-call",
-    ),
-    Command(
-        "left_parenthesis", "tool_call(-1)", "trajectory", ABOVE, "Previous tool call",
-        name="previous-tool-call",
-    ),
-    Command(
-        "w", "failure(1)", "trajectory", MOVE, "Next, previous thing that went wrong",
-        footer="failed step", rank=17, name="next-failure",
-    ),
-    Command(
-        "W", "failure(-1)", "trajectory", ABOVE, "Previous thing that went wrong",
-        name="previous-failure",
+    *both_ways(
+        "w", "W", "failure", "trajectory", MOVE, "thing that went wrong", "failure",
+        footer="failed step", rank=17,
     ),
     Command(
         "enter", "enter", "numbers", READ, "In the numbers: list its rollouts",
@@ -126,8 +99,7 @@ COMMANDS = (
     Command(
         "slash", "search", "log", READ, "In the log: search; esc ends it", footer="find", rank=15,
     ),
-    Command("n", "found(1)", "log", READ, "Next, previous of what was found", name="next-match"),
-    Command("N", "found(-1)", "log", ABOVE, "Previous of what was found", name="previous-match"),
+    *both_ways("n", "N", "found", "log", READ, "of what was found", "match"),
     Command("e", "log_error(1)", "log", HIDDEN, "Next error in the log", name="next-error"),
     Command(
         "E", "log_error(-1)", "log", HIDDEN, "Previous error in the log", name="previous-error",
@@ -175,11 +147,9 @@ COMMANDS = (
     Command("3", "pane(3)", "run", PANES, "Numbers", palette=True, name="numbers"),
     Command("4", "pane(4)", "run", PANES, "Log", palette=True, name="log"),
     Command("5", "pane(5)", "run", PANES, "Reward", palette=True, name="reward"),
-    Command(
-        "tab", "next_pane(1)", "run", PANES, "Next, previous pane", footer="pane", rank=12,
-        name="next-pane",
+    *both_ways(
+        "tab", "shift+tab", "next_pane", "run", PANES, "pane", footer="pane", rank=12,
     ),
-    Command("shift+tab", "next_pane(-1)", "run", ABOVE, "Previous pane", name="previous-pane"),
     Command(
         "z", "zoom", "run", PANES, "Zoom the pane, and back", footer="zoom", rank=13, palette=True,
     ),

@@ -32,7 +32,7 @@ class CopyExport:
             return []
         found: list[Copyable] = []
         if 0 <= row < state.total:
-            part, notes = screen.trajectory.selected_part, screen.annotations.notebook.notes
+            part, notes = screen.trajectory.selected_part, screen.annotations.notes
             found += of_part(part) if part is not None else ()
             found.append(of_rollout(state, row, screen.reader.rollout, notes))
             found += of_example(state, row)
@@ -90,7 +90,7 @@ class CopyExport:
             return None
         if screen.focused is screen.trajectory and part is not None:
             return await asyncio.to_thread(piece_text, part, editor)
-        notes = screen.annotations.notebook.notes
+        notes = screen.annotations.notes
         rollout = screen.reader.rollout
         return await asyncio.to_thread(rollout_text, state, row, rollout, notes, editor)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tui_eval.tui.run.pane_words import STILL_LOADING
@@ -90,7 +91,7 @@ class Navigation:
         is_group = state.per_example > 1 and 0 <= place < len(state.examples)
         group = state.examples.result(place) if is_group else None
         screen.rollouts.learn_of(reader.rollout)
-        note = screen.annotations.notebook.get(max(reader.row, 0))
+        note = screen.annotations.get(max(reader.row, 0))
         screen.reward.show(reader.rollout, group, note)
 
     def action_in_list(self, action: str) -> None:
@@ -121,7 +122,10 @@ class Navigation:
             rows = RowFilter(text).rows(self._screen.state)
         except FilterError:
             return None
-        return self._rollouts.next_of(1, rows.tolist())
+        return self._next_of(1, rows.tolist())
+
+    def _next_of(self, step: int, rows: Iterable[int]) -> int | None:
+        return self._rollouts.listing.next_of(rows, step, self._rollouts.here)
 
     def _condition(self, kind: str, name: str) -> str:
         """The filter for the rollouts of an error or a tool; of a tool that failed for those."""
@@ -141,7 +145,7 @@ class Navigation:
 
     def action_error(self, step: int) -> None:
         """Goes to the next or previous error."""
-        row = self._rollouts.next_of(step, self._screen.state.errors)
+        row = self._next_of(step, self._screen.state.errors)
         if row is not None:
             self._rollouts.select(row)
         elif self._screen.state.errors:

@@ -117,7 +117,7 @@ def _trajectory_title(screen: RunScreen) -> Content:
             parts.append(f" · {span_text(state.total_ms[row] / 1000)}")
     elif not math.isnan(passed := state.passed_s(row, screen.now())):
         parts.append(f" · {clock_text(passed)}")
-    if screen.annotations.notebook.get(row) != Note():
+    if screen.annotations.get(row) != Note():
         parts += [" · ", ("✎", COLOURS["accent"])]
     name = rollout_name(state, row)
     glyph, stage = (f"{look.glyph} ", ink), (look.word, ink)

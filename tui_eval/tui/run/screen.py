@@ -251,7 +251,7 @@ class RunScreen(DrawnScreen[None]):
         else:
             self.rollouts.select_line(self.rollouts.count() - 1)
 
-    def on_arranged_list_rearranged(self) -> None:
+    def on_rollout_list_rearranged(self) -> None:
         """Other rollouts are listed, other notes are known, or a filter is typed."""
         self.navigation.show_reward()
         self.retitle()

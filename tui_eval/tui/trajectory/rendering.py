@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from tui_eval.fold.outcome_words import ENDED
 from tui_eval.printable import one_line
 from tui_eval.text.figures import count_text, ms_text, reward_text
+from tui_eval.text.json_text import arguments_shown, inline_arguments, pretty_json
 from tui_eval.text.stages import CUT, TRUNCATED, UNWILLING
 from tui_eval.token_kinds import from_names, in_words, named
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut, line_width, spread
@@ -22,7 +23,6 @@ from tui_eval.tui.trajectory.piece import (
     lay_out,
     lines_at_most,
 )
-from tui_eval.tui.trajectory.shown_text import arguments_shown, inline_arguments, pretty_json
 
 if TYPE_CHECKING:
     from tui_eval.fold.trajectory import Entry, Rollout, RunningText, ToolUse
@@ -222,7 +222,7 @@ def _tool_note(use: ToolUse, live: bool, folded: bool) -> Line:
 
 def ending_blocks(rollout: Rollout) -> list[Block]:
     """What a finished rollout ended with: what was expected, what went wrong."""
-    from tui_eval.tui.trajectory.error_text import error_text  # which the first frame needs not
+    from tui_eval.text.error_text import error_text  # which the first frame needs not
 
     later, indent = ((" " * 12, ""),), (("  ", ""),)
     named = [

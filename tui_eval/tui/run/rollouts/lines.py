@@ -11,6 +11,7 @@ from tui_eval.fold.columns import Note, Notes, note_key, number_of_row
 from tui_eval.fold.filter_fields import METRIC
 from tui_eval.fold.rollout_columns import DONE, ERROR, WAITING
 from tui_eval.fold.row_facts import TOOLS_APART
+from tui_eval.fold.row_order import Sorting
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.stats.examples import ExampleFigures
@@ -40,7 +41,6 @@ from tui_eval.tui.run.rollouts.columns import (
     group_spans,
     known_columns,
 )
-from tui_eval.tui.run.rollouts.row_order import Sorting
 
 ID_LEAST, ID_MOST = 3, 14
 REWARD = 7

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from tui_eval.fold.run_state import RunState
 
 
+LEAST_FIRST = ("example", "number", "row", "stage", "error", "stop", "tool", "question", "answer")
+"""Fields that are sorted upwards at first; the others from the greatest down."""
+
+
 class Sorting(NamedTuple):
     """How people want the rows.
 
@@ -23,6 +27,16 @@ class Sorting(NamedTuple):
     field: str = ""
     descending: bool = False
     grouped: bool = True
+
+    def by(self, field: str) -> Sorting:
+        """By a field, the other way round where it sorts already; empty for the run's order."""
+        if field and field == self.field:
+            return self.turned()
+        return self._replace(field=field, descending=bool(field) and field not in LEAST_FIRST)
+
+    def turned(self) -> Sorting:
+        """The other way round."""
+        return self._replace(field=self.field or "row", descending=not self.descending)
 
 
 class RowOrder(NamedTuple):
