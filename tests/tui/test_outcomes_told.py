@@ -17,9 +17,10 @@ from staging import staged_app, staged_suite
 from tui_eval.events import Event, RunFinished, Stage
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.trajectory import Rollout
+from tui_eval.text.run_words import status
 from tui_eval.text.waits import sleeps_text
 from tui_eval.tui.base.look.ink import Line
-from tui_eval.tui.run.header import progress, status, title
+from tui_eval.tui.run.header import progress, title
 from tui_eval.tui.run.numbers.lines import numbers
 from tui_eval.tui.run.rollouts.lines import RolloutLines
 from tui_eval.tui.trajectory.piece import View

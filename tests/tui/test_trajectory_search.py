@@ -22,7 +22,7 @@ from tui_eval.printable import printable, printable_slices
 from tui_eval.tui.trajectory import view as trajectory_view
 from tui_eval.tui.trajectory.marking import Texts
 from tui_eval.tui.trajectory.piece import USUAL, Block, lay_out
-from tui_eval.tui.trajectory.search import Match, wanted
+from tui_eval.tui.trajectory.search import Match, expression_of
 
 
 def foot(stage: Stage) -> str:
@@ -265,7 +265,7 @@ async def test_a_long_trajectory_is_laid_out_on_sight_and_keeps_its_place(
     st.integers(12, 40),
 )
 def test_every_match_is_marked_where_it_is(texts: list[str], typed: str, width: int) -> None:
-    source = wanted(typed).source
+    source, _ = expression_of(typed)
     if not typed.strip():
         return
     for text in texts:
@@ -297,7 +297,7 @@ def test_a_text_in_slices_is_shown_as_the_whole_is(text: str) -> None:
 
 
 def test_finding_gives_places_in_the_order_of_the_texts() -> None:
-    source = wanted("one  two").source
+    source, _ = expression_of("one  two")
     texts = ["One\ntwo", "", "x one two one two"]
     assert matches_in(source, texts, 10) == [(0, 0, 7), (2, 2, 9), (2, 10, 17)]
     assert matches_in(source, texts, 2) == [(0, 0, 7), (2, 2, 9)]

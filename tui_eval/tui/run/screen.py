@@ -24,14 +24,13 @@ from tui_eval.tui.run.annotations import Annotations
 from tui_eval.tui.run.commands import GROUPS
 from tui_eval.tui.run.copy_export import CopyExport
 from tui_eval.tui.run.header import Header
+from tui_eval.tui.run.leaving import QuitFlow, Saving
 from tui_eval.tui.run.log.log_pane import LogPane
 from tui_eval.tui.run.navigation import Navigation
 from tui_eval.tui.run.numbers.numbers_panel import NumbersPanel
 from tui_eval.tui.run.numbers.reward import RewardPanel
 from tui_eval.tui.run.pane_words import footer_words, help_texts, pane_titles
-from tui_eval.tui.run.quit_flow import QuitFlow
 from tui_eval.tui.run.rollouts.rollout_list import RolloutList
-from tui_eval.tui.run.saving import Saving
 from tui_eval.tui.run.session import RunSession, RunStatus
 from tui_eval.tui.run.steering import RerunFlow, Steering, at_most
 from tui_eval.tui.run.trajectory_pane import TrajectoryPane

@@ -48,7 +48,7 @@ class TrajectoryPane(TrajectoryView):
         """
         self.rollout = rollout
         self._parts = None, []
-        self._is_finding = self.search.wanted is not None  # at the end of this, and once
+        self._is_finding = bool(self.search.source)  # at the end of this, and once
         if anew:
             self._layout.forget()
             self._taken = None
@@ -56,7 +56,7 @@ class TrajectoryPane(TrajectoryView):
             self.sticks = sticks
             self._seen = 0
             self.pill = ""
-            if self.search.wanted is not None and not self.search.wanted.fault:
+            if self.search.source:
                 self.search.forget()
         self.update()
         if anew:
@@ -65,8 +65,8 @@ class TrajectoryPane(TrajectoryView):
                 self._to_end()
             elif rollout is not None and rollout.error:
                 self.select_piece(len(self._layout.parts) - 1)
-        if self.search.wanted is not None:
-            self._find(goes=False)
+        if self.search.source:
+            self._look_through(begins=True)
 
     def update(self) -> None:
         """Draws what changed; what a running rollout has said since is looked through as well."""
@@ -253,7 +253,7 @@ class TrajectoryPane(TrajectoryView):
         event.stop()
         event.prevent_default()
         if self.search.take_key(event):
-            self._find(goes=True)
+            self._look_through(begins=True, goes=True)
         self._searched()
 
     def on_paste(self, event: events.Paste) -> None:
@@ -268,29 +268,19 @@ class TrajectoryPane(TrajectoryView):
         self.update()
         self.post_message(self.KeysChanged())
 
-    def _find(self, *, goes: bool) -> None:
+    def _look_through(self, *, begins: bool = False, goes: bool = False) -> None:
         """Finds what is wanted; may go to the next match, or the first one behind the cursor."""
-        wanted = self.search.wanted
-        if wanted is None or wanted.fault:
-            return
-        self.search.is_busy = True
-        self._look_through(goes)
-
-    def _look_through(self, goes: bool = False) -> None:
+        self.search.is_busy |= begins
         self._found_in, self._is_finding = self._parts[0], True
         self.run_worker(self._found(goes), group="find", exclusive=True)
 
     async def _found(self, goes: bool) -> None:
-        wanted, parts, rollout = self.search.wanted, self._layout.parts, self.rollout
-        if wanted is None:
-            self._is_finding = False
-            return
-        places, matches, trouble = await asyncio.to_thread(search_parts, wanted.source, parts)
+        source, parts, rollout = self.search.source, self._layout.parts, self.rollout
+        found = await asyncio.to_thread(search_parts, source, parts)
         self._is_finding = False
-        if wanted is not self.search.wanted or rollout is not self.rollout:
+        if source != self.search.source or rollout is not self.rollout:
             return
-        self.search.found(places, matches)
-        self.search.trouble = trouble
+        self.search.found(*found)
         if goes:
             self.action_match(1)
         self._searched()

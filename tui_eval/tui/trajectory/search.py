@@ -30,26 +30,13 @@ class Match(NamedTuple):
     end: int
 
 
-class Wanted(NamedTuple):
-    """What is looked for.
-
-    Args:
-        typed: As it was typed: words, or an expression between slashes.
-        source: The regular expression that it amounts to; case does not matter.
-        fault: Why it is none; empty where it is one.
-    """
-
-    typed: str
-    source: str
-    fault: str = ""
-
-
 class Search:
     """The state of a search; `typing` is None where nothing is being typed."""
 
     def __init__(self) -> None:
         self.typing: TextLine | None = None
-        self.wanted: Wanted | None = None
+        self.typed = self.source = ""
+        """What is looked for, as it was typed and as an expression; empty where there is none."""
         self.is_busy = False
         self.trouble = ""
         self.matches: list[Match] = []
@@ -60,7 +47,7 @@ class Search:
     @property
     def is_on(self) -> bool:
         """Whether something is typed or looked for."""
-        return self.typing is not None or self.wanted is not None
+        return self.typing is not None or bool(self.typed)
 
     @property
     def here(self) -> Match | None:
@@ -73,7 +60,7 @@ class Search:
 
     def clear(self) -> None:
         """Looks for nothing any more."""
-        self.typing = self.wanted = None
+        self.typing, self.typed, self.source = None, "", ""
         self.forget()
 
     def forget(self) -> None:
@@ -86,13 +73,12 @@ class Search:
         typing = self.typing or TextLine()
         if event.key == "enter":
             self.typing, typed = None, typing.text
-            if not typed.strip():
-                typed = self.wanted.typed if self.wanted is not None else ""
+            typed = typed if typed.strip() else self.typed
             if not typed:
                 return False
-            self.wanted = wanted(typed)
             self.forget()
-            self.trouble = self.wanted.fault
+            self.typed = typed
+            self.source, self.trouble = expression_of(typed)
             return not self.trouble
         if event.key == "escape" or (event.key == "backspace" and not typing.text):
             self.typing = None
@@ -106,14 +92,10 @@ class Search:
             shown = "".join(filter(str.isprintable, text))
             self.typing.insert(shown[: LONGEST - len(self.typing.text)])
 
-    def found(self, places: list[tuple[int, str]], matches: list[Match]) -> None:
-        """Takes what was found.
-
-        Args:
-            places: The part and the name of every text.
-        """
+    def found(self, places: list[tuple[int, str]], matches: list[Match], trouble: str) -> None:
+        """Takes what `search_parts` found."""
         here = self._place_of(self.here) if self.here is not None else None
-        self.is_busy, self.places, self.matches = False, places, matches
+        self.is_busy, self.places, self.matches, self.trouble = False, places, matches, trouble
         where = (at for at, one in enumerate(matches) if self._place_of(one) == here)
         self.current = next(where, -1)
         self._by_part = {}
@@ -127,8 +109,7 @@ class Search:
     @property
     def matches_may_come(self) -> bool:
         """Whether there is something to be found in what a trajectory has from now on."""
-        wanted = self.wanted
-        return wanted is not None and not (wanted.fault or self.trouble)
+        return bool(self.source) and not self.trouble
 
     def in_part(self, part: int) -> Sequence[tuple[str, Match]]:
         """What was found in a part, with the names of the texts."""
@@ -154,11 +135,11 @@ class Search:
             if not self.typing.text and width > len(HINT) + 6:
                 spans.append((f"  {HINT}", "faint"))
             return tuple(spans)
-        if self.wanted is None:
+        if not self.typed:
             return EMPTY
         end, ink = self._counted()
         room = max(width - len(end) - 4, 4)
-        typed = cut(self.wanted.typed, room)
+        typed = cut(self.typed, room)
         hints = search_keys("trajectory", bool(self.matches)) if focused else ()
         keys = next((f"   {keys}" for keys in hints if cell_len(typed + keys) + 3 <= room), "")
         return (("/", "key"), (typed, ""), (f"  {end}", ink), (keys, "faint"))
@@ -200,14 +181,16 @@ def search_parts(
         return places, [], str(error)
 
 
-def wanted(typed: str) -> Wanted:
-    """What somebody typed: `/expression/`, or words that stand beside each other."""
-    typed = typed[:LONGEST]
+def expression_of(typed: str) -> tuple[str, str]:
+    """The regular expression for what somebody typed, and why there is none; one of both is empty.
+
+    Args:
+        typed: `/expression/`, or words that stand beside each other; case does not matter.
+    """
     if not (len(typed) > 2 and typed.startswith("/") and typed.endswith("/")):
-        return Wanted(typed, r"\s+".join(map(re.escape, typed.split())))
-    source = typed[1:-1]
+        return r"\s+".join(map(re.escape, typed.split())), ""
     try:
-        re.compile(source)
+        re.compile(typed[1:-1])
     except (re.error, OverflowError, RecursionError, MemoryError) as error:
-        return Wanted(typed, "", str(error))
-    return Wanted(typed, source)
+        return "", str(error)
+    return typed[1:-1], ""
