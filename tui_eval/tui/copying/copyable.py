@@ -1,7 +1,4 @@
-"""What can be copied: texts of the trajectory, a rollout as JSON, a run's path and command.
-
-`offer_copies` has one of them chosen, copies it, and says where it is.
-"""
+"""What can be copied: texts of the trajectory, a rollout as JSON, a run's path and command."""
 
 from __future__ import annotations
 
@@ -143,12 +140,7 @@ def _command_of(path: str, example: str | None = None) -> Made:
 def offer_copies(
     screen: Screen[Any], items: Sequence[Copyable], say: Callable[[str], None], command: str
 ) -> None:
-    """Shows what can be copied, and copies what is chosen.
-
-    Args:
-        say: Tells a sentence at the bottom of the screen.
-        command: What asked for it, as settings call it; its key chooses what is under the cursor.
-    """
+    """Has something chosen to be copied; the key of `command` chooses what is under the cursor."""
     if not items:
         say("There is nothing to copy yet.")
         return

@@ -66,11 +66,7 @@ def piece_text(part: Part, editor: bool) -> Readable | None:
 def rollout_text(
     state: RunState, row: int, rollout: Rollout | None, notes: Notes, editor: bool
 ) -> Readable:
-    """A whole rollout: as Markdown for the pager, as JSON for the editor; for a thread.
-
-    Raises:
-        RefusedError, ValueError, OSError: See `one_rollout.saved_line`.
-    """
+    """A whole rollout: Markdown for the pager, JSON for the editor; raises as `saved_line` does."""
     if editor:
         value = json.loads(rollout_json(state, row, rollout, notes))
         return Readable(plain_json(value) + "\n", ".json")
@@ -122,11 +118,7 @@ def program(editor: bool, env: Mapping[str, str] = os.environ) -> list[str]:
 def open_elsewhere(
     screen: DrawnScreen[Any], editor: bool, make: Callable[[], Awaitable[Readable | None]]
 ) -> None:
-    """Opens a text in the pager or the editor, in place of one that is still being made.
-
-    Args:
-        make: Makes it; None where there is nothing to read.
-    """
+    """Opens a text, if one is made, in the pager or the editor; one being made gives way to it."""
     try:
         words = program(editor)
     except NoProgramError as error:

@@ -216,13 +216,7 @@ class ExportLines(LineView):
 
 
 class ExportDialog(Dialog[ExportLines, str]):
-    """Dismissed with a sentence that says where the export is; None where there is none.
-
-    Args:
-        run: Where the run is.
-        name: What people call it.
-        parts: See `ExportLines`.
-    """
+    """Dismissed with a sentence that says where the export is; None where there is none."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         ("escape", "give_up", "Cancel"),
@@ -285,12 +279,7 @@ class ExportDialog(Dialog[ExportLines, str]):
 def offer_export(
     screen: Screen[Any], path: str, name: str, parts: Sequence[Part], say: Callable[[str], None]
 ) -> None:
-    """Asks how to export a run.
-
-    Args:
-        path: Of the run.
-        say: Tells a sentence at the bottom of the screen.
-    """
+    """Asks how to export a run at a path, and says what became of it."""
 
     def closed(message: str | None) -> None:
         if message:

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui_eval.tui.base.dialogs.prompts import Leave, Prompt, leave_question
+from tui_eval.tui.base.dialogs.prompts import Leave, leave_question
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.look.paths import typed_path
 from tui_eval.tui.base.terminal.browser import in_browser, lies_in
@@ -66,8 +66,12 @@ class QuitFlow:
 
     def ask_to_leave(self) -> None:
         """Asks how to leave where it would go on; what has ended is left at once."""
+        screen = self._screen
         if self._ends[0]:
-            self._screen.prompts.open(self._prompt, self._answered)
+            screen.prompts.open(
+                lambda: leave_question(*self._ends, screen.status.on_disk, screen.noun),
+                self._answered,
+            )
         else:
             self._answered(Leave("closed"))
 
@@ -78,9 +82,6 @@ class QuitFlow:
         is_over = status.is_finishing and self._pending is None
         goes_on = status.at_work and not is_over
         return goes_on, status.is_saved or (self._screen.over_home and not goes_on)
-
-    def _prompt(self) -> Prompt:
-        return leave_question(*self._ends, self._screen.status.on_disk, self._screen.noun)
 
     def _answered(self, leave: Leave | None) -> None:
         """Leaves as was answered; a run that is all but over is waited for."""

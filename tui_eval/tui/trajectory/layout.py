@@ -6,7 +6,8 @@ import time
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Sequence
 from itertools import accumulate
-from typing import TypeVar
+
+from textual.cache import LRUCache
 
 from tui_eval.tui.trajectory.parts import Part
 from tui_eval.tui.trajectory.piece import USUAL, Piece, View
@@ -15,16 +16,6 @@ KEPT = 512
 """Pieces whose lines are kept."""
 
 ESTIMATED, EXACT, MEASURED = range(3)
-
-Kept = TypeVar("Kept")
-
-
-def keep(cache: dict[int, Kept], at: int, value: Kept) -> None:
-    """Puts a value into a cache, in place of an older one; the oldest of many goes."""
-    cache.pop(at, None)
-    cache[at] = value
-    if len(cache) > KEPT:
-        del cache[next(iter(cache))]
 
 
 class Layout:
@@ -39,7 +30,7 @@ class Layout:
         self._heights: list[int] = []
         self._exact = bytearray()
         self._starts: list[int] | None = None
-        self._pieces: dict[int, tuple[Hashable, Piece]] = {}
+        self._pieces: LRUCache[int, tuple[Hashable, Piece]] = LRUCache(KEPT)
 
     def forget(self) -> None:
         """Lets go of everything."""
@@ -96,7 +87,7 @@ class Layout:
             return kept[1]
         part = self.parts[at]
         piece = part.lay_out(self.views.get(at, USUAL), self._width)
-        keep(self._pieces, at, (key, piece))
+        self._pieces[at] = key, piece
         height = len(piece.lines) + part.gap
         if height != self._heights[at]:
             self._heights[at] = height
@@ -135,10 +126,7 @@ class Layout:
         return self._exact.count(EXACT) == len(self.parts)
 
     def measure(self, near: int, seconds: float) -> bool:
-        """Measures some more parts, those after `near` first; returns whether all of them are.
-
-        What was measured counts once `commit` is called.
-        """
+        """Measures some more parts, those from `near` on first; whether all are, for `commit`."""
         end = time.perf_counter() + seconds
         look: tuple[Callable[[], int], ...] = (
             lambda: self._exact.find(ESTIMATED, near),

@@ -75,11 +75,7 @@ def message_blocks(entry: Entry) -> list[Block]:
 
 
 def message_piece(entry: Entry, step: dict[str, Any] | None, view: View, width: int) -> Piece:
-    """A message laid out.
-
-    Args:
-        step: The model call that the message began with, if it did and if it is known.
-    """
+    """A message laid out, with the model call that it began with, if that is known."""
     head = role_line(entry.role, entry.turn, step_note(step), width)
     piece = lay_out(head, message_blocks(entry), view, width)
     if not piece.placed:
@@ -105,11 +101,7 @@ def coming_blocks(text: RunningText) -> list[Block]:
 
 
 def coming_piece(text: RunningText, turn: int, width: int, live: bool) -> Piece:
-    """An answer that is just coming, as far as it came.
-
-    Args:
-        live: Whether the rollout still runs, so that more of it may come.
-    """
+    """An answer as far as it came; more of it may come while the rollout is live."""
     note = ("writing…", "busy") if live else ("cut off", "warn")
     head = role_line("assistant", turn, (note,), width)
     return lay_out(head, coming_blocks(text), USUAL, width)
@@ -187,11 +179,7 @@ def is_folded(use: ToolUse, view: View) -> bool:
 
 
 def tool_piece(use: ToolUse, view: View, width: int, live: bool) -> Piece:
-    """A tool call laid out.
-
-    Args:
-        live: Whether the rollout still runs, so that a missing result is on its way.
-    """
+    """A tool call laid out; a missing result is on its way while the rollout is live."""
     note, edge = _tool_note(use, live, is_folded(use, view)), min(width, MEASURE)
     name = one_line(use.name, 40)
     lead = (("  ", ""), ("▸ " if is_folded(use, view) else "▾ ", "accent"))

@@ -158,11 +158,7 @@ class Search:
 def search_parts(
     source: str, parts: Sequence[Part]
 ) -> tuple[list[tuple[int, str]], list[Match], str]:
-    """Where texts are, what was found in them, and why nothing could be; takes long.
-
-    Args:
-        source: The regular expression.
-    """
+    """Where texts are, what was found in them, and why nothing could be; takes long."""
     places: list[tuple[int, str]] = []
     texts: list[str] = []
     for at, part in enumerate(parts):

@@ -6,13 +6,14 @@ import time
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
+from textual.cache import LRUCache
 from textual.geometry import Region
 from textual.strip import Strip
 
 from tui_eval.tui.base.lines.piece_view import PieceView
 from tui_eval.tui.base.look.ink import EMPTY, Line
 from tui_eval.tui.base.ticker import after
-from tui_eval.tui.trajectory.layout import Layout, keep
+from tui_eval.tui.trajectory.layout import KEPT, Layout
 from tui_eval.tui.trajectory.marking import Texts
 from tui_eval.tui.trajectory.parts import Part, parts_of, set_apart, tail_of
 from tui_eval.tui.trajectory.piece import Piece
@@ -46,7 +47,7 @@ class TrajectoryView(PieceView):
         self._taken: Hashable = None
         self._wrapped_to = 0
         self._parts: tuple[Hashable, list[Part]] = (None, [])
-        self._texts: dict[int, Texts] = {}
+        self._texts: LRUCache[int, Texts] = LRUCache(KEPT)
         self._inked: dict[int, Line] = {}
         self._ink_from = self._ink_until = 0.0
         self._calm_from = 0.0
@@ -89,8 +90,7 @@ class TrajectoryView(PieceView):
     def _texts_of(self, at: int, piece: Piece) -> Texts:
         texts = self._texts.get(at)
         if texts is None or texts.piece is not piece:
-            texts = Texts(piece)
-            keep(self._texts, at, texts)
+            texts = self._texts[at] = Texts(piece)
         return texts
 
     def _begin_to_ink(self) -> None:
@@ -136,13 +136,15 @@ class TrajectoryView(PieceView):
     def update(self) -> None:
         """Lays out what is new and can be seen, and draws what changed."""
         self._begin_to_ink()
+        # To be shown again where lines are wrapped to another width.
         place = self._place() if self.line_width != self._wrapped_to else None
         if self.rollout is not None:
             self._take(self.rollout)
         self._settle()
         super().update()
-        if place is not None:
-            self._go_back(*place)
+        if place is not None and place[0] < self.pieces():
+            start, end = self._layout.span(place[0])
+            self.jump(start + int((end - start) * place[1]))
         if self.sticks:
             self._to_end()
 
@@ -249,12 +251,6 @@ class TrajectoryView(PieceView):
         at = self._layout.at(top)
         start, end = self._layout.span(at)
         return at, (top - start) / max(end - start, 1)
-
-    def _go_back(self, at: int, above: float) -> None:
-        """Shows a place again after the lines were wrapped to another width."""
-        if at < len(self._layout.parts):
-            start, end = self._layout.span(at)
-            self.jump(start + int((end - start) * above))
 
     def _to_end(self) -> None:
         self._seen = len(self._layout.parts)

@@ -30,11 +30,7 @@ Chosen: TypeAlias = tuple[tuple[str, ...] | None]
 
 
 class FieldLines(Picking):
-    """Fields with what each means; a metric's name has what is left beside the few words on it.
-
-    Args:
-        weighted: Metrics that are known to count for the reward.
-    """
+    """Fields with what each means; a metric's name has what is left beside the few words on it."""
 
     def __init__(self, names: Sequence[str], weighted: Collection[str]) -> None:
         super().__init__()

@@ -104,11 +104,7 @@ class RolloutLines:
         return tuple(column.name for column in self._columns)
 
     def left_out(self, grouped: bool) -> list[str]:
-        """Names of the columns that somebody chose and for which there is no room.
-
-        Args:
-            grouped: The rollouts of an example stand together.
-        """
+        """Names of the columns that somebody chose and for which there is no room."""
         known = known_columns(self.state)
         names = [name for name in self.chosen or () if name in known and name not in self.shown]
         shown = [name for name in names if grouped or name != GROUP_COLUMN.name]
@@ -231,10 +227,9 @@ class RolloutLines:
     def _reward(self, row: int) -> list[Span]:
         reward = self.state.reward[row]
         if math.isnan(reward):
-            dash = "–" if self.state.stage[row] == ERROR else ""
-            if row in self.state.facts.no_number:
-                return [(right("–", REWARD), "warn")]
-            return [(right(dash, REWARD), "faint")]
+            is_none = row in self.state.facts.no_number
+            dash = "–" if is_none or self.state.stage[row] == ERROR else ""
+            return [(right(dash, REWARD), "warn" if is_none else "faint")]
         return [(right(reward_text(reward), REWARD), "strong")]
 
     def _bar(self, row: int) -> list[Span]:

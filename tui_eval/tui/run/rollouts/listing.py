@@ -122,11 +122,7 @@ class Listing:
         return int(self.order.lines[row]) if row < len(self.order.lines) else -1
 
     def next_of(self, rows: Iterable[int], step: int, here: int) -> int | None:
-        """The next or previous listed one of some rows, around the end; None if none is.
-
-        Args:
-            here: The line from where on.
-        """
+        """The next or previous listed row of some, from a line on and around the end."""
         lines = [line for row in rows if (line := self.line(row)) >= 0]
         if not lines:
             return None
