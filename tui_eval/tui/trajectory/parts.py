@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from tui_eval.text.step_words import step_note
 from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.trajectory.piece import Block, Piece, View, about_height
 from tui_eval.tui.trajectory.rendering import (
@@ -21,7 +22,6 @@ from tui_eval.tui.trajectory.rendering import (
     message_piece,
     note_piece,
     role_line,
-    step_note,
     tool_blocks,
     tool_piece,
 )

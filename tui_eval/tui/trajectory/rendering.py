@@ -8,10 +8,10 @@ from rich.cells import cell_len
 
 from tui_eval.fold.outcome_words import ENDED
 from tui_eval.printable import one_line
-from tui_eval.text.figures import count_text, ms_text, reward_text
+from tui_eval.text.figures import reward_text
 from tui_eval.text.json_text import arguments_shown, inline_arguments, pretty_json
-from tui_eval.text.stages import CUT, TRUNCATED, UNWILLING
-from tui_eval.token_kinds import from_names, in_words, named
+from tui_eval.text.stages import TRUNCATED
+from tui_eval.text.step_words import CUTS, step_note, timing_note, tool_note
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut, line_width, spread
 from tui_eval.tui.base.look.wrap import Shown, about_lines, shown_lines
 from tui_eval.tui.trajectory.piece import (
@@ -37,13 +37,8 @@ PRINTED_LINES = 6
 COMING_LINES = 60
 """Of the text that is just coming the end is shown, so much of it."""
 
-CUTS = (f"  {CUT} {TRUNCATED} at the length limit", f"  {CUT} {TRUNCATED}", f"  {CUT}")
-"""How an answer ended that came to its limit, shorter where the figures leave less room."""
-
 LAST_TURN = 1 << 30
-MODEL_MOST = 32
 _HAS_ERROR = "has_error"
-_EXPECTED_REASONS = (None, "stop", "tool_calls", "end_turn", "tool_use")
 
 
 def about_message(entry: Entry, view: View, width: int) -> int:
@@ -125,31 +120,6 @@ def role_line(role: str, turn: int, note: Line, width: int) -> Line:
     return spread(tuple(start), note, width)
 
 
-def step_note(step: dict[str, Any] | None) -> Line:
-    """What a model call took, and how it ended where that is not as usual."""
-    if not step:
-        return EMPTY
-    notes = []
-    if isinstance(ms := step.get("model_ms"), (int, float)):
-        notes.append(ms_text(ms))
-    tokens_in, tokens_out = step.get("input_tokens"), step.get("output_tokens")
-    if isinstance(tokens_in, (int, float)) and isinstance(tokens_out, (int, float)):
-        notes.append(f"{count_text(tokens_in)} → {count_text(tokens_out)} tokens")
-    if kinds := named(from_names(step.get("token_kinds"))):
-        notes.append(in_words(kinds, count_text))
-    if isinstance(model := step.get("model"), str):
-        notes.append(f"by {one_line(model, MODEL_MOST)}")
-    shown: list[Span] = [(" · ".join(notes), "faint")] if notes else []
-    reason = step.get("finish_reason")
-    if reason == "length" or step.get("is_truncated"):
-        shown.append((CUTS[0], "warn"))
-    elif reason in ENDED:
-        shown.append((f"  {UNWILLING} {ENDED[reason]}", "warn"))
-    elif reason not in _EXPECTED_REASONS:
-        shown.append((f"  ! {one_line(str(reason), 24)}", "warn"))
-    return tuple(shown)
-
-
 def tool_blocks(use: ToolUse) -> list[Block]:
     """The texts of a tool call: its arguments, and what came of it."""
     bar: Line = (("    │ ", "rule"),)
@@ -180,7 +150,7 @@ def is_folded(use: ToolUse, view: View) -> bool:
 
 def tool_piece(use: ToolUse, view: View, width: int, live: bool) -> Piece:
     """A tool call laid out; a missing result is on its way while the rollout is live."""
-    note, edge = _tool_note(use, live, is_folded(use, view)), min(width, MEASURE)
+    note, edge = tool_note(use, live, is_folded(use, view)), min(width, MEASURE)
     name = one_line(use.name, 40)
     lead = (("  ", ""), ("▸ " if is_folded(use, view) else "▾ ", "accent"))
     named = Placed(Block("name", name, lead, lead, 1, "accent"), 0, Shown([name], 0, name), 0, 2)
@@ -195,17 +165,6 @@ def tool_piece(use: ToolUse, view: View, width: int, live: bool) -> Piece:
     if use.result and not use.error and left_over >= 6:
         spans.append((f" → {cut(one_line(use.result, left_over), left_over)}", "muted"))
     return Piece((spread(tuple(spans), note, edge),), 0, True, (named,))
-
-
-def _tool_note(use: ToolUse, live: bool, folded: bool) -> Line:
-    """How a call went; of an error its name only where the rest of it stands below."""
-    took = "" if use.ms is None else f" {ms_text(use.ms)}"
-    if use.error:
-        shown = use.error if folded else use.error.partition(": ")[0]
-        return ((f"✗{took} {one_line(shown, 28)}", "bad"),)
-    if use.result is not None:
-        return (("✓", "good"), (took, "muted"))
-    return (("▶ running", "busy"),) if live else (("– no result", "muted"),)
 
 
 def ending_blocks(rollout: Rollout) -> list[Block]:
@@ -247,7 +206,7 @@ def ending_piece(rollout: Rollout, view: View, width: int) -> Piece:
         room = max(edge - line_width(start) - 3, 8)
         words = f"stopped by {stop}" if cell_len(stop) + 11 <= room else cut(f"stop: {stop}", room)
         start.append((f" · {words}", "muted"))
-    head = spread(tuple(start), _timing_note(rollout.timing), edge)
+    head = spread(tuple(start), timing_note(rollout.timing), edge)
     return lay_out(head, ending_blocks(rollout), view, width)
 
 
@@ -257,12 +216,3 @@ def note_piece(note: str, width: int, glyph: str) -> Piece:
     return Piece(
         tuple(((glyph if at == 0 else "  ", "warn"), (w, "")) for at, w in enumerate(words))
     )
-
-
-def _timing_note(timing: dict[str, float]) -> Line:
-    notes = [
-        f"{ms_text(timing[key])} {word}"
-        for key, word in (("generation_ms", "generating"), ("scoring_ms", "scoring"))
-        if timing.get(key)  # 0 is a time that nobody told
-    ]
-    return ((" · ".join(notes), "faint"),) if notes else EMPTY
