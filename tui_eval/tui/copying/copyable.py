@@ -27,28 +27,21 @@ COMMANDED = ("", "tui-eval", "verifiers")
 """Formats of runs whose examples have ids that a command can name; empty for our own, live."""
 
 
-class Made(NamedTuple):
-    """A text, and what of it was left out: `without ...`."""
-
-    text: str
-    without: str = ""
-
-
 class Copyable(NamedTuple):
     """Something to copy.
 
     Args:
         key: Chooses it in the menu.
         note: A few words on it, or how it begins.
-        make: Gets the text; for a thread. It raises RefusedError, ValueError or OSError where
-            it cannot.
+        make: Gets the text, and what of it was left out: `without ...`, or nothing; for a thread.
+            It raises RefusedError, ValueError or OSError where it cannot.
         is_path: The note is a path, of which the end says most.
     """
 
     key: str
     label: str
     note: str
-    make: Callable[[], Made]
+    make: Callable[[], tuple[str, str]]
     is_path: bool = False
 
     def of(self, side: str, *, capital: bool) -> Copyable:
@@ -59,7 +52,7 @@ class Copyable(NamedTuple):
 
 def given(key: str, label: str, text: str, without: str = "") -> Copyable:
     """A text that is there."""
-    return Copyable(key, label, text, lambda: Made(text, without))
+    return Copyable(key, label, text, lambda: (text, without))
 
 
 def of_part(part: Part) -> Iterator[Copyable]:
@@ -99,7 +92,7 @@ def of_rollout(state: RunState, row: int, rollout: Rollout | None, notes: Notes)
     is_saved = state.stage[row] >= DONE
     note = "JSON, its line of the results" if is_saved else "JSON of what is known so far"
     return Copyable(
-        "w", "whole rollout", note, lambda: Made(rollout_json(state, row, rollout, notes))
+        "w", "whole rollout", note, lambda: (rollout_json(state, row, rollout, notes), "")
     )
 
 
@@ -111,7 +104,7 @@ def of_run(path: str, name: str = "", keys: str = "pr") -> Iterator[Copyable]:
         keys: One for each.
     """
     of = f"of {name or 'this run'}"
-    yield Copyable(keys[0], f"path {of}", path, lambda: Made(str(Path(path).absolute())), True)
+    yield Copyable(keys[0], f"path {of}", path, lambda: (str(Path(path).absolute()), ""), True)
     yield Copyable(keys[1], f"command {of}", "runs the same again", lambda: _command_of(path))
 
 
@@ -130,11 +123,11 @@ def of_example(state: RunState, row: int) -> Iterator[Copyable]:
     yield Copyable("x", "command of this example", about, lambda: _command_of(path, example))
 
 
-def _command_of(path: str, example: str | None = None) -> Made:
+def _command_of(path: str, example: str | None = None) -> tuple[str, str]:
     from tui_eval.config.reproducing import command_of
 
     line, left_out = command_of(Path(path), example)
-    return Made(line, f"without {', '.join(left_out)}" if left_out else "")
+    return line, (f"without {', '.join(left_out)}" if left_out else "")
 
 
 def offer_copies(
@@ -164,10 +157,10 @@ def copy_at_once(screen: Screen[Any], one: Copyable, say: Callable[[str], None])
 
 async def _copy(screen: Screen[Any], one: Copyable, say: Callable[[str], None]) -> None:
     try:
-        made = await asyncio.to_thread(one.make)
+        text, without = await asyncio.to_thread(one.make)
     except RefusedError as error:
         say(f"Not copied: {error.faults[0].what}.")
     except (OSError, ValueError) as error:
         say(f"Not copied: {getattr(error, 'strerror', None) or error}.")
     else:
-        say(await copy(screen.app, made.text, f"the {one.label} {made.without}".rstrip()))
+        say(await copy(screen.app, text, f"the {one.label} {without}".rstrip()))

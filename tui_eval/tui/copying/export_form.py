@@ -50,7 +50,7 @@ class ExportLines(LineView):
         super().__init__()
         self._run, self.parts = run, parts
         usual = OF_LISTED if parts[0].where else USUAL
-        self.chosen = {FORMAT: KINDS.index(usual), WHICH: 0}
+        self.chosen = {FORMAT: KINDS.index(usual), WHICH: 0, FILE: 0}
         self.group = FORMAT
         self.path = TextLine()
         self.message: Line = EMPTY
@@ -111,9 +111,7 @@ class ExportLines(LineView):
 
     def marked(self, index: int) -> bool:
         """What keys act on."""
-        return self.export is None and self._at(index) == (
-            self.group, self.chosen.get(self.group, 0),
-        )  # fmt: skip
+        return self.export is None and self._at(index) == (self.group, self.chosen[self.group])
 
     def lit(self, index: int) -> bool:
         """A choice that keys act on; a caret could not be seen on that ground."""
@@ -165,7 +163,7 @@ class ExportLines(LineView):
 
     def _choose(self, group: str, at: int) -> None:
         self.group = group
-        if group in self.chosen and self.chosen[group] != at:
+        if self.chosen[group] != at:
             self.chosen[group] = at
             self._propose()
         self.update()
@@ -175,15 +173,15 @@ class ExportLines(LineView):
         if self.export is not None:
             return
         places = [place for place in self._places if place[0]]
-        at = places.index((self.group, self.chosen.get(self.group, 0))) + by
+        at = places.index((self.group, self.chosen[self.group])) + by
         if 0 <= at < len(places):
             group, which = places[at]
-            self._choose(group, which if group == self.group else self.chosen.get(group, 0))
+            self._choose(group, which if group == self.group else self.chosen[group])
 
     def go_on(self, by: int) -> None:
         """To the next or previous group."""
         group = GROUPS[(GROUPS.index(self.group) + by) % len(GROUPS)]
-        self._choose(group, self.chosen.get(group, 0))
+        self._choose(group, self.chosen[group])
 
     def on_key(self, event: events.Key) -> None:
         """Goes on to another group, or types."""

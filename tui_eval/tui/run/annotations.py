@@ -87,8 +87,6 @@ class Annotations:
         self._show(path, others if note == Note() else others | {key: note})
         say("The note is kept." if note != Note() else "The note is gone.")
 
-    # -- the mark
-
     @property
     def mark(self) -> int:
         """The marked row; -1 for none."""

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tui_eval.tui.run.pane_words import STILL_LOADING
-from tui_eval.tui.run.rollouts.filter_entry import condition
 
 if TYPE_CHECKING:
     from tui_eval.tui.run.numbers.sections import Target
@@ -129,6 +128,8 @@ class Navigation:
 
     def _condition(self, kind: str, name: str) -> str:
         """The filter for the rollouts of an error or a tool; of a tool that failed for those."""
+        from tui_eval.fold.filter_nodes import condition  # which the first frame needs not
+
         if kind == "where":
             return name
         if kind == "tool" and self._screen.state.outcomes.tools[name][1]:

@@ -112,8 +112,6 @@ class LogPane(PieceView):
         elif piece is not None:
             self.poll()
 
-    # -- lines
-
     def count(self) -> int:
         """Lines of the records that are shown."""
         return max(self.lines.count, 1)
@@ -205,8 +203,6 @@ class LogPane(PieceView):
         if not self.at_end:
             self.jump(self.max_scroll_y)
 
-    # -- moving
-
     def put(self) -> None:
         """Somebody reads: lets go of the end, of this pane alone."""
         self.sticks = False
@@ -237,8 +233,6 @@ class LogPane(PieceView):
             if len(self._records) > 1:
                 self.cursor = self._records[1].offset
             self._read(self.window.older, older=True)
-
-    # -- folding and levels
 
     @property
     def fold_word(self) -> str:
@@ -319,8 +313,6 @@ class LogPane(PieceView):
             self.put()
             self.cursor = offset
             self.update()
-
-    # -- searching
 
     def action_search(self) -> None:
         """Lets somebody type what to search for."""

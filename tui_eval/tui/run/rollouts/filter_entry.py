@@ -132,10 +132,3 @@ def _hint(width: int) -> str:
     *some, most = accumulate(HINTS[len(WORDS) :], lambda before, one: f"{before}  {one}")
     fitting = ("  ".join(HINTS), most, *(f"{text}  …" for text in reversed(some)))
     return next((text for text in fitting if len(text) <= width), "")
-
-
-def condition(field: str, value: str) -> str:
-    """The filter for the rollouts of which a field has a value, whatever that holds."""
-    from tui_eval.fold.filter_nodes import quoted  # which the first frame needs not
-
-    return f"{field}={quoted(value)}"

@@ -127,8 +127,6 @@ class RolloutLines:
         passed = state.passed_s(row, self.now())
         return passed if math.isnan(passed) else float(int(passed))
 
-    # -- the names
-
     def _heads(self) -> list[tuple[str, int, str]]:
         """Field, width and name of every column, from the left."""
         groups = self.state.per_example > 1
@@ -170,8 +168,6 @@ class RolloutLines:
                 return {BAR_COLUMN.name: "reward", GROUP_COLUMN.name: ""}.get(field, field)
             x -= width
         return ""
-
-    # -- the rows
 
     def key(self, row: int, brace: str) -> Hashable:
         """All that the line of a row shows."""

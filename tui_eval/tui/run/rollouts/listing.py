@@ -59,8 +59,6 @@ class Listing:
         if self.text:
             self.ask(self.text)
 
-    # -- what is asked for
-
     def ask(self, text: str) -> None:
         """Another filter; one that makes no sense leaves its faults."""
         from tui_eval.fold.filter_parser import FilterError
@@ -105,8 +103,6 @@ class Listing:
         self._request += 1
         self._hurry.set()
 
-    # -- lines
-
     def count(self) -> int:
         """Lines that there are."""
         return self.state.total if self.order is None else len(self.order.rows)
@@ -147,8 +143,6 @@ class Listing:
         each = self.state.per_example
         first = row - row % each
         return any(self.line(one) < 0 for one in range(first, first + each))
-
-    # -- keeping up
 
     @property
     def _is_plain(self) -> bool:
@@ -220,8 +214,6 @@ class Listing:
                 await self._hurry.wait()
         except TimeoutError:
             pass
-
-    # -- trajectories
 
     def next_search(self) -> TrajectorySearch | None:
         """The search of trajectories that has to begin now, if one has to."""

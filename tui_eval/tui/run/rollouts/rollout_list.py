@@ -112,8 +112,6 @@ class RolloutList(LineList):
         """Nothing goes on reading."""
         self.listing.give_up()
 
-    # -- lines
-
     def count(self) -> int:
         """One line a rollout that is listed."""
         return self.listing.count()
@@ -196,8 +194,6 @@ class RolloutList(LineList):
         self.update()
         self.post_message(self.Rearranged())
 
-    # -- order and columns
-
     def sort(self, field: str) -> None:
         """Sorts by a field, the other way round where it sorts already; empty for the run's."""
         self._arrange(self.listing.sorting.by(field))
@@ -234,8 +230,6 @@ class RolloutList(LineList):
         from tui_eval.tui.run.rollouts.columns_dialog import ask_for_columns
 
         ask_for_columns(self)
-
-    # -- the filter
 
     def action_filter(self) -> None:
         """Lets somebody type a filter."""
@@ -341,8 +335,6 @@ class RolloutList(LineList):
             self.press_key_at(self.head(index), x)
         elif field := self.lines.field_at(x):
             self.sort(field)
-
-    # -- the selection
 
     def select(self, row: int, by_hand: bool = True) -> None:
         """Selects a rollout and shows it if it is listed."""
