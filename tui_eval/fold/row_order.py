@@ -49,6 +49,19 @@ class RowOrder(NamedTuple):
 def make_order(
     state: RunState, wanted: RowFilter | None, sorting: Sorting, notes: Notes
 ) -> RowOrder:
+    """What `listed_rows` gives, with the line of every row."""
+    import numpy as np
+
+    total = state.total
+    rows = listed_rows(state, wanted, sorting, notes)
+    lines = np.full(total, -1, np.int64)
+    lines[rows] = np.arange(len(rows))
+    return RowOrder(rows, lines)
+
+
+def listed_rows(
+    state: RunState, wanted: RowFilter | None, sorting: Sorting, notes: Notes | None
+) -> np.ndarray:
     """The rows that match, in their order; can be made by a thread while the run grows.
 
     Raises:
@@ -68,9 +81,7 @@ def make_order(
         rows = ordered(state, rows, sorting.field, descending=sorting.descending, notes=notes)
         if sorting.grouped and state.per_example > 1:
             rows = _together(rows, state.per_example)
-    lines = np.full(total, -1, np.int64)
-    lines[rows] = np.arange(len(rows))
-    return RowOrder(rows, lines)
+    return rows
 
 
 def _together(rows: np.ndarray, each: int) -> np.ndarray:

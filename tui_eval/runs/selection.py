@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from tui_eval.errors import Fault, RefusedError, nearest
-from tui_eval.fold.columns import Notes, ordered
+from tui_eval.fold.columns import Notes
 from tui_eval.fold.filter_fields import FIELDS, METRIC, OTHER_NAMES
 from tui_eval.fold.filtering import RowFilter
 from tui_eval.fold.patterns import PatternTooSlowError
+from tui_eval.fold.row_order import Sorting, listed_rows
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.text_search import SearchProgress, search_trajectories
@@ -47,15 +48,15 @@ def select_rows(
         if wanted.text_conditions:
             for progress in search_trajectories(run, state, wanted, notes):
                 progressed(progress)
-        rows = wanted.rows(state, notes)
+        sorting = Sorting(column, sort.startswith("-"), grouped=False)
+        rows = listed_rows(state, wanted, sorting, notes)
     except PatternTooSlowError as error:
         raise RefusedError([Fault("filter", str(error))]) from None
     except OSError as error:
         what = f"it cannot be searched any more: {error.strerror or error}"
         raise RefusedError([Fault(str(run.results), what)]) from error
-    if column:
-        rows = ordered(state, rows, column, descending=sort.startswith("-"), notes=notes)
-    return [int(row) for row in rows if state.stage[row] or not state.has_gaps]
+    found: list[int] = rows.tolist()
+    return found
 
 
 def sort_column(name: str, metrics: Collection[str], faults: list[Fault]) -> str:
