@@ -24,6 +24,7 @@ from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.run.header import progress, title
 from tui_eval.tui.run.numbers.lines import numbers
 from tui_eval.tui.run.rollouts.lines import RolloutLines
+from tui_eval.tui.run.rollouts.listing import Listing
 from tui_eval.tui.trajectory.piece import View
 from tui_eval.tui.trajectory.rendering import ending_piece
 
@@ -96,7 +97,7 @@ def test_the_numbers_say_of_which_class_the_missing_ones_are() -> None:
 
 def row_of(width: int, event: Event) -> str:
     state = folded(event)
-    lines = RolloutLines(state, lambda: 1060.0)
+    lines = RolloutLines(Listing(state), lambda: 1060.0)
     lines.fit(width, [0])
     return words(lines.line(0, ""))
 

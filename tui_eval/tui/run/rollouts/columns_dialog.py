@@ -180,7 +180,7 @@ def ask_for_columns(rollouts: RolloutList) -> None:
         if answer is None:
             return
         rollouts.show_columns(answer[0])
-        if names := lines.left_out(rollouts.listing.sorting.grouped):
+        if names := lines.left_out():
             has_others = rollouts.size.width < rollouts.screen.size.width
             zooms = f" {key_for('run.zoom')} zooms." if has_others else ""
             rollouts.post_message(rollouts.Missed(f"No room for {', '.join(names)}.{zooms}"))

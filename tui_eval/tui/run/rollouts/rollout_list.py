@@ -65,8 +65,7 @@ class RolloutList(LineList):
         self.row = 0
         self.listing = Listing(state)
         self.entry = FilterEntry(self.listing)
-        self.lines = RolloutLines(state, now)
-        self.lines.is_part = self.listing.is_part
+        self.lines = RolloutLines(self.listing, now)
         self.weighted: frozenset[str] = frozenset()
         """Metrics that are known to count for the reward, from the rollouts that were read."""
         self._last_line = 0
@@ -80,12 +79,11 @@ class RolloutList(LineList):
         self.state, self.row = state, row
         self.weighted = frozenset()
         self.listing.show_run(state)
-        self.lines.show_run(state)
+        self.lines.show_run()
         self.put_notes({})
 
     def put_notes(self, notes: Notes) -> None:
         """Shows other notes."""
-        self.lines.notes = notes
         self.listing.put_notes(notes)
         self._draw_anew()
 
@@ -146,7 +144,7 @@ class RolloutList(LineList):
             return (("no rollouts yet", "faint"), *log)
         if not self.state.total:
             return ((NO_ROLLOUTS, "faint"),)
-        return self.lines.head(listing.sorting)
+        return self.lines.head()
 
     def update(self) -> None:
         """Finds out what to list, then draws what changed."""
@@ -161,7 +159,7 @@ class RolloutList(LineList):
         top = self.scroll_offset.y
         last = min(top + self.size.height, self.count())
         rows = [self.listing.row(line) for line in range(top, last)]
-        self.lines.fit(self.line_width, rows, self.listing.sorting.grouped)
+        self.lines.fit(self.line_width, rows)
         super().update()
         if self.listing.order is not before:
             self._rearranged()
