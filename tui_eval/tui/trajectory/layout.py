@@ -6,8 +6,7 @@ import time
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Sequence
 from itertools import accumulate
-
-from textual.cache import LRUCache
+from typing import TypeVar
 
 from tui_eval.tui.trajectory.parts import Part
 from tui_eval.tui.trajectory.piece import USUAL, Piece, View
@@ -16,6 +15,17 @@ KEPT = 512
 """Pieces whose lines are kept."""
 
 ESTIMATED, EXACT, MEASURED = range(3)
+
+
+Kept = TypeVar("Kept")
+
+
+def keep(cache: dict[int, Kept], at: int, value: Kept) -> None:
+    """Puts a value into a cache, in place of an older one, as Textual's caches do not."""
+    cache.pop(at, None)
+    cache[at] = value
+    if len(cache) > KEPT:
+        del cache[next(iter(cache))]
 
 
 class Layout:
@@ -30,7 +40,7 @@ class Layout:
         self._heights: list[int] = []
         self._exact = bytearray()
         self._starts: list[int] | None = None
-        self._pieces: LRUCache[int, tuple[Hashable, Piece]] = LRUCache(KEPT)
+        self._pieces: dict[int, tuple[Hashable, Piece]] = {}
 
     def forget(self) -> None:
         """Lets go of everything."""
@@ -87,7 +97,7 @@ class Layout:
             return kept[1]
         part = self.parts[at]
         piece = part.lay_out(self.views.get(at, USUAL), self._width)
-        self._pieces[at] = key, piece
+        keep(self._pieces, at, (key, piece))
         height = len(piece.lines) + part.gap
         if height != self._heights[at]:
             self._heights[at] = height

@@ -6,14 +6,13 @@ import time
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
-from textual.cache import LRUCache
 from textual.geometry import Region
 from textual.strip import Strip
 
 from tui_eval.tui.base.lines.piece_view import PieceView
 from tui_eval.tui.base.look.ink import EMPTY, Line
 from tui_eval.tui.base.ticker import after
-from tui_eval.tui.trajectory.layout import KEPT, Layout
+from tui_eval.tui.trajectory.layout import Layout, keep
 from tui_eval.tui.trajectory.marking import Texts
 from tui_eval.tui.trajectory.parts import Part, parts_of, set_apart, tail_of
 from tui_eval.tui.trajectory.piece import Piece
@@ -47,7 +46,7 @@ class TrajectoryView(PieceView):
         self._taken: Hashable = None
         self._wrapped_to = 0
         self._parts: tuple[Hashable, list[Part]] = (None, [])
-        self._texts: LRUCache[int, Texts] = LRUCache(KEPT)
+        self._texts: dict[int, Texts] = {}
         self._inked: dict[int, Line] = {}
         self._ink_from = self._ink_until = 0.0
         self._calm_from = 0.0
@@ -90,7 +89,8 @@ class TrajectoryView(PieceView):
     def _texts_of(self, at: int, piece: Piece) -> Texts:
         texts = self._texts.get(at)
         if texts is None or texts.piece is not piece:
-            texts = self._texts[at] = Texts(piece)
+            texts = Texts(piece)
+            keep(self._texts, at, texts)
         return texts
 
     def _begin_to_ink(self) -> None:
