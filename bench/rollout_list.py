@@ -16,10 +16,10 @@ from bench.figure import Figure, percentile, spread
 from bench.filtering import made_state
 from bench.setting import Setting
 from tui_eval.feeds.feed import NullFeed
+from tui_eval.fold.row_order import Sorting, make_order
 from tui_eval.fold.run_state import RunState
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.run.rollouts.rollout_list import RolloutList
-from tui_eval.tui.run.rollouts.row_order import Sorting, make_order
 from tui_eval.tui.run.session import RunSession
 
 ROWS = 100_000

@@ -48,7 +48,6 @@ from tui_eval.tui.base.preferences import Preferences
 from tui_eval.tui.compare.rollouts_screen import CompareRollouts
 from tui_eval.tui.compare.screen import CompareRuns
 from tui_eval.tui.home_app import HomeApp
-from tui_eval.tui.run.annotations import Notebook
 from tui_eval.tui.run.session import RunSession
 
 
@@ -89,17 +88,17 @@ def asked() -> TuiEvalApp:
     return app_of(ScriptedFeed([start, *told, end], saved_rows(), live=False))
 
 
-class Noted(Notebook):
-    async def read(self) -> None:
-        self.notes = {
-            ("0", 1): Note("said twice", ("odd", "check")),
-            ("2", 1): Note("divides by zero"),
-        }
+NOTES = {("0", 1): Note("said twice", ("odd", "check")), ("2", 1): Note("divides by zero")}
 
 
 def noted() -> TuiEvalApp:
     app = over()
-    app.live_screen.annotations.notebook = Noted(app.state)
+    annotations = app.live_screen.annotations
+
+    async def read(path: str) -> None:
+        annotations._show(path, NOTES)
+
+    annotations._read = read
     return app
 
 

@@ -56,7 +56,6 @@ FileChangedError                                  runs/appended_file.py
 BrokenIndexError                                  runs/row_index.py
 PatternTooSlowError                               fold/patterns.py
 NothingMeasuredError                              fold/pilot.py
-TooSlowError                                      tui/trajectory/search.py
 NoProgramError                                    tui/copying/elsewhere.py
 BadRequestError                                   demo/chat_request.py
 """

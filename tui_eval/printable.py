@@ -25,7 +25,9 @@ _CONTROL_PICTURES = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: 
 # They choose between drawings of one sign or join several, and terminals disagree on the cells that
 # those take; tags do so behind a flag, and would hide text anywhere else.
 _SELECTORS = re.compile("[\ufe00-\ufe0f\u200c\u200d]|(?<=\U0001f3f4)[\U000e0020-\U000e007f]+")
-TAGS = frozenset(map(chr, range(0xE0020, 0xE0080)))
+_TAGS = frozenset(map(chr, range(0xE0020, 0xE0080)))
+_SLICE = 1 << 16
+"""Characters that are made printable at a time where other threads are to get their turn."""
 RIGHT_TO_LEFT = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
 _TURNING = re.compile(
     rf"[{RIGHT_TO_LEFT}][^\sA-Za-z]*(?=\s+[^\sA-Za-z{RIGHT_TO_LEFT}])"
@@ -74,6 +76,24 @@ def printable(text: str) -> str:
     text = text.replace("\r\n", "\n")
     text = _UNPRINTABLE.sub(_visible, _SELECTORS.sub("", text))
     return "\n".join(map(_tabbed, text.split("\n"))) if "\t" in text else text
+
+
+def printable_slices(text: str) -> str:
+    """`printable` of a long text, in slices, so that other threads get their turn."""
+    if len(text) <= _SLICE:
+        return printable(text)
+    parts, start = [], 0
+    while start < len(text):
+        line_end = text.find("\n", start + _SLICE)
+        line_end = len(text) if line_end < 0 else line_end
+        is_cut = line_end > start + 2 * _SLICE and text.find("\t", start, line_end) < 0
+        end = start + _SLICE if is_cut else line_end
+        # Signs that are shown as one stay together; so do lines with tabs, which count columns.
+        while end < len(text) and (text[end - 1] == "\r" or text[end] in _TAGS):
+            end += 1
+        parts.append(printable(text[start:end]))
+        start = end
+    return "".join(parts)
 
 
 def harmless(text: str) -> str:

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from tui_eval.config.user_settings import replace_text, save_settings
 from tui_eval.errors import RefusedError
+from tui_eval.runs.export.whole_text import WholeText
 from tui_eval.runs.file_writing import LONGEST, cut_name, distinct_name, folded, new_file
 from tui_eval.runs.writer import write_atomically
-from tui_eval.tui.copying.exporting import WholeText
 
 
 def write(path: Path, data: bytes = b"new") -> None:

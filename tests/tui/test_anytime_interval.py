@@ -8,9 +8,10 @@ from run_events import finished, started
 from tui_eval.cli.summary_lines import result_lines
 from tui_eval.events import STOPPED_EARLY, ReadingMoved, RunFinished
 from tui_eval.fold.run_state import RunState
+from tui_eval.text.run_words import status
 from tui_eval.text.stages import look_of
 from tui_eval.tui.base.look.ink import Line
-from tui_eval.tui.run.header import progress, status, title
+from tui_eval.tui.run.header import progress, title
 from tui_eval.tui.run.numbers.lines import numbers
 
 

@@ -154,10 +154,10 @@ async def test_two_rollouts_are_exported_to_read_as_json_or_as_they_were_saved(
 async def test_what_models_said_steers_no_pager(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read: list[bytes] = []
+    read: list[str] = []
     monkeypatch.setattr(
         "tui_eval.tui.copying.elsewhere.read_elsewhere",
-        lambda app, words, data, suffix: read.append(data) or "",
+        lambda app, words, found: read.append(found.text) or "",
     )
     monkeypatch.setenv("PAGER", "cat")
     paths = two_runs(tmp_path)
@@ -166,7 +166,7 @@ async def test_what_models_said_steers_no_pager(
     async with comparing(runs_screen(paths)) as stage:
         await stage.press("enter", "o")
         await stage.until(lambda: bool(read))
-    text = read[0].decode()
+    text = read[0]
     assert "A quarter of 3 \\u{1f3fd}" in text and printable(text) == text
 
 

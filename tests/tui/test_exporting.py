@@ -15,9 +15,10 @@ import pytest
 from run_on_disk import feed_on_disk, run_on_disk
 from staging import Stage, over, staged_app
 
-from tui_eval.tui.copying import exporting
+from tui_eval.runs.export import writing
+from tui_eval.runs.export.child import Wanted
+from tui_eval.runs.export.process import Export
 from tui_eval.tui.copying.export_form import ExportDialog
-from tui_eval.tui.copying.exporting import Export
 
 
 @pytest.fixture(autouse=True)
@@ -106,7 +107,7 @@ async def test_nothing_is_replaced_silently(here: Path) -> None:
 async def test_what_stands_in_the_way_is_told_before_and_after(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exporting, "find_spec", lambda name: None)
+    monkeypatch.setattr(writing, "find_spec", lambda name: None)
     feed, run = feed_on_disk(here / "run")
     async with staged_app(feed) as stage:
         dialog = await opened(stage)
@@ -155,7 +156,7 @@ async def test_a_cancelled_export_leaves_neither_file_nor_process(here: Path) ->
             file.write(row.replace('"example_id": 0', f'"example_id": {number}', 1))
     metadata = {"env_id": "sums", "model": "m", "num_examples": 20_000, "rollouts_per_example": 1}
     run.metadata.write_text(json.dumps(metadata))
-    export = Export({"run": str(run.path), "kind": "html", "path": str(here / "a.html")})
+    export = Export(Wanted(str(run.path), "html", str(here / "a.html")))
 
     writing = asyncio.create_task(export.write())
     for _ in range(3000):

@@ -122,3 +122,14 @@ async def test_enter_on_an_example_and_a_click_go_to_its_rollouts() -> None:
         y = next(at for at, line in enumerate(shown(stage).splitlines()) if line.startswith(" 8 "))
         await stage.pilot.click("#numbers", offset=(4, y + 1))
         await stage.until(lambda: stage.live.rollouts.row == 32)
+
+
+async def test_up_from_below_the_last_line_goes_to_the_last_example() -> None:
+    async with staged_app(over(), size=(200, 200)) as stage:
+        numbers = stage.live.numbers
+        await stage.press("3", "z")
+        assert numbers.count() < numbers.view_height
+        await stage.press("k")
+        assert numbers.cursor == ("example", len(stage.app.state.examples) - 1)
+        await stage.press("k")
+        assert numbers.cursor == ("example", len(stage.app.state.examples) - 2)

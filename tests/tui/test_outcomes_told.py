@@ -17,13 +17,16 @@ from staging import staged_app, staged_suite
 from tui_eval.events import Event, RunFinished, Stage
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.trajectory import Rollout
+from tui_eval.text.run_words import status
+from tui_eval.text.step_words import step_note
 from tui_eval.text.waits import sleeps_text
 from tui_eval.tui.base.look.ink import Line
-from tui_eval.tui.run.header import progress, status, title
+from tui_eval.tui.run.header import progress, title
 from tui_eval.tui.run.numbers.lines import numbers
 from tui_eval.tui.run.rollouts.lines import RolloutLines
+from tui_eval.tui.run.rollouts.listing import Listing
 from tui_eval.tui.trajectory.piece import View
-from tui_eval.tui.trajectory.rendering import ending_piece, step_note
+from tui_eval.tui.trajectory.rendering import ending_piece
 
 ENDED = RunFinished(0, 1060.0, "finished", 3)
 
@@ -94,7 +97,7 @@ def test_the_numbers_say_of_which_class_the_missing_ones_are() -> None:
 
 def row_of(width: int, event: Event) -> str:
     state = folded(event)
-    lines = RolloutLines(state, lambda: 1060.0)
+    lines = RolloutLines(Listing(state), lambda: 1060.0)
     lines.fit(width, [0])
     return words(lines.line(0, ""))
 

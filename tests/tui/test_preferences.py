@@ -15,12 +15,12 @@ from textual.command import CommandPalette
 from textual.widgets import Input
 
 from tui_eval import events as ev
+from tui_eval.fold.row_order import Sorting
 from tui_eval.tui.base.keys.help import Help
 from tui_eval.tui.base.keys.keymap import BY_ID
 from tui_eval.tui.base.preferences import Preferences, drawn_every
 from tui_eval.tui.form.boxes import TextBox
 from tui_eval.tui.run.header import progress
-from tui_eval.tui.run.rollouts.row_order import Sorting
 
 
 @pytest.fixture

@@ -20,7 +20,8 @@ from staging import over, running, staged_app
 from terminal import PATIENCE_S, Terminal
 
 from tui_eval.printable import printable
-from tui_eval.tui.copying.elsewhere import NoProgramError, plain_json, read_elsewhere
+from tui_eval.runs.export.one_rollout import plain_json
+from tui_eval.tui.copying.elsewhere import NoProgramError, Readable, read_elsewhere
 from tui_eval.tui.copying.elsewhere import program as reading_program
 
 HOSTILE = "\x1b]52;c;aGVsbG8=\x07 \x9b31m\u202e e\u0301 \ud83d \U0001f3fd"
@@ -55,7 +56,7 @@ def test_without_a_name_or_a_program_it_is_told(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_program_that_fails_is_told_by_its_name_as_it_is_written() -> None:
     app: Any = SimpleNamespace(suspend=nullcontext)
-    fault = read_elsewhere(app, ["false"], b"text", ".md")
+    fault = read_elsewhere(app, ["false"], Readable("text", ".md"))
     assert fault == "The program false ended with exit code 1"
 
 

@@ -91,7 +91,7 @@ def test_what_no_first_frame_shows_is_loaded_after_it(program: Program) -> None:
     later = {"numpy", "pygments.lexers.python", "tui_eval.events"}
     later |= {"tui_eval.fold.summary", "tui_eval.fold.filter_nodes"}
     later |= {"tomllib", "tui_eval.config.toml_files"}
-    later |= {f"tui_eval.tui.trajectory.{name}" for name in ("syntax", "error_text")}
+    later |= {"tui_eval.tui.trajectory.syntax", "tui_eval.text.error_text"}
     dialogs = ("copying.menu", "base.keys.palette", "copying.copyable")
     later |= {f"tui_eval.tui.{name}" for name in dialogs}
     assert not later & modules

@@ -14,8 +14,8 @@ from staging import staged_app
 
 from tui_eval import events as ev
 from tui_eval.fold.trajectory import placeholder
+from tui_eval.text.json_text import LONGEST_JSON, arguments_shown, pretty_json
 from tui_eval.tui.trajectory.marking import overlaid
-from tui_eval.tui.trajectory.shown_text import LONGEST_JSON, arguments_shown, pretty_json
 from tui_eval.tui.trajectory.syntax import CODE, LONGEST_CODE, Inked, tokens
 
 

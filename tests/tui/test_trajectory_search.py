@@ -16,11 +16,13 @@ from scripted_trajectory import long_feed, rich_feed
 from staging import Stage, over, running, staged_app
 
 from tui_eval import events as ev
-from tui_eval.printable import printable
+from tui_eval import printable as shown_text
+from tui_eval.fold.patterns import matches_in
+from tui_eval.printable import printable, printable_slices
 from tui_eval.tui.trajectory import view as trajectory_view
 from tui_eval.tui.trajectory.marking import Texts
 from tui_eval.tui.trajectory.piece import USUAL, Block, lay_out
-from tui_eval.tui.trajectory.search import Match, TooSlowError, find, shown_source, wanted
+from tui_eval.tui.trajectory.search import Match, expression_of
 
 
 def foot(stage: Stage) -> str:
@@ -183,7 +185,7 @@ async def test_where_no_process_can_be_started_the_search_says_so_and_the_screen
 async def test_an_expression_that_takes_forever_is_given_up_and_the_screen_lives(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tui_eval.tui.trajectory.search.find.__defaults__", (0.5,))
+    monkeypatch.setattr("tui_eval.fold.patterns.matches_in.__defaults__", (0.5,))
     row = saved_row(0, completion=[{"role": "assistant", "content": "a" * 60 + "!"}])
     feed = ScriptedFeed(all_events(), {**saved_rows(), 0: row}, live=False)
     async with staged_app(feed) as stage:
@@ -263,13 +265,13 @@ async def test_a_long_trajectory_is_laid_out_on_sight_and_keeps_its_place(
     st.integers(12, 40),
 )
 def test_every_match_is_marked_where_it_is(texts: list[str], typed: str, width: int) -> None:
-    source = wanted(typed).source
+    source, _ = expression_of(typed)
     if not typed.strip():
         return
     for text in texts:
         block = Block("text", text, (("  ", ""),), (("  ", ""),), 1_000)
         piece = lay_out((("head", ""),), [block], USUAL, width)
-        shown = shown_source(text)
+        shown = printable(text.strip("\r\n"))
         matches = [
             Match(0, found.start(), found.end())
             for found in re.finditer(source, shown, re.IGNORECASE | re.MULTILINE)
@@ -287,19 +289,17 @@ def test_every_match_is_marked_where_it_is(texts: list[str], typed: str, width: 
 
 @given(st.text(alphabet="ab\t\r\n\x1b漢🏴\U000e0067", max_size=400))
 def test_a_text_in_slices_is_shown_as_the_whole_is(text: str) -> None:
-    from tui_eval.tui.trajectory import search
-
-    before, search._SLICE = search._SLICE, 16
+    before, shown_text._SLICE = shown_text._SLICE, 16
     try:
-        assert shown_source(text) == printable(text.strip("\r\n"))
+        assert printable_slices(text) == printable(text)
     finally:
-        search._SLICE = before
+        shown_text._SLICE = before
 
 
 def test_finding_gives_places_in_the_order_of_the_texts() -> None:
-    source = wanted("one  two").source
-    assert find(source, ["One\ntwo", "", "x one two one two"]) == [
-        Match(0, 0, 7), Match(2, 2, 9), Match(2, 10, 17),
-    ]  # fmt: skip
-    with pytest.raises(TooSlowError):
-        find(r"(a+)+$", ["a" * 60 + "!"], patience_s=0.3)
+    source, _ = expression_of("one  two")
+    texts = ["One\ntwo", "", "x one two one two"]
+    assert matches_in(source, texts, 10) == [(0, 0, 7), (2, 2, 9), (2, 10, 17)]
+    assert matches_in(source, texts, 2) == [(0, 0, 7), (2, 2, 9)]
+    with pytest.raises(TimeoutError):
+        matches_in(r"(a+)+$", ["a" * 60 + "!"], 10, patience_s=0.3)

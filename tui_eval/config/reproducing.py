@@ -14,6 +14,8 @@ from tui_eval.config.secret_values import hidden_names
 from tui_eval.config.settings import SAMPLING
 from tui_eval.config.values import list_text
 from tui_eval.fold.saved_values import listing, mapping
+from tui_eval.runs.opening import find_run
+from tui_eval.runs.run_info import format_of_run, read_facts, read_requested
 
 PLAIN = (
     "env_args", "extra_env_kwargs", "env_dir_path", "python", "no_alias", "num_examples",
@@ -38,6 +40,21 @@ LEFT_OUT = frozenset((
 NO_LIMIT = ("max_concurrent_generation", "max_concurrent_scoring", "num_workers")
 """Options that are written down as 0 where nobody set them."""
 AS_JSON = ("env_args", "extra_env_kwargs", "sampling_args")
+
+
+def command_of(path: Path, example: str | None = None) -> tuple[str, list[str]]:
+    """The command line that asks for a run again; see `reproducing`.
+
+    Args:
+        path: Of the run.
+
+    Raises:
+        RefusedError: There is no such run.
+        ValueError: Nothing can ask for it.
+    """
+    run = find_run(path)
+    requested = read_requested(run) if run.is_ours else {}  # without what the environment added
+    return reproducing(requested or read_facts(run, format_of_run(run)), example)
 
 
 def reproducing(facts: Mapping[str, Any], example: str | None = None) -> tuple[str, list[str]]:

@@ -84,6 +84,11 @@ def quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
+def condition(field: str, value: str) -> str:
+    """The filter for the rollouts of which a field has a value, whatever that holds."""
+    return f"{field}={quoted(value)}"
+
+
 def _inside(part: Node) -> str:
     return f"({part})" if isinstance(part, (All, Either)) else str(part)
 

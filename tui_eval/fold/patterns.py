@@ -168,6 +168,32 @@ class Matcher:
             process.wait()
 
 
+def matches_in(
+    source: str, texts: Sequence[str], most: int, patience_s: float = PATIENCE_S
+) -> list[tuple[int, int, int]]:
+    """Where an expression is found, in any case: the place of the text, begin and end in it.
+
+    Args:
+        most: So many matches are enough.
+
+    Raises:
+        TimeoutError: It took longer than it may.
+        OSError: No process could be started; the text says so.
+    """
+    with matching_process(_FINDING) as process:
+        try:
+            answer, _ = process.communicate(
+                marshal.dumps((source, most, list(texts))), timeout=patience_s
+            )
+        except subprocess.TimeoutExpired:
+            process.kill()
+            answer = b""
+    if not answer or process.returncode != 0:
+        raise TimeoutError("it takes too long: repeats inside of repeats do that")
+    found: list[tuple[int, int, int]] = marshal.loads(answer)
+    return found
+
+
 def matching_process(program: str) -> subprocess.Popen[bytes]:
     """A Python that runs a program between two pipes, and imports nothing of anybody's."""
     try:
@@ -193,6 +219,22 @@ while True:
         break
     answers.write(bytes(search(text) is not None for text in texts))
     answers.flush()
+"""
+
+_FINDING = """
+import marshal, re, sys
+source, most, texts = marshal.load(sys.stdin.buffer)
+search = re.compile(source, re.IGNORECASE | re.MULTILINE)
+found = []
+for at, text in enumerate(texts):
+    for match in search.finditer(text):
+        if match.end() > match.start():
+            found.append((at, match.start(), match.end()))
+            if len(found) == most:
+                break
+    if len(found) == most:
+        break
+sys.stdout.buffer.write(marshal.dumps(found))
 """
 
 

@@ -11,6 +11,7 @@ import errno
 import fcntl
 import hashlib
 import os
+import re
 import stat
 import unicodedata
 from collections.abc import Iterator
@@ -22,6 +23,14 @@ LONGEST = 200
 """Bytes of a name at most. File systems take 255, of which what stands around a name needs some."""
 
 HASH = 8
+
+
+_NO_NAME = re.compile(r"[^\w.-]+")
+
+
+def plain_name(name: str) -> str:
+    """A name without blanks and signs that mean something to a shell or a file system."""
+    return _NO_NAME.sub("-", name)
 
 
 def cut_name(name: str, most: int = LONGEST) -> str:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
 
 import msgspec
 
 from tui_eval.errors import Fault, RefusedError, nearest
-from tui_eval.fold.columns import Columns, Notes, Version, ordered
+from tui_eval.fold.columns import Columns, Notes, Version
 from tui_eval.fold.filter_fields import FIELDS, METRIC, OTHER_NAMES
 from tui_eval.fold.filter_nodes import Compare, Pattern
 from tui_eval.fold.filtering import RowFilter
 from tui_eval.fold.patterns import PATIENCE_S, Matcher, PatternTooSlowError
+from tui_eval.fold.row_order import Sorting, listed_rows
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.trajectory import Rollout, from_row
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import SavedRows, values_of
+from tui_eval.runs.opening import SavedRows, find_run, values_of
 
 
 class SearchProgress(msgspec.Struct, frozen=True):
@@ -66,6 +68,52 @@ def search_trajectories(
     finally:
         for matcher in matchers.values():
             matcher.close()
+
+
+class TrajectorySearch:
+    """Tells a filter which trajectories match, of those that were there when it began."""
+
+    def __init__(self, state: RunState, wanted: RowFilter, notes: Notes) -> None:
+        self.wanted = wanted
+        self._there = _trajectories(state)
+        self.progress: SearchProgress | None = None
+        self.fault = ""
+        """Why it ended early."""
+        self.is_over = False
+        self._state = state
+        self._notes = notes
+        self.is_given_up = False
+        """Whether somebody did not want to wait for the rest: the thread ends after the rollout
+        that it is reading."""
+
+    @property
+    def is_up_to_date(self) -> bool:
+        """Whether there are no other trajectories by now."""
+        return self._there == _trajectories(self._state)
+
+    def work(self) -> None:
+        """Searches; for a thread."""
+        run = self._state.run
+        try:
+            if run is None:
+                return
+            files = find_run(Path(run.path))
+            steps = search_trajectories(files, self._state, self.wanted, self._notes)
+            for self.progress in steps:
+                if self.is_given_up:
+                    break
+        except RefusedError as error:
+            self.fault = error.faults[0].what
+        except (OSError, ValueError) as error:  # no path has a NUL in it
+            self.fault = getattr(error, "strerror", None) or str(error)
+        finally:
+            self.is_over = True
+
+
+def _trajectories(state: RunState) -> tuple[int, int, int]:
+    """Another value wherever there may be other trajectories."""
+    reading = state.run.reading if state.run is not None else 0
+    return reading, state.finished, state.taken_back
 
 
 def _answers(
@@ -149,15 +197,15 @@ def select_rows(
         if wanted.text_conditions:
             for progress in search_trajectories(run, state, wanted, notes):
                 progressed(progress)
-        rows = wanted.rows(state, notes)
+        sorting = Sorting(column, sort.startswith("-"), grouped=False)
+        rows = listed_rows(state, wanted, sorting, notes)
     except PatternTooSlowError as error:
         raise RefusedError([Fault("filter", str(error))]) from None
     except OSError as error:
         what = f"it cannot be searched any more: {error.strerror or error}"
         raise RefusedError([Fault(str(run.results), what)]) from error
-    if column:
-        rows = ordered(state, rows, column, descending=sort.startswith("-"), notes=notes)
-    return [int(row) for row in rows if state.stage[row] or not state.has_gaps]
+    found: list[int] = rows.tolist()
+    return found
 
 
 def sort_column(name: str, metrics: Collection[str], faults: list[Fault]) -> str:

@@ -15,6 +15,7 @@ from textual.screen import Screen
 from tui_eval import clock
 from tui_eval.errors import Fault
 from tui_eval.feeds.feed import NullFeed, RecordedFeed
+from tui_eval.fold.row_order import Sorting
 from tui_eval.fold.run_state import RunState
 from tui_eval.shipped import shipped
 from tui_eval.tui.base.app import BaseApp
@@ -22,8 +23,6 @@ from tui_eval.tui.base.dialogs.prompts import Leave
 from tui_eval.tui.base.preferences import Preferences
 from tui_eval.tui.base.terminal.browser import in_browser
 from tui_eval.tui.base.ticker import Ticking, after
-from tui_eval.tui.run.rollouts.arranged_list import ArrangedList
-from tui_eval.tui.run.rollouts.row_order import Sorting
 from tui_eval.tui.run.screen import RunScreen
 from tui_eval.tui.run.session import RunSession, begin
 
@@ -241,9 +240,10 @@ class TuiEvalApp(BaseApp[Leave]):
         self._more_is_due = False
         self.tick()
 
-    def on_arranged_list_arranged(self, message: ArrangedList.Arranged) -> None:
+    def on_rollout_list_arranged(self) -> None:
         """Keeps how somebody arranged the list."""
-        columns, sorting = message.columns, message.sorting
+        rollouts = self.live_screen.rollouts
+        columns, sorting = rollouts.lines.chosen, rollouts.listing.sorting
         sort = ("-" if sorting.descending else "") + sorting.field if sorting.field else None
         self.preferences.settings = self.preferences.settings._replace(
             columns=columns,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
@@ -97,6 +98,14 @@ def write_to_stdout(source: ExportSource, kind: str, is_gone: Callable[[], bool]
         if is_gone():
             return
     sys.stdout.buffer.flush()
+
+
+def missing_package(kind: str) -> str:
+    """The package that a format needs and that is not installed; empty where nothing is missing.
+
+    Nothing is imported: that would take a screen's time and memory.
+    """
+    return "pyarrow" if kind == "parquet" and find_spec("pyarrow") is None else ""
 
 
 def writer_of(kind: str) -> Writer:

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tui_eval.printable import one_line
 from tui_eval.runs.export.comparison_formats import FORMATS, USUAL
+from tui_eval.runs.export.one_rollout import plain_json, saved_line
+from tui_eval.runs.export.whole_text import WholeText
 from tui_eval.text.stages import rollout_name
-from tui_eval.tui.copying.copyable import saved_line
-from tui_eval.tui.copying.elsewhere import plain_json
-from tui_eval.tui.copying.exporting import WholeText
 
 if TYPE_CHECKING:
     from tui_eval.fold.trajectory import Rollout
@@ -63,10 +62,10 @@ def _pair_lines(sides: Sequence[Side]) -> Iterator[str]:
 
 def _pair_object(sides: Sequence[Side]) -> str:
     rows: dict[str, Any] = {
-        source.letter: json.loads(saved_line(source.state, row).text) for source, row, _ in sides
+        source.letter: json.loads(saved_line(source.state, row)) for source, row, _ in sides
     }
     return plain_json(rows) + "\n"
 
 
 def _pair_saved(sides: Sequence[Side]) -> str:
-    return "".join(saved_line(source.state, row).text + "\n" for source, row, _ in sides)
+    return "".join(saved_line(source.state, row) + "\n" for source, row, _ in sides)

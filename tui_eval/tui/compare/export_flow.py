@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.printable import printable
 from tui_eval.tui.base.look.paths import shown_path, typed_path
-from tui_eval.tui.base.terminal.browser import in_browser, lies_in
+from tui_eval.tui.base.terminal.browser import deliver, in_browser, lies_in
 
 if TYPE_CHECKING:
+    from tui_eval.runs.export.whole_text import WholeText
     from tui_eval.tui.base.terminal.drawing import DrawnScreen
-    from tui_eval.tui.copying.exporting import WholeText
 
 NOTHING = "Nothing is compared yet that could be {}."
 
@@ -44,7 +44,6 @@ class ExportFlow:
 
     async def _write(self, whole: WholeText, path: Path) -> None:
         from tui_eval.errors import RefusedError
-        from tui_eval.tui.copying.exporting import deliver
 
         try:
             await asyncio.to_thread(whole.write, path)

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from tui_eval.feeds.feed import Feed
     from tui_eval.fold.run_state import RunState
     from tui_eval.fold.trajectory import Rollout
+    from tui_eval.runs.export.whole_text import WholeText
     from tui_eval.tui.compare.units import Two
     from tui_eval.tui.copying.copyable import Copyable
-    from tui_eval.tui.copying.exporting import WholeText
 
 BESIDE_LEAST = 100
 """Cells from which on two trajectories stand beside each other."""

@@ -38,8 +38,8 @@ from tui_eval.tui.compare.pane_lines import number_lines, setting_lines
 
 if TYPE_CHECKING:
     from tui_eval.fold.comparison import Comparison
+    from tui_eval.runs.export.whole_text import WholeText
     from tui_eval.tui.compare.comparing import ComparedRuns
-    from tui_eval.tui.copying.exporting import WholeText
 
 TICK_S = 1 / 12
 POLL_INTERVAL_S = 3.0

@@ -1,18 +1,15 @@
-"""What can be copied: texts of the trajectory, a rollout as JSON, a run's path and command.
-
-`offer_copies` has one of them chosen, copies it, and says where it is.
-"""
+"""What can be copied: texts of the trajectory, a rollout as JSON, a run's path and command."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tui_eval.errors import RefusedError
 from tui_eval.fold.rollout_columns import DONE
+from tui_eval.runs.export.one_rollout import call_json, rollout_json
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.terminal.copied import copy
 
@@ -21,7 +18,7 @@ if TYPE_CHECKING:
 
     from tui_eval.fold.columns import Notes
     from tui_eval.fold.run_state import RunState
-    from tui_eval.fold.trajectory import Entry, Rollout, ToolUse
+    from tui_eval.fold.trajectory import Entry, Rollout
     from tui_eval.tui.trajectory.parts import Part
 
 
@@ -30,28 +27,21 @@ COMMANDED = ("", "tui-eval", "verifiers")
 """Formats of runs whose examples have ids that a command can name; empty for our own, live."""
 
 
-class Made(NamedTuple):
-    """A text, and what of it was left out: `without ...`."""
-
-    text: str
-    without: str = ""
-
-
 class Copyable(NamedTuple):
     """Something to copy.
 
     Args:
         key: Chooses it in the menu.
         note: A few words on it, or how it begins.
-        make: Gets the text; for a thread. It raises RefusedError, ValueError or OSError where
-            it cannot.
+        make: Gets the text, and what of it was left out: `without ...`, or nothing; for a thread.
+            It raises RefusedError, ValueError or OSError where it cannot.
         is_path: The note is a path, of which the end says most.
     """
 
     key: str
     label: str
     note: str
-    make: Callable[[], Made]
+    make: Callable[[], tuple[str, str]]
     is_path: bool = False
 
     def of(self, side: str, *, capital: bool) -> Copyable:
@@ -62,7 +52,7 @@ class Copyable(NamedTuple):
 
 def given(key: str, label: str, text: str, without: str = "") -> Copyable:
     """A text that is there."""
-    return Copyable(key, label, text, lambda: Made(text, without))
+    return Copyable(key, label, text, lambda: (text, without))
 
 
 def of_part(part: Part) -> Iterator[Copyable]:
@@ -97,58 +87,13 @@ def of_entry(entry: Entry) -> Iterator[Copyable]:
         yield given("t", "reasoning", entry.reasoning)
 
 
-def call_json(use: ToolUse) -> str:
-    """A tool call as JSON; arguments that are no JSON as the text that they are."""
-    try:
-        arguments = json.loads(use.arguments)
-    except (ValueError, RecursionError):
-        arguments = use.arguments
-    call = {"id": use.call_id, "name": use.name, "arguments": arguments}
-    return json.dumps(call, indent=2, ensure_ascii=False)
-
-
-def of_rollout(
-    state: RunState, row: int, rollout: Rollout | None, notes: Notes, key: str = "w"
-) -> Copyable:
+def of_rollout(state: RunState, row: int, rollout: Rollout | None, notes: Notes) -> Copyable:
     """A whole rollout as JSON: its line as it was saved, or what is known while it runs."""
-    if state.stage[row] >= DONE:
-        return Copyable(
-            key, "whole rollout", "JSON, its line of the results", lambda: saved_line(state, row)
-        )
+    is_saved = state.stage[row] >= DONE
+    note = "JSON, its line of the results" if is_saved else "JSON of what is known so far"
     return Copyable(
-        key,
-        "whole rollout",
-        "JSON of what is known so far",
-        lambda: Made(json.dumps(so_far(state, row, rollout, notes), ensure_ascii=False)),
+        "w", "whole rollout", note, lambda: (rollout_json(state, row, rollout, notes), "")
     )
-
-
-def saved_line(state: RunState, row: int) -> Made:
-    """The line of results.jsonl that holds a finished rollout.
-
-    Raises:
-        RefusedError: There is no such run.
-        ValueError: The line is not there any more.
-        OSError: The file cannot be read.
-    """
-    from tui_eval.runs.opening import SavedRows, find_run
-
-    assert state.run is not None
-    with SavedRows(find_run(Path(state.run.path)), state) as rows:
-        line = rows.line(row).rstrip(b"\r\n")
-    if not line:
-        raise ValueError("the file of the run has become shorter")
-    return Made(line.decode("utf-8", "backslashreplace"))
-
-
-def so_far(state: RunState, row: int, rollout: Rollout | None, notes: Notes) -> dict[str, Any]:
-    """A rollout that still runs, as far as it is known."""
-    from tui_eval.runs.export.source import row_object
-
-    messages = rollout.messages if rollout is not None else []
-    prompt_length = rollout.prompt_length if rollout is not None else 0
-    conversation = {"prompt": messages[:prompt_length], "completion": messages[prompt_length:]}
-    return row_object(state, row, notes) | conversation
 
 
 def of_run(path: str, name: str = "", keys: str = "pr") -> Iterator[Copyable]:
@@ -159,11 +104,11 @@ def of_run(path: str, name: str = "", keys: str = "pr") -> Iterator[Copyable]:
         keys: One for each.
     """
     of = f"of {name or 'this run'}"
-    yield Copyable(keys[0], f"path {of}", path, lambda: Made(str(Path(path).absolute())), True)
-    yield Copyable(keys[1], f"command {of}", "runs the same again", lambda: command_of(path))
+    yield Copyable(keys[0], f"path {of}", path, lambda: (str(Path(path).absolute()), ""), True)
+    yield Copyable(keys[1], f"command {of}", "runs the same again", lambda: _command_of(path))
 
 
-def of_example(state: RunState, row: int, key: str = "x") -> Iterator[Copyable]:
+def of_example(state: RunState, row: int) -> Iterator[Copyable]:
     """The command line that runs the example of a rollout alone, once.
 
     There is none for runs of some programs, nor before a rollout of the example has finished: its
@@ -175,38 +120,20 @@ def of_example(state: RunState, row: int, key: str = "x") -> Iterator[Copyable]:
         return
     path, example = state.run.path, str(state.example_id(row))
     about = f"runs example {example} alone, once"
-    yield Copyable(key, "command of this example", about, lambda: command_of(path, example))
+    yield Copyable("x", "command of this example", about, lambda: _command_of(path, example))
 
 
-def command_of(path: str, example: str | None = None) -> Made:
-    """The command line that asks for a run again.
+def _command_of(path: str, example: str | None = None) -> tuple[str, str]:
+    from tui_eval.config.reproducing import command_of
 
-    Args:
-        example: Id of the only example to run, once; None for all that the run had.
-
-    Raises:
-        RefusedError: There is no such run.
-        ValueError: Nothing can ask for it.
-    """
-    from tui_eval.config.reproducing import reproducing
-    from tui_eval.runs.opening import find_run
-    from tui_eval.runs.run_info import format_of_run, read_facts, read_requested
-
-    run = find_run(Path(path))
-    requested = read_requested(run) if run.is_ours else {}  # without what the environment added
-    line, left_out = reproducing(requested or read_facts(run, format_of_run(run)), example)
-    return Made(line, f"without {', '.join(left_out)}" if left_out else "")
+    line, left_out = command_of(Path(path), example)
+    return line, (f"without {', '.join(left_out)}" if left_out else "")
 
 
 def offer_copies(
     screen: Screen[Any], items: Sequence[Copyable], say: Callable[[str], None], command: str
 ) -> None:
-    """Shows what can be copied, and copies what is chosen.
-
-    Args:
-        say: Tells a sentence at the bottom of the screen.
-        command: What asked for it, as settings call it; its key chooses what is under the cursor.
-    """
+    """Has something chosen to be copied; the key of `command` chooses what is under the cursor."""
     if not items:
         say("There is nothing to copy yet.")
         return
@@ -230,10 +157,10 @@ def copy_at_once(screen: Screen[Any], one: Copyable, say: Callable[[str], None])
 
 async def _copy(screen: Screen[Any], one: Copyable, say: Callable[[str], None]) -> None:
     try:
-        made = await asyncio.to_thread(one.make)
+        text, without = await asyncio.to_thread(one.make)
     except RefusedError as error:
         say(f"Not copied: {error.faults[0].what}.")
     except (OSError, ValueError) as error:
         say(f"Not copied: {getattr(error, 'strerror', None) or error}.")
     else:
-        say(await copy(screen.app, made.text, f"the {one.label} {made.without}".rstrip()))
+        say(await copy(screen.app, text, f"the {one.label} {without}".rstrip()))

@@ -12,14 +12,19 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tui_eval.errors import RefusedError
-from tui_eval.fold.rollout_columns import DONE
 from tui_eval.printable import printable
-from tui_eval.tui.copying.copyable import call_json, saved_line, so_far
+from tui_eval.runs.export.one_rollout import (
+    call_text,
+    plain_json,
+    rollout_json,
+    rollout_markdown,
+    whole_call_json,
+)
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -27,7 +32,7 @@ if TYPE_CHECKING:
     from tui_eval.feeds.feed import Feed
     from tui_eval.fold.columns import Notes
     from tui_eval.fold.run_state import RunState
-    from tui_eval.fold.trajectory import Rollout, ToolUse
+    from tui_eval.fold.trajectory import Rollout
     from tui_eval.tui.base.terminal.drawing import DrawnScreen
     from tui_eval.tui.trajectory.parts import Part
 
@@ -43,27 +48,14 @@ class Readable(NamedTuple):
     text: str
     suffix: str
 
-    @property
-    def data(self) -> bytes:
-        """Its bytes."""
-        return self.text.encode("utf-8", "backslashreplace")
-
-
-def plain_json(value: Any) -> str:
-    """JSON in lines, exactly what the value is, and harmless: what steers a terminal is escaped."""
-    text = json.dumps(value, indent=2, ensure_ascii=False)
-    for sign in {sign for sign in set(text) if sign != "\n" and printable(sign) != sign}:
-        text = text.replace(sign, json.dumps(sign)[1:-1])
-    return text
-
 
 def piece_text(part: Part, editor: bool) -> Readable | None:
     """A piece of the trajectory; None where it has no text."""
     tool = part.entry.tool if part.entry is not None else None
+    if tool is not None and editor:
+        return Readable(whole_call_json(tool), ".json")
     if tool is not None:
-        if editor:
-            return Readable(plain_json(_whole_call(tool)), ".json")
-        return Readable(printable("\n".join(_call_lines(tool))), ".txt")
+        return Readable(printable(call_text(tool)), ".txt")
     texts = [block.text for block in part.blocks()]
     if part.entry is not None:
         texts = list(filter(None, (part.entry.reasoning, part.entry.text)))
@@ -71,43 +63,16 @@ def piece_text(part: Part, editor: bool) -> Readable | None:
     return Readable(printable(text) + "\n", ".md") if text else None
 
 
-def _whole_call(use: ToolUse) -> dict[str, Any]:
-    outcome = {"result": use.result, "error": use.error}
-    call: dict[str, Any] = json.loads(call_json(use))
-    return call | {name: text for name, text in outcome.items() if text is not None}
-
-
-def _call_lines(use: ToolUse) -> Iterator[str]:
-    yield call_json(use)
-    if use.error:
-        yield f"\nerror: {use.error}"
-    if use.result is not None:
-        yield f"\n{use.result}"
-
-
 def rollout_text(
     state: RunState, row: int, rollout: Rollout | None, notes: Notes, editor: bool
 ) -> Readable:
-    """A whole rollout: as Markdown for the pager, as JSON for the editor; for a thread.
-
-    Raises:
-        RefusedError, ValueError, OSError: See `copyable.saved_line`.
-    """
+    """A whole rollout: Markdown for the pager, JSON for the editor; raises as `saved_line` does."""
     if editor:
-        done = state.stage[row] >= DONE
-        value = (
-            json.loads(saved_line(state, row).text) if done else so_far(state, row, rollout, notes)
-        )
+        value = json.loads(rollout_json(state, row, rollout, notes))
         return Readable(plain_json(value) + "\n", ".json")
-    from tui_eval.runs.export.markdown import rollout_lines
-    from tui_eval.runs.export.source import ExportSource
-    from tui_eval.runs.layout import RunDir
-
     if rollout is None:
         raise ValueError("this rollout cannot be read back from results.jsonl")
-    assert state.run is not None
-    source = ExportSource(RunDir(Path(state.run.path)), state, notes, [row])
-    return Readable(printable("\n".join(rollout_lines(source, rollout))) + "\n", ".md")
+    return Readable(printable(rollout_markdown(state, row, rollout, notes)), ".md")
 
 
 def log_text(feed: Feed) -> Readable:
@@ -134,7 +99,7 @@ def program(editor: bool, env: Mapping[str, str] = os.environ) -> list[str]:
     Raises:
         NoProgramError: The one that is named, or any, is not there.
     """
-    names = ("VISUAL", "EDITOR") if editor else ("PAGER",)
+    names, usual = (("VISUAL", "EDITOR"), EDITORS) if editor else (("PAGER",), PAGERS)
     for name in names:
         try:
             words = shlex.split(env.get(name, ""))
@@ -144,7 +109,7 @@ def program(editor: bool, env: Mapping[str, str] = os.environ) -> list[str]:
             if shutil.which(words[0]) is None:
                 raise NoProgramError(f"${name} names {words[0]}, which is not there")
             return words
-    found = next(filter(None, map(shutil.which, EDITORS if editor else PAGERS)), None)
+    found = next(filter(None, map(shutil.which, usual)), None)
     if found is None:
         raise NoProgramError(f"There is no {'editor' if editor else 'pager'}: set ${names[-1]}")
     return [found]
@@ -153,11 +118,7 @@ def program(editor: bool, env: Mapping[str, str] = os.environ) -> list[str]:
 def open_elsewhere(
     screen: DrawnScreen[Any], editor: bool, make: Callable[[], Awaitable[Readable | None]]
 ) -> None:
-    """Opens a text in the pager or the editor, in place of one that is still being made.
-
-    Args:
-        make: Makes it; None where there is nothing to read.
-    """
+    """Opens a text, if one is made, in the pager or the editor; one being made gives way to it."""
     try:
         words = program(editor)
     except NoProgramError as error:
@@ -176,26 +137,25 @@ async def _open(
         return
     if found is None:
         screen.say("There is nothing to read here yet.")
-    elif fault := read_elsewhere(screen.app, words, found.data, found.suffix):
+    elif fault := read_elsewhere(screen.app, words, found):
         screen.say(f"{fault}.")
 
 
-def read_elsewhere(app: App[Any], words: list[str], text: bytes, suffix: str) -> str:
+def read_elsewhere(app: App[Any], words: list[str], found: Readable) -> str:
     """Gives the terminal to a program until it ends; returns what went wrong, or an empty text.
 
     The text is in a file that only its owner can read and nobody is meant to write; it is removed
     afterwards. Blocks the loop: nothing may draw meanwhile.
 
     Args:
-        words: From `program`.
-        suffix: Of the file's name: programs colour by it.
+        words: From `program`, which may colour by the ending of the file's name.
     """
     from textual.app import SuspendNotSupported
 
     try:
         with tempfile.TemporaryDirectory(prefix="tui-eval-") as folder:
-            path = Path(folder) / f"text{suffix}"
-            path.write_bytes(text)
+            path = Path(folder) / f"text{found.suffix}"
+            path.write_text(found.text, "utf-8", "backslashreplace")
             path.chmod(0o400)
             with app.suspend():
                 fault = _run([*words, str(path)])
@@ -210,8 +170,7 @@ def _run(words: list[str]) -> str:
     """Runs a program to its end; raises nothing, so that the terminal is taken back."""
     less = f"{os.environ.get('LESS', '')} -+F".strip()
     try:
-        with _Lent() as lent:
-            code = lent.run(words, {**os.environ, "LESS": less})
+        code = _lend_terminal(words, {**os.environ, "LESS": less})
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         return f"The program {words[0]} could not be started: {why}"
@@ -220,41 +179,33 @@ def _run(words: list[str]) -> str:
     return f"The program {words[0]} was ended by signal {-code}" if code < 0 else ""
 
 
-class _Lent:
-    """While the terminal is another program's its keys are for that alone, also Ctrl-C and Ctrl-Z.
+def _lend_terminal(words: list[str], env: Mapping[str, str]) -> int:
+    """Runs a program to its end; returns its exit code.
 
-    What ends this process ends the program first, and is told to the loop afterwards.
+    Meanwhile keys are for that alone, also Ctrl-C and Ctrl-Z. What ends this process ends the
+    program first, and is told to the loop afterwards.
     """
+    came: list[int] = []
+    programs: list[subprocess.Popen[bytes]] = []
 
-    def __init__(self) -> None:
-        self._program: subprocess.Popen[bytes] | None = None
-        self._came: list[int] = []
-        self._before: dict[int, Any] = {}
+    def end(number: int, frame: object) -> None:
+        came.append(number)
+        for one in programs:
+            one.terminate()
 
-    def __enter__(self) -> _Lent:
-        self._wakes = signal.set_wakeup_fd(-1)  # by which the loop would hear of all of them
-        for number in ENDING:
-            self._before[number] = signal.signal(number, self._end)
-        # A handler, for what is ignored the program would ignore, too.
-        self._before[signal.SIGINT] = signal.signal(signal.SIGINT, lambda number, frame: None)
-        self._before[signal.SIGTSTP] = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
+    # Of Ctrl-C a handler, for what is ignored the program would ignore, too.
+    handlers: dict[int, Any] = {**dict.fromkeys(ENDING, end), signal.SIGTSTP: signal.SIG_DFL}
+    handlers[signal.SIGINT] = lambda number, frame: None
+    wakes = signal.set_wakeup_fd(-1)  # by which the loop would hear of all of them
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        programs.append(subprocess.Popen(words, env=env))
+        if came:
+            programs[0].terminate()
+        return programs[0].wait()
+    finally:
+        for number, handler in before.items():
             signal.signal(number, handler if handler is not None else signal.SIG_DFL)
-        signal.set_wakeup_fd(self._wakes)
-        for number in self._came[:1]:
+        signal.set_wakeup_fd(wakes)
+        for number in came[:1]:
             signal.raise_signal(number)
-
-    def run(self, words: list[str], env: Mapping[str, str]) -> int:
-        """Runs a program to its end; returns its exit code."""
-        self._program = subprocess.Popen(words, env=env)
-        if self._came:
-            self._program.terminate()
-        return self._program.wait()
-
-    def _end(self, number: int, frame: object) -> None:
-        self._came.append(number)
-        if self._program is not None:
-            self._program.terminate()

@@ -11,7 +11,9 @@ from textual import events
 from textual.binding import BindingType
 from textual.screen import Screen
 
-from tui_eval.runs.export.writing import FORMATS, SUFFIXES, default_path
+from tui_eval.runs.export.child import Wanted
+from tui_eval.runs.export.process import Export, Part
+from tui_eval.runs.export.writing import FORMATS, SUFFIXES, default_path, missing_package
 from tui_eval.text.blocks import thread
 from tui_eval.text.figures import plural
 from tui_eval.tui.base.dialogs.dialog import Dialog
@@ -20,8 +22,7 @@ from tui_eval.tui.base.lines.text_line import TextLine, type_into
 from tui_eval.tui.base.look.ink import EMPTY, Line, cut, left
 from tui_eval.tui.base.look.paths import shown_path, typed_path
 from tui_eval.tui.base.preferences import drawn_every
-from tui_eval.tui.base.terminal.browser import in_browser, lies_in
-from tui_eval.tui.copying.exporting import Export, Part, deliver, missing_package
+from tui_eval.tui.base.terminal.browser import deliver, in_browser, lies_in
 
 NAME, LABEL = 10, 10
 KINDS = list(FORMATS)
@@ -49,7 +50,7 @@ class ExportLines(LineView):
         super().__init__()
         self._run, self.parts = run, parts
         usual = OF_LISTED if parts[0].where else USUAL
-        self.chosen = {FORMAT: KINDS.index(usual), WHICH: 0}
+        self.chosen = {FORMAT: KINDS.index(usual), WHICH: 0, FILE: 0}
         self.group = FORMAT
         self.path = TextLine()
         self.message: Line = EMPTY
@@ -110,9 +111,7 @@ class ExportLines(LineView):
 
     def marked(self, index: int) -> bool:
         """What keys act on."""
-        return self.export is None and self._at(index) == (
-            self.group, self.chosen.get(self.group, 0),
-        )  # fmt: skip
+        return self.export is None and self._at(index) == (self.group, self.chosen[self.group])
 
     def lit(self, index: int) -> bool:
         """A choice that keys act on; a caret could not be seen on that ground."""
@@ -164,7 +163,7 @@ class ExportLines(LineView):
 
     def _choose(self, group: str, at: int) -> None:
         self.group = group
-        if group in self.chosen and self.chosen[group] != at:
+        if self.chosen[group] != at:
             self.chosen[group] = at
             self._propose()
         self.update()
@@ -173,19 +172,16 @@ class ExportLines(LineView):
         """To the next or previous choice of all."""
         if self.export is not None:
             return
-        here = self._places.index((self.group, self.chosen.get(self.group, 0)))
-        at = here + by
-        while 0 <= at < len(self._places) and not self._places[at][0]:
-            at += by
-        if 0 <= at < len(self._places):
-            group = self._places[at][0]
-            is_new = group != self.group
-            self._choose(group, self.chosen.get(group, 0) if is_new else self._places[at][1])
+        places = [place for place in self._places if place[0]]
+        at = places.index((self.group, self.chosen[self.group])) + by
+        if 0 <= at < len(places):
+            group, which = places[at]
+            self._choose(group, which if group == self.group else self.chosen[group])
 
     def go_on(self, by: int) -> None:
         """To the next or previous group."""
         group = GROUPS[(GROUPS.index(self.group) + by) % len(GROUPS)]
-        self._choose(group, self.chosen.get(group, 0))
+        self._choose(group, self.chosen[group])
 
     def on_key(self, event: events.Key) -> None:
         """Goes on to another group, or types."""
@@ -218,13 +214,7 @@ class ExportLines(LineView):
 
 
 class ExportDialog(Dialog[ExportLines, str]):
-    """Dismissed with a sentence that says where the export is; None where there is none.
-
-    Args:
-        run: Where the run is.
-        name: What people call it.
-        parts: See `ExportLines`.
-    """
+    """Dismissed with a sentence that says where the export is; None where there is none."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         ("escape", "give_up", "Cancel"),
@@ -246,17 +236,11 @@ class ExportDialog(Dialog[ExportLines, str]):
             self._replaces = path
             lines.show_message("! this file is there already: enter again replaces it", "warn")
             return
-        part = lines.part
-        lines.export = Export(
-            {
-                "run": str(self._run.absolute()),
-                "kind": lines.kind,
-                "path": str(path.absolute()),
-                "offsets": part.offsets,
-                "where": part.where,
-                "overwrite": path.exists(),
-            }
+        part, target = lines.part, str(path.absolute())
+        wanted = Wanted(
+            str(self._run.absolute()), lines.kind, target, part.offsets, part.where, path.exists()
         )
+        lines.export = Export(wanted)
         self._watch = self.set_interval(drawn_every(self.app, 1 / 12), lines.update)
         self.run_worker(self._write(lines.export, path), group="export")
         lines.update()
@@ -293,12 +277,7 @@ class ExportDialog(Dialog[ExportLines, str]):
 def offer_export(
     screen: Screen[Any], path: str, name: str, parts: Sequence[Part], say: Callable[[str], None]
 ) -> None:
-    """Asks how to export a run.
-
-    Args:
-        path: Of the run.
-        say: Tells a sentence at the bottom of the screen.
-    """
+    """Asks how to export a run at a path, and says what became of it."""
 
     def closed(message: str | None) -> None:
         if message:

@@ -358,8 +358,8 @@ class HomeScreen(DrawnScreen[None]):
 
     def action_export(self) -> None:
         """Asks how to export the selected run."""
+        from tui_eval.runs.export.process import Part
         from tui_eval.tui.copying.export_form import offer_export
-        from tui_eval.tui.copying.exporting import Part
 
         one = self.runs.selected
         if one is None or (one.done == 0 and not one.running):

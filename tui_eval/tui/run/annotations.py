@@ -11,114 +11,81 @@ from tui_eval.text.stages import rollout_name
 from tui_eval.tui.base.keys.keymap import key_for
 
 if TYPE_CHECKING:
-    from tui_eval.fold.run_state import RunState
     from tui_eval.tui.run.screen import RunScreen
 
 
-class Notebook:
-    """Empty until it was read; whoever writes on a note replaces all of it."""
+class Annotations:
+    """Notes and the mark of a screen with a list of rollouts; no notes until they were read."""
 
-    def __init__(self, state: RunState) -> None:
-        self._state = state
+    def __init__(self, screen: RunScreen) -> None:
+        self._screen = screen
+        self._rollouts = screen.rollouts
         self.notes: Notes = {}
-        self.path = ""
+        self._path = ""
         """Of the run whose notes are or will be read; empty before there is one."""
 
-    def open(self) -> bool:
-        """Finds out where the notes are; returns whether they are to be read from there."""
-        run = self._state.run
-        if run is None or run.path == self.path:
-            return False
-        self.path = run.path
-        return True
+    def open(self) -> None:
+        """Forgets the mark and the notes of another run."""
+        self.notes, self._path = {}, ""
+        self._show_mark()
 
-    async def read(self) -> None:
-        """Reads all notes of the run in a thread."""
+    def get(self, row: int) -> Note:
+        """The note on a rollout; an empty one where there is none."""
+        return self.notes.get(note_key(self._screen.state, row), Note())
+
+    def read(self) -> None:
+        """Reads the notes once it is known where they are."""
+        run = self._screen.state.run
+        if run is not None and run.path != self._path:
+            self._path = run.path
+            self._screen.run_worker(self._read(run.path), group="notes")
+
+    async def _read(self, path: str) -> None:
         from tui_eval.errors import RefusedError
         from tui_eval.runs.notes import read_notes
         from tui_eval.runs.opening import find_run
 
         try:
-            self.notes = await asyncio.to_thread(lambda: read_notes(find_run(Path(self.path))))
+            notes = await asyncio.to_thread(lambda: read_notes(find_run(Path(path))))
         except (ValueError, RefusedError):  # whoever told of the run told of no path, or it is gone
-            pass
+            return
+        self._show(path, notes)
 
-    def get(self, row: int) -> Note:
-        """The note on a rollout; an empty one where there is none."""
-        return self.notes.get(note_key(self._state, row), Note())
-
-    async def write(self, row: int, note: Note) -> None:
-        """Replaces the note on a rollout.
-
-        Raises:
-            RefusedError: It cannot be kept.
-        """
-        from tui_eval.runs.notes import write_note
-        from tui_eval.runs.opening import find_run
-
-        example, number = note_key(self._state, row)
-        path = Path(self.path)
-        await asyncio.to_thread(lambda: write_note(find_run(path), example, number, note))
-        others = {key: value for key, value in self.notes.items() if key != (example, number)}
-        self.notes = others if note == Note() else others | {(example, number): note}
-
-
-class Annotations:
-    """Notes and the mark of a screen with a list of rollouts."""
-
-    notebook: Notebook
-
-    def __init__(self, screen: RunScreen) -> None:
-        self._screen = screen
-        self._rollouts = screen.rollouts
-
-    def open(self) -> None:
-        """Forgets the mark and the notes of another run."""
-        self.notebook = Notebook(self._screen.state)
-        self._show_mark()
-
-    def read(self) -> None:
-        """Reads the notes once it is known where they are."""
-        if self.notebook.open():
-            self._screen.run_worker(self._read(self.notebook), group="notes")
-
-    async def _read(self, notebook: Notebook) -> None:
-        await notebook.read()
-        self._show(notebook)
-
-    def _show(self, notebook: Notebook) -> None:
-        if notebook is self.notebook:
-            self._rollouts.put_notes(notebook.notes)
+    def _show(self, path: str, notes: Notes) -> None:
+        if path == self._path:
+            self.notes = notes
+            self._rollouts.put_notes(notes)
 
     def action_annotate(self) -> None:
         """Asks for a note and tags on the selected rollout."""
         from tui_eval.tui.run.note import NoteDialog
 
-        row, notebook, state = self._rollouts.row, self.notebook, self._screen.state
-        if row >= state.total or not notebook.path:
+        row, path, state = self._rollouts.row, self._path, self._screen.state
+        if row >= state.total or not path:
             self._screen.say("There is no rollout yet to put a note on.")
             return
+        known, key = self.get(row), note_key(state, row)
 
         def answered(note: Note | None) -> None:
-            if note is not None and note != notebook.get(row):
-                self._screen.run_worker(self._write(notebook, row, note), group="note")
+            if note is not None and note != known:
+                self._screen.run_worker(self._write(path, key, note), group="note")
 
-        dialog = NoteDialog(rollout_name(state, row), notebook.get(row))
-        self._screen.app.push_screen(dialog, answered)
+        self._screen.app.push_screen(NoteDialog(rollout_name(state, row), known), answered)
 
-    async def _write(self, notebook: Notebook, row: int, note: Note) -> None:
+    async def _write(self, path: str, key: tuple[str, int], note: Note) -> None:
         from tui_eval.errors import RefusedError
+        from tui_eval.runs.notes import write_note
+        from tui_eval.runs.opening import find_run
 
         say = self._screen.say
         try:
-            await notebook.write(row, note)
+            await asyncio.to_thread(lambda: write_note(find_run(Path(path)), *key, note))
         except RefusedError as error:
             say(" · ".join(f"{fault.what}. {fault.hint}".rstrip() for fault in error.faults))
-        else:
-            self._show(notebook)
-            say("The note is kept." if note != Note() else "The note is gone.")
-
-    # -- the mark
+            return
+        others = {one: kept for one, kept in self.notes.items() if one != key}
+        self._show(path, others if note == Note() else others | {key: note})
+        say("The note is kept." if note != Note() else "The note is gone.")
 
     @property
     def mark(self) -> int:

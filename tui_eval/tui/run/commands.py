@@ -13,6 +13,7 @@ from tui_eval.tui.base.keys.command import (
     READ,
     RUN,
     Command,
+    both_ways,
 )
 
 LIST = "The list of rollouts"
@@ -21,30 +22,21 @@ PANE_SCOPES = ("list", "trajectory", "numbers", "log")
 TOGETHER = tuple(frozenset((pane, "view", "run")) for pane in PANE_SCOPES)
 
 COMMANDS = (
+    Command("question_mark", "help", "run", HELP, "Show the keys", "help", 2, palette=True),
     Command(
-        "question_mark", "help", "run", HELP, "Show the keys", footer="help", rank=2, palette=True,
+        "space,p", "pause", "run", RUN, "Pause the run, or resume it", "pause", 3, palette=True,
     ),
     Command(
-        "space,p", "pause", "run", RUN, "Pause the run, or resume it", footer="pause", rank=3,
-        palette=True,
+        "f", "follow", "run", RUN, "Follow the newest rollout, or stay", "follow", 4, palette=True,
     ),
-    Command(
-        "f", "follow", "run", RUN, "Follow the newest rollout, or stay", footer="follow", rank=4,
-        palette=True,
-    ),
-    Command(
-        "e", "error(1)", "run", RUN, "Next, previous error", footer="next error", rank=17,
-        palette="Next error", name="next-error",
-    ),
-    Command("E", "error(-1)", "run", ABOVE, "Previous error", name="previous-error"),
+    *both_ways("e", "E", "error", "run", RUN, "error", footer="next error", rank=17, palette=True),
     Command("K", "cancel_rollout", "run", RUN, "Cancel the selected rollout", palette=True),
     Command(
-        "R", "rerun", "run", RUN, "Run errored or missing ones again", footer="rerun", rank=19,
-        palette=True,
+        "R", "rerun", "run", RUN, "Run errored or missing ones again", "rerun", 19, palette=True,
     ),
     Command(
-        "plus", "limit(1)", "run", RUN, "Raise, lower the concurrency", footer="concurrency",
-        rank=20, palette="Raise the concurrency", name="more-in-flight",
+        "plus", "limit(1)", "run", RUN, "Raise, lower the concurrency", "concurrency", 20,
+        palette="Raise the concurrency", name="more-in-flight",
     ),
     Command(
         "minus", "limit(-1)", "run", ABOVE, "Lower the concurrency", palette=True,
@@ -52,14 +44,7 @@ COMMANDS = (
     ),
     Command("ctrl+s", "save_now", "run", RUN, "Write all of it to disk now", palette=True),
     Command("C", "save_as", "run", RUN, "Save the run as: copy it to a path", palette=True),
-    Command(
-        "right_square_bracket", "rollout(1)", "run", MOVE, "Next, previous rollout",
-        name="next-rollout",
-    ),
-    Command(
-        "left_square_bracket", "rollout(-1)", "run", ABOVE, "Previous rollout",
-        name="previous-rollout",
-    ),
+    *both_ways("right_square_bracket", "left_square_bracket", "rollout", "run", MOVE, "rollout"),
     Command("j,down", "move(1)", "view", MOVE, "Down, up", name="down"),
     Command("k,up", "move(-1)", "view", ABOVE, "Up", name="up"),
     Command("ctrl+d", "page(0.5)", "view", MOVE, "Half a page down, up", name="half-page-down"),
@@ -68,81 +53,50 @@ COMMANDS = (
     Command("pageup", "page(-1.0)", "view", ABOVE, "A page up", name="page-up"),
     Command("g,home", "top", "view", MOVE, "To the top"),
     Command("G,end", "bottom", "view", MOVE, "To the newest, and follow it again"),
-    Command("enter", "open", "list", READ, "In the list: read the rollout", footer="open", rank=9),
+    Command("enter", "open", "list", READ, "In the list: read the rollout", "open", 9),
     Command(
-        "enter", "switch_fold", "trajectory", READ, "In the trajectory: unfold, fold",
-        footer="unfold", rank=9,
+        "enter", "switch_fold", "trajectory", READ, "In the trajectory: unfold, fold", "unfold", 9,
     ),
     Command("l,right", "unfold", "trajectory", READ, "Unfold or show more"),
     Command("h,left", "fold", "trajectory", READ, "Fold"),
-    Command(
-        "t", "fold_tools", "trajectory", READ, "Unfold or fold every tool call", footer="tools",
-        rank=18,
-    ),
-    Command(
-        "slash", "search", "trajectory", READ, "Find words, or /an expression/", footer="find",
-        rank=15,
-    ),
-    Command(
-        "n", "match(1)", "trajectory", READ, "Next, previous match; esc clears", name="next-match",
-    ),
-    Command("N", "match(-1)", "trajectory", ABOVE, "Previous match", name="previous-match"),
+    Command("t", "fold_tools", "trajectory", READ, "Unfold or fold every tool call", "tools", 18),
+    Command("slash", "search", "trajectory", READ, "Find words, or /an expression/", "find", 15),
+    *both_ways("n", "N", "match", "trajectory", READ, "match", more="; esc clears"),
     Command("escape", "clear_search", "trajectory", HIDDEN, "Clear what was found"),
-    Command(
-        "right_curly_bracket", "turn(1)", "trajectory", MOVE, "Next, previous turn",
-        name="next-turn",
+    *both_ways("right_curly_bracket", "left_curly_bracket", "turn", "trajectory", MOVE, "turn"),
+    *both_ways(
+        "right_parenthesis", "left_parenthesis", "tool_call", "trajectory", MOVE, "tool call",
+    ),
+    *both_ways(
+        "w", "W", "failure", "trajectory", MOVE, "thing that went wrong", "failure",
+        footer="failed step", rank=17,
     ),
     Command(
-        "left_curly_bracket", "turn(-1)", "trajectory", ABOVE, "Previous turn",
-        name="previous-turn",
-    ),
-    Command(
-        "right_parenthesis", "tool_call(1)", "trajectory", MOVE, "Next, previous tool call",
-        name="next-tool-call",
-    ),
-    Command(
-        "left_parenthesis", "tool_call(-1)", "trajectory", ABOVE, "Previous tool call",
-        name="previous-tool-call",
-    ),
-    Command(
-        "w", "failure(1)", "trajectory", MOVE, "Next, previous thing that went wrong",
-        footer="failed step", rank=17, name="next-failure",
-    ),
-    Command(
-        "W", "failure(-1)", "trajectory", ABOVE, "Previous thing that went wrong",
-        name="previous-failure",
-    ),
-    Command(
-        "enter", "enter", "numbers", READ, "In the numbers: list its rollouts",
-        footer="its rollouts", rank=9, name="rollouts",
+        "enter", "enter", "numbers", READ, "In the numbers: list its rollouts", "its rollouts", 9,
+        name="rollouts",
     ),
     Command(
         "enter", "switch_fold", "log", READ, "In the log: its rollout, or unfold, fold",
-        footer="unfold", rank=9,
+        "unfold", 9,
     ),
     Command("l,right", "unfold", "log", HIDDEN, "Unfold"),
     Command("h,left", "fold", "log", HIDDEN, "Fold"),
-    Command("L", "level", "log", READ, "In the log: show other levels", footer="level", rank=16),
-    Command(
-        "slash", "search", "log", READ, "In the log: search; esc ends it", footer="find", rank=15,
-    ),
-    Command("n", "found(1)", "log", READ, "Next, previous of what was found", name="next-match"),
-    Command("N", "found(-1)", "log", ABOVE, "Previous of what was found", name="previous-match"),
+    Command("L", "level", "log", READ, "In the log: show other levels", "level", 16),
+    Command("slash", "search", "log", READ, "In the log: search; esc ends it", "find", 15),
+    *both_ways("n", "N", "found", "log", READ, "of what was found", "match"),
     Command("e", "log_error(1)", "log", HIDDEN, "Next error in the log", name="next-error"),
     Command(
         "E", "log_error(-1)", "log", HIDDEN, "Previous error in the log", name="previous-error",
     ),
     Command(
-        "slash", "filter", "list", LIST, "Filter; esc takes it away", footer="filter", rank=10,
+        "slash", "filter", "list", LIST, "Filter; esc takes it away", "filter", 10,
         palette="Filter the rollouts",
     ),
-    Command(
-        "enter", "keep", "typing", LIST, "While you type a filter: keep it", footer="keep", rank=9,
-    ),
-    Command("escape", "clear", "typing", LIST, "All rollouts again", footer="clear", rank=24),
+    Command("enter", "keep", "typing", LIST, "While you type a filter: keep it", "keep", 9),
+    Command("escape", "clear", "typing", LIST, "All rollouts again", "clear", 24),
     Command("exclamation_mark", "errors_only", "list", LIST, "Errors only, and back", palette=True),
     Command(
-        "s", "sort", "list", LIST, "Sort by a column, or the other way", footer="sort", rank=11,
+        "s", "sort", "list", LIST, "Sort by a column, or the other way", "sort", 11,
         palette="Sort by a column",
     ),
     Command("S", "reverse", "list", ABOVE, "Sort the other way round", palette=True),
@@ -151,20 +105,18 @@ COMMANDS = (
     Command("a", "annotate", "run", LIST, "Note and tags on a rollout", palette=True),
     Command("m", "mark", "run", LIST, "Mark a rollout to compare with", palette=True),
     Command(
-        "d", "compare", "run", LIST, "Compare with the marked rollout", footer="compare", rank=8,
+        "d", "compare", "run", LIST, "Compare with the marked rollout", "compare", 8, palette=True,
+    ),
+    Command(
+        "y", "copy", "run", PASS, "Copy a text, a rollout, the command", "copy", 19, palette=True,
+    ),
+    Command(
+        "x", "export", "run", PASS, "Export as JSONL, CSV, HTML and more", "export", 27,
         palette=True,
     ),
     Command(
-        "y", "copy", "run", PASS, "Copy a text, a rollout, the command", footer="copy", rank=19,
-        palette=True,
-    ),
-    Command(
-        "x", "export", "run", PASS, "Export as JSONL, CSV, HTML and more", footer="export", rank=27,
-        palette=True,
-    ),
-    Command(
-        "o", "read_elsewhere(False)", "run", PASS, "Read it in $PAGER; O: in $EDITOR",
-        footer="pager", rank=28, palette="Read it in $PAGER", name="pager",
+        "o", "read_elsewhere(False)", "run", PASS, "Read it in $PAGER; O: in $EDITOR", "pager", 28,
+        palette="Read it in $PAGER", name="pager",
     ),
     Command(
         "O", "read_elsewhere(True)", "run", ABOVE, "Read it in $EDITOR", palette=True,
@@ -175,22 +127,14 @@ COMMANDS = (
     Command("3", "pane(3)", "run", PANES, "Numbers", palette=True, name="numbers"),
     Command("4", "pane(4)", "run", PANES, "Log", palette=True, name="log"),
     Command("5", "pane(5)", "run", PANES, "Reward", palette=True, name="reward"),
-    Command(
-        "tab", "next_pane(1)", "run", PANES, "Next, previous pane", footer="pane", rank=12,
-        name="next-pane",
-    ),
-    Command("shift+tab", "next_pane(-1)", "run", ABOVE, "Previous pane", name="previous-pane"),
-    Command(
-        "z", "zoom", "run", PANES, "Zoom the pane, and back", footer="zoom", rank=13, palette=True,
-    ),
-    Command(
-        "escape", "back", "run", PANES, "Back to the rollouts; unmark", footer="unmark", rank=8,
-    ),
+    *both_ways("tab", "shift+tab", "next_pane", "run", PANES, "pane", footer="pane", rank=12),
+    Command("z", "zoom", "run", PANES, "Zoom the pane, and back", "zoom", 13, palette=True),
+    Command("escape", "back", "run", PANES, "Back to the rollouts; unmark", "unmark", 8),
     Command(
         "colon", "app.command_palette", "run", HELP, "Find a command or a theme", name="palette",
     ),
     Command(
-        "q", "leave", "run", LEAVE, "Stop (resumable), detach, or quit", footer="quit", rank=1,
-        palette=True,
+        "q", "leave", "run", LEAVE, "Stop (resumable), detach, or quit", "quit", 1, palette=True,
     ),
 )  # fmt: skip
+"""Each with keys, action, scope, group and help; then the word in the footer and its rank."""

@@ -11,9 +11,9 @@ from tui_eval.text.stages import rollout_name
 from tui_eval.tui.run.pane_words import STILL_LOADING
 
 if TYPE_CHECKING:
+    from tui_eval.runs.export.process import Part
     from tui_eval.tui.copying.copyable import Copyable
     from tui_eval.tui.copying.elsewhere import Readable
-    from tui_eval.tui.copying.exporting import Part
     from tui_eval.tui.run.screen import RunScreen
 
 
@@ -32,7 +32,7 @@ class CopyExport:
             return []
         found: list[Copyable] = []
         if 0 <= row < state.total:
-            part, notes = screen.trajectory.selected_part, screen.annotations.notebook.notes
+            part, notes = screen.trajectory.selected_part, screen.annotations.notes
             found += of_part(part) if part is not None else ()
             found.append(of_rollout(state, row, screen.reader.rollout, notes))
             found += of_example(state, row)
@@ -40,7 +40,7 @@ class CopyExport:
 
     def exportable(self) -> list[Part]:
         """The rollouts that can be exported: those that are listed, the selected one, all."""
-        from tui_eval.tui.copying.exporting import Part, part_of
+        from tui_eval.runs.export.process import Part, part_of
 
         state, rollouts = self._screen.state, self._screen.rollouts
         listing, finished = rollouts.listing, state.finished
@@ -90,7 +90,7 @@ class CopyExport:
             return None
         if screen.focused is screen.trajectory and part is not None:
             return await asyncio.to_thread(piece_text, part, editor)
-        notes = screen.annotations.notebook.notes
+        notes = screen.annotations.notes
         rollout = screen.reader.rollout
         return await asyncio.to_thread(rollout_text, state, row, rollout, notes, editor)
 

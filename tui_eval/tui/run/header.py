@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from tui_eval.feeds.feed import Feed
 from tui_eval.fold.mean_reward import mean_reward
-from tui_eval.fold.outcome_words import has_many_errors
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.stats.mean import Mean
-from tui_eval.text.figures import clock_text, limit_text, named_interval, reward_text, took_text
+from tui_eval.text.figures import named_interval, reward_text
+from tui_eval.text.run_words import moved_limit, status
 from tui_eval.text.waits import longest_wait
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, line_width, spread
@@ -29,10 +29,6 @@ LEAST_NAME, GOOD_NAME, BOTH_NAMES, MOST_NAME = 6, 10, 26, 16
 """Cells that the name of the environment keeps beside the reward, beside its interval, and, with
 that of the model, beside all that is told of the reward; and the most that it takes beside the
 bar."""
-REASON_WIDTH = 24
-"""Cells of what the disk says."""
-MOVED_S = 10.0
-"""How long a limit is shown that was moved; longer while more rollouts than that are in flight."""
 
 
 class Header(LineView, can_focus=False):
@@ -78,57 +74,6 @@ class Header(LineView, can_focus=False):
             self._longest_at, self._longest = at, longest_wait(state, now)
         bar = progress(state, now, width, self.requested_limit, named, self._longest)
         self._made_for, self._lines = (width, named), (title(state, how, width), bar)
-
-
-def elapsed(state: RunState, now: float) -> float:
-    """Seconds that the run has taken, in earlier sessions as well."""
-    run = state.run
-    if run is None:
-        return 0.0
-    over = state.end.at if state.end is not None else now
-    return (run.complete_at or over) - run.at + run.worked_ms / 1000
-
-
-def status(state: RunState, live: bool, requested_pause: bool | None, now: float) -> Span:
-    """How the run is, in a word or two."""
-    if state.run is None:
-        return ("starting engine…" if live else "reading…", "muted")
-    seconds = elapsed(state, now)
-    if state.end is not None or not live:
-        return _end_status(state, took_text(seconds) if seconds else "")
-    if state.refusal is not None:
-        return (f"‖ paused: {one_line(state.refusal.why, REASON_WIDTH)}", "bad")
-    if not state.gate_open:
-        if state.in_flight:
-            return (f"‖ pausing… {state.in_flight:,} in flight", "warn")
-        return ("‖ paused", "warn")
-    if requested_pause:
-        return ("‖ pausing…", "warn")
-    return (f"▶ running {clock_text(seconds)}", "busy")
-
-
-def _end_status(state: RunState, took: str) -> Span:
-    from tui_eval.events import OUT_OF_BUDGET, STOPPED_EARLY
-
-    word = state.end.status if state.end is not None else None
-    if word == "failed":
-        return (f"✗ failed after {took}" if took else "✗ failed", "bad")
-    if word is None:
-        if not state.is_read:
-            return (f"reading {state.read[0] / state.read[1]:.0%}", "muted")
-        return ("▶ followed", "busy")
-    if has_many_errors(state.errored, state.finished):
-        far = "finished" if word == "finished" else "stopped"
-        all_of = state.errored == state.finished
-        text = f"{far}, {state.errored:,} of {state.finished:,} errored"
-        if word in ("finished", STOPPED_EARLY, "interrupted"):
-            return (f"✗ {text}", "bad") if all_of else (f"! {text}", "warn")
-    if word == "finished":
-        return (f"✓ finished in {took}" if took else "✓ finished", "good")
-    if word == STOPPED_EARLY:
-        return (f"✓ stopped early after {took}" if took else "✓ stopped early", "good")
-    how = "out of budget" if word == OUT_OF_BUDGET else "stopped"
-    return (f"■ {how}{'' if state.is_foreign else ', resumable'}", "warn")
 
 
 def title(state: RunState, how: Span, width: int) -> Line:
@@ -215,19 +160,3 @@ def bar_spans(finished: int, errored: int, running: int, total: int, width: int)
         ("━" * ahead, "busy"),
         ("─" * (width - done - ahead), "rule"),
     ]
-
-
-def moved_limit(state: RunState, now: float, requested: int | None) -> str:
-    """How the limit of the run is being moved, or was a moment ago: `16 → 24`."""
-    last, run = state.limit_moved, state.run
-    if state.end is not None or run is None:
-        return ""
-    if requested is not None and requested != run.max_concurrent:
-        return f"{limit_text(run.max_concurrent)} → {limit_text(requested)}"
-    if last is None:
-        return ""
-    in_flight = state.running - state.sleeping
-    fits = not last.max_concurrent or in_flight <= last.max_concurrent
-    if fits and now - last.at > MOVED_S:
-        return ""
-    return f"{limit_text(last.before)} → {limit_text(last.max_concurrent)}"

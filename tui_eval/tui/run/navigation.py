@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tui_eval.tui.run.pane_words import STILL_LOADING
-from tui_eval.tui.run.rollouts.filter_entry import condition
 
 if TYPE_CHECKING:
     from tui_eval.tui.run.numbers.sections import Target
@@ -90,7 +90,7 @@ class Navigation:
         is_group = state.per_example > 1 and 0 <= place < len(state.examples)
         group = state.examples.result(place) if is_group else None
         screen.rollouts.learn_of(reader.rollout)
-        note = screen.annotations.notebook.get(max(reader.row, 0))
+        note = screen.annotations.get(max(reader.row, 0))
         screen.reward.show(reader.rollout, group, note)
 
     def action_in_list(self, action: str) -> None:
@@ -121,10 +121,15 @@ class Navigation:
             rows = RowFilter(text).rows(self._screen.state)
         except FilterError:
             return None
-        return self._rollouts.next_of(1, rows.tolist())
+        return self._next_of(1, rows.tolist())
+
+    def _next_of(self, step: int, rows: Iterable[int]) -> int | None:
+        return self._rollouts.listing.next_of(rows, step, self._rollouts.here)
 
     def _condition(self, kind: str, name: str) -> str:
         """The filter for the rollouts of an error or a tool; of a tool that failed for those."""
+        from tui_eval.fold.filter_nodes import condition  # which the first frame needs not
+
         if kind == "where":
             return name
         if kind == "tool" and self._screen.state.outcomes.tools[name][1]:
@@ -141,7 +146,7 @@ class Navigation:
 
     def action_error(self, step: int) -> None:
         """Goes to the next or previous error."""
-        row = self._rollouts.next_of(step, self._screen.state.errors)
+        row = self._next_of(step, self._screen.state.errors)
         if row is not None:
             self._rollouts.select(row)
         elif self._screen.state.errors:

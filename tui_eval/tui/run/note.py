@@ -14,11 +14,7 @@ HINT = "spaces between tags · tab: other line · enter saves · esc discards"
 
 
 class NoteDialog(Dialog[TypedLines, Note]):
-    """Answers with the note; with an empty one to take it away.
-
-    Args:
-        name: Of the rollout.
-    """
+    """Answers with the note on the rollout of this name; with an empty one to take it away."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         ("escape", "dismiss", "Leave it"),

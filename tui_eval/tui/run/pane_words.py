@@ -18,9 +18,9 @@ from tui_eval.printable import one_line
 from tui_eval.text.figures import clock_text, span_text
 from tui_eval.text.stages import endings_of, look_of, rollout_name
 from tui_eval.tui.base.keys.command import RUN
-from tui_eval.tui.base.keys.keymap import key_for
+from tui_eval.tui.base.keys.keymap import key_for, search_keys
 from tui_eval.tui.run.commands import COMMANDS
-from tui_eval.tui.run.log.log_pane import LogPane
+from tui_eval.tui.run.log.log_pane import FILTERS, LogPane
 from tui_eval.tui.run.rollouts.rollout_list import RolloutList
 from tui_eval.tui.run.trajectory_pane import TrajectoryPane
 
@@ -35,6 +35,8 @@ COLOURS = {
     "accent": "$text-accent",
 }
 STILL_LOADING = "Not yet: the run is still loading."
+BESIDE = 17
+"""Cells beside the words of the log's title: its ends, and the numbers of other panes."""
 NO_LOG = {"search": "", "level": ""}
 ENDED = {
     "run.save-now": "",
@@ -52,7 +54,7 @@ def pane_titles(screen: RunScreen) -> tuple[Content, ...]:
         _rollouts_title(screen),
         _trajectory_title(screen),
         Content(f" {key_for('run.numbers')} Numbers · 95 % intervals "),
-        screen.log_pane.title(),
+        _log_title(screen.log_pane),
         Content(f" {key_for('run.reward')} Reward{of} "),
     )
 
@@ -69,6 +71,24 @@ def _rollouts_title(screen: RunScreen) -> Content:
     following = following_title(screen.follower.on) if goes_on else ""
     start = f" {key_for('run.rollouts')} Rollouts"
     return Content.assemble(start, following, f"{' · '.join(parts)} ")
+
+
+def _log_title(log: LogPane) -> Content:
+    """The level, and what is searched for."""
+    parts = [f" {key_for('run.log')} Log"]
+    if log.filter:
+        parts.append(FILTERS[log.filter][1])
+    if log.typed is not None:
+        text, caret = log.typed.text, log.typed.caret
+        parts.append(f"/{text[:caret]}▏{text[caret:]}")
+    elif log.needle:
+        found = log.lines.found(log.needle)
+        place = f"{found.index(log.here) + 1:,}" if log.here in found else "–"
+        parts.append(f"“{log.needle}” entry {place} of {len(found):,}")
+        room = log.size.width - len(" · ".join(parts)) - BESIDE
+        words = search_keys("log", bool(found)) if log.has_focus else ()
+        parts += [keys for keys in words if len(keys) <= room][:1]
+    return Content(" · ".join(parts) + " ")
 
 
 def following_title(following: bool) -> Content:
@@ -97,7 +117,7 @@ def _trajectory_title(screen: RunScreen) -> Content:
             parts.append(f" · {span_text(state.total_ms[row] / 1000)}")
     elif not math.isnan(passed := state.passed_s(row, screen.now())):
         parts.append(f" · {clock_text(passed)}")
-    if screen.annotations.notebook.get(row) != Note():
+    if screen.annotations.get(row) != Note():
         parts += [" · ", ("✎", COLOURS["accent"])]
     name = rollout_name(state, row)
     glyph, stage = (f"{look.glyph} ", ink), (look.word, ink)

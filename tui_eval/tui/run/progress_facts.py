@@ -42,6 +42,7 @@ def progress_facts(
     gives_way = EMPTY if moved else _concurrency(state, words, terse)
     is_tight = terse and not words and len(gives_way) > LIMIT_SPANS
     comes = state.end is None and not state.is_foreign
+    bad = len(state.facts.no_number)
     has_tokens = (words or not terse) and (comes or state.tokens)
     texts = [
         *_pace(state, now, words)[left_out if is_tight else 0 :],
@@ -51,7 +52,7 @@ def progress_facts(
     facts = (
         (*done, (noun, "muted")) if words == 3 else done,
         *_states(state, words, is_tight),
-        _no_numbers(state, words),
+        ((f"! {bad:,} no number" if words else f"!{bad:,}", "warn"),) if bad else EMPTY,
         _faults_of_files(state, words),
         _waits_in_memory(state, words),
         _held_up(state, longest, words),
@@ -83,11 +84,6 @@ def _states(state: RunState, words: int, is_tight: bool) -> list[Line]:
             spoken = (f"{glyph} ", f" {word}".rstrip()) if words > 1 and word else (glyph, "")
             parts.append(((spoken[0], ink), (f"{count:,}", ""), (spoken[1], "muted")))
     return parts
-
-
-def _no_numbers(state: RunState, words: int) -> Line:
-    count = len(state.facts.no_number)
-    return ((f"! {count:,} no number" if words else f"!{count:,}", "warn"),) if count else EMPTY
 
 
 def _concurrency(state: RunState, words: int, terse: bool) -> Line:

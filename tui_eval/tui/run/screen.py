@@ -23,6 +23,7 @@ from tui_eval.tui.run.annotations import Annotations
 from tui_eval.tui.run.commands import GROUPS
 from tui_eval.tui.run.copy_export import CopyExport
 from tui_eval.tui.run.header import Header
+from tui_eval.tui.run.leaving import QuitFlow, Saving
 from tui_eval.tui.run.log.log_pane import LogPane
 from tui_eval.tui.run.navigation import Navigation
 from tui_eval.tui.run.numbers.numbers_panel import NumbersPanel
@@ -30,9 +31,7 @@ from tui_eval.tui.run.numbers.reward import RewardPanel
 from tui_eval.tui.run.open_prompts import Prompts
 from tui_eval.tui.run.pane_words import footer_words, help_texts, pane_titles
 from tui_eval.tui.run.panes import Panes
-from tui_eval.tui.run.quit_flow import QuitFlow
 from tui_eval.tui.run.rollouts.rollout_list import RolloutList
-from tui_eval.tui.run.saving import Saving
 from tui_eval.tui.run.session import RunSession, RunStatus
 from tui_eval.tui.run.steering import RerunFlow, Steering, at_most
 from tui_eval.tui.run.trajectory_pane import TrajectoryPane
@@ -251,7 +250,7 @@ class RunScreen(DrawnScreen[None]):
         else:
             self.rollouts.select_line(self.rollouts.count() - 1)
 
-    def on_arranged_list_rearranged(self) -> None:
+    def on_rollout_list_rearranged(self) -> None:
         """Other rollouts are listed, other notes are known, or a filter is typed."""
         self.navigation.show_reward()
         self.retitle()

@@ -133,10 +133,7 @@ class RunStatus:
 
     @property
     def max_concurrent(self) -> int | None:
-        """Rollouts in flight at most, of all that the root works on; 0 for no limit.
-
-        None where it is not known yet.
-        """
+        """Rollouts in flight at most, of all at the root; 0 for no limit, None while unknown."""
         return self._state.run.max_concurrent if self._state.run is not None else None
 
     @property

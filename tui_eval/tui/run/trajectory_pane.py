@@ -30,7 +30,6 @@ class TrajectoryPane(TrajectoryView):
     """A trajectory under a cursor: pieces are selected, folded and unfolded, texts are found."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("trajectory")
-    moves_add_up = False
 
     _found_in: Hashable = None
     """What was told of the trajectory that was looked through last."""
@@ -49,7 +48,7 @@ class TrajectoryPane(TrajectoryView):
         """
         self.rollout = rollout
         self._parts = None, []
-        self._is_finding = self.search.wanted is not None  # at the end of this, and once
+        self._is_finding = bool(self.search.source)  # at the end of this, and once
         if anew:
             self._layout.forget()
             self._taken = None
@@ -57,7 +56,7 @@ class TrajectoryPane(TrajectoryView):
             self.sticks = sticks
             self._seen = 0
             self.pill = ""
-            if self.search.wanted is not None and not self.search.wanted.fault:
+            if self.search.source:
                 self.search.forget()
         self.update()
         if anew:
@@ -65,9 +64,9 @@ class TrajectoryPane(TrajectoryView):
             if sticks:
                 self._to_end()
             elif rollout is not None and rollout.error:
-                self._select(len(self._layout.parts) - 1)
-        if self.search.wanted is not None:
-            self._find(goes=False)
+                self.select_piece(len(self._layout.parts) - 1)
+        if self.search.source:
+            self._look_through(begins=True)
 
     def update(self) -> None:
         """Draws what changed; what a running rollout has said since is looked through as well."""
@@ -79,59 +78,15 @@ class TrajectoryPane(TrajectoryView):
             self._shown_word = word
             self.post_message(self.KeysChanged())
 
-    def scroll_lines(self, lines: int) -> None:
-        """Scrolls, and takes the cursor along into what can be seen."""
-        super().scroll_lines(lines)
-        self._catch_cursor()
-
-    def _catch_cursor(self) -> None:
-        if not self._layout.parts:
-            return
-        top = self.scroll_offset.y
-        bottom = min(top + self.view_height, self.count()) - 1
-        first, last = self._layout.at(top), self._layout.at(max(bottom, 0))
-        if self._layout.starts[first] < top and first < last:
-            first += 1
-        caught = min(max(self.cursor, first), last)
-        if caught != self.cursor:
-            self.cursor = caught
-            self.update()
-
-    def _select(self, at: int) -> None:
-        self.cursor = min(max(at, 0), max(len(self._layout.parts) - 1, 0))
-        if self._layout.parts:
-            self._layout.piece(self.cursor)
-            start, end = self._layout.span(self.cursor)
-            self.show_line(min(end - 1, start + self.view_height - 1))
-            self.show_line(self._layout.starts[self.cursor])
-        self.update()
-
     def _show_wanted(self) -> None:
         """Lines have other places than they had without any room."""
         if self._line_wanted is not None:
-            self._select(self.cursor)
+            self.select_piece(self.cursor)
 
-    def action_move(self, by: int) -> None:
-        """Selects the next or previous piece, or scrolls within one that does not fit."""
-        if not self._layout.parts:
-            return
+    def leave_end(self, by: int) -> None:
+        """Who moves up reads."""
         if by < 0:
             self.put()
-        start, end = self._layout.span(self.cursor)
-        end -= self._layout.parts[self.cursor].gap
-        top, height = self.scroll_offset.y, self.view_height
-        if by > 0 and end > top + height:
-            self.jump(top + 1)
-        elif by < 0 and start < top:
-            self.jump(top - 1)
-        else:
-            self._select(self.cursor + by)
-
-    def action_top(self) -> None:
-        """Selects the first piece."""
-        self.put()
-        self._select(0)
-        self.jump(0)
 
     def action_bottom(self) -> None:
         """Goes to the end; a running rollout is followed from there."""
@@ -177,7 +132,7 @@ class TrajectoryPane(TrajectoryView):
             self.put()
         else:
             self.let_go()
-        self._select(at)
+        self.select_piece(at)
 
     def action_switch_fold(self) -> None:
         """Unfolds the selected piece, shows more of it, or folds it when all is shown."""
@@ -235,7 +190,7 @@ class TrajectoryPane(TrajectoryView):
         any_open = any((views.get(at, USUAL).limit or 0) > 0 for at in tools)
         views.update(dict.fromkeys(tools, View(0 if any_open else TEXT_LINES)))
         self.update()
-        self._select(self.cursor)
+        self.select_piece(self.cursor)
 
     def _selected(self) -> Piece | None:
         if self.rollout is None or not self._layout.parts:
@@ -298,7 +253,7 @@ class TrajectoryPane(TrajectoryView):
         event.stop()
         event.prevent_default()
         if self.search.take_key(event):
-            self._find(goes=True)
+            self._look_through(begins=True, goes=True)
         self._searched()
 
     def on_paste(self, event: events.Paste) -> None:
@@ -313,29 +268,19 @@ class TrajectoryPane(TrajectoryView):
         self.update()
         self.post_message(self.KeysChanged())
 
-    def _find(self, *, goes: bool) -> None:
+    def _look_through(self, *, begins: bool = False, goes: bool = False) -> None:
         """Finds what is wanted; may go to the next match, or the first one behind the cursor."""
-        wanted = self.search.wanted
-        if wanted is None or wanted.fault:
-            return
-        self.search.is_busy = True
-        self._look_through(goes)
-
-    def _look_through(self, goes: bool = False) -> None:
+        self.search.is_busy |= begins
         self._found_in, self._is_finding = self._parts[0], True
         self.run_worker(self._found(goes), group="find", exclusive=True)
 
     async def _found(self, goes: bool) -> None:
-        wanted, parts, rollout = self.search.wanted, self._layout.parts, self.rollout
-        if wanted is None:
-            self._is_finding = False
-            return
-        places, matches, trouble = await asyncio.to_thread(search_parts, wanted.source, parts)
+        source, parts, rollout = self.search.source, self._layout.parts, self.rollout
+        found = await asyncio.to_thread(search_parts, source, parts)
         self._is_finding = False
-        if wanted is not self.search.wanted or rollout is not self.rollout:
+        if source != self.search.source or rollout is not self.rollout:
             return
-        self.search.found(places, matches)
-        self.search.trouble = trouble
+        self.search.found(*found)
         if goes:
             self.action_match(1)
         self._searched()

@@ -16,11 +16,12 @@ KEPT = 512
 
 ESTIMATED, EXACT, MEASURED = range(3)
 
+
 Kept = TypeVar("Kept")
 
 
 def keep(cache: dict[int, Kept], at: int, value: Kept) -> None:
-    """Puts a value into a cache, in place of an older one; the oldest of many goes."""
+    """Puts a value into a cache, in place of an older one, as Textual's caches do not."""
     cache.pop(at, None)
     cache[at] = value
     if len(cache) > KEPT:
@@ -135,10 +136,7 @@ class Layout:
         return self._exact.count(EXACT) == len(self.parts)
 
     def measure(self, near: int, seconds: float) -> bool:
-        """Measures some more parts, those after `near` first; returns whether all of them are.
-
-        What was measured counts once `commit` is called.
-        """
+        """Measures some more parts, those from `near` on first; whether all are, for `commit`."""
         end = time.perf_counter() + seconds
         look: tuple[Callable[[], int], ...] = (
             lambda: self._exact.find(ESTIMATED, near),

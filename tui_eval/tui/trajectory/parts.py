@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from tui_eval.text.step_words import step_note
 from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.trajectory.piece import Block, Piece, View, about_height
 from tui_eval.tui.trajectory.rendering import (
@@ -21,7 +22,6 @@ from tui_eval.tui.trajectory.rendering import (
     message_piece,
     note_piece,
     role_line,
-    step_note,
     tool_blocks,
     tool_piece,
 )
@@ -98,11 +98,7 @@ class Part(msgspec.Struct):
 
 
 def parts_of(rollout: Rollout, is_over: bool) -> list[Part]:
-    """All that a rollout's messages, tool calls and end are to show.
-
-    Args:
-        is_over: Whether its run has ended, so that nothing more comes.
-    """
+    """All that messages, tool calls and the end are to show; a run that is over has no more."""
     steps = dict(enumerate(rollout.steps, 1))
     live = not (rollout.finished or is_over)
     parts: list[Part] = []
@@ -126,11 +122,7 @@ def parts_of(rollout: Rollout, is_over: bool) -> list[Part]:
 
 
 def tail_of(rollout: Rollout, note: str, parts: list[Part], is_over: bool) -> list[Part]:
-    """What stands behind the messages of a running rollout: what comes, and what it waits for.
-
-    Args:
-        is_over: As for `parts_of`.
-    """
+    """What stands behind the messages of a running rollout: what comes, and what it waits for."""
     tail: list[Part] = []
     if rollout.finished:
         return tail

@@ -8,9 +8,10 @@ from rich.cells import cell_len
 
 from tui_eval.fold.outcome_words import ENDED
 from tui_eval.printable import one_line
-from tui_eval.text.figures import count_text, ms_text, reward_text
-from tui_eval.text.stages import CUT, TRUNCATED, UNWILLING
-from tui_eval.token_kinds import from_names, in_words, named
+from tui_eval.text.figures import reward_text
+from tui_eval.text.json_text import arguments_shown, inline_arguments, pretty_json
+from tui_eval.text.stages import TRUNCATED
+from tui_eval.text.step_words import CUTS, step_note, timing_note, tool_note
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut, line_width, spread
 from tui_eval.tui.base.look.wrap import Shown, about_lines, shown_lines
 from tui_eval.tui.trajectory.piece import (
@@ -22,7 +23,6 @@ from tui_eval.tui.trajectory.piece import (
     lay_out,
     lines_at_most,
 )
-from tui_eval.tui.trajectory.shown_text import arguments_shown, inline_arguments, pretty_json
 
 if TYPE_CHECKING:
     from tui_eval.fold.trajectory import Entry, Rollout, RunningText, ToolUse
@@ -37,13 +37,8 @@ PRINTED_LINES = 6
 COMING_LINES = 60
 """Of the text that is just coming the end is shown, so much of it."""
 
-CUTS = (f"  {CUT} {TRUNCATED} at the length limit", f"  {CUT} {TRUNCATED}", f"  {CUT}")
-"""How an answer ended that came to its limit, shorter where the figures leave less room."""
-
 LAST_TURN = 1 << 30
-MODEL_MOST = 32
 _HAS_ERROR = "has_error"
-_EXPECTED_REASONS = (None, "stop", "tool_calls", "end_turn", "tool_use")
 
 
 def about_message(entry: Entry, view: View, width: int) -> int:
@@ -75,11 +70,7 @@ def message_blocks(entry: Entry) -> list[Block]:
 
 
 def message_piece(entry: Entry, step: dict[str, Any] | None, view: View, width: int) -> Piece:
-    """A message laid out.
-
-    Args:
-        step: The model call that the message began with, if it did and if it is known.
-    """
+    """A message laid out, with the model call that it began with, if that is known."""
     head = role_line(entry.role, entry.turn, step_note(step), width)
     piece = lay_out(head, message_blocks(entry), view, width)
     if not piece.placed:
@@ -105,11 +96,7 @@ def coming_blocks(text: RunningText) -> list[Block]:
 
 
 def coming_piece(text: RunningText, turn: int, width: int, live: bool) -> Piece:
-    """An answer that is just coming, as far as it came.
-
-    Args:
-        live: Whether the rollout still runs, so that more of it may come.
-    """
+    """An answer as far as it came; more of it may come while the rollout is live."""
     note = ("writing…", "busy") if live else ("cut off", "warn")
     head = role_line("assistant", turn, (note,), width)
     return lay_out(head, coming_blocks(text), USUAL, width)
@@ -131,31 +118,6 @@ def role_line(role: str, turn: int, note: Line, width: int) -> Line:
     forms = [tuple((end if text in CUTS else text, ink) for text, ink in note) for end in CUTS]
     note = next((one for one in (*forms, forms[1][1:]) if line_width(one) + 1 < room), EMPTY)
     return spread(tuple(start), note, width)
-
-
-def step_note(step: dict[str, Any] | None) -> Line:
-    """What a model call took, and how it ended where that is not as usual."""
-    if not step:
-        return EMPTY
-    notes = []
-    if isinstance(ms := step.get("model_ms"), (int, float)):
-        notes.append(ms_text(ms))
-    tokens_in, tokens_out = step.get("input_tokens"), step.get("output_tokens")
-    if isinstance(tokens_in, (int, float)) and isinstance(tokens_out, (int, float)):
-        notes.append(f"{count_text(tokens_in)} → {count_text(tokens_out)} tokens")
-    if kinds := named(from_names(step.get("token_kinds"))):
-        notes.append(in_words(kinds, count_text))
-    if isinstance(model := step.get("model"), str):
-        notes.append(f"by {one_line(model, MODEL_MOST)}")
-    shown: list[Span] = [(" · ".join(notes), "faint")] if notes else []
-    reason = step.get("finish_reason")
-    if reason == "length" or step.get("is_truncated"):
-        shown.append((CUTS[0], "warn"))
-    elif reason in ENDED:
-        shown.append((f"  {UNWILLING} {ENDED[reason]}", "warn"))
-    elif reason not in _EXPECTED_REASONS:
-        shown.append((f"  ! {one_line(str(reason), 24)}", "warn"))
-    return tuple(shown)
 
 
 def tool_blocks(use: ToolUse) -> list[Block]:
@@ -187,12 +149,8 @@ def is_folded(use: ToolUse, view: View) -> bool:
 
 
 def tool_piece(use: ToolUse, view: View, width: int, live: bool) -> Piece:
-    """A tool call laid out.
-
-    Args:
-        live: Whether the rollout still runs, so that a missing result is on its way.
-    """
-    note, edge = _tool_note(use, live, is_folded(use, view)), min(width, MEASURE)
+    """A tool call laid out; a missing result is on its way while the rollout is live."""
+    note, edge = tool_note(use, live, is_folded(use, view)), min(width, MEASURE)
     name = one_line(use.name, 40)
     lead = (("  ", ""), ("▸ " if is_folded(use, view) else "▾ ", "accent"))
     named = Placed(Block("name", name, lead, lead, 1, "accent"), 0, Shown([name], 0, name), 0, 2)
@@ -209,20 +167,9 @@ def tool_piece(use: ToolUse, view: View, width: int, live: bool) -> Piece:
     return Piece((spread(tuple(spans), note, edge),), 0, True, (named,))
 
 
-def _tool_note(use: ToolUse, live: bool, folded: bool) -> Line:
-    """How a call went; of an error its name only where the rest of it stands below."""
-    took = "" if use.ms is None else f" {ms_text(use.ms)}"
-    if use.error:
-        shown = use.error if folded else use.error.partition(": ")[0]
-        return ((f"✗{took} {one_line(shown, 28)}", "bad"),)
-    if use.result is not None:
-        return (("✓", "good"), (took, "muted"))
-    return (("▶ running", "busy"),) if live else (("– no result", "muted"),)
-
-
 def ending_blocks(rollout: Rollout) -> list[Block]:
     """What a finished rollout ended with: what was expected, what went wrong."""
-    from tui_eval.tui.trajectory.error_text import error_text  # which the first frame needs not
+    from tui_eval.text.error_text import error_text  # which the first frame needs not
 
     later, indent = ((" " * 12, ""),), (("  ", ""),)
     named = [
@@ -259,7 +206,7 @@ def ending_piece(rollout: Rollout, view: View, width: int) -> Piece:
         room = max(edge - line_width(start) - 3, 8)
         words = f"stopped by {stop}" if cell_len(stop) + 11 <= room else cut(f"stop: {stop}", room)
         start.append((f" · {words}", "muted"))
-    head = spread(tuple(start), _timing_note(rollout.timing), edge)
+    head = spread(tuple(start), timing_note(rollout.timing), edge)
     return lay_out(head, ending_blocks(rollout), view, width)
 
 
@@ -269,12 +216,3 @@ def note_piece(note: str, width: int, glyph: str) -> Piece:
     return Piece(
         tuple(((glyph if at == 0 else "  ", "warn"), (w, "")) for at, w in enumerate(words))
     )
-
-
-def _timing_note(timing: dict[str, float]) -> Line:
-    notes = [
-        f"{ms_text(timing[key])} {word}"
-        for key, word in (("generation_ms", "generating"), ("scoring_ms", "scoring"))
-        if timing.get(key)  # 0 is a time that nobody told
-    ]
-    return ((" · ".join(notes), "faint"),) if notes else EMPTY

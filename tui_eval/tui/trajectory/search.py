@@ -1,22 +1,16 @@
-"""The search of a trajectory: what is typed, what was found, and which match one is at.
-
-Texts are searched in a process that is ended when it takes too long: Python's matcher cannot be
-interrupted, and holds all threads while it works.
-"""
+"""The search of a trajectory: what is typed, what was found, and which match one is at."""
 
 from __future__ import annotations
 
-import marshal
 import re
-import subprocess
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from rich.cells import cell_len
 from textual import events
 
-from tui_eval.fold.patterns import matching_process
-from tui_eval.printable import TAGS, printable
+from tui_eval.fold.patterns import matches_in
+from tui_eval.printable import printable_slices
 from tui_eval.tui.base.keys.keymap import search_keys
 from tui_eval.tui.base.lines.text_line import TextLine, type_into
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut
@@ -25,9 +19,7 @@ from tui_eval.tui.trajectory.parts import Part
 HINT = "words or /expression/ · enter finds · esc closes"
 MOST = 10_000
 """Matches that are counted."""
-PATIENCE_S = 2.0
 LONGEST = 400
-_SLICE = 1 << 16
 
 
 class Match(NamedTuple):
@@ -38,26 +30,13 @@ class Match(NamedTuple):
     end: int
 
 
-class Wanted(NamedTuple):
-    """What is looked for.
-
-    Args:
-        typed: As it was typed: words, or an expression between slashes.
-        source: The regular expression that it amounts to; case does not matter.
-        fault: Why it is none; empty where it is one.
-    """
-
-    typed: str
-    source: str
-    fault: str = ""
-
-
 class Search:
     """The state of a search; `typing` is None where nothing is being typed."""
 
     def __init__(self) -> None:
         self.typing: TextLine | None = None
-        self.wanted: Wanted | None = None
+        self.typed = self.source = ""
+        """What is looked for, as it was typed and as an expression; empty where there is none."""
         self.is_busy = False
         self.trouble = ""
         self.matches: list[Match] = []
@@ -68,7 +47,7 @@ class Search:
     @property
     def is_on(self) -> bool:
         """Whether something is typed or looked for."""
-        return self.typing is not None or self.wanted is not None
+        return self.typing is not None or bool(self.typed)
 
     @property
     def here(self) -> Match | None:
@@ -81,7 +60,7 @@ class Search:
 
     def clear(self) -> None:
         """Looks for nothing any more."""
-        self.typing = self.wanted = None
+        self.typing, self.typed, self.source = None, "", ""
         self.forget()
 
     def forget(self) -> None:
@@ -94,13 +73,12 @@ class Search:
         typing = self.typing or TextLine()
         if event.key == "enter":
             self.typing, typed = None, typing.text
-            if not typed.strip():
-                typed = self.wanted.typed if self.wanted is not None else ""
+            typed = typed if typed.strip() else self.typed
             if not typed:
                 return False
-            self.wanted = wanted(typed)
             self.forget()
-            self.trouble = self.wanted.fault
+            self.typed = typed
+            self.source, self.trouble = expression_of(typed)
             return not self.trouble
         if event.key == "escape" or (event.key == "backspace" and not typing.text):
             self.typing = None
@@ -114,14 +92,10 @@ class Search:
             shown = "".join(filter(str.isprintable, text))
             self.typing.insert(shown[: LONGEST - len(self.typing.text)])
 
-    def found(self, places: list[tuple[int, str]], matches: list[Match]) -> None:
-        """Takes what was found.
-
-        Args:
-            places: The part and the name of every text.
-        """
+    def found(self, places: list[tuple[int, str]], matches: list[Match], trouble: str) -> None:
+        """Takes what `search_parts` found."""
         here = self._place_of(self.here) if self.here is not None else None
-        self.is_busy, self.places, self.matches = False, places, matches
+        self.is_busy, self.places, self.matches, self.trouble = False, places, matches, trouble
         where = (at for at, one in enumerate(matches) if self._place_of(one) == here)
         self.current = next(where, -1)
         self._by_part = {}
@@ -135,8 +109,7 @@ class Search:
     @property
     def matches_may_come(self) -> bool:
         """Whether there is something to be found in what a trajectory has from now on."""
-        wanted = self.wanted
-        return wanted is not None and not (wanted.fault or self.trouble)
+        return bool(self.source) and not self.trouble
 
     def in_part(self, part: int) -> Sequence[tuple[str, Match]]:
         """What was found in a part, with the names of the texts."""
@@ -162,11 +135,11 @@ class Search:
             if not self.typing.text and width > len(HINT) + 6:
                 spans.append((f"  {HINT}", "faint"))
             return tuple(spans)
-        if self.wanted is None:
+        if not self.typed:
             return EMPTY
         end, ink = self._counted()
         room = max(width - len(end) - 4, 4)
-        typed = cut(self.wanted.typed, room)
+        typed = cut(self.typed, room)
         hints = search_keys("trajectory", bool(self.matches)) if focused else ()
         keys = next((f"   {keys}" for keys in hints if cell_len(typed + keys) + 3 <= room), "")
         return (("/", "key"), (typed, ""), (f"  {end}", ink), (keys, "faint"))
@@ -185,11 +158,7 @@ class Search:
 def search_parts(
     source: str, parts: Sequence[Part]
 ) -> tuple[list[tuple[int, str]], list[Match], str]:
-    """Where texts are, what was found in them, and why nothing could be; takes long.
-
-    Args:
-        source: The regular expression.
-    """
+    """Where texts are, what was found in them, and why nothing could be; takes long."""
     places: list[tuple[int, str]] = []
     texts: list[str] = []
     for at, part in enumerate(parts):
@@ -197,86 +166,27 @@ def search_parts(
             continue
         if part.entry is not None and part.entry.tool is not None:
             places.append((at, "name"))
-            texts.append(shown_source(part.entry.tool.name))
+            texts.append(part.entry.tool.name)
         for block in part.blocks():
             places.append((at, block.name))
-            texts.append(shown_source(block.text))
+            texts.append(block.text)
+    shown = [printable_slices(text.strip("\r\n")) for text in texts]
     try:
-        return places, find(source, texts), ""
-    except TooSlowError:
-        return places, [], "it takes too long: repeats inside of repeats do that"
+        return places, [Match(*found) for found in matches_in(source, shown, MOST)], ""
     except OSError as error:
         return places, [], str(error)
 
 
-def wanted(typed: str) -> Wanted:
-    """What somebody typed: `/expression/`, or words that stand beside each other."""
-    typed = typed[:LONGEST]
-    if not (len(typed) > 2 and typed.startswith("/") and typed.endswith("/")):
-        return Wanted(typed, r"\s+".join(map(re.escape, typed.split())))
-    source = typed[1:-1]
-    try:
-        re.compile(source)
-    except (re.error, OverflowError, RecursionError, MemoryError) as error:
-        return Wanted(typed, "", str(error))
-    return Wanted(typed, source)
+def expression_of(typed: str) -> tuple[str, str]:
+    """The regular expression for what somebody typed, and why there is none; one of both is empty.
 
-
-class TooSlowError(Exception):
-    """Finding took longer than it may."""
-
-
-def find(source: str, texts: Sequence[str], patience_s: float = PATIENCE_S) -> list[Match]:
-    """Every match in texts that `shown_source` gave, in their order, at most `MOST`.
-
-    Raises:
-        TooSlowError: It took longer than it may.
-        OSError: No process could be started; the text says so.
+    Args:
+        typed: `/expression/`, or words that stand beside each other; case does not matter.
     """
-    with matching_process(_PROGRAM) as process:
-        try:
-            answer, _ = process.communicate(
-                marshal.dumps((source, MOST, list(texts))), timeout=patience_s
-            )
-        except subprocess.TimeoutExpired:
-            process.kill()
-            raise TooSlowError from None
-    if process.returncode != 0:
-        raise TooSlowError
-    return [Match(*found) for found in marshal.loads(answer)]
-
-
-def shown_source(text: str) -> str:
-    """All of a text as it can be shown; in slices, so that other threads get their turn."""
-    text = text.strip("\r\n")
-    if len(text) <= _SLICE:
-        return printable(text)
-    parts, start = [], 0
-    while start < len(text):
-        line_end = text.find("\n", start + _SLICE)
-        line_end = len(text) if line_end < 0 else line_end
-        is_cut = line_end > start + 2 * _SLICE and text.find("\t", start, line_end) < 0
-        end = start + _SLICE if is_cut else line_end
-        # Signs that are shown as one stay together; so do lines with tabs, which count columns.
-        while end < len(text) and (text[end - 1] == "\r" or text[end] in TAGS):
-            end += 1
-        parts.append(printable(text[start:end]))
-        start = end
-    return "".join(parts)
-
-
-_PROGRAM = """
-import marshal, re, sys
-source, most, texts = marshal.load(sys.stdin.buffer)
-search = re.compile(source, re.IGNORECASE | re.MULTILINE)
-found = []
-for at, text in enumerate(texts):
-    for match in search.finditer(text):
-        if match.end() > match.start():
-            found.append((at, match.start(), match.end()))
-            if len(found) == most:
-                break
-    if len(found) == most:
-        break
-sys.stdout.buffer.write(marshal.dumps(found))
-"""
+    if not (len(typed) > 2 and typed.startswith("/") and typed.endswith("/")):
+        return r"\s+".join(map(re.escape, typed.split())), ""
+    try:
+        re.compile(typed[1:-1])
+    except (re.error, OverflowError, RecursionError, MemoryError) as error:
+        return "", str(error)
+    return typed[1:-1], ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual.geometry import Region
 from textual.strip import Strip
 
-from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.lines.piece_view import PieceView
 from tui_eval.tui.base.look.ink import EMPTY, Line
 from tui_eval.tui.base.ticker import after
 from tui_eval.tui.trajectory.layout import Layout, keep
@@ -31,7 +31,7 @@ CALM_S = 0.15
 """How long nobody may have scrolled before heights of what is not seen are worked out."""
 
 
-class TrajectoryView(LineView):
+class TrajectoryView(PieceView):
     """Pieces that are laid out when they come into sight; sticks to the end while told to."""
 
     def __init__(self, *, id: str) -> None:
@@ -41,7 +41,6 @@ class TrajectoryView(LineView):
         self.note = ""
         self.is_over = False
         self.sticks = False
-        self.cursor = 0
         self.search = Search()
         self._layout = Layout()
         self._taken: Hashable = None
@@ -113,24 +112,39 @@ class TrajectoryView(LineView):
         line = self.search.foot(self.line_width, self.has_focus)
         return (line,) if line else ()
 
-    def marked(self, index: int) -> bool:
-        """The lines of the selected piece, but for the blank one after it."""
-        if self.rollout is None or not self._layout.parts:
-            return False
-        start, end = self._layout.span(self.cursor)
-        gap = self._layout.parts[self.cursor].gap
-        return start <= index < end - gap
+    def pieces(self) -> int:
+        """The parts of the trajectory."""
+        return len(self._layout.parts) if self.rollout is not None else 0
+
+    def piece_at(self, line: int) -> int:
+        """The part of a line."""
+        return self._layout.at(line)
+
+    def span(self, piece: int) -> tuple[int, int]:
+        """The lines of a part; about these where nobody has seen it."""
+        return self._layout.span(piece)
+
+    def gap(self, piece: int) -> int:
+        """The blank line after it."""
+        return int(self._layout.parts[piece].gap)
+
+    def hold(self, piece: int) -> None:
+        """Selects a part, the height of which is exact then."""
+        self.cursor = piece
+        self._layout.piece(piece)
 
     def update(self) -> None:
         """Lays out what is new and can be seen, and draws what changed."""
         self._begin_to_ink()
+        # To be shown again where lines are wrapped to another width.
         place = self._place() if self.line_width != self._wrapped_to else None
         if self.rollout is not None:
             self._take(self.rollout)
         self._settle()
         super().update()
-        if place is not None:
-            self._go_back(*place)
+        if place is not None and place[0] < self.pieces():
+            start, end = self._layout.span(place[0])
+            self.jump(start + int((end - start) * place[1]))
         if self.sticks:
             self._to_end()
 
@@ -237,12 +251,6 @@ class TrajectoryView(LineView):
         at = self._layout.at(top)
         start, end = self._layout.span(at)
         return at, (top - start) / max(end - start, 1)
-
-    def _go_back(self, at: int, above: float) -> None:
-        """Shows a place again after the lines were wrapped to another width."""
-        if at < len(self._layout.parts):
-            start, end = self._layout.span(at)
-            self.jump(start + int((end - start) * above))
 
     def _to_end(self) -> None:
         self._seen = len(self._layout.parts)

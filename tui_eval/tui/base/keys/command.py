@@ -52,3 +52,33 @@ class Command(NamedTuple):
     def id(self) -> str:
         """What settings call it: `list.sort`."""
         return f"{self.scope}.{self.name or self.action.replace('_', '-')}"
+
+
+def both_ways(
+    key: str,
+    back: str,
+    action: str,
+    scope: Scope,
+    group: str,
+    noun: str,
+    name: str = "",
+    more: str = "",
+    footer: str = "",
+    rank: int = 50,
+    palette: bool = False,
+) -> tuple[Command, Command]:
+    """What goes to the next and to the previous of something, on one line of the help.
+
+    Args:
+        key, back: The keys of the one and of the other.
+        action: Gets 1, or -1.
+        noun: What is gone to.
+        name: For settings, behind `next-` and `previous-`; the noun, where that is a name.
+        more: What the help says at its end.
+    """
+    name, found = name or noun.replace(" ", "-"), f"Next {noun}" if palette else False
+    help, action_forth = f"Next, previous {noun}{more}", f"{action}(1)"
+    return (
+        Command(key, action_forth, scope, group, help, footer, rank, found, f"next-{name}"),
+        Command(back, f"{action}(-1)", scope, ABOVE, f"Previous {noun}", name=f"previous-{name}"),
+    )

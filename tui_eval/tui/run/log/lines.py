@@ -114,12 +114,7 @@ def _shows_ends(record: LogRecord, total: int, most: int, limit: int | None) -> 
 
 
 def _body(record: LogRecord, room: int, limit: int | None) -> Body:
-    """The lines of a record that are shown.
-
-    Args:
-        room: Cells of a line after the margin.
-        limit: Lines that it may take; None for what is usual.
-    """
+    """The lines of a record that are shown, up to a limit; None for as many as are usual."""
     nameless, hang = _hung(record, room)
     shown = _wrapped(nameless, room - hang, limit)
     if not hang:
@@ -162,11 +157,7 @@ def _lit(text: str, ink: str, needle: str, found: str) -> list[Span]:
 
 
 class LogLayout:
-    """The records of a window from a level on, one under the other.
-
-    Args:
-        window: Where the records come from.
-    """
+    """The records of a window from a level on, one under the other."""
 
     def __init__(self, window: LogWindow) -> None:
         self.window = window
@@ -183,11 +174,7 @@ class LogLayout:
         self._found: tuple[Hashable, list[int]] = None, []
 
     def lay_out(self, room: int, least: int) -> bool:
-        """Takes in what is new; returns whether lines that were there may have moved.
-
-        Args:
-            least: The least level that is shown.
-        """
+        """Takes in what is new from a level on; returns whether lines may have moved."""
         window, limits = self.window, tuple(self.limits.items())
         facts = (room, least, limits, window.begin, window.begun)
         moved = facts != self._laid_out
@@ -241,12 +228,7 @@ class LogLayout:
         return shown
 
     def line(self, index: int, needle: str, cursor: int) -> Line:
-        """One line, with what is searched for lit, more so where one is.
-
-        Args:
-            needle: What is searched for, in small letters.
-            cursor: Where the selected record begins in the log.
-        """
+        """One line, what is searched for lit, more so in the record that begins at the cursor."""
         at = self.at_line(index)
         record, at_head = self.records[at], index == self._starts[at]
         shown, look = self._body(record), LEVELS[record.level]

@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+import asyncio
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Hashable
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.binding import BindingType
-from textual.content import Content
 from textual.message import Message
 
-from tui_eval.fold.log_records import ERROR
-from tui_eval.tui.base.keys.keymap import key_for, search_keys
+from tui_eval.fold.log_records import DEBUG, ERROR, OUTPUT, WARNING, LogPiece, LogRecord, LogWindow
+from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
 from tui_eval.tui.base.lines.line_view import ALL_SHOWN, NO_SEARCH, NOT_FOLDED
+from tui_eval.tui.base.lines.piece_view import PieceView
 from tui_eval.tui.base.lines.text_line import TextLine, type_into
-from tui_eval.tui.run.log.lines import STEP, UNFOLDED
-from tui_eval.tui.run.log.log_view import FILTERS, LogView
+from tui_eval.tui.base.look.ink import Line
+from tui_eval.tui.run.log.lines import MARGIN, STEP, UNFOLDED, LogLayout
 
 if TYPE_CHECKING:
     from tui_eval.feeds.feed import Feed
 
-BESIDE = 17
-"""Cells beside the words of a title: its ends, and the numbers of other panes."""
+POLL_S = 0.4
+FILTERS = ((DEBUG, ""), (OUTPUT, "without debug"), (WARNING, "warnings, errors"), (ERROR, "errors"))
+EMPTY_LOG: Line = (("nothing was logged", "faint"),)
+EMPTY_SO_FAR: Line = (("nothing was logged yet", "faint"),)
+NOTHING_LEFT: Line = (("nothing of this level", "faint"), ("  L shows other levels", "faint"))
 
 
-class LogPane(LogView):
-    """The log with what is done with its records: they are unfolded, left out by level, searched,
-    and lead to the rollouts that they belong to.
+class LogPane(PieceView):
+    """Records under a cursor; sticks to the end of a log that grows until somebody moves away.
+
+    They are unfolded, left out by level, searched, and lead to the rollouts that they belong to.
+    `is_current` says whether all that there was to read was read when it was looked for last.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("log")
@@ -40,11 +48,190 @@ class LogPane(LogView):
             self.row = row
 
     def __init__(self, feed: Feed, *, id: str) -> None:
-        super().__init__(feed, id=id)
+        super().__init__(id=id)
+        self.needle = ""
         self.typed: TextLine | None = None
         """What was typed of a search that has not begun."""
+        self.filter = 0
+        self.show_log(feed)
 
-    # -- folding and levels
+    def show_log(self, feed: Feed) -> None:
+        """Shows the log of another run, from its end."""
+        self.feed = feed
+        self.window = LogWindow(feed.log)
+        self.lines = LogLayout(self.window)
+        self.sticks = True
+        self.is_current = False
+        self.cursor = -1
+        """Where the selected record begins in the log."""
+        self.pill = ""
+        self._reading = self._wants_older = False
+        self._seen = -1
+        self._words = ("", False)
+
+    def on_mount(self) -> None:
+        """Looks for what was added a few times a second, while the pane can be seen."""
+        self._polling = self.set_interval(POLL_S, self.poll, pause=True)
+
+    def on_show(self) -> None:
+        """Reads at once what was added while nobody saw it."""
+        self._polling.resume()
+        self.poll()
+
+    def on_hide(self) -> None:
+        """Nobody sees it: nothing is read."""
+        self._polling.pause()
+
+    def poll(self) -> None:
+        """Reads what was added, unless that goes on already."""
+        if not self._reading and self.size.height and (self.sticks or not self.window.is_full):
+            final = not self.feed.live
+            self._read(partial(self.window.newer, final=final, skips=self.sticks))
+
+    def _read(self, find: Callable[[], LogPiece | None], older: bool = False) -> None:
+        self._reading = True
+        self.run_worker(self._take(self.window, find, older), group="log")
+
+    async def _take(
+        self, window: LogWindow, find: Callable[[], LogPiece | None], older: bool
+    ) -> None:
+        piece = await asyncio.to_thread(find)
+        if window is not self.window:
+            return
+        self._reading = False
+        self.is_current = piece is None
+        if piece is not None:
+            if older:
+                window.take_older(piece)
+            else:
+                window.take(piece, drops=self.sticks)
+            self.update()
+        if self._wants_older:
+            self._read_older()
+        elif piece is not None:
+            self.poll()
+
+    def count(self) -> int:
+        """Lines of the records that are shown."""
+        return max(self.lines.count, 1)
+
+    def line(self, index: int) -> Line:
+        """One line of a record."""
+        if not self._records:
+            empty = EMPTY_SO_FAR if self.feed.live else EMPTY_LOG
+            return NOTHING_LEFT if self.window.records else empty
+        return self.lines.line(index, self.needle, self.cursor)
+
+    def key(self, index: int) -> Hashable:
+        """The record with its length, and which of its lines it is."""
+        if not self._records:
+            return self.line(index)
+        return (self.needle, self.lines.key(index))
+
+    @property
+    def _records(self) -> list[LogRecord]:
+        return self.lines.records
+
+    @property
+    def _selected(self) -> LogRecord | None:
+        return self._records[self.here] if self._records else None
+
+    def pieces(self) -> int:
+        """The records that are shown."""
+        return len(self._records)
+
+    def piece_at(self, line: int) -> int:
+        """The record of a line."""
+        return self.lines.at_line(line)
+
+    def span(self, piece: int) -> tuple[int, int]:
+        """The lines of a record."""
+        return self.lines.span(piece)
+
+    @property
+    def here(self) -> int:
+        """The selected record."""
+        return self.lines.at_offset(self.cursor)
+
+    def hold(self, piece: int) -> None:
+        """Selects a record by where it begins: others may come before it."""
+        self.cursor = self._records[piece].offset
+
+    def update(self) -> None:
+        """Lays out what is new and draws what changed; who reads keeps the place."""
+        if not self.size.width:
+            return
+        top = self._top()
+        moved = self.lines.lay_out(max(self.line_width - MARGIN, 8), FILTERS[self.filter][0])
+        if (record := self._selected) is not None:
+            self.cursor = record.offset
+        self._announce_new()
+        super().update()
+        if self.sticks:
+            self._to_end()
+        elif moved and top is not None and self._records:
+            start, end = self.lines.span(self.lines.at_offset(top[0]))
+            self.jump(min(start + top[1], end - 1))
+        if self.has_focus and (words := (self.fold_word, bool(self.window.records))) != self._words:
+            self._words = words
+            self.post_message(self.Retitled())
+
+    def _top(self) -> tuple[int, int] | None:
+        """Where the first record that can be seen begins, and how much of it is above."""
+        lines = self.lines
+        if not lines.records:
+            return None
+        y = min(self.scroll_offset.y, lines.count - 1)
+        at = lines.at_line(y)
+        if lines.records[at].offset < 0 and len(lines.records) > 1:
+            at += 1  # what says how much is left out has no place in the log
+        return lines.records[at].offset, y - lines.span(at)[0]
+
+    def _announce_new(self) -> None:
+        """Counts what came in since somebody moved away from the end."""
+        newest = self._records[-1].offset if self._records else -1
+        if self.sticks:
+            self._seen = newest
+        new = len(self._records) - 1 - self.lines.at_offset(self._seen) if self._records else 0
+        more = "+" if self.window.is_full and not self.sticks else ""
+        self.pill = f"▼ {new:,}{more} new" if new or more else ""
+
+    def _to_end(self) -> None:
+        if self._records:
+            self.cursor = self._seen = self._records[-1].offset
+        if not self.at_end:
+            self.jump(self.max_scroll_y)
+
+    def put(self) -> None:
+        """Somebody reads: lets go of the end, of this pane alone."""
+        self.sticks = False
+
+    def leave_end(self, by: int) -> None:
+        """Lets go of the end."""
+        self.put()
+
+    def action_bottom(self) -> None:
+        """Goes to the end and stays there while the log grows."""
+        self.sticks = True
+        self.update()
+        self.poll()
+
+    def _go_to(self, places: list[int], by: int) -> None:
+        """Selects the next or previous of these records, around the end."""
+        if not places:
+            return
+        here = self.here
+        at = bisect_right(places, here) if by > 0 else bisect_left(places, here) - 1
+        self.put()
+        self.select_piece(places[at % len(places)])
+
+    def _read_older(self) -> None:
+        self._wants_older = self._reading  # then it comes next
+        if not self._reading:
+            self.put()
+            if len(self._records) > 1:
+                self.cursor = self._records[1].offset
+            self._read(self.window.older, older=True)
 
     @property
     def fold_word(self) -> str:
@@ -96,20 +283,20 @@ class LogPane(LogView):
         else:
             self.lines.limits[offset] = limit
         self.update()
-        self._select(self.lines.at_offset(offset))
+        self.select_piece(self.lines.at_offset(offset))
 
     def action_level(self) -> None:
         """Shows the next of the filters: all, info, warnings, errors."""
         self.filter = (self.filter + 1) % len(FILTERS)
         self.update()
         if not self.sticks:
-            self._select(self._here)
+            self.select_piece(self.here)
         self.post_message(self.Retitled())
 
     def action_log_error(self, by: int) -> None:
         """Goes to the next or previous error in the log, around the end."""
         errors = [at for at, record in enumerate(self._records) if record.level == ERROR]
-        if not errors or errors == [self._here]:
+        if not errors or errors == [self.here]:
             other = "other " if errors else ""
             self.post_message(self.Missed(f"There is no {other}error in this part of the log."))
         self._go_to(errors, by)
@@ -125,8 +312,6 @@ class LogPane(LogView):
             self.put()
             self.cursor = offset
             self.update()
-
-    # -- searching
 
     def action_search(self) -> None:
         """Lets somebody type what to search for."""
@@ -165,7 +350,7 @@ class LogPane(LogView):
     def _search(self, needle: str) -> None:
         self.needle = needle.lower()
         self._type(None)
-        if self.needle and self._here not in self.lines.found(self.needle):
+        if self.needle and self.here not in self.lines.found(self.needle):
             self.action_found(1)
         self.update()
 
@@ -176,21 +361,3 @@ class LogPane(LogView):
             self.post_message(self.Retitled())
         else:
             self.post_message(self.Missed(NO_SEARCH.format(key_for("log.search"))))
-
-    def title(self) -> Content:
-        """The pane's title: the level, and what is searched for."""
-        parts = [f" {key_for('run.log')} Log"]
-        if self.filter:
-            parts.append(FILTERS[self.filter][1])
-        if self.typed is not None:
-            text, caret = self.typed.text, self.typed.caret
-            parts.append(f"/{text[:caret]}▏{text[caret:]}")
-        elif self.needle:
-            found, here = self.lines.found(self.needle), self._here
-            at = bisect_left(found, here)
-            place = f"{at + 1:,}" if at < len(found) and found[at] == here else "–"
-            parts.append(f"“{self.needle}” entry {place} of {len(found):,}")
-            room = self.size.width - len(" · ".join(parts)) - BESIDE
-            words = search_keys("log", bool(found)) if self.has_focus else ()
-            parts += [keys for keys in words if len(keys) <= room][:1]
-        return Content(" · ".join(parts) + " ")

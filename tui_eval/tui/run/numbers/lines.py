@@ -203,7 +203,10 @@ def _metrics(state: RunState, width: int) -> Iterator[Line]:
     longest = max(len(one_line(name, NAME_MOST)) for name in names)
     name_width = max(min(longest, width - 24), 8)
     yield ((left("metric", name_width) + "   mean  95 % interval", "faint"),)
-    means = [_metric_mean(state, name) for name in names]
+    known = state.metrics
+    means = [
+        held_mean(state, name, known[name].result()) if name in known else NO_MEAN for name in names
+    ]
     intervals = [f"  {interval_text(mean.low, mean.high) or NONE}" for mean in means]
     cells = max(map(len, intervals))
     estimators = _estimators(means, width - name_width - METRIC - cells)
@@ -222,11 +225,6 @@ def _metrics(state: RunState, width: int) -> Iterator[Line]:
         yield (*spans, note) if is_beside else tuple(spans)
         if not is_beside:
             yield (note,)
-
-
-def _metric_mean(state: RunState, name: str) -> Mean:
-    known = state.metrics.get(name)
-    return NO_MEAN if known is None else held_mean(state, name, known.result())
 
 
 def _estimators(means: list[Mean], room: int) -> list[str]:

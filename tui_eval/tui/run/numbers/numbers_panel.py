@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from typing import ClassVar
 
 from textual.binding import BindingType
@@ -37,7 +36,6 @@ class NumbersPanel(LineView):
         self.state = state
         self.cursor: Target | None = None
         self._lines: list[NumberLine] = []
-        self._targets: list[int] = []
         self._made_of: tuple[object, ...] = ()
         self._is_entered = False
         """Whether enter was pressed before anything was there."""
@@ -85,7 +83,6 @@ class NumbersPanel(LineView):
         if made_of != self._made_of:
             self._made_of = made_of
             self._lines = list(numbers(state, self.line_width))
-            self._targets = [at for at, one in enumerate(self._lines) if one.target is not None]
         if self._is_entered and self._first is not None:
             self.action_enter()
         super().update()
@@ -98,7 +95,8 @@ class NumbersPanel(LineView):
         kind, which = self.cursor
         if kind == "example":
             return len(self._lines) + int(which)
-        return next((at for at in self._targets if self._lines[at].target == self.cursor), None)
+        lines = enumerate(self._lines)
+        return next((at for at, one in lines if one.target == self.cursor), None)
 
     @property
     def _here(self) -> int | None:
@@ -112,15 +110,9 @@ class NumbersPanel(LineView):
 
     def _next(self, index: int, by: int) -> int | None:
         """The next or previous line that is about something."""
-        fixed = len(self._lines)
-        if by > 0:
-            at = bisect_right(self._targets, index)
-            found = self._targets[at] if at < len(self._targets) else max(index + 1, fixed)
-            return found if found < self.count() else None
-        if index - 1 >= fixed:
-            return index - 1
-        at = bisect_left(self._targets, index) - 1
-        return self._targets[at] if at >= 0 else None
+        count = self.count()
+        places = range(index + 1, count) if by > 0 else range(min(index, count) - 1, -1, -1)
+        return next((at for at in places if self.target(at) is not None), None)
 
     def action_move(self, by: int) -> None:
         """Goes to the next error, tool or example if it can be seen, else scrolls there."""

@@ -49,11 +49,7 @@ class RewardPanel(LineView):
         self._made_of: tuple[object, ...] = ()
 
     def show(self, rollout: Rollout | None, group: ExampleFigures | None, note: Note) -> None:
-        """Shows a rollout's reward, another one's from its begin.
-
-        Args:
-            group: What the rollouts of its example came to so far; None where it is alone.
-        """
+        """Shows a rollout's reward, another one's from its begin, beside its group if any."""
         is_another = (rollout and rollout.row) != (self.rollout and self.rollout.row)
         self.rollout, self.group, self.note = rollout, group, note
         self.update()
@@ -83,11 +79,7 @@ def noted(note: Note, width: int) -> Iterator[Line]:
 
 
 def breakdown(rollout: Rollout | None, group: ExampleFigures | None, width: int) -> Iterator[Line]:
-    """The lines of one rollout.
-
-    Args:
-        group: What the rollouts of its example came to so far; None where it is alone.
-    """
+    """The lines of one rollout, and what its example came to so far; None where it is alone."""
     if rollout is None:
         return
     if not rollout.finished:

@@ -37,7 +37,6 @@ from tui_eval.tui.base.look.ink import (
     spread,
 )
 from tui_eval.tui.base.look.wrap import shown_lines
-from tui_eval.tui.run.rollouts.filter_entry import condition
 
 ERRORS_MOST = 20
 TOOLS_MOST = 20
@@ -188,6 +187,8 @@ def _models(state: RunState, width: int) -> Iterator[NumberLine | Line]:
     """Calls that another model answered than was asked."""
     if not state.outcomes.models:
         return
+    from tui_eval.fold.filter_nodes import condition  # which the first frame needs not
+
     yield EMPTY
     yield (("answered by other models", "faint"),)
     for name, calls in state.outcomes.models.most_common(8):

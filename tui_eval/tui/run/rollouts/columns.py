@@ -54,11 +54,6 @@ class Column(NamedTuple):
         return f"  {left(text, self.width - 2)}" if self.is_text else right(text, self.width)
 
 
-def _begun(value: Callable[[RunState, int], Hashable]) -> Callable[[RunState, int], Hashable]:
-    """Nothing of what has not begun."""
-    return lambda state, row: None if state.stage[row] == WAITING else value(state, row)
-
-
 def _tokens(state: RunState, row: int) -> int:
     return state.input_tokens[row] + state.output_tokens[row]
 
@@ -78,7 +73,10 @@ def _time(state: RunState, row: int) -> float | None:
 
 def _number(name: str, head: str, width: int, value: Callable[[RunState, int], Hashable],
             text: Callable[[Any], str] = str) -> Column:  # fmt: skip
-    return Column(name, head, width, FIELDS[name].meaning, _begun(value), text)
+    def begun(state: RunState, row: int) -> Hashable:
+        return None if state.stage[row] == WAITING else value(state, row)
+
+    return Column(name, head, width, FIELDS[name].meaning, begun, text)
 
 
 def _text(name: str, width: int, value: Callable[[RunState, int], Hashable]) -> Column:

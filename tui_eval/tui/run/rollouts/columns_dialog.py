@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from rich.cells import cell_len
 from textual.binding import BindingType
 
 from tui_eval.fold.filter_fields import FIELDS, METRIC
+from tui_eval.fold.row_order import Sorting
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.tui.base.dialogs.dialog import Dialog
+from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.lines.line_list import Picking
 from tui_eval.tui.base.look.ink import Line, Span, cut, left, line_width
 from tui_eval.tui.run.rollouts.columns import HEADS, known_columns
-from tui_eval.tui.run.rollouts.row_order import Sorting
+
+if TYPE_CHECKING:
+    from tui_eval.tui.run.rollouts.rollout_list import RolloutList
 
 NAME = 18
 BESIDE = 22
@@ -26,11 +30,7 @@ Chosen: TypeAlias = tuple[tuple[str, ...] | None]
 
 
 class FieldLines(Picking):
-    """Fields with what each means; a metric's name has what is left beside the few words on it.
-
-    Args:
-        weighted: Metrics that are known to count for the reward.
-    """
+    """Fields with what each means; a metric's name has what is left beside the few words on it."""
 
     def __init__(self, names: Sequence[str], weighted: Collection[str]) -> None:
         super().__init__()
@@ -159,3 +159,31 @@ class ColumnChooser(Dialog[ColumnLines, Chosen]):
     def action_usual(self) -> None:
         """What fits, most important first."""
         self.dismiss((None,))
+
+
+def ask_for_sorting(rollouts: RolloutList) -> None:
+    """Asks which column to sort by."""
+
+    def answered(field: str | None) -> None:
+        if field is not None:
+            rollouts.sort(field)
+
+    menu = SortMenu(rollouts.state, rollouts.listing.sorting, rollouts.weighted)
+    rollouts.app.push_screen(menu, answered)
+
+
+def ask_for_columns(rollouts: RolloutList) -> None:
+    """Asks which columns to show; says for which there is no room."""
+    lines = rollouts.lines
+
+    def answered(answer: Chosen | None) -> None:
+        if answer is None:
+            return
+        rollouts.show_columns(answer[0])
+        if names := lines.left_out():
+            has_others = rollouts.size.width < rollouts.screen.size.width
+            zooms = f" {key_for('run.zoom')} zooms." if has_others else ""
+            rollouts.post_message(rollouts.Missed(f"No room for {', '.join(names)}.{zooms}"))
+
+    columns = ColumnLines(rollouts.state, lines.chosen, lines.shown, rollouts.weighted)
+    rollouts.app.push_screen(ColumnChooser(columns), answered)

@@ -15,19 +15,9 @@ if TYPE_CHECKING:
     from tui_eval.runs.selection import SearchProgress
 
 ERRORS = "state:error"
-HINTS = (
-    "word",
-    "!word",
-    "/regex/",
-    "ex=7",
-    "reward<1",
-    "tool:add",
-    "error:key",
-    "tag:odd",
-    "text:fox",
-)
-WORDS = 2
-"""The first of them: anybody tries those untold."""
+WORDS = ("word", "!word")
+"""What anybody tries untold."""
+HINTS = (*WORDS, "/regex/", "ex=7", "reward<1", "tool:add", "error:key", "tag:odd", "text:fox")
 FAULT_LINES = 3
 _WORD = re.compile(r".\S*", re.DOTALL)
 LAST_GOOD_LEAST = 50
@@ -67,11 +57,7 @@ class FilterEntry:
         self.typed.click(x - 2, self._room)
 
     def lines(self, width: int, focused: bool) -> list[Line]:
-        """The filter with its number of matches; below it what is wrong, or how far it is.
-
-        Args:
-            focused: Whether keys go to the list.
-        """
+        """The filter with its number of matches; below it what is wrong, or how far it is."""
         listing = self.listing
         if not self.is_open and not listing.text:
             return []
@@ -91,11 +77,7 @@ class FilterEntry:
         return [*found, *(self._progress_line(width) or hint)]
 
     def _marked(self, spans: Line, at: int) -> list[Span]:
-        """The text with its faults marked, from the column of each to the next space.
-
-        Args:
-            at: Where in the text the first span begins.
-        """
+        """The text from `at` on, its faults marked from the column of each to the next space."""
         found: list[Span] = []
         words = (_WORD.match(self.text, column) for column, _ in self.listing.faults)
         bad = {place for word in words if word for place in range(*word.span())}
@@ -147,13 +129,6 @@ def _fault(text: str, width: int) -> list[Line]:
 
 def _hint(width: int) -> str:
     """Of what can be typed as much as fits, none of it cut."""
-    *some, most = accumulate(HINTS[WORDS:], lambda before, one: f"{before}  {one}")
+    *some, most = accumulate(HINTS[len(WORDS) :], lambda before, one: f"{before}  {one}")
     fitting = ("  ".join(HINTS), most, *(f"{text}  …" for text in reversed(some)))
     return next((text for text in fitting if len(text) <= width), "")
-
-
-def condition(field: str, value: str) -> str:
-    """The filter for the rollouts of which a field has a value, whatever that holds."""
-    from tui_eval.fold.filter_nodes import quoted  # which the first frame needs not
-
-    return f"{field}={quoted(value)}"

@@ -7,11 +7,10 @@ from collections.abc import Callable, Hashable, Sequence
 
 from rich.cells import cell_len
 
-from tui_eval.fold.columns import Note, Notes, note_key, number_of_row
+from tui_eval.fold.columns import Note, note_key, number_of_row
 from tui_eval.fold.filter_fields import METRIC
 from tui_eval.fold.rollout_columns import DONE, ERROR, WAITING
 from tui_eval.fold.row_facts import TOOLS_APART
-from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.stats.examples import ExampleFigures
 from tui_eval.text.blocks import thread
@@ -40,7 +39,7 @@ from tui_eval.tui.run.rollouts.columns import (
     group_spans,
     known_columns,
 )
-from tui_eval.tui.run.rollouts.row_order import Sorting
+from tui_eval.tui.run.rollouts.listing import Listing
 
 ID_LEAST, ID_MOST = 3, 14
 REWARD = 7
@@ -54,18 +53,16 @@ NOTE_LEAST = 6
 class RolloutLines:
     """Columns fit the width. `mark` is the row that is held for a comparison, -1 for none."""
 
-    def __init__(self, state: RunState, now: Callable[[], float]) -> None:
+    def __init__(self, listing: Listing, now: Callable[[], float]) -> None:
+        self.listing = listing
         self.now = now
         self.chosen: tuple[str, ...] | None = None
-        self.notes: Notes = {}
         self.mark = -1
-        self.is_part: Callable[[int], bool] = lambda row: False
-        """Whether others of a row's example are not listed."""
-        self.show_run(state)
+        self.show_run()
 
-    def show_run(self, state: RunState) -> None:
-        """Another run."""
-        self.state = state
+    def show_run(self) -> None:
+        """Another run is listed."""
+        self.state = self.listing.state
         self.mark = -1
         self._id_width, self._signs = ID_LEAST, 0
         self._columns: tuple[Column, ...] = ()
@@ -78,12 +75,12 @@ class RolloutLines:
         unseen = [name for name in self.chosen or () if name not in known]
         self.chosen = None if columns is None else (*columns, *unseen)
 
-    def fit(self, width: int, rows: Sequence[int], grouped: bool = True) -> None:
+    def fit(self, width: int, rows: Sequence[int]) -> None:
         """Fits the columns to a width, and that of the ids to the rows that can be seen."""
         for row in rows:
             self._id_width = max(self._id_width, min(len(self._example(row)), ID_MOST))
-        state, facts = self.state, self.state.facts
-        has_signs = self.mark >= 0 or bool(self.notes)
+        state, facts, grouped = self.state, self.state.facts, self.listing.sorting.grouped
+        has_signs = self.mark >= 0 or bool(self.listing.notes)
         texts = (facts.stop, facts.tools, facts.questions, facts.answers)
         names = (facts.metrics, facts.tools.texts, facts.failed_tools.texts)
         there = (state.per_example, *map(len, names), *(one.has_any for one in texts))
@@ -103,22 +100,21 @@ class RolloutLines:
         """Names of the columns that are shown and can be left out."""
         return tuple(column.name for column in self._columns)
 
-    def left_out(self, grouped: bool) -> list[str]:
-        """Names of the columns that somebody chose and for which there is no room.
-
-        Args:
-            grouped: The rollouts of an example stand together.
-        """
+    def left_out(self) -> list[str]:
+        """Names of the columns that somebody chose and for which there is no room."""
         known = known_columns(self.state)
         names = [name for name in self.chosen or () if name in known and name not in self.shown]
-        shown = [name for name in names if grouped or name != GROUP_COLUMN.name]
+        shown = [
+            name for name in names if name != GROUP_COLUMN.name or self.listing.sorting.grouped
+        ]
         return [one_line(name.removeprefix(METRIC), METRIC_MOST) for name in shown]
 
     def _example(self, row: int) -> str:
         return one_line(str(self.state.example_id(row)), ID_MOST)
 
     def _note(self, row: int) -> Note:
-        return self.notes.get(note_key(self.state, row), Note()) if self.notes else Note()
+        notes = self.listing.notes
+        return notes.get(note_key(self.state, row), Note()) if notes else Note()
 
     def _waits(self, row: int) -> str:
         return self.state.notes.get(row) or long_wait(self.state, row, self.now())
@@ -130,8 +126,6 @@ class RolloutLines:
             return state.total_ms[row] / 1000
         passed = state.passed_s(row, self.now())
         return passed if math.isnan(passed) else float(int(passed))
-
-    # -- the names
 
     def _heads(self) -> list[tuple[str, int, str]]:
         """Field, width and name of every column, from the left."""
@@ -146,11 +140,12 @@ class RolloutLines:
             found.append((column.name, column.width, head))
         return [*found, ("stage", self._room + 2, "state")]
 
-    def head(self, sorting: Sorting) -> Line:
+    def head(self) -> Line:
         """The names; that of the column that sorts has an arrow."""
         if not self.state.total:
             return EMPTY
         texts = {column.name for column in self._columns if column.is_text} | {"stage"}
+        sorting = self.listing.sorting
         arrow = "▼" if sorting.descending else "▲"
         spans: list[Span] = []
         after = ""
@@ -175,8 +170,6 @@ class RolloutLines:
             x -= width
         return ""
 
-    # -- the rows
-
     def key(self, row: int, brace: str) -> Hashable:
         """All that the line of a row shows."""
         state, group = self.state, self._group(row, brace)
@@ -185,7 +178,7 @@ class RolloutLines:
         how = (look_of(state, row), endings_of(state, row), state.errors.get(row), waits)
         tried = (state.attempt[row], state.facts.failed_tools.get(row))
         marks = (row == self.mark, self._note(row))
-        is_part = group is not None and self.is_part(row)
+        is_part = group is not None and self.listing.is_part(row)
         return (
             (self._fitted, row, brace, self._example(row), *marks, *how, *tried, group, is_part),
             *(None if math.isnan(number) else number for number in numbers),
@@ -222,7 +215,7 @@ class RolloutLines:
             return self._bar(row)
         if column.name == GROUP_COLUMN.name:
             group = self._group(row, brace)
-            is_part = group is not None and self.is_part(row)
+            is_part = group is not None and self.listing.is_part(row)
             return group_spans(self.state, group, column.width, is_part)
         if column is TIME_COLUMN:
             return [(column.fit(self._time(row)), "muted")]
@@ -231,10 +224,9 @@ class RolloutLines:
     def _reward(self, row: int) -> list[Span]:
         reward = self.state.reward[row]
         if math.isnan(reward):
-            dash = "–" if self.state.stage[row] == ERROR else ""
-            if row in self.state.facts.no_number:
-                return [(right("–", REWARD), "warn")]
-            return [(right(dash, REWARD), "faint")]
+            is_none = row in self.state.facts.no_number
+            dash = "–" if is_none or self.state.stage[row] == ERROR else ""
+            return [(right(dash, REWARD), "warn" if is_none else "faint")]
         return [(right(reward_text(reward), REWARD), "strong")]
 
     def _bar(self, row: int) -> list[Span]:

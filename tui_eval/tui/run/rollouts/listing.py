@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from pathlib import Path
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from tui_eval.fold.row_order import RowOrder, Sorting, make_order
 from tui_eval.fold.run_state import RunState
-from tui_eval.tui.run.rollouts.row_order import RowOrder, Sorting, make_order
 
 if TYPE_CHECKING:
     from tui_eval.fold.columns import Notes
     from tui_eval.fold.filtering import RowFilter
-    from tui_eval.runs.selection import SearchProgress
+    from tui_eval.runs.selection import TrajectorySearch
 
 AT_ONCE = 2_000
 """Rows of a run that is filtered and sorted right on the loop, which takes about a millisecond."""
@@ -59,8 +59,6 @@ class Listing:
         if self.text:
             self.ask(self.text)
 
-    # -- what is asked for
-
     def ask(self, text: str) -> None:
         """Another filter; one that makes no sense leaves its faults."""
         from tui_eval.fold.filter_parser import FilterError
@@ -105,8 +103,6 @@ class Listing:
         self._request += 1
         self._hurry.set()
 
-    # -- lines
-
     def count(self) -> int:
         """Lines that there are."""
         return self.state.total if self.order is None else len(self.order.rows)
@@ -121,6 +117,25 @@ class Listing:
             return row if row < self.state.total else -1
         return int(self.order.lines[row]) if row < len(self.order.lines) else -1
 
+    def next_of(self, rows: Iterable[int], step: int, here: int) -> int | None:
+        """The next or previous listed row of some, from a line on and around the end."""
+        lines = [line for row in rows if (line := self.line(row)) >= 0]
+        if not lines:
+            return None
+        if step > 0:
+            return self.row(min((line for line in lines if line > here), default=min(lines)))
+        return self.row(max((line for line in lines if line < here), default=max(lines)))
+
+    def brace(self, line: int) -> str:
+        """Holds together the rollouts of an example that stand below each other."""
+        each = self.state.per_example
+        if each == 1 or not self.sorting.grouped:
+            return ""
+        here, last = self.row(line) // each, self.count() - 1
+        above = line > 0 and self.row(line - 1) // each == here
+        below = line < last and self.row(line + 1) // each == here
+        return ("│" if below else "╰") if above else ("╭" if below else "")
+
     def is_part(self, row: int) -> bool:
         """Whether a filter leaves out others of a row's example."""
         if self.wanted is None:
@@ -128,8 +143,6 @@ class Listing:
         each = self.state.per_example
         first = row - row % each
         return any(self.line(one) < 0 for one in range(first, first + each))
-
-    # -- keeping up
 
     @property
     def _is_plain(self) -> bool:
@@ -202,8 +215,6 @@ class Listing:
         except TimeoutError:
             pass
 
-    # -- trajectories
-
     def next_search(self) -> TrajectorySearch | None:
         """The search of trajectories that has to begin now, if one has to."""
         wanted, before, now = self.wanted, self.search, time.monotonic()
@@ -214,6 +225,8 @@ class Listing:
                 return None
             if now - self._searched_at < AGAIN_S:
                 return None
+        from tui_eval.runs.selection import TrajectorySearch
+
         self._searched_at = now
         self.search = TrajectorySearch(self.state, wanted, self.notes)
         return self.search
@@ -242,53 +255,3 @@ class Listing:
             return False
         self.search.is_given_up = True
         return True
-
-
-class TrajectorySearch:
-    """Tells a filter which trajectories match, of those that were there when it began."""
-
-    def __init__(self, state: RunState, wanted: RowFilter, notes: Notes) -> None:
-        self.wanted = wanted
-        self._there = _trajectories(state)
-        self.progress: SearchProgress | None = None
-        self.fault = ""
-        """Why it ended early."""
-        self.is_over = False
-        self._state = state
-        self._notes = notes
-        self.is_given_up = False
-        """Whether somebody did not want to wait for the rest: the thread ends after the rollout
-        that it is reading."""
-
-    @property
-    def is_up_to_date(self) -> bool:
-        """Whether there are no other trajectories by now."""
-        return self._there == _trajectories(self._state)
-
-    def work(self) -> None:
-        """Searches; for a thread."""
-        from tui_eval.errors import RefusedError
-        from tui_eval.runs.opening import find_run
-        from tui_eval.runs.selection import search_trajectories
-
-        run = self._state.run
-        try:
-            if run is None:
-                return
-            files = find_run(Path(run.path))
-            steps = search_trajectories(files, self._state, self.wanted, self._notes)
-            for self.progress in steps:
-                if self.is_given_up:
-                    break
-        except RefusedError as error:
-            self.fault = error.faults[0].what
-        except (OSError, ValueError) as error:  # no path has a NUL in it
-            self.fault = getattr(error, "strerror", None) or str(error)
-        finally:
-            self.is_over = True
-
-
-def _trajectories(state: RunState) -> tuple[int, int, int]:
-    """Another value wherever there may be other trajectories."""
-    reading = state.run.reading if state.run is not None else 0
-    return reading, state.finished, state.taken_back

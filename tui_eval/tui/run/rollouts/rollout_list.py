@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
-from typing import ClassVar
+import asyncio
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.binding import BindingType
@@ -11,23 +12,28 @@ from textual.message import Message
 from textual.timer import Timer
 
 from tui_eval.fold.columns import Notes
+from tui_eval.fold.row_order import Sorting
 from tui_eval.fold.run_state import RunState
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.lines.line_list import LineList
 from tui_eval.tui.base.lines.mouse_lines import key_in_line
 from tui_eval.tui.base.lines.text_line import type_into
 from tui_eval.tui.base.look.ink import Line
-from tui_eval.tui.run.rollouts.arranged_list import ArrangedList
 from tui_eval.tui.run.rollouts.filter_entry import FilterEntry, with_errors_only
 from tui_eval.tui.run.rollouts.lines import RolloutLines
-from tui_eval.tui.run.rollouts.listing import Listing, TrajectorySearch
+from tui_eval.tui.run.rollouts.listing import Listing
+
+if TYPE_CHECKING:
+    from tui_eval.fold.trajectory import Rollout
+    from tui_eval.runs.selection import TrajectorySearch
 
 SEARCH_TICK_S = 0.2
 NOTHING, NOTHING_YET = "no rollout matches", "none found so far"
 NO_ROLLOUTS = "  no rollouts yet"
 
 
-class RolloutList(ArrangedList):
+class RolloutList(LineList):
     """The selected rollout is a number of the run: it stays selected whatever is listed."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("list")
@@ -47,14 +53,21 @@ class RolloutList(ArrangedList):
     class FollowWanted(Message):
         """Somebody went to the newest rollout."""
 
+    class Rearranged(Message):
+        """Other rollouts may be listed, or in another order."""
+
+    class Arranged(Message):
+        """Somebody chose columns, an order, or whether examples stay together."""
+
     def __init__(self, state: RunState, now: Callable[[], float], *, id: str) -> None:
         super().__init__(id=id)
         self.state = state
         self.row = 0
         self.listing = Listing(state)
         self.entry = FilterEntry(self.listing)
-        self.lines = RolloutLines(state, now)
-        self.lines.is_part = self.listing.is_part
+        self.lines = RolloutLines(self.listing, now)
+        self.weighted: frozenset[str] = frozenset()
+        """Metrics that are known to count for the reward, from the rollouts that were read."""
         self._last_line = 0
         self._filter_lines: list[Line] = []
         self._keeps_up = False
@@ -66,14 +79,23 @@ class RolloutList(ArrangedList):
         self.state, self.row = state, row
         self.weighted = frozenset()
         self.listing.show_run(state)
-        self.lines.show_run(state)
+        self.lines.show_run()
         self.put_notes({})
 
     def put_notes(self, notes: Notes) -> None:
         """Shows other notes."""
-        self.lines.notes = notes
         self.listing.put_notes(notes)
         self._draw_anew()
+
+    def begin_with(self, columns: tuple[str, ...] | None, sorting: Sorting) -> None:
+        """Columns and order as they were chosen before; a run without them is as is usual."""
+        self.lines.chosen = columns
+        self.listing.sort(sorting)
+
+    def learn_of(self, rollout: Rollout | None) -> None:
+        """Takes in what a rollout tells of the run."""
+        if rollout is not None:
+            self.weighted |= {score.name for score in rollout.scores if score.weight}
 
     def on_mount(self) -> None:
         """Looks after searches of trajectories a few times a second, where there are any."""
@@ -88,14 +110,9 @@ class RolloutList(ArrangedList):
         """Nothing goes on reading."""
         self.listing.give_up()
 
-    # -- lines
-
     def count(self) -> int:
         """One line a rollout that is listed."""
         return self.listing.count()
-
-    def _row(self, line: int) -> int:
-        return self.listing.row(line)
 
     @property
     def line_selected(self) -> int:
@@ -104,25 +121,15 @@ class RolloutList(ArrangedList):
 
     def marked(self, index: int) -> bool:
         """The selected rollout."""
-        return self._row(index) == self.row
+        return self.listing.row(index) == self.row
 
     def key(self, index: int) -> Hashable:
         """All that the line shows."""
-        return self.lines.key(self._row(index), self._brace(index))
+        return self.lines.key(self.listing.row(index), self.listing.brace(index))
 
     def line(self, index: int) -> Line:
         """The cells of the rollout at this line."""
-        return self.lines.line(self._row(index), self._brace(index))
-
-    def _brace(self, line: int) -> str:
-        """Holds together the rollouts of an example that stand below each other."""
-        each = self.state.per_example
-        if each == 1 or not self.listing.sorting.grouped:
-            return ""
-        here, last = self._row(line) // each, self.count() - 1
-        above = line > 0 and self._row(line - 1) // each == here
-        below = line < last and self._row(line + 1) // each == here
-        return ("│" if below else "╰") if above else ("╭" if below else "")
+        return self.lines.line(self.listing.row(index), self.listing.brace(index))
 
     def head(self, index: int) -> Line:
         """The filter, then the names of the columns."""
@@ -137,7 +144,7 @@ class RolloutList(ArrangedList):
             return (("no rollouts yet", "faint"), *log)
         if not self.state.total:
             return ((NO_ROLLOUTS, "faint"),)
-        return self.lines.head(listing.sorting)
+        return self.lines.head()
 
     def update(self) -> None:
         """Finds out what to list, then draws what changed."""
@@ -151,8 +158,8 @@ class RolloutList(ArrangedList):
         self.heads = 1 + len(self._filter_lines)
         top = self.scroll_offset.y
         last = min(top + self.size.height, self.count())
-        rows = [self._row(line) for line in range(top, last)]
-        self.lines.fit(self.line_width, rows, self.listing.sorting.grouped)
+        rows = [self.listing.row(line) for line in range(top, last)]
+        self.lines.fit(self.line_width, rows)
         super().update()
         if self.listing.order is not before:
             self._rearranged()
@@ -181,7 +188,46 @@ class RolloutList(ArrangedList):
         finally:
             self._keeps_up = False
 
-    # -- the filter
+    def _draw_anew(self) -> None:
+        self.update()
+        self.post_message(self.Rearranged())
+
+    def sort(self, field: str) -> None:
+        """Sorts by a field, the other way round where it sorts already; empty for the run's."""
+        self._arrange(self.listing.sorting.by(field))
+
+    def action_reverse(self) -> None:
+        """Sorts the other way round."""
+        self._arrange(self.listing.sorting.turned())
+
+    def action_switch_groups(self) -> None:
+        """Keeps the rollouts of an example together, or does not."""
+        before = self.listing.sorting
+        self._arrange(before._replace(grouped=not before.grouped))
+
+    def _arrange(self, sorting: Sorting) -> None:
+        self.listing.sort(sorting)
+        self.post_message(self.Arranged())
+        self._draw_anew()
+        self.call_after_refresh(self.show_row)
+
+    def show_columns(self, columns: tuple[str, ...] | None) -> None:
+        """Shows other columns; None for those that are usual."""
+        self.lines.choose(columns)
+        self.post_message(self.Arranged())
+        self._draw_anew()
+
+    def action_sort(self) -> None:
+        """Asks which column to sort by."""
+        from tui_eval.tui.run.rollouts.columns_dialog import ask_for_sorting
+
+        ask_for_sorting(self)
+
+    def action_columns(self) -> None:
+        """Asks which columns to show."""
+        from tui_eval.tui.run.rollouts.columns_dialog import ask_for_columns
+
+        ask_for_columns(self)
 
     def action_filter(self) -> None:
         """Lets somebody type a filter."""
@@ -267,8 +313,6 @@ class RolloutList(ArrangedList):
         self.update()
 
     async def _search(self, search: TrajectorySearch) -> None:
-        import asyncio
-
         await asyncio.to_thread(search.work)
         if search is self.listing.search:
             self.listing.change()
@@ -289,8 +333,6 @@ class RolloutList(ArrangedList):
             self.press_key_at(self.head(index), x)
         elif field := self.lines.field_at(x):
             self.sort(field)
-
-    # -- the selection
 
     def select(self, row: int, by_hand: bool = True) -> None:
         """Selects a rollout and shows it if it is listed."""
@@ -313,29 +355,17 @@ class RolloutList(ArrangedList):
     def select_line(self, line: int) -> None:
         """Selects the rollout at a line, or at the nearest that there is."""
         if self.count():
-            self.select(self._row(min(max(line, 0), self.count() - 1)))
-
-    def next_of(self, step: int, rows: Iterable[int]) -> int | None:
-        """The next or previous listed one of some rows, around the end; None if none is."""
-        lines = [line for row in rows if (line := self.listing.line(row)) >= 0]
-        if not lines:
-            return None
-        here = self._here
-        if step > 0:
-            found = min((line for line in lines if line > here), default=min(lines))
-        else:
-            found = max((line for line in lines if line < here), default=max(lines))
-        return self._row(found)
+            self.select(self.listing.row(min(max(line, 0), self.count() - 1)))
 
     @property
-    def _here(self) -> int:
+    def here(self) -> int:
         """The line of the selected rollout, or where it was last."""
         line = self.line_selected
         return line if line >= 0 else min(self._last_line, self.count())
 
     def action_move(self, by: int) -> None:
         """Selects the next or previous rollout of the list."""
-        self.select_line(self._here + by)
+        self.select_line(self.here + by)
 
     def action_top(self) -> None:
         """Selects the first rollout of the list."""
@@ -352,7 +382,7 @@ class RolloutList(ArrangedList):
 
     def clicked(self, index: int) -> None:
         """Selects a rollout; a click on the selected one opens it."""
-        if self._row(index) == self.row:
+        if self.listing.row(index) == self.row:
             self.action_open()
         else:
-            self.select(self._row(index))
+            self.select(self.listing.row(index))

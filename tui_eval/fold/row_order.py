@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from tui_eval.fold.run_state import RunState
 
 
+LEAST_FIRST = ("example", "number", "row", "stage", "error", "stop", "tool", "question", "answer")
+"""Fields that are sorted upwards at first; the others from the greatest down."""
+
+
 class Sorting(NamedTuple):
     """How people want the rows.
 
@@ -24,6 +28,16 @@ class Sorting(NamedTuple):
     descending: bool = False
     grouped: bool = True
 
+    def by(self, field: str) -> Sorting:
+        """By a field, the other way round where it sorts already; empty for the run's order."""
+        if field and field == self.field:
+            return self.turned()
+        return self._replace(field=field, descending=bool(field) and field not in LEAST_FIRST)
+
+    def turned(self) -> Sorting:
+        """The other way round."""
+        return self._replace(field=self.field or "row", descending=not self.descending)
+
 
 class RowOrder(NamedTuple):
     """The rows by line, and the line of every row, -1 for one that is not listed."""
@@ -35,6 +49,19 @@ class RowOrder(NamedTuple):
 def make_order(
     state: RunState, wanted: RowFilter | None, sorting: Sorting, notes: Notes
 ) -> RowOrder:
+    """What `listed_rows` gives, with the line of every row."""
+    import numpy as np
+
+    total = state.total
+    rows = listed_rows(state, wanted, sorting, notes)
+    lines = np.full(total, -1, np.int64)
+    lines[rows] = np.arange(len(rows))
+    return RowOrder(rows, lines)
+
+
+def listed_rows(
+    state: RunState, wanted: RowFilter | None, sorting: Sorting, notes: Notes | None
+) -> np.ndarray:
     """The rows that match, in their order; can be made by a thread while the run grows.
 
     Raises:
@@ -54,9 +81,7 @@ def make_order(
         rows = ordered(state, rows, sorting.field, descending=sorting.descending, notes=notes)
         if sorting.grouped and state.per_example > 1:
             rows = _together(rows, state.per_example)
-    lines = np.full(total, -1, np.int64)
-    lines[rows] = np.arange(len(rows))
-    return RowOrder(rows, lines)
+    return rows
 
 
 def _together(rows: np.ndarray, each: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What is shown of tool calls and answers: JSON in its lines, code as it was written."""
+"""JSON as people read it: in lines, each argument of a call on its own, code as it was written."""
 
 from __future__ import annotations
 

@@ -1,0 +1,97 @@
+"""Lines in pieces under a cursor: messages and tool calls of a trajectory, records of a log."""
+
+from __future__ import annotations
+
+from tui_eval.tui.base.lines.line_view import LineView
+
+
+class PieceView(LineView):
+    """Keys select the next piece, or scroll within one that does not fit.
+
+    `cursor` is the selected one; a view that knows it by something else has its own `here` and
+    `hold`.
+    """
+
+    moves_add_up = False
+    cursor = 0
+
+    def pieces(self) -> int:
+        """How many there are."""
+        raise NotImplementedError
+
+    def piece_at(self, line: int) -> int:
+        """The piece that a line belongs to; the nearest for a line that is in none."""
+        raise NotImplementedError
+
+    def span(self, piece: int) -> tuple[int, int]:
+        """First line of a piece and the one after its last."""
+        raise NotImplementedError
+
+    def gap(self, piece: int) -> int:
+        """Blank lines at its end, which are not marked and need not be seen."""
+        return 0
+
+    @property
+    def here(self) -> int:
+        """The selected piece."""
+        return self.cursor
+
+    def hold(self, piece: int) -> None:
+        """Another one is selected."""
+        self.cursor = piece
+
+    def leave_end(self, by: int) -> None:
+        """Somebody moves down for 1, up for -1: a view that stays at its end may let go of it."""
+
+    def marked(self, index: int) -> bool:
+        """The lines of the selected piece."""
+        if not self.pieces():
+            return False
+        start, end = self.span(self.here)
+        return start <= index < end - self.gap(self.here)
+
+    def select_piece(self, piece: int) -> None:
+        """Selects a piece, or the nearest that there is, and shows as much of it as there is room
+        for."""
+        if self.pieces():
+            piece = min(max(piece, 0), self.pieces() - 1)
+            self.hold(piece)
+            start, end = self.span(piece)
+            self.show_line(min(end - 1, start + self.view_height - 1))
+            self.show_line(self.span(piece)[0])
+        self.update()
+
+    def scroll_lines(self, lines: int) -> None:
+        """Scrolls, and takes the cursor along into what can be seen."""
+        super().scroll_lines(lines)
+        if not self.pieces():
+            return
+        top = self.scroll_offset.y
+        bottom = min(top + self.view_height, self.count()) - 1
+        first, last = self.piece_at(top), self.piece_at(max(bottom, 0))
+        if self.span(first)[0] < top and first < last:
+            first += 1
+        caught = min(max(self.here, first), last)
+        if caught != self.here:
+            self.hold(caught)
+            self.update()
+
+    def action_move(self, by: int) -> None:
+        """Selects the next or previous piece, or scrolls within one that does not fit."""
+        if not self.pieces():
+            return
+        self.leave_end(by)
+        start, end = self.span(self.here)
+        end -= self.gap(self.here)
+        top, height = self.scroll_offset.y, self.view_height
+        if by > 0 and end > top + height:
+            self.jump(top + 1)
+        elif by < 0 and start < top:
+            self.jump(top - 1)
+        else:
+            self.select_piece(self.here + by)
+
+    def action_top(self) -> None:
+        """Selects the first piece."""
+        self.put()
+        self.select_piece(0)
