@@ -56,6 +56,16 @@ class RolloutObserver:
     to write its row. `starved` counts the attempts that met too many open files.
     """
 
+    # A thousand are in flight at once, and their dicts would not fit into a cache.
+    __slots__ = (
+        *("_answer", "_answers", "_gate", "_hub", "_published_steps", "_room", "_state_log"),
+        *("_tools_done", "_tools_in_flight", "_unanswered", "again_at", "attempt"),
+        *("call_timeout", "calls", "cancelled", "cut", "deadline", "example_id", "guard", "held"),
+        *("input_tokens", "is_over", "kinds", "lost_input", "lost_kinds", "lost_output"),
+        *("messages", "note", "number", "output", "output_tokens", "pauses", "prompt_length"),
+        *("row", "starved", "state", "tool_calls", "turns", "waits"),
+    )
+
     def __init__(self, row: int, number: int, hub: Hub, gate: Gate, held: Held) -> None:
         self.row: int = row
         self.example_id: Any = None
@@ -72,9 +82,7 @@ class RolloutObserver:
         self.lost_input = self.lost_output = 0
         self.kinds: Kinds = ()
         self.lost_kinds: Kinds = ()
-        self._hub = hub
-        self._gate = gate
-        self.held = held
+        self._hub, self._gate, self.held = hub, gate, held
         self.cancelled: CancelledByUserError | None = None
         self.is_over = False
         self.cut: Callable[[], None] | None = None
@@ -112,11 +120,9 @@ class RolloutObserver:
     def begin_attempt(self) -> None:
         """Counts one more attempt and starts its records again."""
         self.attempt += 1
-        self.turns = 0
-        self.tool_calls = self._tools_in_flight = 0
+        self.turns = self.tool_calls = self._tools_in_flight = 0
         self.lose((self.input_tokens, self.output_tokens, *self.kinds))
-        self.input_tokens = 0
-        self.output_tokens = 0
+        self.input_tokens = self.output_tokens = 0
         self.kinds = ()
         self._unanswered = Unanswered()
         self.state = None
