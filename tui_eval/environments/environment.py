@@ -264,42 +264,28 @@ class Environment(HasExamples, Ending, Evaluating, DirectRollouts, ABC):
             Error: As the client raises it.
         """
         with uncounted():
-            return await self._response(state, prompt, client, model, tool_defs, sampling_args)
-
-    async def _response(
-        self,
-        state: State,
-        prompt: Messages,
-        client: AnyClient | None,
-        model: str | None,
-        tool_defs: list[Tool] | None,
-        sampling_args: SamplingArgs | None,
-    ) -> Response:
-        tools = state["tool_defs"] if tool_defs is None else tool_defs
-        for tool in tools:
-            if not isinstance(tool, Tool):
-                raise TypeError(f"tool_defs holds a {type(tool).__name__}; it takes Tool objects")
-        model = model or state["model"]
-        if sampling_args is None:
-            sampling_args = state["sampling_args"] or {}
-        prompt = to_messages(prompt)
-        state.observer.staged(Stage.MODEL)
-        call = state.observer.recorded_call(prompt, model, sampling_args, tools)
-        if call is None or call.answer is None:
-            one = state["client"] if client is None else self._client_cache.resolve(client)
-            response, model_ms = await self._model_answer(
-                state, one, prompt, model, tools, sampling_args
-            )
-            if call is not None:
-                await call.keep(response, model_ms)
-        else:
-            await asyncio.sleep(0)  # others are replayed, too
-            response, model_ms = call.answer
-            state.began -= model_ms / 1000
-            state.observer.model_answered(*record_step(state, response, now(), model_ms))
-        if response.model != model:
-            self._answering_models.note(state, model, response.model)
-        return response
+            model = model or state["model"]
+            tools = state["tool_defs"] if tool_defs is None else tool_defs
+            _check_tools(tools)
+            args = (state["sampling_args"] or {}) if sampling_args is None else sampling_args
+            prompt = to_messages(prompt)
+            observer = state.observer
+            observer.staged(Stage.MODEL)
+            call = observer.recorded_call(prompt, model, args, tools)
+            if call is None or call.answer is None:
+                one = state["client"] if client is None else self._client_cache.resolve(client)
+                asked = one, prompt, model, tools, args
+                response, model_ms = await self._model_answer(state, *asked)
+                if call is not None:
+                    await call.keep(response, model_ms)
+            else:
+                await asyncio.sleep(0)  # others are replayed, too
+                response, model_ms = call.answer
+                state.began -= model_ms / 1000
+                observer.model_answered(*record_step(state, response, now(), model_ms))
+            if response.model != model:
+                self._answering_models.note(state, model, response.model)
+            return response
 
     async def _model_answer(
         self,
@@ -347,6 +333,12 @@ class Environment(HasExamples, Ending, Evaluating, DirectRollouts, ABC):
     def increment_state_usage_from_response(self, state: State, response: object) -> None:
         """Adds the tokens of an answer of any SDK; nothing where it does not say."""
         usage_tracker(state).increment_from_response(response)
+
+
+def _check_tools(tools: list[Tool]) -> None:
+    for tool in tools:
+        if not isinstance(tool, Tool):
+            raise TypeError(f"tool_defs holds a {type(tool).__name__}; it takes Tool objects")
 
 
 def resolve_client(client_or_config: Any) -> AnyClient:

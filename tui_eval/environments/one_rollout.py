@@ -75,28 +75,22 @@ async def score(
 ) -> None:
     """Scores the rollouts of one example, unless the environment's scoring is turned off.
 
-    A reward that is no number, whoever set it, is an error of its rollout.
+    What the rubric raises is the error of every rollout without one, and so is a reward that is no
+    number, whoever set it.
 
     Args:
         together: Score them as a group; otherwise each by itself.
     """
     if env.score_rollouts:
-        await _ask_rubric(env, states, together, goes_on)
+        try:
+            await call_rubric(env.rubric, states, not together)
+        except BaseException as error:  # a rubric of people's own may raise anything
+            if goes_on(error):
+                raise
+            for state in states:
+                if state.get("error") is None:
+                    state["error"], state.failed_at = error, Stage.SCORING
     whose = type(env.rubric if env.score_rollouts else env).__name__
     for state in states:
         if state.get("reward") is not None:
             state["reward"] = reward_left(state, whose)
-
-
-async def _ask_rubric(
-    env: Environment, states: list[State], together: bool, goes_on: GoesOn
-) -> None:
-    """Has the rubric score; what it raises is the error of every rollout without one."""
-    try:
-        await call_rubric(env.rubric, states, not together)
-    except BaseException as error:  # a rubric of people's own may raise anything
-        if goes_on(error):
-            raise
-        for state in states:
-            if state.get("error") is None:
-                state["error"], state.failed_at = error, Stage.SCORING

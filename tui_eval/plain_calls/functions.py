@@ -10,13 +10,13 @@ import math
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
 import msgspec
 
-from tui_eval.call_limits import CURRENT_CALL
+from tui_eval.call_limits import CURRENT_CALL, CallLimit
 from tui_eval.errors import must_propagate
 from tui_eval.plain_calls.main_thread import is_for_main_thread, is_for_one_thread
 from tui_eval.plain_calls.threads import MOST_AT_ONCE, Outcome, Threads
@@ -129,20 +129,26 @@ async def call_plain(function: PlainFunction, call: Callable[[], Any]) -> Any:
     return outcome.value
 
 
-async def attempt_in_call(
+def attempt_in_call(
     function: PlainFunction, call: Callable[[], Any], limit_s: float = math.inf
-) -> Outcome:
+) -> Awaitable[Outcome]:
     """Calls a plain function as `attempt` does, within the limit of the call that it is in.
 
     What it waits for its turn is no part of that one's time.
     """
     limit = CURRENT_CALL.get()
     if limit is None or not limit.is_here() or limit.seconds is None:
-        return await attempt(function, call, limit_s)
+        return attempt(function, call, limit_s)
+    return _attempt_within(limit, limit.seconds, function, call, limit_s)
+
+
+async def _attempt_within(
+    limit: CallLimit, most_s: float, function: PlainFunction, call: Callable[[], Any], own_s: float
+) -> Outcome:
     with limit.held():
-        seconds = min(limit_s, limit.seconds)
+        seconds = min(own_s, most_s)
         outcome = await attempt(function, functools.partial(limit.in_thread, call), seconds)
-    if outcome.is_given_up and limit.seconds < limit_s:
+    if outcome.is_given_up and most_s < own_s:
         error = limit.error()
         error.__cause__ = outcome.error
         outcome.error = error

@@ -168,17 +168,18 @@ async def call(function: RewardFunction, values: Values, limit_s: float) -> Any:
         return failure(error)
 
 
-async def call_limited(
-    observer: Observer,
-    name: str,
-    function: RewardFunction,
-    values: Values,
-    limit_s: float,
-) -> Any:
+def call_limited(
+    observer: Observer, name: str, function: RewardFunction, values: Values, limit_s: float
+) -> Awaitable[Any]:
     """The same within what one call of people's code may take; the name is that of the score."""
     what = f"Reward function {name!r}"
+    result = limited(observer, what, "scoring", lambda: call(function, values, limit_s))
+    return result if observer.call_timeout is None else _or_failure(result)
+
+
+async def _or_failure(result: Awaitable[Any]) -> Any:
     try:
-        return await limited(observer, what, "scoring", lambda: call(function, values, limit_s))
+        return await result
     except CallTimeoutError as error:
         return failure(error)
 

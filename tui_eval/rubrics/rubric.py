@@ -9,7 +9,7 @@ import logging
 import math
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from contextvars import ContextVar
 from typing import Any, ClassVar, NamedTuple
 
@@ -294,11 +294,11 @@ class Rubric(HasFunctions):
         for state, score in zip(scored, scores, strict=True):
             record_score(state, one.name, one.weight, score, output)
 
-    async def _result(self, state: State, one: _Named, values: calling.Values) -> Any:
+    def _result(self, state: State, one: _Named, values: calling.Values) -> Awaitable[Any]:
         """What a function returns, or a `Failure`."""
         if self.on_loop:
-            return await calling.call(one.known, values, self._timeout_seconds)
-        return await calling.call_limited(
+            return calling.call(one.known, values, self._timeout_seconds)
+        return calling.call_limited(
             state.observer, one.name, one.known, values, self._timeout_seconds
         )
 

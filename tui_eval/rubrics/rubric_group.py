@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Any
 
 from tui_eval.call_limits import limited
@@ -18,7 +18,7 @@ from tui_eval.stats.rewards import GREATEST, is_number
 from tui_eval.types import RewardFunc
 
 
-async def add_scores_of(rubric: Rubric, states: list[State], alone: bool) -> None:
+def add_scores_of(rubric: Rubric, states: list[State], alone: bool) -> Awaitable[None]:
     """Adds what a rubric gives to what states have from others.
 
     A subclass's own `score_rollout` or `score_group` is called with states whose reward is 0 and
@@ -33,8 +33,11 @@ async def add_scores_of(rubric: Rubric, states: list[State], alone: bool) -> Non
     """
     name = "score_rollout" if alone else "score_group"
     if not has_own(rubric, Rubric, name):
-        await rubric.add_scores(states, alone)
-        return
+        return rubric.add_scores(states, alone)
+    return _add_own_scores(rubric, states, alone)
+
+
+async def _add_own_scores(rubric: Rubric, states: list[State], alone: bool) -> None:
     before = [(state.scores, state["reward"], state["metrics"]) for state in states]
     for state in states:
         state.scores, state["reward"], state["metrics"] = [], 0.0, {}

@@ -11,8 +11,8 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Coroutine, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
 from tui_eval import clock
@@ -326,21 +326,28 @@ class Rollouts:
             for state in states:
                 state.metric_error = None  # its frames hold what nobody needs any more
 
-    async def _score_once(self, observer: RolloutObserver, states: list[State]) -> None:
+    def _score_once(self, observer: RolloutObserver, states: list[State]) -> Awaitable[None]:
         scoring = self._limits.scoring(observer.held, len(states))
         if scoring is None:
-            await self._score_now(observer, states)
-            return
+            return self._score_now(observer, states)
+        return self._score_in_slots(observer, states, scoring)
+
+    async def _score_in_slots(
+        self,
+        observer: RolloutObserver,
+        states: list[State],
+        scoring: AbstractAsyncContextManager[None],
+    ) -> None:
         async with AsyncExitStack() as slots:
             with observer.waits_for("a slot for scoring"):
                 await slots.enter_async_context(scoring)
             await self._score_now(observer, states)
 
-    async def _score_now(self, observer: RolloutObserver, states: list[State]) -> None:
+    def _score_now(self, observer: RolloutObserver, states: list[State]) -> Awaitable[None]:
         work = self._work
         if work.env.score_rollouts:
             observer.staged(Stage.SCORING)
-        await score(work.env, states, together=work.grouped, goes_on=work.goes_on)
+        return score(work.env, states, together=work.grouped, goes_on=work.goes_on)
 
     @property
     def may_begin_no_more(self) -> bool:
