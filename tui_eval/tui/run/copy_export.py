@@ -70,7 +70,7 @@ class CopyExport:
             screen.say(STILL_LOADING if state.is_loading else nothing)
         else:
             name = f"{state.run.env_id} with {state.run.model}"
-            offer_export(screen, state.run.path, name, self.exportable(), screen.say)
+            offer_export(screen, state.run.path, name, self.exportable())
 
     def action_read_elsewhere(self, editor: bool) -> None:
         """Opens the selected piece, rollout or log in the pager or the editor."""
@@ -98,4 +98,4 @@ class CopyExport:
         """Asks what to copy."""
         from tui_eval.tui.copying.copyable import offer_copies
 
-        offer_copies(self._screen, self.copyable(), self._screen.say, "run.copy")
+        offer_copies(self._screen, self.copyable(), "run.copy")
