@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual.app import ComposeResult
@@ -65,13 +66,13 @@ class RunScreen(DrawnScreen[None]):
     HORIZONTAL_BREAKPOINTS = WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
 
+    @dataclass
     class Left(Message):
         """Somebody decided how to leave."""
 
-        def __init__(self, leave: Leave) -> None:
-            super().__init__()
-            self.leave = leave
+        leave: Leave
 
+    @dataclass
     class RunAgain(Message):
         """Rollouts of a run that nobody works on are to run again, or those of a suite.
 
@@ -80,10 +81,8 @@ class RunScreen(DrawnScreen[None]):
             row: The rollout to select; -1 for one that runs.
         """
 
-        def __init__(self, request: dict[str, Any], row: int = -1) -> None:
-            super().__init__()
-            self.request = request
-            self.row = row
+        request: dict[str, Any]
+        row: int = -1
 
     def __init__(self, run: RunSession, now: Callable[[], float]) -> None:
         super().__init__()
@@ -250,12 +249,6 @@ class RunScreen(DrawnScreen[None]):
         else:
             self.rollouts.select_line(self.rollouts.count() - 1)
 
-    def on_rollout_list_rearranged(self) -> None:
-        """Other rollouts are listed, other notes are known, or a filter is typed."""
-        self.navigation.show_reward()
-        self.retitle()
-        self.update_keys()
-
     def on_numbers_panel_wanted(self, message: NumbersPanel.Wanted) -> None:
         """The rollouts behind a number are wanted."""
         self.navigation.go_to(message.target)
@@ -269,7 +262,7 @@ class RunScreen(DrawnScreen[None]):
         self.update_keys()
 
     def on_line_view_retitled(self) -> None:
-        """A pane shows or searches for something else, or enter does something else there."""
+        """A pane shows, lists or searches for something else, or enter does something else."""
         self.retitle()
         self.update_keys()
 

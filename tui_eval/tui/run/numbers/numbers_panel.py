@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.binding import BindingType
@@ -24,12 +25,11 @@ class NumbersPanel(LineView):
     BINDINGS: ClassVar[list[BindingType]] = bindings("numbers")
     moves_add_up = False
 
+    @dataclass
     class Wanted(Message):
         """Somebody wants to see a rollout with an error, with a tool, or of an example."""
 
-        def __init__(self, target: Target) -> None:
-            super().__init__()
-            self.target = target
+        target: Target
 
     def __init__(self, state: RunState, *, id: str) -> None:
         super().__init__(id=id)
