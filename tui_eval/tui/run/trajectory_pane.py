@@ -76,7 +76,7 @@ class TrajectoryPane(TrajectoryView):
             self._look_through()
         if self.has_focus and (word := self.fold_word) != self._shown_word:
             self._shown_word = word
-            self.post_message(self.KeysChanged())
+            self.post_message(self.Retitled())
 
     def _show_wanted(self) -> None:
         """Lines have other places than they had without any room."""
@@ -266,7 +266,7 @@ class TrajectoryPane(TrajectoryView):
     def _searched(self) -> None:
         self._inked.clear()
         self.update()
-        self.post_message(self.KeysChanged())
+        self.post_message(self.Retitled())
 
     def _look_through(self, *, begins: bool = False, goes: bool = False) -> None:
         """Finds what is wanted; may go to the next match, or the first one behind the cursor."""
@@ -308,4 +308,4 @@ class TrajectoryPane(TrajectoryView):
         self.update()
 
     def _line_of(self, at: int, name: str, place: int) -> int | None:
-        return self._texts_of(at, self._layout.piece(at)).line_of(name, place)
+        return self._layout.texts(at).line_of(name, place)
