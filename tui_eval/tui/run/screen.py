@@ -24,14 +24,12 @@ from tui_eval.tui.run.annotations import Annotations
 from tui_eval.tui.run.commands import GROUPS
 from tui_eval.tui.run.copy_export import CopyExport
 from tui_eval.tui.run.header import Header
-from tui_eval.tui.run.leaving import QuitFlow, Saving
+from tui_eval.tui.run.leaving import Prompts, QuitFlow, Saving
 from tui_eval.tui.run.log.log_pane import LogPane
 from tui_eval.tui.run.navigation import Navigation
 from tui_eval.tui.run.numbers.numbers_panel import NumbersPanel
 from tui_eval.tui.run.numbers.reward import RewardPanel
-from tui_eval.tui.run.open_prompts import Prompts
-from tui_eval.tui.run.pane_words import footer_words, help_texts, pane_titles
-from tui_eval.tui.run.panes import Panes
+from tui_eval.tui.run.panes import Panes, footer_words, help_texts, pane_titles
 from tui_eval.tui.run.rollouts.rollout_list import RolloutList
 from tui_eval.tui.run.session import RunSession, RunStatus
 from tui_eval.tui.run.steering import RerunFlow, Steering, at_most
@@ -138,7 +136,6 @@ class RunScreen(DrawnScreen[None]):
         self.numbers.show_run(run.state)
         self.log_pane.show_log(run.feed)
         self.rollouts.pill = ""
-        self.navigation.forget()
         self.annotations.open()
         self.navigation.show_selected()
 
@@ -164,11 +161,11 @@ class RunScreen(DrawnScreen[None]):
         kind, of = type(event).__name__, cast(Any, event)  # its class is loaded later than this
         match kind:
             case "GateMoved":
-                self.steering.requested_pause = None
+                self.header.requested_pause = None
             case "CommandAnswered":
                 self.say(of.text)
             case "RunMoved":
-                self.saving.run_moved()
+                self.saving.refusal = ""
                 self.annotations.open()
             case "WritingMoved":
                 self.saving.writing_moved(of)
@@ -200,7 +197,6 @@ class RunScreen(DrawnScreen[None]):
         self._drawn = drawn
         self.annotations.read()
         self.quit_flow.update()
-        self.header.requested_pause = self.steering.requested_pause
         if state.total and self.reader.row < 0:
             self.navigation.show_first()
         elif state.run is not None and not state.total:
@@ -256,10 +252,6 @@ class RunScreen(DrawnScreen[None]):
     def on_log_pane_opened(self, message: LogPane.Opened) -> None:
         """The rollout of a line of the log is wanted."""
         self.navigation.show_row(message.row)
-
-    def on_line_view_keys_changed(self) -> None:
-        """Enter does something else where a pane is now, or something is searched for there."""
-        self.update_keys()
 
     def on_line_view_retitled(self) -> None:
         """A pane shows, lists or searches for something else, or enter does something else."""
