@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from tui_eval.tui.run.screen import RunScreen
 
 
-SAVE_AS = "run.save-as"
-
-
 class Prompts:
     """The prompts of a screen; one that is open follows what it is about.
 
@@ -34,12 +31,7 @@ class Prompts:
         self._question: Question | None = None
 
     def open(self, prompt: Callable[[], Prompt], answered: Callable[[Any], None]) -> None:
-        """Shows a prompt.
-
-        Args:
-            prompt: Makes it, as things are now.
-            answered: Gets the answer.
-        """
+        """Shows what `prompt` makes of how things are; `answered` gets the answer."""
         from tui_eval.tui.base.dialogs.question import Question
 
         self._question = Question(prompt)
@@ -144,7 +136,8 @@ class Saving:
         known, self.refusal = self.refusal, event.why
         if event.why and not known:
             why = f"{event.why.capitalize()} ({key_for('run.numbers')} says where)"
-            self._screen.say(f"{why}. {event.advice}, or save it elsewhere: {key_for(SAVE_AS)}")
+            elsewhere = f"or save it elsewhere: {key_for('run.save-as')}"
+            self._screen.say(f"{why}. {event.advice}, {elsewhere}")
         elif known and not event.why:
             self._screen.say("The disk takes what is written again: the run goes on.")
 

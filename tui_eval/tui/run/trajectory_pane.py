@@ -13,6 +13,7 @@ from textual.binding import BindingType
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
 from tui_eval.tui.base.lines.line_view import ALL_SHOWN, NO_SEARCH, NOT_FOLDED
+from tui_eval.tui.trajectory.layout import Layout
 from tui_eval.tui.trajectory.parts import Part
 from tui_eval.tui.trajectory.piece import STEP, USUAL, Piece, View
 from tui_eval.tui.trajectory.rendering import TEXT_LINES
@@ -50,7 +51,7 @@ class TrajectoryPane(TrajectoryView):
         self._parts = None, []
         self._is_finding = bool(self.search.source)  # at the end of this, and once
         if anew:
-            self._layout.forget()
+            self._layout = Layout()
             self._taken = None
             self.cursor = 0
             self.sticks = sticks

@@ -31,14 +31,6 @@ class Layout:
         self._starts: list[int] | None = None
         self._pieces: dict[int, tuple[Hashable, Texts]] = {}
 
-    def forget(self) -> None:
-        """Lets go of everything."""
-        self.parts, self._keys, self._heights, self._exact = (), [], [], bytearray()
-        self.views.clear()
-        self._measured.clear()
-        self._pieces.clear()
-        self._starts = None
-
     def take(self, parts: Sequence[Part], width: int) -> None:
         """Takes these parts; what is as it was before keeps its place."""
         self.commit()

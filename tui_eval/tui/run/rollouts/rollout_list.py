@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 SEARCH_TICK_S = 0.2
 NOTHING, NOTHING_YET = "no rollout matches", "none found so far"
-NO_ROLLOUTS = "  no rollouts yet"
 
 
 class RolloutList(LineList):
@@ -140,7 +139,7 @@ class RolloutList(LineList):
             log = (f"  {key_for('run.log')}", "key"), (" goes to the log", "faint")
             return (("no rollouts yet", "faint"), *log)
         if not self.state.total:
-            return ((NO_ROLLOUTS, "faint"),)
+            return (("  no rollouts yet", "faint"),)
         return self.lines.head()
 
     def update(self) -> None:
