@@ -15,8 +15,7 @@ from staging import Stage, over, running, staged_app
 
 from tui_eval.fold.run_state import RunState
 from tui_eval.tui.base.terminal.copied import MOST_BYTES
-from tui_eval.tui.copying.copyable import of_example
-from tui_eval.tui.copying.menu import Menu, MenuLines
+from tui_eval.tui.copying.copyable import Menu, MenuLines, of_example
 
 HOSTILE = "\x1b]52;c;aGVsbG8=\x07 [/foo] \x9b31m é \ud83d"
 

@@ -14,7 +14,7 @@ from textual.widget import Widget
 from tui_eval.commands import Command, SaveNow
 from tui_eval.tui.base.dialogs.question import Choices
 from tui_eval.tui.base.lines.line_view import LineView
-from tui_eval.tui.copying.menu import MenuLines
+from tui_eval.tui.copying.copyable import MenuLines
 from tui_eval.tui.run.rollouts.columns_dialog import ColumnLines, SortLines
 
 

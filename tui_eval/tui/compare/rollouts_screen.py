@@ -231,7 +231,7 @@ class TrajectoriesScreen(DrawnScreen[int]):
             of_side = [*of_entry(entry)] if entry is not None else []
             of_side += [of_rollout(side.state, row, None, {}), *of_example(side.state, row)]
             found += (one.of(side.letter, capital=bool(at)) for one in of_side)
-        offer_copies(self, found, self.say, "compared.copy")
+        offer_copies(self, found, "compared.copy")
 
     def whole_text(self) -> WholeText | None:
         """The two rollouts that are shown."""

@@ -329,7 +329,7 @@ class CompareRuns(DrawnScreen[None]):
             for run, keys in zip(runs, ("pr", "PR"), strict=False)
             if run.state.run is not None
         )
-        offer_copies(self, [*chain(*of_runs)], self.say, "compared.copy")
+        offer_copies(self, [*chain(*of_runs)], "compared.copy")
 
     def whole_text(self) -> WholeText | None:
         """The comparison, with the examples that are listed."""

@@ -5,24 +5,31 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from textual import events
+from textual.binding import BindingType
 
 from tui_eval.errors import RefusedError
 from tui_eval.fold.rollout_columns import DONE
+from tui_eval.printable import one_line
 from tui_eval.runs.export.one_rollout import call_json, rollout_json
+from tui_eval.text.key_names import sign_of
+from tui_eval.tui.base.dialogs.dialog import Dialog
 from tui_eval.tui.base.keys.keymap import key_for
+from tui_eval.tui.base.lines.line_list import Picking
+from tui_eval.tui.base.look.ink import Line, cut, cut_start, left, line_width
 from tui_eval.tui.base.terminal.copied import copy
 
 if TYPE_CHECKING:
-    from textual.screen import Screen
-
     from tui_eval.fold.columns import Notes
     from tui_eval.fold.run_state import RunState
     from tui_eval.fold.trajectory import Entry, Rollout
+    from tui_eval.tui.base.terminal.drawing import DrawnScreen
     from tui_eval.tui.trajectory.parts import Part
 
 
-BEGINNING = 200
+LABEL_MOST, NOTE_MOST = 28, 200
 COMMANDED = ("", "tui-eval", "verifiers")
 """Formats of runs whose examples have ids that a command can name; empty for our own, live."""
 
@@ -130,37 +137,84 @@ def _command_of(path: str, example: str | None = None) -> tuple[str, str]:
     return line, (f"without {', '.join(left_out)}" if left_out else "")
 
 
-def offer_copies(
-    screen: Screen[Any], items: Sequence[Copyable], say: Callable[[str], None], command: str
-) -> None:
+class MenuLines(Picking):
+    """What can be copied, one of it under the cursor."""
+
+    def __init__(self, items: Sequence[Copyable]) -> None:
+        super().__init__()
+        self.items = items
+        self._label = min(max(line_width(((one.label, ""),)) for one in items), LABEL_MOST)
+
+    def count(self) -> int:
+        """Items."""
+        return len(self.items)
+
+    def line(self, index: int) -> Line:
+        """Key, label and note; notes may be text that somebody else wrote."""
+        one, room = self.items[index], max(self.line_width - self._label - 6, 1)
+        shorten = cut_start if one.is_path else cut
+        note = one_line(" ".join(one.note[:NOTE_MOST].split()), NOTE_MOST)
+        return (
+            (f" {one.key}  ", "key"),
+            (left(one_line(one.label, self._label), self._label), "strong"),
+            (f"  {shorten(note, room)}", "muted"),
+        )
+
+
+class Menu(Dialog[MenuLines, int]):
+    """Dismissed with the place of what was chosen by its key, the cursor or a click; None for none.
+
+    Args:
+        again: The key that opened it, as it is shown: pressed again it chooses what is under the
+            cursor.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [("escape,q", "dismiss", "Close")]
+    closes_beside = True
+
+    def __init__(self, items: Sequence[Copyable], again: str) -> None:
+        super().__init__(MenuLines(items), "Copy", f"its letter, enter or {again} · esc closes")
+        self._again = again
+
+    def on_key(self, event: events.Key) -> None:
+        """The items' own keys."""
+        keys = [one.key for one in self.box.items]
+        if event.character in keys:
+            event.stop()
+            self.dismiss(keys.index(event.character))
+        elif sign_of(event.key) == self._again:
+            event.stop()
+            self.dismiss(self.box.cursor)
+
+    def on_picking_done(self) -> None:
+        """An item was chosen with the cursor or the mouse."""
+        self.dismiss(self.box.cursor)
+
+
+def offer_copies(screen: DrawnScreen[Any], items: Sequence[Copyable], command: str) -> None:
     """Has something chosen to be copied; the key of `command` chooses what is under the cursor."""
     if not items:
-        say("There is nothing to copy yet.")
+        screen.say("There is nothing to copy yet.")
         return
-    from tui_eval.tui.copying.menu import Item, Menu
 
     def chosen(place: int | None) -> None:
         if place is not None:
-            copy_at_once(screen, items[place], say)
+            copy_at_once(screen, items[place])
 
-    lines = [
-        Item(one.key, one.label, " ".join(one.note[:BEGINNING].split()), one.is_path)
-        for one in items
-    ]
-    screen.app.push_screen(Menu("Copy", lines, key_for(command)), chosen)
+    screen.app.push_screen(Menu(items, key_for(command)), chosen)
 
 
-def copy_at_once(screen: Screen[Any], one: Copyable, say: Callable[[str], None]) -> None:
+def copy_at_once(screen: DrawnScreen[Any], one: Copyable) -> None:
     """Copies something; see `offer_copies`."""
-    screen.run_worker(_copy(screen, one, say), group="copy", exclusive=True)
+    screen.run_worker(_copy(screen, one), group="copy", exclusive=True)
 
 
-async def _copy(screen: Screen[Any], one: Copyable, say: Callable[[str], None]) -> None:
+async def _copy(screen: DrawnScreen[Any], one: Copyable) -> None:
     try:
         text, without = await asyncio.to_thread(one.make)
     except RefusedError as error:
-        say(f"Not copied: {error.faults[0].what}.")
+        screen.say(f"Not copied: {error.faults[0].what}.")
     except (OSError, ValueError) as error:
-        say(f"Not copied: {getattr(error, 'strerror', None) or error}.")
+        screen.say(f"Not copied: {getattr(error, 'strerror', None) or error}.")
     else:
-        say(await copy(screen.app, text, f"the {one.label} {without}".rstrip()))
+        screen.say(await copy(screen.app, text, f"the {one.label} {without}".rstrip()))

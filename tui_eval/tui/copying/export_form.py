@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual.binding import BindingType
-from textual.screen import Screen
 
 from tui_eval.runs.export.child import Wanted
 from tui_eval.runs.export.process import Export, Part
@@ -23,6 +22,9 @@ from tui_eval.tui.base.look.ink import EMPTY, Line, cut, left
 from tui_eval.tui.base.look.paths import shown_path, typed_path
 from tui_eval.tui.base.preferences import drawn_every
 from tui_eval.tui.base.terminal.browser import deliver, in_browser, lies_in
+
+if TYPE_CHECKING:
+    from tui_eval.tui.base.terminal.drawing import DrawnScreen
 
 NAME, LABEL = 10, 10
 KINDS = list(FORMATS)
@@ -274,13 +276,11 @@ class ExportDialog(Dialog[ExportLines, str]):
             self.dismiss(None)
 
 
-def offer_export(
-    screen: Screen[Any], path: str, name: str, parts: Sequence[Part], say: Callable[[str], None]
-) -> None:
+def offer_export(screen: DrawnScreen[Any], path: str, name: str, parts: Sequence[Part]) -> None:
     """Asks how to export a run at a path, and says what became of it."""
 
     def closed(message: str | None) -> None:
         if message:
-            say(message)
+            screen.say(message)
 
     screen.app.push_screen(ExportDialog(Path(path), name, parts), closed)

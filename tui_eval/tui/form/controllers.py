@@ -176,6 +176,6 @@ class DraftFiles:
 
         if text:
             without = not_taken_text(self._screen.looked.not_taken)
-            copy_at_once(self._screen, given("", what, text, without), self._screen.say)
+            copy_at_once(self._screen, given("", what, text, without))
         else:
             self._screen.say(f"There is nothing to copy: {self._screen.looked.no_toml}")

@@ -354,7 +354,7 @@ class HomeScreen(DrawnScreen[None]):
 
         one = self.runs.selected
         items = list(of_run(str(one.run.place))) if one is not None else []
-        offer_copies(self, items, self.say, "home.copy")
+        offer_copies(self, items, "home.copy")
 
     def action_export(self) -> None:
         """Asks how to export the selected run."""
@@ -366,7 +366,7 @@ class HomeScreen(DrawnScreen[None]):
             self.say("Nothing of it has finished yet that could be exported.")
         else:
             all_of_it = [Part("all that have finished")]
-            offer_export(self, str(one.run.place), name_of(one), all_of_it, self.say)
+            offer_export(self, str(one.run.place), name_of(one), all_of_it)
 
     def action_help(self) -> None:
         """Shows the keys."""

@@ -55,6 +55,7 @@ class Annotations:
         if path == self._path:
             self.notes = notes
             self._rollouts.put_notes(notes)
+            self._screen.navigation.show_reward()
 
     def action_annotate(self) -> None:
         """Asks for a note and tags on the selected rollout."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tui_eval.fold.rollout_columns import DONE
 from tui_eval.text.stages import rollout_name
-from tui_eval.tui.run.pane_words import STILL_LOADING
+from tui_eval.tui.run.panes import STILL_LOADING
 
 if TYPE_CHECKING:
     from tui_eval.runs.export.process import Part
@@ -22,21 +22,6 @@ class CopyExport:
 
     def __init__(self, screen: RunScreen) -> None:
         self._screen = screen
-
-    def copyable(self) -> list[Copyable]:
-        """What can be copied now: the piece under the cursor first."""
-        from tui_eval.tui.copying.copyable import of_example, of_part, of_rollout, of_run
-
-        screen, state, row = self._screen, self._screen.state, self._screen.reader.row
-        if state.run is None:
-            return []
-        found: list[Copyable] = []
-        if 0 <= row < state.total:
-            part, notes = screen.trajectory.selected_part, screen.annotations.notes
-            found += of_part(part) if part is not None else ()
-            found.append(of_rollout(state, row, screen.reader.rollout, notes))
-            found += of_example(state, row)
-        return [*found, *of_run(state.run.path)]
 
     def exportable(self) -> list[Part]:
         """The rollouts that can be exported: those that are listed, the selected one, all."""
@@ -70,7 +55,7 @@ class CopyExport:
             screen.say(STILL_LOADING if state.is_loading else nothing)
         else:
             name = f"{state.run.env_id} with {state.run.model}"
-            offer_export(screen, state.run.path, name, self.exportable(), screen.say)
+            offer_export(screen, state.run.path, name, self.exportable())
 
     def action_read_elsewhere(self, editor: bool) -> None:
         """Opens the selected piece, rollout or log in the pager or the editor."""
@@ -95,7 +80,21 @@ class CopyExport:
         return await asyncio.to_thread(rollout_text, state, row, rollout, notes, editor)
 
     def action_copy(self) -> None:
-        """Asks what to copy."""
-        from tui_eval.tui.copying.copyable import offer_copies
+        """Asks what to copy: the piece under the cursor first."""
+        from tui_eval.tui.copying.copyable import (
+            of_example,
+            of_part,
+            of_rollout,
+            of_run,
+            offer_copies,
+        )
 
-        offer_copies(self._screen, self.copyable(), self._screen.say, "run.copy")
+        screen, state, row = self._screen, self._screen.state, self._screen.reader.row
+        found: list[Copyable] = []
+        if state.run is not None and 0 <= row < state.total:
+            part, notes = screen.trajectory.selected_part, screen.annotations.notes
+            found += of_part(part) if part is not None else ()
+            found.append(of_rollout(state, row, screen.reader.rollout, notes))
+            found += of_example(state, row)
+        found += of_run(state.run.path) if state.run is not None else ()
+        offer_copies(screen, found, "run.copy")

@@ -41,6 +41,7 @@ class Header(LineView, can_focus=False):
         self.now = now
         self.requested_pause: bool | None = None
         self.requested_limit: int | None = None
+        """What the engine was told last and has not answered: whether it pauses, how many run."""
         self._longest_at = (0, 0)
         self._longest = 0.0
         """Seconds of the longest wait: all in flight are looked at, so once a second, and where

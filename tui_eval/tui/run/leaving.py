@@ -1,10 +1,11 @@
-"""How a run is left, at once or after a question, and saved before that."""
+"""How a run is left, at once or after a question, and saved before that; what is asked for it."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tui_eval.tui.base.dialogs.prompts import Leave, leave_question
 from tui_eval.tui.base.keys.keymap import key_for
@@ -13,10 +14,38 @@ from tui_eval.tui.base.terminal.browser import in_browser, lies_in
 
 if TYPE_CHECKING:
     from tui_eval.events import WritingMoved
+    from tui_eval.tui.base.dialogs.prompts import Prompt
+    from tui_eval.tui.base.dialogs.question import Question
     from tui_eval.tui.run.screen import RunScreen
 
 
-SAVE_AS = "run.save-as"
+class Prompts:
+    """The prompts of a screen; one that is open follows what it is about.
+
+    A prompt closes by an answer alone: one that closed by itself would leave the key of its
+    answer to the screen below.
+    """
+
+    def __init__(self, screen: RunScreen) -> None:
+        self._screen = screen
+        self._question: Question | None = None
+
+    def open(self, prompt: Callable[[], Prompt], answered: Callable[[Any], None]) -> None:
+        """Shows what `prompt` makes of how things are; `answered` gets the answer."""
+        from tui_eval.tui.base.dialogs.question import Question
+
+        self._question = Question(prompt)
+        self._screen.app.push_screen(self._question, answered)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a prompt waits for its answer."""
+        return self._question is not None and self._question.is_active
+
+    def update(self) -> None:
+        """Shows the open prompt as things are now."""
+        if self._question is not None and self._question.is_active:
+            self._question.follow()
 
 
 class QuitFlow:
@@ -97,22 +126,20 @@ class Saving:
 
     def __init__(self, screen: RunScreen) -> None:
         self._screen = screen
-        self._refusal = ""
+        self.refusal = ""
+        """What the disk said of the run; empty once that goes on, there or in another directory."""
         self.copied = False
         """Whether somebody has copied the run as it ended: then leaving it does not ask."""
 
     def writing_moved(self, event: WritingMoved) -> None:
         """Says once that the disk refuses, and that it does not any more."""
-        known, self._refusal = self._refusal, event.why
+        known, self.refusal = self.refusal, event.why
         if event.why and not known:
             why = f"{event.why.capitalize()} ({key_for('run.numbers')} says where)"
-            self._screen.say(f"{why}. {event.advice}, or save it elsewhere: {key_for(SAVE_AS)}")
+            elsewhere = f"or save it elsewhere: {key_for('run.save-as')}"
+            self._screen.say(f"{why}. {event.advice}, {elsewhere}")
         elif known and not event.why:
             self._screen.say("The disk takes what is written again: the run goes on.")
-
-    def run_moved(self) -> None:
-        """The run goes on in another directory: that is what is said of its disk."""
-        self._refusal = ""
 
     def action_save_now(self) -> None:
         """Has everything flushed to the disk."""
@@ -124,47 +151,37 @@ class Saving:
         self._screen.root.send(SaveNow())
 
     def action_save_as(self) -> None:
-        """Asks where to copy the run to."""
-        from tui_eval.tui.base.dialogs.path_prompt import PathPrompt
-
-        run = self._screen.state.run
-        if run is None:
-            self._screen.say("There is no run yet: there is nothing to save.")
-            return
-        if self._refusal and self._screen.status.is_live:
-            self._request_move(Path(run.path))
-            return
-        source = Path(run.path)
-        name = source.stem if source.suffix else source.name
-        now, on = (" as it is now", "goes on") if self._screen.status.is_live else ("", "stays")
-        where = ", on the server" if in_browser() else ""
-        about = f"Copies the run{now}{where}; the original {on}."
-        offered = str(Path("outputs") / "evals" / source.parent.name / name)
-        if run.saved and not source.suffix:
-            offered = f"{run.path}-copy"
-
-        def answered(path: str | None) -> None:
-            if path is not None:
-                self._screen.run_worker(self._copy(source, typed_path(path)), group="copy")
-
-        title = "Save the run as" if run.saved else "Keep the run for good as"
-        self._screen.app.push_screen(PathPrompt(title, offered, about, "copies it there"), answered)
-
-    def _request_move(self, run: Path) -> None:
-        """Asks where the run is to go on, whose disk refuses."""
+        """Asks where to copy the run to, or where it is to go on while its disk refuses."""
         from tui_eval.commands import SaveAs
         from tui_eval.tui.base.dialogs.path_prompt import PathPrompt
 
-        feed = self._screen.feed
+        screen, run = self._screen, self._screen.state.run
+        if run is None:
+            screen.say("There is no run yet: there is nothing to save.")
+            return
+        source, feed, is_live = Path(run.path), screen.feed, screen.status.is_live
+        moves = bool(self.refusal) and is_live
+        if moves:
+            title, does = "Save the run elsewhere", "goes on there"
+            about = "Puts all of the run there and goes on there; what is on the old disk stays."
+            offered = f"~/{source.parent.name}-{source.name}"
+        else:
+            title = "Save the run as" if run.saved else "Keep the run for good as"
+            now, on = (" as it is now", "goes on") if is_live else ("", "stays")
+            where = ", on the server" if in_browser() else ""
+            about, does = f"Copies the run{now}{where}; the original {on}.", "copies it there"
+            name = source.stem if source.suffix else source.name
+            offered = str(Path("outputs") / "evals" / source.parent.name / name)
+            if run.saved and not source.suffix:
+                offered = f"{run.path}-copy"
 
         def answered(path: str | None) -> None:
-            if path is not None:
+            if path is not None and moves:
                 feed.send(SaveAs(str(typed_path(path).absolute())))
+            elif path is not None:
+                screen.run_worker(self._copy(source, typed_path(path)), group="copy")
 
-        about = "Puts all of the run there and goes on there; what is on the old disk stays."
-        offered = f"~/{run.parent.name}-{run.name}"
-        prompt = PathPrompt("Save the run elsewhere", offered, about, "goes on there")
-        self._screen.app.push_screen(prompt, answered)
+        screen.app.push_screen(PathPrompt(title, offered, about, does), answered)
 
     async def _copy(self, source: Path, target: Path) -> None:
         from tui_eval.errors import RefusedError

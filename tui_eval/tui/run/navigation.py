@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from tui_eval.tui.run.pane_words import STILL_LOADING
+from tui_eval.tui.run.panes import STILL_LOADING
 
 if TYPE_CHECKING:
     from tui_eval.tui.run.numbers.sections import Target
+    from tui_eval.tui.run.reader import Reader
     from tui_eval.tui.run.screen import RunScreen
 
 UNREADABLE = ((("This rollout cannot be read back from results.jsonl.", "bad"),),)
@@ -20,11 +21,8 @@ class Navigation:
     def __init__(self, screen: RunScreen) -> None:
         self._screen = screen
         self._rollouts = screen.rollouts
-        self._reading = -1
-
-    def forget(self) -> None:
-        """Another run is shown."""
-        self._reading = -1
+        self._reading: tuple[Reader, int] | None = None
+        """What is being read, and for which run."""
 
     def show_first(self) -> None:
         """Shows the rollout to begin with: the one asked for, the newest, or the first."""
@@ -45,8 +43,8 @@ class Navigation:
         is_known = screen.rollouts.row == reader.row  # else somebody has just chosen another one
         if wanted is not None and wanted != reader.row and is_known:
             screen.rollouts.select(wanted, by_hand=False)
-        if reader.must_read and self._reading != reader.row:
-            self._reading = reader.row
+        if reader.must_read and self._reading != (reader, reader.row):
+            self._reading = reader, reader.row
             screen.run_worker(self._read(), group="read", exclusive=True)
         missed = follower.missed
         screen.rollouts.pill = f"▼ {missed:,} new" if missed and screen.status.is_live else ""
@@ -56,8 +54,8 @@ class Navigation:
         try:
             current = await reader.read()
         finally:  # also where the row was left before its reading began
-            if reader is self._screen.reader and self._reading == row:
-                self._reading = -1
+            if self._reading == (reader, row):
+                self._reading = None
         if reader is not self._screen.reader or not current:
             return
         if reader.unreadable:

@@ -1,20 +1,56 @@
-"""The panes of a run beside each other, and the titles over them."""
+"""The panes of a run beside each other, their titles, and what footer and help say of their keys.
+
+Titles are styled by the theme's own names and never parsed as markup.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.content import Content
 from textual.widget import Widget
 
-from tui_eval.tui.base.keys.keymap import key_for
+from tui_eval.fold.columns import Note
+from tui_eval.fold.filter_fields import METRIC
+from tui_eval.fold.rollout_columns import DONE
+from tui_eval.printable import one_line
+from tui_eval.text.figures import clock_text, span_text
+from tui_eval.text.stages import endings_of, look_of, rollout_name
+from tui_eval.tui.base.keys.command import RUN
+from tui_eval.tui.base.keys.keymap import key_for, search_keys
 from tui_eval.tui.base.layout import style_of_others
+from tui_eval.tui.run.commands import COMMANDS
+from tui_eval.tui.run.log.log_pane import FILTERS, LogPane
+from tui_eval.tui.run.rollouts.rollout_list import RolloutList
+from tui_eval.tui.run.trajectory_pane import TrajectoryPane
+
+if TYPE_CHECKING:
+    from tui_eval.tui.run.screen import RunScreen
 
 NAMES = ("Rollouts", "Trajectory", "Numbers", "Log", "Reward")
 FRAME = 4
 """Cells of a border beside its title."""
+COLOURS = {
+    "good": "$text-success",
+    "bad": "$text-error bold",
+    "warn": "$text-warning",
+    "busy": "$text-primary",
+    "accent": "$text-accent",
+}
+STILL_LOADING = "Not yet: the run is still loading."
+BESIDE = 17
+"""Cells beside the words of the log's title: its ends, and the numbers of other panes."""
+NO_LOG = {"search": "", "level": ""}
+ENDED = {
+    "run.save-now": "",
+    "view.bottom": "To the end",
+    "app.quit": "Quit",
+}
+"""What the help says of commands where no engine is at work."""
 
 
 def _key(number: int) -> str:
@@ -90,3 +126,137 @@ class Panes(Container):
         if self._titles.get(pane) != title:
             self._titles[pane] = title
             pane.border_title = title
+
+
+def pane_titles(screen: RunScreen) -> tuple[Content, ...]:
+    """The titles of the panes, in the order of their numbers."""
+    row = screen.reader.row
+    of = f" · {rollout_name(screen.state, row)}" if 0 <= row < screen.state.total else ""
+    return (
+        _rollouts_title(screen),
+        _trajectory_title(screen),
+        Content(f" {key_for('run.numbers')} Numbers · 95 % intervals "),
+        _log_title(screen.log_pane),
+        Content(f" {key_for('run.reward')} Reward{of} "),
+    )
+
+
+def _rollouts_title(screen: RunScreen) -> Content:
+    """Says whether the view moves by itself, and how it is sorted."""
+    sorting, parts = screen.rollouts.listing.sorting, [""]
+    if sorting.field:
+        name = one_line(sorting.field.removeprefix(METRIC), 24)
+        parts.append(f"by {name} {'▼' if sorting.descending else '▲'}")
+    if not sorting.grouped:
+        parts.append("flat")
+    goes_on = screen.status.is_live and screen.state.run is not None
+    following = following_title(screen.follower.on) if goes_on else ""
+    start = f" {key_for('run.rollouts')} Rollouts"
+    return Content.assemble(start, following, f"{' · '.join(parts)} ")
+
+
+def _log_title(log: LogPane) -> Content:
+    """The level, and what is searched for."""
+    parts = [f" {key_for('run.log')} Log"]
+    if log.filter:
+        parts.append(FILTERS[log.filter][1])
+    if log.typed is not None:
+        text, caret = log.typed.text, log.typed.caret
+        parts.append(f"/{text[:caret]}▏{text[caret:]}")
+    elif log.needle:
+        found = log.lines.found(log.needle)
+        place = f"{found.index(log.here) + 1:,}" if log.here in found else "–"
+        parts.append(f"“{log.needle}” entry {place} of {len(found):,}")
+        room = log.size.width - len(" · ".join(parts)) - BESIDE
+        words = search_keys("log", bool(found)) if log.has_focus else ()
+        parts += [keys for keys in words if len(keys) <= room][:1]
+    return Content(" · ".join(parts) + " ")
+
+
+def following_title(following: bool) -> Content:
+    """Whether the selection of a list goes along with what is newest."""
+    if following:
+        return Content(" · following")
+    return Content.assemble(" · ", ("not following", f"{COLOURS['warn']} not dim"))
+
+
+def _trajectory_title(screen: RunScreen) -> Content:
+    """Which rollout it is, its stage, whether it is truncated, its attempt, time, and whether there
+    is a note on it; shorter to fit the pane, or without what is said of others beside it."""
+    state, row, rollout = screen.state, screen.reader.row, screen.reader.rollout
+    number = key_for("run.trajectory")
+    if row < 0 or row >= state.total:
+        return Content(f" {number} Trajectory ")
+    look = look_of(state, row)
+    ink = f"{COLOURS.get(look.ink, '')} not dim".lstrip()
+    ending = endings_of(state, row)
+    parts: list[tuple[str, str] | str] = []
+    attempt = max(state.attempt[row], rollout.attempt if rollout is not None else 1)
+    if attempt > 1:
+        parts.append(f" · attempt {attempt}")
+    if state.stage[row] >= DONE:
+        if state.total_ms[row]:
+            parts.append(f" · {span_text(state.total_ms[row] / 1000)}")
+    elif not math.isnan(passed := state.passed_s(row, screen.now())):
+        parts.append(f" · {clock_text(passed)}")
+    if screen.annotations.get(row) != Note():
+        parts += [" · ", ("✎", COLOURS["accent"])]
+    name = rollout_name(state, row)
+    glyph, stage = (f"{look.glyph} ", ink), (look.word, ink)
+    warning = (ending, f"{COLOURS['warn']} not dim")
+    whole = [glyph, stage, " · ", warning] if ending else [glyph, stage]
+    short = [glyph, warning] if ending else whole
+    forms = [
+        Content.assemble(f" {number} {title} · ", *words, *parts, " ")
+        for title, words in ((f"Trajectory · {name}", whole), (name, whole), (name, short))
+    ]
+    rooms = screen.grid.rooms(screen.trajectory)
+    fitting = (form for room in rooms for form in forms if form.cell_length <= room)
+    return next(fitting, forms[-1])
+
+
+def footer_words(screen: RunScreen) -> dict[str, str]:
+    """Words by the actions of their commands, empty ones where nothing would happen."""
+    state, status = screen.state, screen.status
+    is_live = status.is_live and state.run is not None
+    can_pause = status.at_work and (is_live or screen.root is not screen.feed)
+    return {
+        "pause": ("resume" if screen.steering.is_paused else "pause") if can_pause else "",
+        "follow": ("stay" if screen.follower.on else "follow") if is_live else "",
+        "open": "open" if state.total else "",
+        "limit(1)": "concurrency" if can_pause else "",
+        "failure(1)": "failed step" if screen.trajectory.has_failure else "",
+        "enter": screen.numbers.enter_word,
+        "compare": "compare" if screen.rollouts.lines.mark >= 0 else "",
+        "error(1)": "next error" if state.errors else "",
+        "zoom": screen.zoom.word,
+        "rerun": screen.rerun.word,
+        "leave": screen.quit_flow.word,
+        "filter": "filter" if state.total else "",
+        "sort": "sort" if state.total else "",
+        "copy": "copy" if state.run is not None else "",
+        "export": "export" if state.finished else "",
+        "read_elsewhere(False)": "pager" if state.run is not None else "",
+    } | _pane_words(screen.focused)
+
+
+def _pane_words(pane: Widget | None) -> dict[str, str]:
+    """Those of the pane with the focus."""
+    marks = isinstance(pane, RolloutList) and pane.lines.mark >= 0 and not pane.listing.text
+    words = {"back": "unmark" if marks else ""}
+    if isinstance(pane, TrajectoryPane):
+        words |= {"switch_fold": pane.fold_word, "search": "find" if pane.rollout else ""}
+    elif isinstance(pane, LogPane):
+        words["switch_fold"] = pane.fold_word
+        words |= {"search": "find", "level": "level"} if pane.window.records else NO_LOG
+    return words
+
+
+def help_texts(screen: RunScreen) -> dict[str, str]:
+    """What the help says of commands, by their ids, in place of what the tables say."""
+    words, leaving = screen.keys.words, screen.quit_flow.help_text
+    texts = {"run.leave": leaving}
+    if not screen.status.is_live:
+        silent = (one.id for one in COMMANDS if one.group == RUN and words.get(one.action) == "")
+        texts |= {"run.cancel-rollout": "", **dict.fromkeys(silent, "")}
+    return texts if screen.status.at_work else texts | ENDED | {"app.interrupt": leaving}

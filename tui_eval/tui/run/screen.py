@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual.app import ComposeResult
@@ -23,14 +24,12 @@ from tui_eval.tui.run.annotations import Annotations
 from tui_eval.tui.run.commands import GROUPS
 from tui_eval.tui.run.copy_export import CopyExport
 from tui_eval.tui.run.header import Header
-from tui_eval.tui.run.leaving import QuitFlow, Saving
+from tui_eval.tui.run.leaving import Prompts, QuitFlow, Saving
 from tui_eval.tui.run.log.log_pane import LogPane
 from tui_eval.tui.run.navigation import Navigation
 from tui_eval.tui.run.numbers.numbers_panel import NumbersPanel
 from tui_eval.tui.run.numbers.reward import RewardPanel
-from tui_eval.tui.run.open_prompts import Prompts
-from tui_eval.tui.run.pane_words import footer_words, help_texts, pane_titles
-from tui_eval.tui.run.panes import Panes
+from tui_eval.tui.run.panes import Panes, footer_words, help_texts, pane_titles
 from tui_eval.tui.run.rollouts.rollout_list import RolloutList
 from tui_eval.tui.run.session import RunSession, RunStatus
 from tui_eval.tui.run.steering import RerunFlow, Steering, at_most
@@ -65,13 +64,13 @@ class RunScreen(DrawnScreen[None]):
     HORIZONTAL_BREAKPOINTS = WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
 
+    @dataclass
     class Left(Message):
         """Somebody decided how to leave."""
 
-        def __init__(self, leave: Leave) -> None:
-            super().__init__()
-            self.leave = leave
+        leave: Leave
 
+    @dataclass
     class RunAgain(Message):
         """Rollouts of a run that nobody works on are to run again, or those of a suite.
 
@@ -80,10 +79,8 @@ class RunScreen(DrawnScreen[None]):
             row: The rollout to select; -1 for one that runs.
         """
 
-        def __init__(self, request: dict[str, Any], row: int = -1) -> None:
-            super().__init__()
-            self.request = request
-            self.row = row
+        request: dict[str, Any]
+        row: int = -1
 
     def __init__(self, run: RunSession, now: Callable[[], float]) -> None:
         super().__init__()
@@ -139,7 +136,6 @@ class RunScreen(DrawnScreen[None]):
         self.numbers.show_run(run.state)
         self.log_pane.show_log(run.feed)
         self.rollouts.pill = ""
-        self.navigation.forget()
         self.annotations.open()
         self.navigation.show_selected()
 
@@ -165,11 +161,11 @@ class RunScreen(DrawnScreen[None]):
         kind, of = type(event).__name__, cast(Any, event)  # its class is loaded later than this
         match kind:
             case "GateMoved":
-                self.steering.requested_pause = None
+                self.header.requested_pause = None
             case "CommandAnswered":
                 self.say(of.text)
             case "RunMoved":
-                self.saving.run_moved()
+                self.saving.refusal = ""
                 self.annotations.open()
             case "WritingMoved":
                 self.saving.writing_moved(of)
@@ -201,7 +197,6 @@ class RunScreen(DrawnScreen[None]):
         self._drawn = drawn
         self.annotations.read()
         self.quit_flow.update()
-        self.header.requested_pause = self.steering.requested_pause
         if state.total and self.reader.row < 0:
             self.navigation.show_first()
         elif state.run is not None and not state.total:
@@ -250,12 +245,6 @@ class RunScreen(DrawnScreen[None]):
         else:
             self.rollouts.select_line(self.rollouts.count() - 1)
 
-    def on_rollout_list_rearranged(self) -> None:
-        """Other rollouts are listed, other notes are known, or a filter is typed."""
-        self.navigation.show_reward()
-        self.retitle()
-        self.update_keys()
-
     def on_numbers_panel_wanted(self, message: NumbersPanel.Wanted) -> None:
         """The rollouts behind a number are wanted."""
         self.navigation.go_to(message.target)
@@ -264,12 +253,8 @@ class RunScreen(DrawnScreen[None]):
         """The rollout of a line of the log is wanted."""
         self.navigation.show_row(message.row)
 
-    def on_line_view_keys_changed(self) -> None:
-        """Enter does something else where a pane is now, or something is searched for there."""
-        self.update_keys()
-
     def on_line_view_retitled(self) -> None:
-        """A pane shows or searches for something else, or enter does something else there."""
+        """A pane shows, lists or searches for something else, or enter does something else."""
         self.retitle()
         self.update_keys()
 

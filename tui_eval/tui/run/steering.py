@@ -10,7 +10,7 @@ from tui_eval.text.figures import plural
 from tui_eval.text.stages import rollout_name
 from tui_eval.tui.base.dialogs.prompts import STAY, Choice, Prompt
 from tui_eval.tui.base.keys.keymap import key_for
-from tui_eval.tui.run.pane_words import STILL_LOADING
+from tui_eval.tui.run.panes import STILL_LOADING
 
 if TYPE_CHECKING:
     from tui_eval.commands import Rerun
@@ -45,13 +45,11 @@ class Steering:
 
     def __init__(self, screen: RunScreen) -> None:
         self._screen = screen
-        self.requested_pause: bool | None = None
-        """What the engine was told last and has not answered: whether it pauses."""
 
     @property
     def is_paused(self) -> bool:
         """Whether the gate is closed, or was asked to close and has not answered yet."""
-        requested, status = self.requested_pause, self._screen.status
+        requested, status = self._screen.header.requested_pause, self._screen.status
         return not status.is_gate_open if requested is None else requested
 
     def action_pause(self) -> None:
@@ -64,7 +62,7 @@ class Steering:
         from tui_eval.commands import Pause, Unpause
 
         paused = self.is_paused
-        self.requested_pause = not paused
+        screen.header.requested_pause = not paused
         screen.root.send(Unpause() if paused else Pause())
         screen.invalidate()
         screen.refresh_run()

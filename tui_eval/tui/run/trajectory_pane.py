@@ -13,6 +13,7 @@ from textual.binding import BindingType
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
 from tui_eval.tui.base.lines.line_view import ALL_SHOWN, NO_SEARCH, NOT_FOLDED
+from tui_eval.tui.trajectory.layout import Layout
 from tui_eval.tui.trajectory.parts import Part
 from tui_eval.tui.trajectory.piece import STEP, USUAL, Piece, View
 from tui_eval.tui.trajectory.rendering import TEXT_LINES
@@ -50,7 +51,7 @@ class TrajectoryPane(TrajectoryView):
         self._parts = None, []
         self._is_finding = bool(self.search.source)  # at the end of this, and once
         if anew:
-            self._layout.forget()
+            self._layout = Layout()
             self._taken = None
             self.cursor = 0
             self.sticks = sticks
@@ -76,7 +77,7 @@ class TrajectoryPane(TrajectoryView):
             self._look_through()
         if self.has_focus and (word := self.fold_word) != self._shown_word:
             self._shown_word = word
-            self.post_message(self.KeysChanged())
+            self.post_message(self.Retitled())
 
     def _show_wanted(self) -> None:
         """Lines have other places than they had without any room."""
@@ -266,7 +267,7 @@ class TrajectoryPane(TrajectoryView):
     def _searched(self) -> None:
         self._inked.clear()
         self.update()
-        self.post_message(self.KeysChanged())
+        self.post_message(self.Retitled())
 
     def _look_through(self, *, begins: bool = False, goes: bool = False) -> None:
         """Finds what is wanted; may go to the next match, or the first one behind the cursor."""
@@ -308,4 +309,4 @@ class TrajectoryPane(TrajectoryView):
         self.update()
 
     def _line_of(self, at: int, name: str, place: int) -> int | None:
-        return self._texts_of(at, self._layout.piece(at)).line_of(name, place)
+        return self._layout.texts(at).line_of(name, place)

@@ -14,7 +14,7 @@ from tui_eval.text.figures import plural
 from tui_eval.tui.base.dialogs.prompts import STAY, Choice, Prompt
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.layout import Zoom
-from tui_eval.tui.run.pane_words import STILL_LOADING
+from tui_eval.tui.run.panes import STILL_LOADING
 from tui_eval.tui.run.session import RunStatus
 from tui_eval.tui.run.steering import RerunFlow
 

@@ -21,7 +21,7 @@ from tui_eval.tui.base.keys.registry import bindings
 from tui_eval.tui.base.lines.text_panel import PlainPanel
 from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.base.terminal.in_turn import focus_once_drawn
-from tui_eval.tui.run.pane_words import following_title
+from tui_eval.tui.run.panes import following_title
 from tui_eval.tui.run.rollouts.rollout_list import RolloutList
 from tui_eval.tui.run.screen import NO_CLOCK_S, RunScreen
 from tui_eval.tui.run.session import DWELL_S, RunSession
@@ -129,7 +129,7 @@ class SuiteScreen(RunScreen):
         held = sum(state.by_stage[HELD] for state in shut)
         self._gate = (held, sum(state.in_flight for state in shut))
         self.blank.place, self.blank.fault = self.evaluations.cursor, fault
-        how = (self._events_taken, self.follows, self.root.live, self.steering.requested_pause)
+        how = (self._events_taken, self.follows, self.root.live, self.header.requested_pause)
         clock = int(now) if self.status.at_work else -int(now / NO_CLOCK_S)
         drawn = (how, self._gate, self.blank.place, fault, clock)
         if drawn != self._drawn_suite:
@@ -145,7 +145,7 @@ class SuiteScreen(RunScreen):
 
     def _top_lines(self, width: int) -> list[Line]:
         (held, in_flight), is_live = self._gate, self.root.live
-        pause = self.steering.requested_pause
+        pause = self.header.requested_pause
         how = status(self.suite, is_live, pause, self.now(), in_flight)
         return header_lines(self.suite, how, held, width)
 

@@ -6,8 +6,8 @@ import time
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Sequence
 from itertools import accumulate
-from typing import TypeVar
 
+from tui_eval.tui.trajectory.marking import Texts
 from tui_eval.tui.trajectory.parts import Part
 from tui_eval.tui.trajectory.piece import USUAL, Piece, View
 
@@ -15,17 +15,6 @@ KEPT = 512
 """Pieces whose lines are kept."""
 
 ESTIMATED, EXACT, MEASURED = range(3)
-
-
-Kept = TypeVar("Kept")
-
-
-def keep(cache: dict[int, Kept], at: int, value: Kept) -> None:
-    """Puts a value into a cache, in place of an older one, as Textual's caches do not."""
-    cache.pop(at, None)
-    cache[at] = value
-    if len(cache) > KEPT:
-        del cache[next(iter(cache))]
 
 
 class Layout:
@@ -40,15 +29,7 @@ class Layout:
         self._heights: list[int] = []
         self._exact = bytearray()
         self._starts: list[int] | None = None
-        self._pieces: dict[int, tuple[Hashable, Piece]] = {}
-
-    def forget(self) -> None:
-        """Lets go of everything."""
-        self.parts, self._keys, self._heights, self._exact = (), [], [], bytearray()
-        self.views.clear()
-        self._measured.clear()
-        self._pieces.clear()
-        self._starts = None
+        self._pieces: dict[int, tuple[Hashable, Texts]] = {}
 
     def take(self, parts: Sequence[Part], width: int) -> None:
         """Takes these parts; what is as it was before keeps its place."""
@@ -91,19 +72,26 @@ class Layout:
 
     def piece(self, at: int) -> Piece:
         """A part laid out; its height is exact from now on."""
+        return self.texts(at).piece
+
+    def texts(self, at: int) -> Texts:
+        """The texts of a part, which is laid out for that."""
         key = (self._keys[at], self._width)
         kept = self._pieces.get(at)
         if kept is not None and kept[0] == key:
             return kept[1]
         part = self.parts[at]
-        piece = part.lay_out(self.views.get(at, USUAL), self._width)
-        keep(self._pieces, at, (key, piece))
-        height = len(piece.lines) + part.gap
+        texts = Texts(part.lay_out(self.views.get(at, USUAL), self._width))
+        self._pieces.pop(at, None)  # to be the newest, as Textual's caches do not
+        self._pieces[at] = key, texts
+        if len(self._pieces) > KEPT:
+            del self._pieces[next(iter(self._pieces))]
+        height = len(texts.piece.lines) + part.gap
         if height != self._heights[at]:
             self._heights[at] = height
             self._starts = None
         self._exact[at] = EXACT
-        return piece
+        return texts
 
     def settle(self, top: int, height: int) -> int:
         """Makes what is seen exact, and a screen above it; returns where `top` is then."""

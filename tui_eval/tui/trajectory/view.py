@@ -12,10 +12,8 @@ from textual.strip import Strip
 from tui_eval.tui.base.lines.piece_view import PieceView
 from tui_eval.tui.base.look.ink import EMPTY, Line
 from tui_eval.tui.base.ticker import after
-from tui_eval.tui.trajectory.layout import Layout, keep
-from tui_eval.tui.trajectory.marking import Texts
+from tui_eval.tui.trajectory.layout import Layout
 from tui_eval.tui.trajectory.parts import Part, parts_of, set_apart, tail_of
-from tui_eval.tui.trajectory.piece import Piece
 from tui_eval.tui.trajectory.search import Search
 
 if TYPE_CHECKING:
@@ -46,7 +44,6 @@ class TrajectoryView(PieceView):
         self._taken: Hashable = None
         self._wrapped_to = 0
         self._parts: tuple[Hashable, list[Part]] = (None, [])
-        self._texts: dict[int, Texts] = {}
         self._inked: dict[int, Line] = {}
         self._ink_from = self._ink_until = 0.0
         self._calm_from = 0.0
@@ -79,19 +76,11 @@ class TrajectoryView(PieceView):
 
     def _ink_line(self, index: int) -> tuple[Line, bool]:
         at = self._layout.at(index)
-        piece, inner = self._layout.piece(at), index - self._layout.starts[at]
-        if not 0 <= inner < len(piece.lines):
+        texts, inner = self._layout.texts(at), index - self._layout.starts[at]
+        if not 0 <= inner < len(texts.piece.lines):
             return EMPTY, True
-        return self._texts_of(at, piece).line(
-            inner, self.search.in_part(at), self.search.here, self._has_ink_time
-        )
-
-    def _texts_of(self, at: int, piece: Piece) -> Texts:
-        texts = self._texts.get(at)
-        if texts is None or texts.piece is not piece:
-            texts = Texts(piece)
-            keep(self._texts, at, texts)
-        return texts
+        found = self.search.in_part(at)
+        return texts.line(inner, found, self.search.here, self._has_ink_time)
 
     def _begin_to_ink(self) -> None:
         """Gives the lines of a frame their time, once, however often they are asked for."""

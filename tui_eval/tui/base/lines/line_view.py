@@ -86,9 +86,6 @@ class LineView(MouseLines, can_focus=True):
     class ScrolledBack(Message):
         """Somebody moved away from the end: the view must not move by itself any more."""
 
-    class KeysChanged(Message):
-        """Keys may do something else here."""
-
     class Retitled(Message):
         """What the title says of the view, or the footer of its keys, may have changed."""
 

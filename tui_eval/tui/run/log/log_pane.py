@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -40,12 +41,11 @@ class LogPane(PieceView):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("log")
 
+    @dataclass
     class Opened(Message):
         """Somebody wants to read the rollout that a record belongs to."""
 
-        def __init__(self, row: int) -> None:
-            super().__init__()
-            self.row = row
+        row: int
 
     def __init__(self, feed: Feed, *, id: str) -> None:
         super().__init__(id=id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.binding import BindingType
@@ -24,12 +25,11 @@ class NumbersPanel(LineView):
     BINDINGS: ClassVar[list[BindingType]] = bindings("numbers")
     moves_add_up = False
 
+    @dataclass
     class Wanted(Message):
         """Somebody wants to see a rollout with an error, with a tool, or of an example."""
 
-        def __init__(self, target: Target) -> None:
-            super().__init__()
-            self.target = target
+        target: Target
 
     def __init__(self, state: RunState, *, id: str) -> None:
         super().__init__(id=id)
@@ -130,7 +130,7 @@ class NumbersPanel(LineView):
         self.cursor = self.target(line)
         self.update()
         self.show_line(line)
-        self.post_message(self.KeysChanged())
+        self.post_message(self.Retitled())
 
     def _show_selected(self) -> None:
         """Another width has other lines: what is under the cursor stands elsewhere."""
@@ -168,7 +168,7 @@ class NumbersPanel(LineView):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Tells that enter may do something else."""
         super().watch_scroll_y(old_value, new_value)
-        self.post_message(self.KeysChanged())
+        self.post_message(self.Retitled())
 
     def on_blur(self) -> None:
         """Whoever goes elsewhere waits for nothing here."""

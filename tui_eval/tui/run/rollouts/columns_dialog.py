@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias
 
 from rich.cells import cell_len
 from textual.binding import BindingType
@@ -13,13 +13,10 @@ from tui_eval.fold.row_order import Sorting
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.tui.base.dialogs.dialog import Dialog
-from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.lines.line_list import Picking
 from tui_eval.tui.base.look.ink import Line, Span, cut, left, line_width
 from tui_eval.tui.run.rollouts.columns import HEADS, known_columns
-
-if TYPE_CHECKING:
-    from tui_eval.tui.run.rollouts.rollout_list import RolloutList
+from tui_eval.tui.run.rollouts.lines import RolloutLines
 
 NAME = 18
 BESIDE = 22
@@ -100,15 +97,10 @@ class ColumnLines(FieldLines):
         ("K,shift+up", "carry(-1)", "Further left"),
     ]
 
-    def __init__(
-        self,
-        state: RunState,
-        chosen: tuple[str, ...] | None,
-        shown: tuple[str, ...],
-        weighted: Collection[str],
-    ) -> None:
-        self._known = known_columns(state)
-        begun = [name for name in (shown if chosen is None else chosen) if name in self._known]
+    def __init__(self, lines: RolloutLines, weighted: Collection[str]) -> None:
+        self._known = known_columns(lines.state)
+        wanted = lines.shown if lines.chosen is None else lines.chosen
+        begun = [name for name in wanted if name in self._known]
         self.on = set(begun)
         super().__init__([*begun, *(name for name in self._known if name not in self.on)], weighted)
 
@@ -147,9 +139,9 @@ class ColumnChooser(Dialog[ColumnLines, Chosen]):
         ("r", "usual", "What is usual"),
     ]
 
-    def __init__(self, lines: ColumnLines) -> None:
+    def __init__(self, lines: RolloutLines, weighted: Collection[str]) -> None:
         keys = "space switches · J K move · r usual · enter keeps · esc closes"
-        super().__init__(lines, "Columns, as far as they fit", keys)
+        super().__init__(ColumnLines(lines, weighted), "Columns, as far as they fit", keys)
 
     def on_picking_done(self) -> None:
         """They are as they are wanted."""
@@ -159,31 +151,3 @@ class ColumnChooser(Dialog[ColumnLines, Chosen]):
     def action_usual(self) -> None:
         """What fits, most important first."""
         self.dismiss((None,))
-
-
-def ask_for_sorting(rollouts: RolloutList) -> None:
-    """Asks which column to sort by."""
-
-    def answered(field: str | None) -> None:
-        if field is not None:
-            rollouts.sort(field)
-
-    menu = SortMenu(rollouts.state, rollouts.listing.sorting, rollouts.weighted)
-    rollouts.app.push_screen(menu, answered)
-
-
-def ask_for_columns(rollouts: RolloutList) -> None:
-    """Asks which columns to show; says for which there is no room."""
-    lines = rollouts.lines
-
-    def answered(answer: Chosen | None) -> None:
-        if answer is None:
-            return
-        rollouts.show_columns(answer[0])
-        if names := lines.left_out():
-            has_others = rollouts.size.width < rollouts.screen.size.width
-            zooms = f" {key_for('run.zoom')} zooms." if has_others else ""
-            rollouts.post_message(rollouts.Missed(f"No room for {', '.join(names)}.{zooms}"))
-
-    columns = ColumnLines(rollouts.state, lines.chosen, lines.shown, rollouts.weighted)
-    rollouts.app.push_screen(ColumnChooser(columns), answered)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 SEARCH_TICK_S = 0.2
 NOTHING, NOTHING_YET = "no rollout matches", "none found so far"
-NO_ROLLOUTS = "  no rollouts yet"
 
 
 class RolloutList(LineList):
@@ -39,22 +39,18 @@ class RolloutList(LineList):
     BINDINGS: ClassVar[list[BindingType]] = bindings("list")
     heads = 1
 
+    @dataclass
     class Selected(Message):
         """Another rollout is selected; `by_hand` where a person did it."""
 
-        def __init__(self, row: int, by_hand: bool) -> None:
-            super().__init__()
-            self.row = row
-            self.by_hand = by_hand
+        row: int
+        by_hand: bool
 
     class Opened(Message):
         """Somebody wants to read the selected rollout."""
 
     class FollowWanted(Message):
         """Somebody went to the newest rollout."""
-
-    class Rearranged(Message):
-        """Other rollouts may be listed, or in another order."""
 
     class Arranged(Message):
         """Somebody chose columns, an order, or whether examples stay together."""
@@ -143,7 +139,7 @@ class RolloutList(LineList):
             log = (f"  {key_for('run.log')}", "key"), (" goes to the log", "faint")
             return (("no rollouts yet", "faint"), *log)
         if not self.state.total:
-            return ((NO_ROLLOUTS, "faint"),)
+            return (("  no rollouts yet", "faint"),)
         return self.lines.head()
 
     def update(self) -> None:
@@ -174,7 +170,7 @@ class RolloutList(LineList):
             self._last_line = line
             if line != before and top <= before < top + self.view_height:
                 self.jump(top + line - before)
-        self.post_message(self.Rearranged())
+        self.post_message(self.Retitled())
 
     async def _keep_up(self) -> None:
         try:
@@ -190,7 +186,7 @@ class RolloutList(LineList):
 
     def _draw_anew(self) -> None:
         self.update()
-        self.post_message(self.Rearranged())
+        self.post_message(self.Retitled())
 
     def sort(self, field: str) -> None:
         """Sorts by a field, the other way round where it sorts already; empty for the run's."""
@@ -211,23 +207,33 @@ class RolloutList(LineList):
         self._draw_anew()
         self.call_after_refresh(self.show_row)
 
-    def show_columns(self, columns: tuple[str, ...] | None) -> None:
-        """Shows other columns; None for those that are usual."""
-        self.lines.choose(columns)
-        self.post_message(self.Arranged())
-        self._draw_anew()
-
     def action_sort(self) -> None:
         """Asks which column to sort by."""
-        from tui_eval.tui.run.rollouts.columns_dialog import ask_for_sorting
+        from tui_eval.tui.run.rollouts.columns_dialog import SortMenu
 
-        ask_for_sorting(self)
+        def answered(field: str | None) -> None:
+            if field is not None:
+                self.sort(field)
+
+        menu = SortMenu(self.state, self.listing.sorting, self.weighted)
+        self.app.push_screen(menu, answered)
 
     def action_columns(self) -> None:
-        """Asks which columns to show."""
-        from tui_eval.tui.run.rollouts.columns_dialog import ask_for_columns
+        """Asks which columns to show; says for which there is no room."""
+        from tui_eval.tui.run.rollouts.columns_dialog import Chosen, ColumnChooser
 
-        ask_for_columns(self)
+        def answered(answer: Chosen | None) -> None:
+            if answer is None:
+                return
+            self.lines.choose(answer[0])
+            self.post_message(self.Arranged())
+            self._draw_anew()
+            if names := self.lines.left_out():
+                has_others = self.size.width < self.screen.size.width
+                zooms = f" {key_for('run.zoom')} zooms." if has_others else ""
+                self.post_message(self.Missed(f"No room for {', '.join(names)}.{zooms}"))
+
+        self.app.push_screen(ColumnChooser(self.lines, self.weighted), answered)
 
     def action_filter(self) -> None:
         """Lets somebody type a filter."""
