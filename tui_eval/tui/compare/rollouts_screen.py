@@ -22,7 +22,7 @@ from tui_eval.tui.base.lines.text_panel import TextPanel
 from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
 from tui_eval.tui.compare.commands import TRAJECTORY_GROUPS
-from tui_eval.tui.compare.export_flow import ExportFlow
+from tui_eval.tui.compare.export import ExportFlow, whole_pair_of
 from tui_eval.tui.compare.pairs import Pair, Source, head_lines
 from tui_eval.tui.compare.trajectories import Trajectories
 
@@ -235,8 +235,6 @@ class TrajectoriesScreen(DrawnScreen[int]):
 
     def whole_text(self) -> WholeText | None:
         """The two rollouts that are shown."""
-        from tui_eval.tui.compare.export import whole_pair_of
-
         if self.two is None:
             return None
         rollouts = (self.two.first, self.two.second)

@@ -29,7 +29,7 @@ from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.base.preferences import drawn_every
 from tui_eval.tui.compare.commands import GROUPS
 from tui_eval.tui.compare.comparing import Reading
-from tui_eval.tui.compare.export_flow import ExportFlow
+from tui_eval.tui.compare.export import ExportFlow, whole_text_of
 from tui_eval.tui.compare.header import ComparedHeader
 from tui_eval.tui.compare.paired_examples import SORTS, PairedExamples, why_empty
 from tui_eval.tui.compare.pane_lines import number_lines, setting_lines
@@ -309,11 +309,8 @@ class CompareRuns(PanedScreen[None]):
 
     def whole_text(self) -> WholeText | None:
         """The comparison, with the examples that are listed."""
-        from tui_eval.tui.compare.export import whole_text_of
-
-        return (
-            whole_text_of(self.found.runs, self.examples.only) if self.found is not None else None
-        )
+        found = self.found
+        return None if found is None else whole_text_of(found.runs, self.examples.only)
 
     def action_help(self) -> None:
         """Shows the keys."""
