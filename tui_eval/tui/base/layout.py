@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
 from textual.geometry import Size
@@ -13,6 +13,7 @@ from tui_eval.tui.base.terminal.drawing import DrawnScreen
 from tui_eval.tui.base.terminal.in_turn import focus_once_drawn
 
 if TYPE_CHECKING:
+    from tui_eval.tui.base.keys.command import Scope
     from tui_eval.tui.base.lines.pane_tabs import PaneTabs
 
 WIDTHS = [(0, "-narrow"), (100, "-normal"), (170, "-wide")]
@@ -34,6 +35,14 @@ class PanedScreen(DrawnScreen[ScreenResultType]):
     VERTICAL_BREAKPOINTS = HEIGHTS
     panes: list[Widget]
     grid: Widget
+    pane_scopes: ClassVar[dict[str, Scope]] = {}
+    """Where the commands of a pane work, by its id where that is not the name."""
+
+    @property
+    def pane_scope(self) -> Scope:
+        """Where the commands of the pane with the focus work."""
+        pane = getattr(self.focused, "id", None) or ""
+        return self.pane_scopes.get(pane, pane)
 
     def enter(self, number: int) -> None:
         """Lays the panes out for this one."""

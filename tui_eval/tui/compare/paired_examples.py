@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
 from textual.binding import BindingType
-from textual.message import Message
 
 from tui_eval.fold.comparison import Change
 from tui_eval.printable import one_line
@@ -42,9 +41,6 @@ class PairedExamples(LineList):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("pairs")
     heads = 2
-
-    class Opened(Message):
-        """Somebody wants to read the trajectories of the selected example."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -181,7 +177,7 @@ class PairedExamples(LineList):
     def action_open(self) -> None:
         """Opens the trajectories; whoever shows this says so where there are none yet."""
         if self.shown or self.comparison is None:
-            self.post_message(self.Opened())
+            self.call_later(self.screen.run_action, "open")
 
     def clicked_at(self, x: int, index: int) -> None:
         """Selects an example; a click on the selected one opens it. Without any, keys are told."""

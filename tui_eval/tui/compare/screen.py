@@ -227,7 +227,7 @@ class CompareRuns(PanedScreen[None]):
             "back": "" if self.reading.over else "cancel",
             "leave": "quit" if self.app.screen_stack[0] is self else "back",
         }
-        self.keys.scopes = (*self.scopes, "view", "pairs" if self.focused is self.examples else "")
+        self.keys.scopes = (*self.scopes, "view", self.pane_scope)
         self.keys.tick(self.now())
 
     def on_resize(self) -> None:
@@ -270,7 +270,7 @@ class CompareRuns(PanedScreen[None]):
         if self.found is not None:
             self._show((self.place - 1 + by) % (len(self.found.runs) - 1) + 1)
 
-    def on_paired_examples_opened(self) -> None:
+    def action_open(self) -> None:
         """Opens the trajectories of the selected example, and those of the others after it."""
         if self.found is None or self.comparison is None:
             if not self.reading.over:

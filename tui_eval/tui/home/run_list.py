@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from textual import events
 from textual.binding import BindingType
 from textual.content import Content
-from textual.message import Message
 
 from tui_eval.printable import one_line
 from tui_eval.text.figures import (
@@ -123,9 +122,6 @@ class RunList(LineList):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("runs")
     heads = 1
-
-    class Opened(Message):
-        """Somebody wants to see the selected run."""
 
     def __init__(self, runs: FoundRuns, now: Callable[[], float], *, id: str) -> None:
         super().__init__(id=id)
@@ -275,7 +271,7 @@ class RunList(LineList):
 
     def action_open(self) -> None:
         """Opens the selected run."""
-        self.post_message(self.Opened())
+        self.call_later(self.screen.run_action, "open")
 
     def action_mark(self) -> None:
         """Marks the selected run, and goes on to the next."""

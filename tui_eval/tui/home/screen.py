@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from tui_eval.feeds.feed import Feed
     from tui_eval.tui.home.backend import HomeBackend
 
-SCOPES = {"runs": "runs", "environments": "picks", "endpoints": "picks"}
 TYPING: Line = (("words of environment, model, arguments, state, path; !word leaves out", "muted"),)
 
 
@@ -68,6 +67,7 @@ class HomeScreen(PanedScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("home")
     scopes: ClassVar[tuple[Scope, ...]] = ("home",)
+    pane_scopes: ClassVar[dict[str, Scope]] = {"environments": "picks", "endpoints": "picks"}
 
     @dataclass
     class RunWanted(Message):
@@ -207,12 +207,8 @@ class HomeScreen(PanedScreen[None]):
             "demo": "demo" if self.runs.is_loaded and not self.runs.all else "",
             "choose": self._choice_word(),
         }
-        self.keys.scopes = ("typing",) if self.list.typing else (*self.scopes, self._pane_scope)
+        self.keys.scopes = ("typing",) if self.list.typing else (*self.scopes, self.pane_scope)
         self.keys.tick(self.now())
-
-    @property
-    def _pane_scope(self) -> Scope:
-        return SCOPES.get(getattr(self.focused, "id", "") or "", "")
 
     def _choice_word(self) -> str:
         if self.focused is self.endpoints:
@@ -243,7 +239,7 @@ class HomeScreen(PanedScreen[None]):
         """Something else is selected or listed."""
         self.draw()
 
-    def on_run_list_opened(self) -> None:
+    def action_open(self) -> None:
         """Opens the selected run, or joins its engine."""
         one = self.runs.selected
         if one is None:
@@ -356,4 +352,4 @@ class HomeScreen(PanedScreen[None]):
 
         scopes = (*self.scopes, "runs", "picks", "view", "app")
         others = dict.fromkeys(("app.interrupt", "app.quit"), QUIT)
-        self.app.push_screen(Help(Topic(GROUPS, scopes, self._pane_scope, others=others)))
+        self.app.push_screen(Help(Topic(GROUPS, scopes, self.pane_scope, others=others)))

@@ -37,8 +37,6 @@ from tui_eval.tui.run.trajectory_pane import TrajectoryPane
 if TYPE_CHECKING:
     from tui_eval import events as ev
 
-SCOPES = {"rollouts": "list"}
-"""Commands of one pane, by its id where they have another name."""
 FOLLOWED = (
     (("The file is empty. What is written to it is shown here.", "faint"),),
     (("If nothing comes, see what its program says.", "faint"),),
@@ -61,6 +59,7 @@ class RunScreen(PanedScreen[None]):
     """Commands of the list, which the palette has from every pane."""
     BINDINGS: ClassVar[list[BindingType]] = bindings("run")
     grid: Panes
+    pane_scopes: ClassVar[dict[str, Scope]] = {"rollouts": "list"}
 
     class Left(Message):
         """Somebody decided how to leave."""
@@ -302,12 +301,6 @@ class RunScreen(PanedScreen[None]):
         if self.focused is self.trajectory:
             return self.trajectory.search.typing is not None
         return self.focused is self.log_pane and self.log_pane.typed is not None
-
-    @property
-    def pane_scope(self) -> Scope:
-        """Where the commands of the pane with the focus work."""
-        pane = getattr(self.focused, "id", None) or ""
-        return SCOPES.get(pane, pane)
 
     def update_keys(self) -> None:
         """Shows the keys that work now."""
