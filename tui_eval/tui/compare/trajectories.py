@@ -241,9 +241,7 @@ class Trajectories(PieceView):
     def action_switch_fold(self) -> None:
         """Unfolds the selected unit, shows more of it, or folds it when all is shown."""
         block = self._selected()
-        if block is None:
-            self.post_message(self.Missed(ALL_SHOWN))
-        elif block.hidden or self._is_folded(self._folding):
+        if block is None or block.hidden or self._is_folded(self._folding):
             self.action_unfold()
         else:
             self.action_fold()
@@ -256,20 +254,16 @@ class Trajectories(PieceView):
 
     def action_unfold(self) -> None:
         """Shows more of the selected unit."""
-        block = self._selected()
-        if block is None:
+        block, unit = self._selected(), self._folding
+        is_folded = block is not None and self._is_folded(unit)
+        if block is None or not (block.is_far or block.hidden or is_folded):
             self.post_message(self.Missed(ALL_SHOWN))
-            return
-        if block.is_far:
+        elif block.is_far:
             self._go_far()
-            return
-        is_short, unit = len(block.lines) < TEXT_LINES, self._folding
-        if self._is_folded(unit) or (block.hidden and is_short):
+        elif is_folded or len(block.lines) < TEXT_LINES:
             self._set_limit(unit, TEXT_LINES)
-        elif block.hidden:
-            self._set_limit(unit, self._limits.get(unit, TEXT_LINES) + STEP)
         else:
-            self.post_message(self.Missed(ALL_SHOWN))
+            self._set_limit(unit, self._limits.get(unit, TEXT_LINES) + STEP)
 
     def action_fold(self) -> None:
         """Folds the selected unit."""

@@ -28,7 +28,7 @@ from tui_eval.tui.base.look.paths import shown_path
 from tui_eval.tui.home.about import about_endpoint, about_environment, about_run, title_line
 from tui_eval.tui.home.commands import GROUPS, QUIT
 from tui_eval.tui.home.found_runs import FoundRuns, can_resume, name_of
-from tui_eval.tui.home.pick_lists import EndpointList, EnvironmentList, PickList
+from tui_eval.tui.home.pick_lists import EndpointList, EnvironmentList
 from tui_eval.tui.home.polling import HomePolling
 from tui_eval.tui.home.run_list import RunList
 
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 TYPING: Line = (("words of environment, model, arguments, state, path; !word leaves out", "muted"),)
 
 
-CompareScreen: TypeAlias = "Callable[[Sequence[Path]], Screen[Any]]"
-"""Makes the screen that compares runs."""
 ConfigureScreen: TypeAlias = "Callable[[str, Screen[Any] | None, Sequence[Fault]], Screen[Any]]"
 """Makes the form for an evaluation; it is dismissed with a request or None.
 
@@ -50,19 +48,12 @@ comes back as it was; and why it was refused.
 """
 
 
-def comparison_of(paths: Sequence[Path]) -> Screen[Any]:
-    """The screen that compares runs."""
-    from tui_eval.tui.compare.screen import CompareRuns
-
-    return CompareRuns(paths)
-
-
 class HomeScreen(PanedScreen[None]):
     """Looks around every few seconds while it is shown; opens what somebody chooses.
 
     Args:
         now: Unix seconds.
-        configure, compare: The screens behind `n` and `d`.
+        configure: The screen behind `n`.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("home")
@@ -92,12 +83,11 @@ class HomeScreen(PanedScreen[None]):
         backend: HomeBackend,
         now: Callable[[], float],
         configure: ConfigureScreen,
-        compare: CompareScreen,
     ) -> None:
         super().__init__()
         self.backend = backend
         self.now = now
-        self._compare, self._configure = compare, configure
+        self._configure = configure
         self.runs = FoundRuns()
         self.folder = shown_path(Path.cwd())
         self.header = PlainPanel(
@@ -146,12 +136,6 @@ class HomeScreen(PanedScreen[None]):
         self.runs.want(Path(path))
         self.run_worker(asyncio.to_thread(self.backend.note_seen, path), group="seen")
         self.list.refill(self.runs.arrange)
-
-    def show_text(self, title: str, text: str) -> None:
-        """Shows a text that has to be read, over the screen."""
-        from tui_eval.tui.base.dialogs.question import closing_question
-
-        self.app.push_screen(closing_question(title, text))
 
     def _entitle(self) -> None:
         """Puts a title over each pane; it is not named again below the tabs."""
@@ -252,9 +236,9 @@ class HomeScreen(PanedScreen[None]):
             self.say("Its engine cannot be joined; this is what is on disk.")
         self.post_message(self.RunWanted(self.backend.open(one), joined=True))
 
-    def on_pick_list_chosen(self, message: PickList.Chosen) -> None:
+    def action_choose(self) -> None:
         """Evaluates an environment, or asks an endpoint."""
-        if message.view is self.endpoints:
+        if self.focused is self.endpoints:
             one = self.endpoints.selected
             if one is not None and one.url:
                 self.run_worker(self.polling.check(one.url), group="asked")
@@ -310,7 +294,9 @@ class HomeScreen(PanedScreen[None]):
                 f"{key_for('home.compare')} compares the two. Or mark several."
             )
         else:
-            self.app.push_screen(self._compare(marked))
+            from tui_eval.tui.compare.screen import CompareRuns
+
+            self.app.push_screen(CompareRuns(marked, now=self.now))
 
     def action_keep(self) -> None:
         """Keeps the selected run for good."""
