@@ -56,18 +56,15 @@ class PairedExamples(LineList):
     def show(self, comparison: Comparison, letter: str) -> None:
         """Shows the examples of a comparison; the selected one stays selected if it has it too."""
         examples, place = self.comparison.examples if self.comparison else [], self.selected
-        before = examples[place].example_id if place is not None else None
+        before = [examples[place].example_id] if place is not None else []
         self.comparison, self.letter = comparison, letter
-        ids = (cell_len(one_line(str(one.example_id), ID_MOST)) for one in comparison.examples)
-        self._id_width = max(2, min(max(ids, default=2), ID_MOST))
-        self.cursor = 0
-        self.shown = []
-        self.put_in_order()
-        ids_shown = [comparison.examples[at].example_id for at in self.shown]
-        self.cursor = ids_shown.index(before) if before in ids_shown else 0
+        ids = [one.example_id for one in comparison.examples]
+        widths = (cell_len(one_line(str(one), ID_MOST)) for one in ids)
+        self._id_width = max(2, min(max(widths, default=2), ID_MOST))
+        self.shown, self.cursor = [ids.index(one) for one in before if one in ids], 0
         self._strips.clear()
         self._shown.clear()
-        self.update()
+        self.put_in_order()
 
     def put_in_order(self) -> None:
         """Filters and sorts; the selected example stays selected if it is still there."""
