@@ -195,8 +195,7 @@ def writing() -> TuiEvalApp:
 def home(backend: Callable[[], FormBackend]) -> Callable[[], TuiEvalApp]:
     def make() -> TuiEvalApp:
         pin_time_zone()
-        hooks = {"compare": lambda paths: Screen(), "configure": lambda *asked: Screen()}
-        app = HomeApp(backend(), now=lambda: NOW, **hooks)
+        app = HomeApp(backend(), now=lambda: NOW, configure=lambda *asked: Screen())
         app.home.folder = "~/evals/monday"
         return app
 

@@ -12,6 +12,7 @@ from scripted_run import NOW, ScriptedFeed, all_events
 from seeing import Watching, is_drawn
 from textual.screen import Screen
 
+from tui_eval.tui.compare.screen import CompareRuns
 from tui_eval.tui.home_app import HomeApp
 
 
@@ -20,22 +21,22 @@ class HomeStage(Watching):
 
     def __init__(self, backend: FormBackend) -> None:
         self.backend = backend
-        self.compared: list[list[Path]] = []
         self.configured: list[str] = []
         self.started: list[dict[str, Any]] = []
         self.form: Screen[Any] = Screen()
         self.app = HomeApp(
             backend,
             now=lambda: NOW,
-            compare=self._compare,
             configure=self._configure,
             start=self._start,
         )
         self.home = self.app.home
 
-    def _compare(self, paths: Any) -> Screen[Any]:
-        self.compared.append(paths)
-        return Screen()
+    @property
+    def compared(self) -> list[list[Path]]:
+        """The runs of the comparisons that are shown."""
+        screens = self.app.screen_stack
+        return [list(one.reading.paths) for one in screens if isinstance(one, CompareRuns)]
 
     def _configure(
         self, env_id: str, before: Screen[Any] | None = None, refused: Any = ()

@@ -72,6 +72,16 @@ async def test_the_selected_example_stays_selected(tmp_path: Path) -> None:
         assert stage.screen.examples.cursor == 2
 
 
+async def test_the_selected_example_is_seen_once_another_run_stands_beside_it(
+    tmp_path: Path,
+) -> None:
+    async with comparing(runs_screen(three_runs(tmp_path)), (120, 20)) as stage:
+        await stage.press("G")
+        selected = selected_id(stage)
+        await stage.press("greater_than_sign")
+        assert "▌" in stage.text("pairs") and selected_id(stage) == selected
+
+
 async def test_an_outcome_that_was_asked_for_is_shown_first(tmp_path: Path) -> None:
     async with comparing(runs_screen(two_runs(tmp_path), "broken")) as stage:
         assert [row[0] for row in stage.rows()] == ["3"]

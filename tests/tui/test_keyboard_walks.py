@@ -26,7 +26,6 @@ from tui_eval.tui.base.keys.help import HERE, Help
 from tui_eval.tui.base.keys.keymap import USUAL
 from tui_eval.tui.base.keys.registry import COMMANDS
 from tui_eval.tui.base.lines.line_view import LineView
-from tui_eval.tui.compare.screen import CompareRuns
 from tui_eval.tui.home_app import HomeApp
 from tui_eval.tui.run.commands import PANE_SCOPES
 
@@ -46,7 +45,6 @@ def home_app() -> HomeApp:
     return HomeApp(
         busy_home(),
         now=lambda: NOW,
-        compare=lambda paths: CompareRuns(paths, now=lambda: NOW),
         configure=lambda *asked: monday().configure,  # type: ignore[attr-defined]
     )
 

@@ -23,7 +23,6 @@ from tui_eval.commands import MoveLimit, Rerun, Stop
 from tui_eval.runs.layout import RunDir
 from tui_eval.text.key_names import key_of
 from tui_eval.tui.app import TuiEvalApp
-from tui_eval.tui.compare.screen import CompareRuns
 from tui_eval.tui.home_app import HomeApp
 
 PAGE = Path(__file__).parents[2] / "docs" / "ten-tasks.md"
@@ -97,7 +96,6 @@ def of_home(backend: Callable[[Path], FormBackend]) -> Make:
         done.app = HomeApp(
             done.backend,
             now=lambda: NOW,
-            compare=lambda paths: CompareRuns(paths, now=lambda: NOW),
             configure=lambda *asked: Screen(),
         )
         return done

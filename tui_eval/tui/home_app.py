@@ -17,7 +17,7 @@ from tui_eval.tui.app import TuiEvalApp, load
 from tui_eval.tui.base.dialogs.prompts import Leave
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.preferences import Preferences
-from tui_eval.tui.home.screen import CompareScreen, ConfigureScreen, HomeScreen, comparison_of
+from tui_eval.tui.home.screen import ConfigureScreen, HomeScreen
 from tui_eval.tui.run.screen import RunScreen
 from tui_eval.tui.run.session import begin
 
@@ -61,7 +61,6 @@ class HomeApp(TuiEvalApp):
         open_feed: OpenFeed = lambda path, socket: NullFeed(),
         now: Callable[[], float] = clock.now,
         configure: ConfigureScreen,
-        compare: CompareScreen = comparison_of,
         start: Callable[[dict[str, Any]], Feed] = lambda request: NullFeed(),
         preferences: Preferences | None = None,
     ) -> None:
@@ -69,7 +68,7 @@ class HomeApp(TuiEvalApp):
             NullFeed(), open_feed=open_feed, now=now, start=start, preferences=preferences
         )
         self._backend = backend
-        self.home = HomeScreen(backend, now, configure, compare)
+        self.home = HomeScreen(backend, now, configure)
         self.watches = False
         self._starting: asyncio.Task[None] | None = None
         self._let_go: set[asyncio.Task[None]] = set()
@@ -143,7 +142,9 @@ class HomeApp(TuiEvalApp):
         if refused and self._if_refused is not None:
             self._if_refused(refused)
         elif text := "\n".join(map(str, refused)) or why:
-            self.home.show_text("This run did not begin", text)
+            from tui_eval.tui.base.dialogs.question import closing_question
+
+            self.push_screen(closing_question("This run did not begin", text))
 
     def _go_home(self, leave: Leave) -> None:
         feed, starting, live = self.feed, self._starting, self.live_screen

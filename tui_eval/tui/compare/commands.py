@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui_eval.tui.base.keys.command import ABOVE, HELP, LEAVE, MOVE, PANES, PASS, Command
+from tui_eval.tui.base.keys.command import ABOVE, HELP, LEAVE, MOVE, PANES, PASS, Command, both_ways
 
 COMPARE, EXAMPLES, TRAJECTORIES = "Runs", "Examples", "Trajectories"
 _OF_BOTH = (PASS, MOVE, PANES, HELP, LEAVE)
@@ -43,15 +43,8 @@ COMMANDS = (
     Command(
         "3", "pane(3)", "compare", PANES, "Settings that differ", palette=True, name="settings",
     ),
-    Command(
-        "tab", "next_pane(1)", "compare", PANES, "Next, previous pane", footer="pane", rank=12,
-        name="next-pane",
-    ),
-    Command("shift+tab", "next_pane(-1)", "compare", ABOVE, "Previous pane", name="previous-pane"),
-    Command(
-        "z", "zoom", "compare", PANES, "Zoom the pane, and back", footer="zoom", rank=13,
-        palette=True,
-    ),
+    *both_ways("tab", "shift+tab", "next_pane", "compare", PANES, "pane", footer="pane", rank=12),
+    Command("z", "zoom", "compare", PANES, "Zoom the pane, and back", "zoom", 13, palette=True),
     Command(
         "y", "copy", "compared", PASS, "Copy paths and commands, or rollouts", footer="copy",
         rank=26, palette=True,
@@ -65,41 +58,25 @@ COMMANDS = (
         footer="pager", rank=28, palette="Read it in $PAGER", name="pager",
     ),
     Command("O", "read_elsewhere(True)", "compared", ABOVE, "Read it in $EDITOR", name="editor"),
-    Command(
-        "question_mark", "help", "compared", HELP, "Show the keys", footer="help", rank=2,
-        palette=True,
-    ),
+    Command("question_mark", "help", "compared", HELP, "Show the keys", "help", 2, palette=True),
     Command(
         "colon", "app.command_palette", "compared", HELP, "Find a command or a theme",
         name="palette",
     ),
     Command("escape", "back", "compared", PANES, "Back", footer="cancel", rank=3),
-    Command(
-        "q", "leave", "compared", LEAVE, "Leave this screen", footer="back", rank=1, palette=True,
+    Command("q", "leave", "compared", LEAVE, "Leave this screen", "back", 1, palette=True),
+    *both_ways(
+        "n", "N", "difference", "beside", TRAJECTORIES, "turn that differs", "difference",
+        footer="difference", rank=10,
     ),
-    Command(
-        "n", "difference(1)", "beside", TRAJECTORIES, "Next, previous turn that differs",
-        footer="difference", rank=10, name="next-difference",
+    *both_ways(
+        "right_curly_bracket", "left_curly_bracket", "turn", "beside", TRAJECTORIES, "turn",
     ),
-    Command(
-        "N", "difference(-1)", "beside", ABOVE, "Previous turn that differs",
-        name="previous-difference",
-    ),
-    Command(
-        "right_curly_bracket", "turn(1)", "beside", TRAJECTORIES, "Next, previous turn",
-        name="next-turn",
-    ),
-    Command(
-        "left_curly_bracket", "turn(-1)", "beside", ABOVE, "Previous turn", name="previous-turn",
-    ),
-    Command(
-        "enter", "switch_fold", "beside", TRAJECTORIES, "Unfold, fold", footer="unfold", rank=9,
-    ),
+    Command("enter", "switch_fold", "beside", TRAJECTORIES, "Unfold, fold", "unfold", 9),
     Command("l,right", "unfold", "beside", TRAJECTORIES, "Unfold or show more"),
     Command("h,left", "fold", "beside", TRAJECTORIES, "Fold"),
     Command(
-        "t", "fold_tools", "beside", TRAJECTORIES, "Unfold or fold every tool call", footer="tools",
-        rank=18,
+        "t", "fold_tools", "beside", TRAJECTORIES, "Unfold or fold every tool call", "tools", 18,
     ),
     Command(
         "v", "switch_view", "trajectories", TRAJECTORIES,

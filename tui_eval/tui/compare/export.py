@@ -1,30 +1,89 @@
-"""What is compared as a file: runs or two rollouts, as Markdown, a table, JSON."""
+"""What is compared, as a file or a text to read: runs or two rollouts, in several formats."""
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tui_eval.printable import one_line
-from tui_eval.runs.export.comparison_formats import FORMATS, USUAL
-from tui_eval.runs.export.one_rollout import plain_json, saved_line
-from tui_eval.runs.export.whole_text import WholeText
+from tui_eval.printable import one_line, printable
 from tui_eval.text.stages import rollout_name
+from tui_eval.tui.base.look.paths import shown_path, typed_path
+from tui_eval.tui.base.terminal.browser import deliver, in_browser, lies_in
 
 if TYPE_CHECKING:
     from tui_eval.fold.trajectory import Rollout
     from tui_eval.runs.comparing import ComparedRun
+    from tui_eval.runs.export.whole_text import WholeText
+    from tui_eval.tui.base.terminal.drawing import DrawnScreen
     from tui_eval.tui.compare.pairs import Source
 
 Side: TypeAlias = "tuple[Source, int, Rollout]"
 """A rollout that is read beside another: where it comes from, its row, and itself."""
+NOTHING = "Nothing is compared yet that could be {}."
+
+
+class ExportFlow:
+    """Of a screen with a comparison; it has no whole text before there is any."""
+
+    def __init__(
+        self, screen: DrawnScreen[Any], whole_text: Callable[[], WholeText | None]
+    ) -> None:
+        self._screen, self._whole_text = screen, whole_text
+
+    def action_export(self) -> None:
+        """Asks for a file, and writes what is compared as its name says."""
+        whole = self._whole_text()
+        if whole is None:
+            self._screen.say(NOTHING.format("exported"))
+            return
+        from tui_eval.tui.base.dialogs.path_prompt import PathPrompt
+
+        def answered(path: str | None) -> None:
+            if path is not None:
+                self._screen.run_worker(self._write(whole, typed_path(path)), group="export")
+
+        title = f"Export {whole.what[0].lower()}{whole.what[1:]}"
+        name = f"{whole.name}{next(iter(whole.formats))}"
+        self._screen.app.push_screen(PathPrompt(title, name, whole.about, "writes it"), answered)
+
+    async def _write(self, whole: WholeText, path: Path) -> None:
+        from tui_eval.errors import RefusedError
+
+        try:
+            await asyncio.to_thread(whole.write, path)
+        except RefusedError as error:
+            fault = error.faults[0]
+            self._screen.say(f"Not written to {path}: {fault.what}. {fault.hint}.")
+        except (OSError, ValueError) as error:
+            self._screen.say(f"Not written to {path}: {getattr(error, 'strerror', None) or error}.")
+        else:
+            delivered = f"{await deliver(self._screen.app, path)}; also " if in_browser() else ""
+            self._screen.say(f"{whole.what} is {delivered}{lies_in(shown_path(path))}.")
+
+    def action_read_elsewhere(self, editor: bool) -> None:
+        """Opens what is compared in the pager or the editor."""
+        whole = self._whole_text()
+        if whole is None:
+            self._screen.say(NOTHING.format("read"))
+            return
+        from tui_eval.tui.copying.elsewhere import Readable, open_elsewhere
+
+        async def make() -> Readable:
+            suffix = whole.read[editor]
+            return Readable(printable(await asyncio.to_thread(whole.formats[suffix])), suffix)
+
+        open_elsewhere(self._screen, editor, make)
 
 
 def whole_text_of(runs: Sequence[ComparedRun], only: str) -> WholeText:
     """A comparison of runs, with examples of one outcome `only`; all for the empty text."""
+    from tui_eval.runs.export.comparison_formats import FORMATS, USUAL
+    from tui_eval.runs.export.whole_text import WholeText
+
     which = "The examples that are listed" if only else "All examples"
     about = f"{which}. The ending says how: .md to read, .csv a table, .json."
     name = "-".join(one_line(one.name, 60).replace("/", "-") for one in runs)[:120]
@@ -34,6 +93,8 @@ def whole_text_of(runs: Sequence[ComparedRun], only: str) -> WholeText:
 
 def whole_pair_of(sides: Sequence[Side]) -> WholeText:
     """Two rollouts that have finished."""
+    from tui_eval.runs.export.whole_text import WholeText
+
     names = (f"{source.letter}-{rollout_name(source.state, row)}" for source, row, _ in sides)
     made = {".md": _pair_markdown, ".json": _pair_object, ".jsonl": _pair_saved}
     name = one_line("-".join(names), 80).replace("#", "").replace("/", "-").replace(" ", "-")
@@ -61,6 +122,8 @@ def _pair_lines(sides: Sequence[Side]) -> Iterator[str]:
 
 
 def _pair_object(sides: Sequence[Side]) -> str:
+    from tui_eval.runs.export.one_rollout import plain_json, saved_line
+
     rows: dict[str, Any] = {
         source.letter: json.loads(saved_line(source.state, row)) for source, row, _ in sides
     }
@@ -68,4 +131,6 @@ def _pair_object(sides: Sequence[Side]) -> str:
 
 
 def _pair_saved(sides: Sequence[Side]) -> str:
+    from tui_eval.runs.export.one_rollout import saved_line
+
     return "".join(saved_line(source.state, row) + "\n" for source, row, _ in sides)

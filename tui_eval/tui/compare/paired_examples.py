@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
 from textual.binding import BindingType
-from textual.message import Message
 
 from tui_eval.fold.comparison import Change
 from tui_eval.printable import one_line
@@ -43,9 +42,6 @@ class PairedExamples(LineList):
     BINDINGS: ClassVar[list[BindingType]] = bindings("pairs")
     heads = 2
 
-    class Opened(Message):
-        """Somebody wants to read the trajectories of the selected example."""
-
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self.comparison: Comparison | None = None
@@ -60,18 +56,15 @@ class PairedExamples(LineList):
     def show(self, comparison: Comparison, letter: str) -> None:
         """Shows the examples of a comparison; the selected one stays selected if it has it too."""
         examples, place = self.comparison.examples if self.comparison else [], self.selected
-        before = examples[place].example_id if place is not None else None
+        before = [examples[place].example_id] if place is not None else []
         self.comparison, self.letter = comparison, letter
-        ids = (cell_len(one_line(str(one.example_id), ID_MOST)) for one in comparison.examples)
-        self._id_width = max(2, min(max(ids, default=2), ID_MOST))
-        self.cursor = 0
-        self.shown = []
-        self.put_in_order()
-        ids_shown = [comparison.examples[at].example_id for at in self.shown]
-        self.cursor = ids_shown.index(before) if before in ids_shown else 0
+        ids = [one.example_id for one in comparison.examples]
+        widths = (cell_len(one_line(str(one), ID_MOST)) for one in ids)
+        self._id_width = max(2, min(max(widths, default=2), ID_MOST))
+        self.shown, self.cursor = [ids.index(one) for one in before if one in ids], 0
         self._strips.clear()
         self._shown.clear()
-        self.update()
+        self.put_in_order()
 
     def put_in_order(self) -> None:
         """Filters and sorts; the selected example stays selected if it is still there."""
@@ -181,7 +174,7 @@ class PairedExamples(LineList):
     def action_open(self) -> None:
         """Opens the trajectories; whoever shows this says so where there are none yet."""
         if self.shown or self.comparison is None:
-            self.post_message(self.Opened())
+            self.call_later(self.screen.run_action, "open")
 
     def clicked_at(self, x: int, index: int) -> None:
         """Selects an example; a click on the selected one opens it. Without any, keys are told."""

@@ -18,11 +18,11 @@ from tui_eval.text.stages import example_name
 from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.registry import bindings
-from tui_eval.tui.base.lines.text_panel import TextPanel
+from tui_eval.tui.base.lines.text_panel import PlainPanel
 from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
 from tui_eval.tui.compare.commands import TRAJECTORY_GROUPS
-from tui_eval.tui.compare.export_flow import ExportFlow
+from tui_eval.tui.compare.export import ExportFlow, whole_pair_of
 from tui_eval.tui.compare.pairs import Pair, Source, head_lines
 from tui_eval.tui.compare.trajectories import Trajectories
 
@@ -70,8 +70,7 @@ class TrajectoriesScreen(DrawnScreen[int]):
         self.at = list(self.pair.at)
         self.now = now
         self.two: Two | None = None
-        self.heads = TextPanel(self._head_lines, id="heads")
-        self.heads.can_focus = False
+        self.heads = PlainPanel(self._head_lines, id="heads")
         self.trajectories = Trajectories(id="trajectories")
         self.keys = KeyLine(id="keys")
         self._beside: bool | None = None
@@ -235,8 +234,6 @@ class TrajectoriesScreen(DrawnScreen[int]):
 
     def whole_text(self) -> WholeText | None:
         """The two rollouts that are shown."""
-        from tui_eval.tui.compare.export import whole_pair_of
-
         if self.two is None:
             return None
         rollouts = (self.two.first, self.two.second)

@@ -22,16 +22,14 @@ from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
-from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, Zoom
+from tui_eval.tui.base.layout import PanedScreen, Zoom
 from tui_eval.tui.base.lines.pane_tabs import PaneTabs, Tab
 from tui_eval.tui.base.lines.text_panel import TextPanel
 from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.base.preferences import drawn_every
-from tui_eval.tui.base.terminal.drawing import DrawnScreen
-from tui_eval.tui.base.terminal.in_turn import focus_once_drawn
 from tui_eval.tui.compare.commands import GROUPS
 from tui_eval.tui.compare.comparing import Reading
-from tui_eval.tui.compare.export_flow import ExportFlow
+from tui_eval.tui.compare.export import ExportFlow, whole_text_of
 from tui_eval.tui.compare.header import ComparedHeader
 from tui_eval.tui.compare.paired_examples import SORTS, PairedExamples, why_empty
 from tui_eval.tui.compare.pane_lines import number_lines, setting_lines
@@ -50,7 +48,7 @@ RESTS = 10
 SETTINGS = "Settings that differ"
 
 
-class CompareRuns(DrawnScreen[None]):
+class CompareRuns(PanedScreen[None]):
     """Reads runs in a thread and shows each beside the first; esc and q leave it.
 
     Args:
@@ -60,8 +58,6 @@ class CompareRuns(DrawnScreen[None]):
 
     CSS_PATH = str(shipped("styles", "compare.tcss"))
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("compare"), *bindings("compared")]
-    HORIZONTAL_BREAKPOINTS = WIDTHS
-    VERTICAL_BREAKPOINTS = HEIGHTS
     scopes: ClassVar[tuple[Scope, ...]] = ("compare", "compared")
 
     def __init__(
@@ -84,7 +80,7 @@ class CompareRuns(DrawnScreen[None]):
         self.keys = KeyLine(id="keys")
         self.panes: list[Widget] = [self.examples, self.numbers, self.settings]
         self.grid = Container(id="compare", classes="-in-1")
-        self.zoom = Zoom(self, self.grid, self._update_keys)
+        self.zoom = Zoom(self)
 
     def controllers(self) -> Iterable[object]:
         """What this screen can do, but for its panes."""
@@ -194,7 +190,7 @@ class CompareRuns(DrawnScreen[None]):
         self.set_class(few, "-few")
         self.tabs.tabs = [*map(Tab, ("Examples", "Numbers", SETTINGS), holds)]
         self.tabs.update()
-        self._update_keys()
+        self.update_keys()
 
     def _entitle(self, pane: Widget, name: str, *details: str) -> None:
         """Puts a title over a pane; it is not named again below the tabs."""
@@ -215,7 +211,7 @@ class CompareRuns(DrawnScreen[None]):
         details = [f"passes from {min(passes):g}"] if len(passes) == 1 else []
         return [f"{what} {count}", view.sort, *details]
 
-    def _update_keys(self) -> None:
+    def update_keys(self) -> None:
         several = self.found is not None and len(self.found.runs) > 2
         has_one_pane = self.has_class("-narrow") or self.grid.has_class("-zoomed")
         has_list = not has_one_pane or self.grid.has_class("-in-1")
@@ -231,7 +227,7 @@ class CompareRuns(DrawnScreen[None]):
             "back": "" if self.reading.over else "cancel",
             "leave": "quit" if self.app.screen_stack[0] is self else "back",
         }
-        self.keys.scopes = (*self.scopes, "view", "pairs" if self.focused is self.examples else "")
+        self.keys.scopes = (*self.scopes, "view", self.pane_scope)
         self.keys.tick(self.now())
 
     def on_resize(self) -> None:
@@ -242,26 +238,10 @@ class CompareRuns(DrawnScreen[None]):
         """Does so where the width may be another than when it was covered."""
         self.call_after_refresh(self._draw)
 
-    def on_descendant_focus(self) -> None:
-        """Shows the pane that has the focus where there is room for one only."""
-        if self.focused in self.panes:
-            self._enter(self.panes.index(self.focused) + 1)
-        self._update_keys()
-
-    def _enter(self, number: int) -> None:
+    def enter(self, number: int) -> None:
         zoomed = ["-zoomed"] if self.grid.has_class("-zoomed") else []
         self.grid.set_classes([f"-in-{number}", *zoomed])
         self.tabs.show(number)
-
-    def action_pane(self, number: int) -> None:
-        """Goes to a pane."""
-        self._enter(number)
-        focus_once_drawn(self, self.panes[number - 1])
-
-    def action_next_pane(self, by: int) -> None:
-        """Goes to the next or previous pane."""
-        here = self.panes.index(self.focused) if self.focused in self.panes else 0
-        self.action_pane((here + by) % len(self.panes) + 1)
 
     def action_only(self, only: str) -> None:
         """Shows the examples of one outcome; asked for the same again, all of them."""
@@ -290,11 +270,7 @@ class CompareRuns(DrawnScreen[None]):
         if self.found is not None:
             self._show((self.place - 1 + by) % (len(self.found.runs) - 1) + 1)
 
-    def on_pane_tabs_chosen(self, message: PaneTabs.Chosen) -> None:
-        """A tab was clicked."""
-        self.action_pane(message.number)
-
-    def on_paired_examples_opened(self) -> None:
+    def action_open(self) -> None:
         """Opens the trajectories of the selected example, and those of the others after it."""
         if self.found is None or self.comparison is None:
             if not self.reading.over:
@@ -333,11 +309,8 @@ class CompareRuns(DrawnScreen[None]):
 
     def whole_text(self) -> WholeText | None:
         """The comparison, with the examples that are listed."""
-        from tui_eval.tui.compare.export import whole_text_of
-
-        return (
-            whole_text_of(self.found.runs, self.examples.only) if self.found is not None else None
-        )
+        found = self.found
+        return None if found is None else whole_text_of(found.runs, self.examples.only)
 
     def action_help(self) -> None:
         """Shows the keys."""

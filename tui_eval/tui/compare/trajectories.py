@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
+from functools import partial
 from itertools import accumulate
 from typing import ClassVar
 
 from textual.binding import BindingType
 
 from tui_eval.tui.base.keys.registry import bindings
-from tui_eval.tui.base.lines.line_view import ALL_SHOWN, NOT_FOLDED, LineView
+from tui_eval.tui.base.lines.line_view import ALL_SHOWN, NOT_FOLDED
+from tui_eval.tui.base.lines.piece_view import PieceView
 from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.compare.side_by_side import Block, Place, Shape
 from tui_eval.tui.compare.units import Two, Unit
@@ -20,22 +22,19 @@ from tui_eval.tui.trajectory.rendering import TEXT_LINES
 
 AT_ONCE = 60
 """Units that are laid out without a thread: more take longer than a frame."""
-PARTING = -1
-"""In place of a unit to go to: where the two part."""
 
 
-class Trajectories(LineView):
+class Trajectories(PieceView):
     """Units under a cursor that can be folded; laid out in a thread where they are many."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("beside")
-    moves_add_up = False
+    keeps_cut = True
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self.two: Two | None = None
         self.empty: tuple[Line, ...] = ()
         self.beside = True
-        self.cursor = 0
         self._limits: dict[int, int] = {}
         self._blocks: list[Block] = []
         self._made: dict[Hashable, Block] = {}
@@ -45,7 +44,7 @@ class Trajectories(LineView):
         self._shape: Shape | None = None
         self._laid_out: Hashable = None
         self._wanted: Hashable = None
-        self._goes_to: int | None = None
+        self._goes_to: Callable[[], None] | None = None
         self._version = 0
         self._kept: tuple[int, Place] | None = None
 
@@ -57,15 +56,11 @@ class Trajectories(LineView):
         """One line; the words that differ are marked once they are seen."""
         if not self._blocks:
             return self.empty[index]
-        unit = self._unit_at(index)
+        unit = self.piece_at(index)
         if unit in self._unmarked and self._shape is not None:
             self._unmarked.discard(unit)
             self._blocks[unit] = self._shape.block(unit, marks=True)
         return self._blocks[unit].lines[index - self._starts[unit]]
-
-    def marked(self, index: int) -> bool:
-        """The lines of the selected unit."""
-        return bool(self._blocks) and self._unit_at(index) == self.cursor
 
     def show(self, two: Two | None) -> None:
         """Shows two rollouts where they first differ; `empty` while there are none."""
@@ -78,7 +73,7 @@ class Trajectories(LineView):
         self._unmarked.clear()
         self._laid_out = self._wanted = None
         self.cursor = 0
-        self._goes_to = PARTING
+        self._goes_to = self._open
         self.jump(0)
         self.update()
 
@@ -125,13 +120,10 @@ class Trajectories(LineView):
         self._starts = [0, *accumulate(len(one.lines) for one in self._blocks)]
         super().update()
         if self._goes_to is not None:
-            wanted, self._goes_to, self._kept = self._goes_to, None, None
-            if wanted == PARTING:
-                self.call_after_refresh(self._open)
-            else:
-                self.call_after_refresh(self.go_to, wanted)
+            self.call_after_refresh(self._goes_to)
+            self._goes_to = self._kept = None
         elif place is not None and place[0] < len(self._blocks):
-            start, end = self._span(place[0])
+            start, end = self.span(place[0])
             self.jump(min(start + shape.line_of(place), end - 1))
             self._kept = self.scroll_offset.y, place
 
@@ -142,25 +134,32 @@ class Trajectories(LineView):
         top = self.scroll_offset.y
         if self._kept is not None and self._kept[0] == top:
             return self._kept[1]
-        unit = self._unit_at(top)
+        unit = self.piece_at(top)
         return self._shape.place_of(unit, top - self._starts[unit])
 
-    def _unit_at(self, index: int) -> int:
-        return min(bisect_right(self._starts, index), len(self._blocks)) - 1
+    def pieces(self) -> int:
+        """The units."""
+        return len(self._blocks)
 
-    def _span(self, unit: int) -> tuple[int, int]:
+    def piece_at(self, line: int) -> int:
+        """The unit that a line belongs to."""
+        return min(bisect_right(self._starts, line), len(self._blocks)) - 1
+
+    def span(self, piece: int) -> tuple[int, int]:
         """First line of a unit and the one after its last."""
-        return self._starts[unit], self._starts[unit + 1]
+        return self._starts[piece], self._starts[piece + 1]
 
     def go_to(self, unit: int) -> None:
         """Selects a unit and shows it with what comes after it."""
-        if not self._blocks:
-            return
-        self.cursor = min(max(unit, 0), len(self._blocks) - 1)
-        start, end = self._span(self.cursor)
+        if self._blocks:
+            self.cursor = min(max(unit, 0), len(self._blocks) - 1)
+            self._bring(*self.span(self.cursor))
+
+    def _bring(self, start: int, end: int, least: int = 0) -> None:
+        """Shows these lines and some around them, from the line `least` on or a later one."""
         top, height = self.scroll_offset.y, self.view_height
         if start < top or max(end, start + height // 3) > top + height:
-            self.jump(max(start - height // 4, 0))
+            self.jump(max(start - height // 4, least, 0))
         self.update()
 
     def _open(self) -> None:
@@ -187,55 +186,14 @@ class Trajectories(LineView):
     def _go_to_difference(self, head: int) -> None:
         """Shows where the sides of a turn part, with what comes after it."""
         self.cursor, line = self._difference(head)
-        top, height = self.scroll_offset.y, self.view_height
+        height = self.view_height
         start = self._starts[head] if self.cursor == head else line
         end = line + height // 4
-        if start < top or max(end, start + height // 3) > top + height:
-            self.jump(max(start - height // 4, end - height, 0))
-        self.update()
-
-    def _select(self, unit: int) -> None:
-        if not self._blocks:
-            return
-        self.cursor = min(max(unit, 0), len(self._blocks) - 1)
-        start, end = self._span(self.cursor)
-        self.show_line(min(end - 1, start + self.view_height - 1))
-        self.show_line(start)
-        self.update()
-
-    def scroll_lines(self, lines: int) -> None:
-        """Scrolls, and takes the cursor along into what can be seen."""
-        super().scroll_lines(lines)
-        self.call_after_refresh(self._catch_cursor)
-
-    def _catch_cursor(self) -> None:
-        if self._blocks:
-            top = self.scroll_offset.y
-            bottom = min(top + self.view_height, self.count()) - 1
-            first, last = self._unit_at(top), self._unit_at(max(bottom, 0))
-            self.cursor = min(max(self.cursor, first), last)
-            self.update()
-
-    def action_move(self, by: int) -> None:
-        """Selects the next or previous unit, or scrolls within one that does not fit."""
-        if not self._blocks:
-            return
-        start, end = self._span(self.cursor)
-        top, height = self.scroll_offset.y, self.view_height
-        if by > 0 and end > top + height:
-            self.jump(top + 1)
-        elif by < 0 and start < top:
-            self.jump(top - 1)
-        else:
-            self._select(self.cursor + by)
-
-    def action_top(self) -> None:
-        """Selects the first unit."""
-        self._select(0)
+        self._bring(start, end, end - height)
 
     def action_bottom(self) -> None:
         """Selects the last unit."""
-        self._select(len(self._blocks) - 1)
+        self.select_piece(len(self._blocks) - 1)
 
     def action_turn(self, by: int) -> None:
         """Goes to the next or previous turn."""
@@ -283,9 +241,7 @@ class Trajectories(LineView):
     def action_switch_fold(self) -> None:
         """Unfolds the selected unit, shows more of it, or folds it when all is shown."""
         block = self._selected()
-        if block is None:
-            self.post_message(self.Missed(ALL_SHOWN))
-        elif block.hidden or self._is_folded(self._folding):
+        if block is None or block.hidden or self._is_folded(self._folding):
             self.action_unfold()
         else:
             self.action_fold()
@@ -298,20 +254,16 @@ class Trajectories(LineView):
 
     def action_unfold(self) -> None:
         """Shows more of the selected unit."""
-        block = self._selected()
-        if block is None:
+        block, unit = self._selected(), self._folding
+        is_folded = block is not None and self._is_folded(unit)
+        if block is None or not (block.is_far or block.hidden or is_folded):
             self.post_message(self.Missed(ALL_SHOWN))
-            return
-        if block.is_far:
+        elif block.is_far:
             self._go_far()
-            return
-        is_short, unit = len(block.lines) < TEXT_LINES, self._folding
-        if self._is_folded(unit) or (block.hidden and is_short):
+        elif is_folded or len(block.lines) < TEXT_LINES:
             self._set_limit(unit, TEXT_LINES)
-        elif block.hidden:
-            self._set_limit(unit, self._limits.get(unit, TEXT_LINES) + STEP)
         else:
-            self.post_message(self.Missed(ALL_SHOWN))
+            self._set_limit(unit, self._limits.get(unit, TEXT_LINES) + STEP)
 
     def action_fold(self) -> None:
         """Folds the selected unit."""
@@ -327,7 +279,7 @@ class Trajectories(LineView):
         tools = [at for at, one in enumerate(self.two.units) if one.is_tool]
         limit = 0 if any(not self._is_folded(at) for at in tools) else TEXT_LINES
         self._limits |= dict.fromkeys(tools, limit)
-        self._goes_to = self.cursor
+        self._goes_to = partial(self.go_to, self.cursor)
         self.update()
 
     @property
@@ -348,7 +300,7 @@ class Trajectories(LineView):
         self._limits[unit] = limit
         top = self.scroll_offset.y
         self.update()
-        start, _ = self._span(unit)
+        start, _ = self.span(unit)
         if start < top:
             self.jump(top if limit else start)
 
@@ -356,7 +308,7 @@ class Trajectories(LineView):
         """Selects a unit; a click on the selected one unfolds or folds it."""
         if not self._blocks:
             return
-        unit = self._unit_at(index)
+        unit = self.piece_at(index)
         if unit == self.cursor:
             self.action_switch_fold()
         self.cursor = unit

@@ -101,9 +101,8 @@ class HomeBackend:
         from tui_eval.engine.transport.engine_query import ask_engine
 
         found = await ask_engine("--list", within=LISTS_WITHIN_S)
-        names = ("env_id", "origin", "path", "summary")
         return [
-            EnvironmentInfo(*(str(one[name]) for name in names))
+            EnvironmentInfo(*(str(one[name]) for name in EnvironmentInfo._fields))
             for one in found.get("environments", ())
         ]
 

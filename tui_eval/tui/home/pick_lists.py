@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 from urllib.parse import urlsplit
 
 from textual.binding import BindingType
-from textual.message import Message
 
 from tui_eval.config.secret_values import masked_url
 from tui_eval.printable import one_line
@@ -33,12 +31,6 @@ class PickList(LineList, Generic[Info]):
     """Things with names, one of them selected, and lines that say what else there is to say."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("picks")
-
-    @dataclass
-    class Chosen(Message):
-        """Somebody wants something of the selected one."""
-
-        view: PickList[Any]
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -81,7 +73,7 @@ class PickList(LineList, Generic[Info]):
     def action_choose(self) -> None:
         """Does what there is to do with the selected one."""
         if self.listed:
-            self.post_message(self.Chosen(self))
+            self.call_later(self.screen.run_action, "choose")
 
     def clicked(self, index: int) -> None:
         """Selects one; a click on the selected one chooses it."""

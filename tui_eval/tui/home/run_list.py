@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from textual import events
 from textual.binding import BindingType
 from textual.content import Content
-from textual.message import Message
 
 from tui_eval.printable import one_line
 from tui_eval.text.figures import (
@@ -123,9 +122,6 @@ class RunList(LineList):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("runs")
     heads = 1
-
-    class Opened(Message):
-        """Somebody wants to see the selected run."""
 
     def __init__(self, runs: FoundRuns, now: Callable[[], float], *, id: str) -> None:
         super().__init__(id=id)
@@ -269,13 +265,17 @@ class RunList(LineList):
             self.jump(self.scroll_offset.y + moved)
         self.post_message(self.Retitled())
 
+    def _rearrange(self, change: Callable[[], None]) -> None:
+        self.refill(change)
+        self._moved()
+
     def action_move(self, by: int) -> None:
         """Selects the next or previous run."""
         self.select(self.runs.line + by)
 
     def action_open(self) -> None:
         """Opens the selected run."""
-        self.post_message(self.Opened())
+        self.call_later(self.screen.run_action, "open")
 
     def action_mark(self) -> None:
         """Marks the selected run, and goes on to the next."""
@@ -284,14 +284,12 @@ class RunList(LineList):
 
     def action_sort(self) -> None:
         """Sorts by the next column."""
-        self.refill(self.runs.sort_by_next)
-        self._moved()
+        self._rearrange(self.runs.sort_by_next)
 
     def action_reverse(self) -> None:
         """Sorts the other way round."""
         self.runs.reversed = not self.runs.reversed
-        self.refill(self.runs.arrange)
-        self._moved()
+        self._rearrange(self.runs.arrange)
 
     def action_filter(self) -> None:
         """Lets a filter be typed."""
@@ -337,8 +335,7 @@ class RunList(LineList):
         before = [name for name, at in begins.items() if 0 <= at <= x]
         if before:
             name = max(before, key=begins.__getitem__)
-            self.refill(lambda: self.runs.sort_by_name(name))
-            self._moved()
+            self._rearrange(lambda: self.runs.sort_by_name(name))
 
     def clicked_at(self, x: int, index: int) -> None:
         """Selects a run; a click on the selected one opens it. Without runs keys are told."""

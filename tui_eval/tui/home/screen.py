@@ -20,17 +20,15 @@ from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
-from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, size_classes
+from tui_eval.tui.base.layout import PanedScreen, size_classes
 from tui_eval.tui.base.lines.pane_tabs import PaneTabs, Tab
 from tui_eval.tui.base.lines.text_panel import PlainPanel
 from tui_eval.tui.base.look.ink import EMPTY, Line
 from tui_eval.tui.base.look.paths import shown_path
-from tui_eval.tui.base.terminal.drawing import DrawnScreen
-from tui_eval.tui.base.terminal.in_turn import focus_once_drawn
 from tui_eval.tui.home.about import about_endpoint, about_environment, about_run, title_line
 from tui_eval.tui.home.commands import GROUPS, QUIT
 from tui_eval.tui.home.found_runs import FoundRuns, can_resume, name_of
-from tui_eval.tui.home.pick_lists import EndpointList, EnvironmentList, PickList
+from tui_eval.tui.home.pick_lists import EndpointList, EnvironmentList
 from tui_eval.tui.home.polling import HomePolling
 from tui_eval.tui.home.run_list import RunList
 
@@ -39,12 +37,9 @@ if TYPE_CHECKING:
     from tui_eval.feeds.feed import Feed
     from tui_eval.tui.home.backend import HomeBackend
 
-SCOPES = {"runs": "runs", "environments": "picks", "endpoints": "picks"}
 TYPING: Line = (("words of environment, model, arguments, state, path; !word leaves out", "muted"),)
 
 
-CompareScreen: TypeAlias = "Callable[[Sequence[Path]], Screen[Any]]"
-"""Makes the screen that compares runs."""
 ConfigureScreen: TypeAlias = "Callable[[str, Screen[Any] | None, Sequence[Fault]], Screen[Any]]"
 """Makes the form for an evaluation; it is dismissed with a request or None.
 
@@ -53,25 +48,17 @@ comes back as it was; and why it was refused.
 """
 
 
-def comparison_of(paths: Sequence[Path]) -> Screen[Any]:
-    """The screen that compares runs."""
-    from tui_eval.tui.compare.screen import CompareRuns
-
-    return CompareRuns(paths)
-
-
-class HomeScreen(DrawnScreen[None]):
+class HomeScreen(PanedScreen[None]):
     """Looks around every few seconds while it is shown; opens what somebody chooses.
 
     Args:
         now: Unix seconds.
-        configure, compare: The screens behind `n` and `d`.
+        configure: The screen behind `n`.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("home")
-    HORIZONTAL_BREAKPOINTS = WIDTHS
-    VERTICAL_BREAKPOINTS = HEIGHTS
     scopes: ClassVar[tuple[Scope, ...]] = ("home",)
+    pane_scopes: ClassVar[dict[str, Scope]] = {"environments": "picks", "endpoints": "picks"}
 
     @dataclass
     class RunWanted(Message):
@@ -96,12 +83,11 @@ class HomeScreen(DrawnScreen[None]):
         backend: HomeBackend,
         now: Callable[[], float],
         configure: ConfigureScreen,
-        compare: CompareScreen,
     ) -> None:
         super().__init__()
         self.backend = backend
         self.now = now
-        self._compare, self._configure = compare, configure
+        self._configure = configure
         self.runs = FoundRuns()
         self.folder = shown_path(Path.cwd())
         self.header = PlainPanel(
@@ -151,12 +137,6 @@ class HomeScreen(DrawnScreen[None]):
         self.run_worker(asyncio.to_thread(self.backend.note_seen, path), group="seen")
         self.list.refill(self.runs.arrange)
 
-    def show_text(self, title: str, text: str) -> None:
-        """Shows a text that has to be read, over the screen."""
-        from tui_eval.tui.base.dialogs.question import closing_question
-
-        self.app.push_screen(closing_question(title, text))
-
     def _entitle(self) -> None:
         """Puts a title over each pane; it is not named again below the tabs."""
         has_tabs = self.has_class("-narrow")
@@ -178,7 +158,7 @@ class HomeScreen(DrawnScreen[None]):
         for panel in (self.header, self.about):
             panel.lay_out()
         self.about.display = self._about(self.size.width) != (EMPTY, EMPTY)
-        self._update_keys()
+        self.update_keys()
 
     def _about(self, width: int) -> tuple[Line, Line]:
         if self.focused is self.environments and self.environments.selected is not None:
@@ -191,7 +171,7 @@ class HomeScreen(DrawnScreen[None]):
             facts, does = about_run(self.runs.selected, len(self.runs.marked), width)
         return facts, TYPING if self.list.typing else does
 
-    def _update_keys(self) -> None:
+    def update_keys(self) -> None:
         one = self.runs.selected if self.focused is self.list else None
         goes_on = one is not None and not can_resume(one)
         can_keep = one is not None and not one.saved and not one.running
@@ -211,12 +191,8 @@ class HomeScreen(DrawnScreen[None]):
             "demo": "demo" if self.runs.is_loaded and not self.runs.all else "",
             "choose": self._choice_word(),
         }
-        self.keys.scopes = ("typing",) if self.list.typing else (*self.scopes, self._pane_scope)
+        self.keys.scopes = ("typing",) if self.list.typing else (*self.scopes, self.pane_scope)
         self.keys.tick(self.now())
-
-    @property
-    def _pane_scope(self) -> Scope:
-        return SCOPES.get(getattr(self.focused, "id", "") or "", "")
 
     def _choice_word(self) -> str:
         if self.focused is self.endpoints:
@@ -225,22 +201,12 @@ class HomeScreen(DrawnScreen[None]):
         return "evaluate"
 
     def on_descendant_focus(self) -> None:
-        """Shows the pane that has the focus where there is room for one only."""
-        if self.focused in self.panes:
-            number = self.panes.index(self.focused) + 1
-            self.grid.set_classes([f"-in-{number}"])
-            self.tabs.show(number)
+        """Says of the pane that has the focus what is selected there."""
         self.draw()
 
-    def action_pane(self, number: int) -> None:
-        """Goes to a pane."""
+    def enter(self, number: int) -> None:
         self.grid.set_classes([f"-in-{number}"])
-        focus_once_drawn(self, self.panes[number - 1])
-
-    def action_next_pane(self, by: int) -> None:
-        """Goes to the next or previous pane."""
-        here = self.panes.index(self.focused) if self.focused in self.panes else 0
-        self.action_pane((here + by) % len(self.panes) + 1)
+        self.tabs.show(number)
 
     def action_back(self) -> None:
         """Back to the runs; takes the marks away there."""
@@ -253,15 +219,11 @@ class HomeScreen(DrawnScreen[None]):
         else:
             self.action_pane(1)
 
-    def on_pane_tabs_chosen(self, message: PaneTabs.Chosen) -> None:
-        """A tab was clicked."""
-        self.action_pane(message.number)
-
     def on_line_view_retitled(self) -> None:
         """Something else is selected or listed."""
         self.draw()
 
-    def on_run_list_opened(self) -> None:
+    def action_open(self) -> None:
         """Opens the selected run, or joins its engine."""
         one = self.runs.selected
         if one is None:
@@ -274,9 +236,9 @@ class HomeScreen(DrawnScreen[None]):
             self.say("Its engine cannot be joined; this is what is on disk.")
         self.post_message(self.RunWanted(self.backend.open(one), joined=True))
 
-    def on_pick_list_chosen(self, message: PickList.Chosen) -> None:
+    def action_choose(self) -> None:
         """Evaluates an environment, or asks an endpoint."""
-        if message.view is self.endpoints:
+        if self.focused is self.endpoints:
             one = self.endpoints.selected
             if one is not None and one.url:
                 self.run_worker(self.polling.check(one.url), group="asked")
@@ -332,7 +294,9 @@ class HomeScreen(DrawnScreen[None]):
                 f"{key_for('home.compare')} compares the two. Or mark several."
             )
         else:
-            self.app.push_screen(self._compare(marked))
+            from tui_eval.tui.compare.screen import CompareRuns
+
+            self.app.push_screen(CompareRuns(marked, now=self.now))
 
     def action_keep(self) -> None:
         """Keeps the selected run for good."""
@@ -374,4 +338,4 @@ class HomeScreen(DrawnScreen[None]):
 
         scopes = (*self.scopes, "runs", "picks", "view", "app")
         others = dict.fromkeys(("app.interrupt", "app.quit"), QUIT)
-        self.app.push_screen(Help(Topic(GROUPS, scopes, self._pane_scope, others=others)))
+        self.app.push_screen(Help(Topic(GROUPS, scopes, self.pane_scope, others=others)))

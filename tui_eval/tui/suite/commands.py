@@ -24,8 +24,7 @@ COMMANDS = (
         name="previous-evaluation",
     ),
     Command(
-        "v", "switch_list", "suite", SUITE, "Hide the list, or show it", footer="list", rank=14,
-        palette=True,
+        "v", "switch_list", "suite", SUITE, "Hide the list, or show it", "list", 14, palette=True,
     ),
     Command(
         "enter", "enter", "evaluations", SUITE, "In the evaluations: go to its rollouts",

@@ -13,6 +13,8 @@ class PieceView(LineView):
     """
 
     moves_add_up = False
+    keeps_cut = False
+    """Whether the cursor stays on a piece that begins above what is seen."""
     cursor = 0
 
     def pieces(self) -> int:
@@ -69,7 +71,7 @@ class PieceView(LineView):
         top = self.scroll_offset.y
         bottom = min(top + self.view_height, self.count()) - 1
         first, last = self.piece_at(top), self.piece_at(max(bottom, 0))
-        if self.span(first)[0] < top and first < last:
+        if not self.keeps_cut and self.span(first)[0] < top and first < last:
             first += 1
         caught = min(max(self.here, first), last)
         if caught != self.here:
