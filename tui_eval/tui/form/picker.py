@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -44,12 +43,6 @@ class OfferList(LineList, inherit_bindings=False):
 
     class Highlighted(Message):
         """Another offer is under the cursor."""
-
-    @dataclass
-    class Chosen(Message):
-        """An offer was chosen."""
-
-        offer: Offer
 
     def __init__(
         self,
@@ -155,10 +148,10 @@ class OfferList(LineList, inherit_bindings=False):
         self._filter()
 
     def action_choose(self) -> None:
-        """Chooses what is under the cursor."""
+        """Goes back with what is under the cursor."""
         self._is_chosen = self.is_waiting
         if self.here is not None:
-            self.post_message(self.Chosen(self.here))
+            self.screen.dismiss(self.here)
 
     def clicked(self, index: int) -> None:
         """Chooses on the second click."""
@@ -248,7 +241,3 @@ class Picker(Dialog[Container, Offer]):
     def _show(self, text: str) -> None:
         self.text.show(lambda width: readme_lines(text, width))
         self.text.jump(0)
-
-    def on_offer_list_chosen(self, message: OfferList.Chosen) -> None:
-        """Somebody chose."""
-        self.dismiss(message.offer)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from textual import events
 from textual.binding import BindingType
 from textual.content import Content
-from textual.message import Message
 
 from tui_eval.errors import Fault
 from tui_eval.printable import printable
@@ -28,12 +26,6 @@ class Choices(LineView):
     """The question's text and its answers, one of them under the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [("enter", "choose", "Choose")]
-
-    @dataclass
-    class Chosen(Message):
-        """An answer was chosen."""
-
-        choice: Choice
 
     def __init__(self, prompt: Prompt) -> None:
         super().__init__()
@@ -76,8 +68,8 @@ class Choices(LineView):
         self.update()
 
     def action_choose(self) -> None:
-        """Chooses the answer under the cursor."""
-        self.post_message(self.Chosen(self.prompt.choices[self.cursor]))
+        """Goes back with the answer under the cursor."""
+        self.screen.dismiss(self.prompt.choices[self.cursor].answer)
 
     def clicked(self, index: int) -> None:
         """Chooses an answer."""
@@ -132,7 +124,3 @@ class Question(Dialog[Choices, Any]):
                 event.stop()
                 self.dismiss(choice.answer)
                 return
-
-    def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        """An answer was chosen with the cursor."""
-        self.dismiss(message.choice.answer)
