@@ -6,6 +6,7 @@ import asyncio
 
 from staging import over, staged_app
 from textual.screen import ModalScreen
+from textual.widget import Widget
 
 from tui_eval.tui.base.look.themes import DARK, LIGHT
 
@@ -29,6 +30,18 @@ async def test_what_waits_for_a_frame_outlives_the_dialog_on_top() -> None:
         await stage.app.pop_screen()
         await stage.until(lambda: len(done) == 2)
         assert sorted(done) == ["app", "screen"]
+
+
+async def test_what_a_dialog_left_behind_on_the_screen_below_goes_with_it() -> None:
+    async with staged_app(over()) as stage:
+        below, dialog, box = Brief(), Brief(), Widget()
+        await stage.app.push_screen(below)
+        await stage.app.push_screen(dialog)
+        await dialog.mount(box)
+        await stage.app.pop_screen()
+        below._callbacks.append((lambda: None, box))
+        await stage.app.pop_screen()
+        assert stage.app.screen is stage.live
 
 
 async def test_apps_share_what_their_style_sheets_say_in_each_theme() -> None:

@@ -12,6 +12,7 @@ import signal
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -20,6 +21,7 @@ from textual.app import SystemCommand
 from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
 from textual.command import CommandPalette
+from textual.dom import NoScreen
 from textual.filter import LineFilter, Monochrome, NoColor
 from textual.screen import Screen
 
@@ -163,8 +165,9 @@ class BaseApp(InTurnApp[Result]):
         gone = self.screen
         popped = super().pop_screen()
         for callback, sender in take_callbacks(gone):
-            if getattr(sender, "screen", None) is not gone:
-                sender.call_after_refresh(callback)
+            with suppress(NoScreen):  # a dialog that closed before has nothing to do any more
+                if getattr(sender, "screen", None) is not gone:
+                    sender.call_after_refresh(callback)
         return popped
 
     def notify_server(self, path: str) -> None:
