@@ -81,7 +81,7 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
         self._undescribed: list[Fault] = []
         self._waiting: set[str] = set()
         self.top = PlainPanel(self._top_lines, id="form-top")
-        self.fields = FormView(draft.form, id="fields")
+        self.fields = FormView(draft.form, self)
         self.does = TextPanel(self._plan_lines, id="does")
         self.toml = TextPanel(self._toml_lines, id="toml")
         self.command = TextPanel(self._command_lines, id="command")
@@ -144,17 +144,17 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
         """A tab was clicked."""
         self.form_panes.action_pane(message.number)
 
-    def on_form_view_changed(self, message: FormView.Changed) -> None:
+    def field_changed(self, name: str) -> None:
         """What was typed is looked at soon."""
         self._refused = []
-        if message.name in ("env_id", "env_dir_path", "no_alias"):
+        if name in ("env_id", "env_dir_path", "no_alias"):
             self._undescribed = []
             self._describe()
         self.follow()
         self.top.lay_out()
         self.about.lay_out()
 
-    def on_form_view_moved(self) -> None:
+    def field_moved(self) -> None:
         """Shows the help of the field, and what enter does there."""
         self.about.lay_out()
         self._update_keys()
@@ -293,10 +293,10 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
         if text := not_taken_text(self.looked.not_taken):
             yield from wrapped(f"{text}: see Settings", width, "warn")
 
-    def on_form_view_picked(self, message: FormView.Picked) -> None:
-        """Shows what there is to choose from, or room to type in."""
-        box = field_box(message.field, self.draft.form, self.backend)
-        self.app.push_screen(box, partial(self._picked, message.field))
+    def pick(self, field: Field) -> None:
+        """Shows what there is to choose from for a field, or room to type in."""
+        box = field_box(field, self.draft.form, self.backend)
+        self.app.push_screen(box, partial(self._picked, field))
 
     def _picked(self, field: Field, offer: Offer | None) -> None:
         if offer is None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 from textual import events
-from textual.message import Message
 
 from tui_eval.config.fields import Field, text_of
 from tui_eval.config.form import REQUIRED, Form
@@ -19,6 +17,9 @@ from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.lines.text_line import TextLine
 from tui_eval.tui.base.look.ink import EMPTY, Line, cut, cut_start, left
 from tui_eval.tui.base.look.wrap import shown_lines
+
+if TYPE_CHECKING:
+    from tui_eval.tui.form.screen import ConfigureScreen
 
 LABEL = 28
 """Cells of the names."""
@@ -57,23 +58,9 @@ def _origin(source: str, room: int) -> str:
 class FormView(LineView, inherit_bindings=False):
     """Draws a form and changes its texts; faults that others found stand below their fields."""
 
-    @dataclass
-    class Changed(Message):
-        """Another text stands in a field."""
-
-        name: str
-
-    @dataclass
-    class Picked(Message):
-        """Somebody wants to choose what stands in a field."""
-
-        field: Field
-
-    class Moved(Message):
-        """Another field is under the cursor."""
-
-    def __init__(self, form: Form, *, id: str) -> None:
-        super().__init__(id=id)
+    def __init__(self, form: Form, around: ConfigureScreen) -> None:
+        super().__init__(id="fields")
+        self._around = around
         self.typing = TextLine()
         self.name_here = "env_id"
         self._rows: list[Row] = []
@@ -217,7 +204,7 @@ class FormView(LineView, inherit_bindings=False):
         self.found = {key: fault for key, fault in self.found.items() if key != name}
         self.lay_out()
         self._show_here()
-        self.post_message(self.Changed(name))
+        self._around.field_changed(name)
 
     async def on_key(self, event: events.Key) -> None:
         """Characters go into the field; those of a flag turn it over.
@@ -254,7 +241,7 @@ class FormView(LineView, inherit_bindings=False):
         names = [field.name for field in self.form.fields()]
         at = names.index(self.name_here) + by
         self.go_to(names[min(max(at, 0), len(names) - 1)])
-        self.post_message(self.Moved())
+        self._around.field_moved()
 
     @property
     def opens(self) -> bool:
@@ -276,7 +263,7 @@ class FormView(LineView, inherit_bindings=False):
         if self.here.kind == "flag":
             self._turn_over()
         elif self.opens:
-            self.post_message(self.Picked(self.here))
+            self._around.pick(self.here)
         else:
             self.action_move(1)
 
@@ -326,7 +313,7 @@ class FormView(LineView, inherit_bindings=False):
         was_here = field.name == self.name_here
         if not was_here:
             self.go_to(field.name)
-            self.post_message(self.Moved())
+            self._around.field_moved()
         if field.kind == "flag":
             self._turn_over()
         elif was_here and self.opens:
