@@ -274,8 +274,8 @@ class Environment(HasExamples, Ending, Evaluating, DirectRollouts, ABC):
             call = observer.recorded_call(prompt, model, args, tools)
             if call is None or call.answer is None:
                 one = state["client"] if client is None else self._client_cache.resolve(client)
-                asked = one, prompt, model, tools, args
-                response, model_ms = await self._model_answer(state, *asked)
+                request = one, prompt, model, tools, args
+                response, model_ms = await self._model_answer(state, *request)
                 if call is not None:
                     await call.keep(response, model_ms)
             else:
