@@ -22,11 +22,13 @@ from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
-from tui_eval.tui.base.layout import PanedScreen, Zoom
+from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, Zoom
 from tui_eval.tui.base.lines.pane_tabs import PaneTabs, Tab
 from tui_eval.tui.base.lines.text_panel import TextPanel
 from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.base.preferences import drawn_every
+from tui_eval.tui.base.terminal.drawing import DrawnScreen
+from tui_eval.tui.base.terminal.in_turn import focus_once_drawn
 from tui_eval.tui.compare.commands import GROUPS
 from tui_eval.tui.compare.comparing import Reading
 from tui_eval.tui.compare.export import ExportFlow, whole_text_of
@@ -48,7 +50,7 @@ RESTS = 10
 SETTINGS = "Settings that differ"
 
 
-class CompareRuns(PanedScreen[None]):
+class CompareRuns(DrawnScreen[None]):
     """Reads runs in a thread and shows each beside the first; esc and q leave it.
 
     Args:
@@ -58,6 +60,8 @@ class CompareRuns(PanedScreen[None]):
 
     CSS_PATH = str(shipped("styles", "compare.tcss"))
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("compare"), *bindings("compared")]
+    HORIZONTAL_BREAKPOINTS = WIDTHS
+    VERTICAL_BREAKPOINTS = HEIGHTS
     scopes: ClassVar[tuple[Scope, ...]] = ("compare", "compared")
 
     def __init__(
@@ -80,7 +84,7 @@ class CompareRuns(PanedScreen[None]):
         self.keys = KeyLine(id="keys")
         self.panes: list[Widget] = [self.examples, self.numbers, self.settings]
         self.grid = Container(id="compare", classes="-in-1")
-        self.zoom = Zoom(self)
+        self.zoom = Zoom(self, self.grid, self._update_keys)
 
     def controllers(self) -> Iterable[object]:
         """What this screen can do, but for its panes."""
@@ -190,7 +194,7 @@ class CompareRuns(PanedScreen[None]):
         self.set_class(few, "-few")
         self.tabs.tabs = [*map(Tab, ("Examples", "Numbers", SETTINGS), holds)]
         self.tabs.update()
-        self.update_keys()
+        self._update_keys()
 
     def _entitle(self, pane: Widget, name: str, *details: str) -> None:
         """Puts a title over a pane; it is not named again below the tabs."""
@@ -211,7 +215,7 @@ class CompareRuns(PanedScreen[None]):
         details = [f"passes from {min(passes):g}"] if len(passes) == 1 else []
         return [f"{what} {count}", view.sort, *details]
 
-    def update_keys(self) -> None:
+    def _update_keys(self) -> None:
         several = self.found is not None and len(self.found.runs) > 2
         has_one_pane = self.has_class("-narrow") or self.grid.has_class("-zoomed")
         has_list = not has_one_pane or self.grid.has_class("-in-1")
@@ -227,7 +231,7 @@ class CompareRuns(PanedScreen[None]):
             "back": "" if self.reading.over else "cancel",
             "leave": "quit" if self.app.screen_stack[0] is self else "back",
         }
-        self.keys.scopes = (*self.scopes, "view", self.pane_scope)
+        self.keys.scopes = (*self.scopes, "view", "pairs" if self.focused is self.examples else "")
         self.keys.tick(self.now())
 
     def on_resize(self) -> None:
@@ -238,10 +242,26 @@ class CompareRuns(PanedScreen[None]):
         """Does so where the width may be another than when it was covered."""
         self.call_after_refresh(self._draw)
 
-    def enter(self, number: int) -> None:
+    def on_descendant_focus(self) -> None:
+        """Shows the pane that has the focus where there is room for one only."""
+        if self.focused in self.panes:
+            self._enter(self.panes.index(self.focused) + 1)
+        self._update_keys()
+
+    def _enter(self, number: int) -> None:
         zoomed = ["-zoomed"] if self.grid.has_class("-zoomed") else []
         self.grid.set_classes([f"-in-{number}", *zoomed])
         self.tabs.show(number)
+
+    def action_pane(self, number: int) -> None:
+        """Goes to a pane."""
+        self._enter(number)
+        focus_once_drawn(self, self.panes[number - 1])
+
+    def action_next_pane(self, by: int) -> None:
+        """Goes to the next or previous pane."""
+        here = self.panes.index(self.focused) if self.focused in self.panes else 0
+        self.action_pane((here + by) % len(self.panes) + 1)
 
     def action_only(self, only: str) -> None:
         """Shows the examples of one outcome; asked for the same again, all of them."""
@@ -269,6 +289,10 @@ class CompareRuns(PanedScreen[None]):
         """Puts the next or previous run beside the first one."""
         if self.found is not None:
             self._show((self.place - 1 + by) % (len(self.found.runs) - 1) + 1)
+
+    def on_pane_tabs_chosen(self, message: PaneTabs.Chosen) -> None:
+        """A tab was clicked."""
+        self.action_pane(message.number)
 
     def action_open(self) -> None:
         """Opens the trajectories of the selected example, and those of the others after it."""

@@ -20,11 +20,13 @@ from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
-from tui_eval.tui.base.layout import PanedScreen, size_classes
+from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, size_classes
 from tui_eval.tui.base.lines.pane_tabs import PaneTabs, Tab
 from tui_eval.tui.base.lines.text_panel import PlainPanel
 from tui_eval.tui.base.look.ink import EMPTY, Line
 from tui_eval.tui.base.look.paths import shown_path
+from tui_eval.tui.base.terminal.drawing import DrawnScreen
+from tui_eval.tui.base.terminal.in_turn import focus_once_drawn
 from tui_eval.tui.home.about import about_endpoint, about_environment, about_run, title_line
 from tui_eval.tui.home.commands import GROUPS, QUIT
 from tui_eval.tui.home.found_runs import FoundRuns, can_resume, name_of
@@ -48,7 +50,7 @@ comes back as it was; and why it was refused.
 """
 
 
-class HomeScreen(PanedScreen[None]):
+class HomeScreen(DrawnScreen[None]):
     """Looks around every few seconds while it is shown; opens what somebody chooses.
 
     Args:
@@ -57,8 +59,9 @@ class HomeScreen(PanedScreen[None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("home")
+    HORIZONTAL_BREAKPOINTS = WIDTHS
+    VERTICAL_BREAKPOINTS = HEIGHTS
     scopes: ClassVar[tuple[Scope, ...]] = ("home",)
-    pane_scopes: ClassVar[dict[str, Scope]] = {"environments": "picks", "endpoints": "picks"}
 
     @dataclass
     class RunWanted(Message):
@@ -127,6 +130,13 @@ class HomeScreen(PanedScreen[None]):
         self.draw()
         self.set_interval(1.0, lambda: self.keys.expire(self.now()))
 
+    @property
+    def pane_scope(self) -> Scope:
+        """Where the commands of the pane with the focus work."""
+        return (
+            "runs" if self.focused is self.list else "picks" if self.focused in self.panes else ""
+        )
+
     def on_screen_resume(self) -> None:
         """Whoever comes back sees how things are now."""
         self.polling.look_soon()
@@ -158,7 +168,7 @@ class HomeScreen(PanedScreen[None]):
         for panel in (self.header, self.about):
             panel.lay_out()
         self.about.display = self._about(self.size.width) != (EMPTY, EMPTY)
-        self.update_keys()
+        self._update_keys()
 
     def _about(self, width: int) -> tuple[Line, Line]:
         if self.focused is self.environments and self.environments.selected is not None:
@@ -171,7 +181,7 @@ class HomeScreen(PanedScreen[None]):
             facts, does = about_run(self.runs.selected, len(self.runs.marked), width)
         return facts, TYPING if self.list.typing else does
 
-    def update_keys(self) -> None:
+    def _update_keys(self) -> None:
         one = self.runs.selected if self.focused is self.list else None
         goes_on = one is not None and not can_resume(one)
         can_keep = one is not None and not one.saved and not one.running
@@ -201,12 +211,22 @@ class HomeScreen(PanedScreen[None]):
         return "evaluate"
 
     def on_descendant_focus(self) -> None:
-        """Says of the pane that has the focus what is selected there."""
+        """Shows the pane that has the focus where there is room for one only."""
+        if self.focused in self.panes:
+            number = self.panes.index(self.focused) + 1
+            self.grid.set_classes([f"-in-{number}"])
+            self.tabs.show(number)
         self.draw()
 
-    def enter(self, number: int) -> None:
+    def action_pane(self, number: int) -> None:
+        """Goes to a pane."""
         self.grid.set_classes([f"-in-{number}"])
-        self.tabs.show(number)
+        focus_once_drawn(self, self.panes[number - 1])
+
+    def action_next_pane(self, by: int) -> None:
+        """Goes to the next or previous pane."""
+        here = self.panes.index(self.focused) if self.focused in self.panes else 0
+        self.action_pane((here + by) % len(self.panes) + 1)
 
     def action_back(self) -> None:
         """Back to the runs; takes the marks away there."""
@@ -218,6 +238,10 @@ class HomeScreen(PanedScreen[None]):
             self.draw()
         else:
             self.action_pane(1)
+
+    def on_pane_tabs_chosen(self, message: PaneTabs.Chosen) -> None:
+        """A tab was clicked."""
+        self.action_pane(message.number)
 
     def on_line_view_retitled(self) -> None:
         """Something else is selected or listed."""

@@ -17,7 +17,9 @@ from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
-from tui_eval.tui.base.layout import PanedScreen, Zoom, size_classes
+from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, Zoom, size_classes
+from tui_eval.tui.base.terminal.drawing import DrawnScreen
+from tui_eval.tui.base.terminal.in_turn import focus_once_drawn
 from tui_eval.tui.run.annotations import Annotations
 from tui_eval.tui.run.commands import GROUPS
 from tui_eval.tui.run.copy_export import CopyExport
@@ -45,7 +47,7 @@ NO_CLOCK_S = 15
 NO_ROWS = "None of its lines can be read; {} says why."
 
 
-class RunScreen(PanedScreen[None]):
+class RunScreen(DrawnScreen[None]):
     """Five panes over one fold; `refresh_run` draws what changed since it was called last.
 
     Commands that concern all that the engine does go to `root`: the feed of the first run.
@@ -57,8 +59,8 @@ class RunScreen(PanedScreen[None]):
     listed: ClassVar[Scope] = "list"
     """Commands of the list, which the palette has from every pane."""
     BINDINGS: ClassVar[list[BindingType]] = bindings("run")
-    grid: Panes
-    pane_scopes: ClassVar[dict[str, Scope]] = {"rollouts": "list"}
+    HORIZONTAL_BREAKPOINTS = WIDTHS
+    VERTICAL_BREAKPOINTS = HEIGHTS
 
     @dataclass
     class Left(Message):
@@ -112,7 +114,7 @@ class RunScreen(PanedScreen[None]):
         self.rerun = RerunFlow(self)
         self.saving = Saving(self)
         self.quit_flow = QuitFlow(self)
-        self.zoom = Zoom(self)
+        self.zoom = Zoom(self, self.grid, self.update_keys)
         self.annotations.open()
 
     def controllers(self) -> Iterable[object]:
@@ -287,6 +289,12 @@ class RunScreen(PanedScreen[None]):
             return self.trajectory.search.typing is not None
         return self.focused is self.log_pane and self.log_pane.typed is not None
 
+    @property
+    def pane_scope(self) -> Scope:
+        """Where the commands of the pane with the focus work."""
+        pane = getattr(self.focused, "id", None) or ""
+        return "list" if pane == "rollouts" else pane
+
     def update_keys(self) -> None:
         """Shows the keys that work now."""
         self.keys.words = footer_words(self)
@@ -297,8 +305,21 @@ class RunScreen(PanedScreen[None]):
                 self.keys.words |= {"keep": "find", "clear": "close"}
         self.keys.tick(self.now())
 
-    def enter(self, number: int) -> None:
+    def on_descendant_focus(self) -> None:
+        """Shows the pane that has the focus where there is room for one only."""
+        if self.focused in self.panes:
+            self.grid.enter(self.panes.index(self.focused) + 1)
+        self.update_keys()
+
+    def action_pane(self, number: int) -> None:
+        """Goes to a pane."""
         self.grid.enter(number)
+        focus_once_drawn(self, self.panes[number - 1])
+
+    def action_next_pane(self, by: int) -> None:
+        """Goes to the next or previous pane."""
+        here = self.panes.index(self.focused) if self.focused in self.panes else 0
+        self.action_pane((here + by) % len(self.panes) + 1)
 
     def action_back(self) -> None:
         """Lets go of the mark in the list; else out of the zoom, then to the list."""

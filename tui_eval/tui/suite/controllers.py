@@ -127,15 +127,15 @@ class SuiteZoom(Zoom):
         """Whether the list or a pane has the whole screen."""
         if self._has_list:
             return self.screen.has_class("-list")
-        return self.screen.grid.has_class("-zoomed")
+        return self.grid.has_class("-zoomed")
 
     def action_zoom(self) -> None:
         """Gives the whole screen to the list or the pane with the focus, or takes it back."""
         if self._has_list:
             self.screen.toggle_class("-list")
-            self.screen.update_keys()
+            self.changed()
         elif not self.screen.is_blank:
-            self.screen.set_class(not self.screen.grid.has_class("-zoomed"), "-pane")
+            self.screen.set_class(not self.grid.has_class("-zoomed"), "-pane")
             super().action_zoom()
 
 

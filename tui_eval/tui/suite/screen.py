@@ -71,7 +71,7 @@ class SuiteScreen(RunScreen):
         self.root = root.feed
         self.status = SuiteStatus(self)
         self.rerun = SuiteRerun(self)
-        self.zoom = SuiteZoom(self)
+        self.zoom = SuiteZoom(self, self.grid, self.update_keys)
         self.opened = Opened(open_feed)
         self.follows = True
         self.top = PlainPanel(self._top_lines, id="top")
