@@ -140,6 +140,7 @@ def test_a_table_of_runs_tells_which_one_is_contradicted(program: Program) -> No
     assert done.err.startswith(f"warning: {run}: metadata.json says")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "edit",
     [

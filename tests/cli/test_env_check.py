@@ -193,6 +193,7 @@ def test_an_environment_that_has_everything_loads(program: Program) -> None:
     assert (told["ok"], told["faults"]) == (True, [])
 
 
+@pytest.mark.slow
 def test_one_that_does_not_load_says_why(program: Program) -> None:
     program.environment("bad", "def load_environment(level):\n    return 1 / level\n")
     done = command_here(program, "env", "check", "bad", "-a", '{"level": 0}')

@@ -164,6 +164,7 @@ def test_a_name_that_no_file_can_have_is_refused(program: Program, place: str) -
     assert expected in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streams", first_always(["2> /dev/full", "2>&1 | head -n 1"]))
 def test_errors_that_nobody_reads_do_not_end_the_run(
     program: Program, fault_server: FaultServer, streams: str

@@ -128,6 +128,7 @@ def test_arguments_of_the_constructor(manual: Manual) -> None:
     assert seen == {"Standard prompt": 15 * 20, "Custom prompt": 15 * 15}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "most"),
     [

@@ -118,6 +118,7 @@ def work(
     return told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("endpoint", "turns"),
     first_always(

@@ -20,6 +20,7 @@ from tui_eval.events import Stage
 from tui_eval.feeds.live_feed import LiveFeed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_workers", first_always(["1", None]), ids=["in-a-worker", "here"])
 async def test_a_cancelled_rollout_is_cleaned_up_and_written_and_its_slot_is_free(
     program: Program,

@@ -88,6 +88,7 @@ def test_what_people_leave_running_does_not_hold_the_end(
     assert done.code == 0, done
 
 
+@pytest.mark.slow
 def test_a_second_request_to_stop_does_not_cut_the_cleanup_short(
     program: Program, fault_server: FaultServer
 ) -> None:

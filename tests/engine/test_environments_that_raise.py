@@ -45,6 +45,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "error", "says", "more"),
     some_slow(CASES, [one[0] for one in CASES], "replayable"),

@@ -109,6 +109,7 @@ async def test_rollouts_whose_rows_wait_for_the_disk_are_held(
     assert sorted(program.only_run().places()) == [(i, 0) for i in range(8)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("has_room_aside", first_always([False, True]))
 async def test_errored_rows_run_again_once_there_is_room_to_move_them(
     program: Program,

@@ -101,6 +101,7 @@ async def test_pausing_holds_rollouts_before_their_next_call_and_resuming_lets_t
             assert event.generation_ms < passed_ms - 250, "time at the gate counts for no rollout"
 
 
+@pytest.mark.slow
 async def test_a_pause_asked_for_before_the_run_begins_holds(
     request_of: Callable[..., dict[str, Any]], fault_server: FaultServer
 ) -> None:

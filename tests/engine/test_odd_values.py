@@ -87,6 +87,7 @@ def request(server: FaultServer, *more: str, **env_args: Any) -> list[str]:
     return ["odd", "-m", "m", "-b", f"{server.url}/v1", "-n", "-1", "-r", "2", "-s", *said, *more]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [(), ("-w", "2")])
 def test_numbers_of_any_size_come_to_the_results_as_they_are(
     odd: Program, fault_server: FaultServer, workers: tuple[str, ...]

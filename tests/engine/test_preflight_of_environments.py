@@ -30,6 +30,7 @@ def echoes(program: Program, server: FaultServer, rubrics: Iterable[str], before
     return run_all(program, *own)
 
 
+@pytest.mark.slow
 def test_a_reward_function_that_cannot_be_called_is_refused(
     program: Program, fault_server: FaultServer
 ) -> None:

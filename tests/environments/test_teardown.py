@@ -94,6 +94,7 @@ async def test_an_environment_that_was_torn_down_is_not_kept_alive() -> None:
     assert env() is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "said"),
     [

@@ -33,6 +33,7 @@ def picture(screen: pyte.Screen) -> list[Any]:
     return [[screen.buffer[y][x] for x in range(SIZE[0])] for y in range(SIZE[1])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", APPS)
 async def test_a_terminal_shows_after_many_small_frames_what_a_whole_one_would(name: str) -> None:
     make, keys = APPS[name]

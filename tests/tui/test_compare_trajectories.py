@@ -342,6 +342,7 @@ async def test_the_line_in_which_two_long_answers_part_is_shown(tmp_path: Path) 
         assert "\n▌≠   turn 1 ours 60" in stage.text("trajectories")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["n", "l"])
 async def test_what_parts_far_below_is_told_of_and_gone_to_from_the_head_of_its_turn(
     tmp_path: Path, key: str

@@ -56,6 +56,7 @@ def test_nothing_of_it_is_left_where_the_program_ends_before(program: Program) -
         terminal.close()
 
 
+@pytest.mark.slow
 def test_lines_begin_without_it(program: Program) -> None:
     args = ("word-guess", "-m", "demo", "-n", "1", "-d")
     terminal = Terminal(program.folder, program.env, *args, preloaded=False)

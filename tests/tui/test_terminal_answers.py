@@ -53,6 +53,7 @@ def inks(terminal: Terminal) -> set[str]:
     return {one for line in lines for sign in line.values() for one in (sign.fg, sign.bg)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "env", "seen"),
     [

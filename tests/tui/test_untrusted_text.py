@@ -129,6 +129,7 @@ async def test_modals_and_messages_show_what_they_are_told_and_no_more() -> None
         assert "[/foo]" in app.export_screenshot()
 
 
+@pytest.mark.slow
 async def test_filters_notes_and_names_of_metrics_are_drawn_as_harmless_text() -> None:
     app = TuiEvalApp(evil_feed(live=False), now=lambda: NOW)
     async with app.run_test(size=(200, 60)) as pilot:

@@ -66,6 +66,7 @@ def test_every_difference_is_listed_refused_and_accepted_only_if_asked(
         assert f"{order[0][2:].replace('-', '_')} is" in other.err
 
 
+@pytest.mark.slow
 def test_other_prompts_of_what_is_done_are_noticed_and_more_examples_are_not(
     program: Program, fault_server: FaultServer, begun: Run
 ) -> None:

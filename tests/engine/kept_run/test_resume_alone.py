@@ -57,6 +57,7 @@ def test_resume_alone_extends_no_other_run_where_one_has_all_that_is_requested(
     assert len(fault_server.requests) == asked
 
 
+@pytest.mark.slow
 def test_resume_alone_takes_the_run_of_the_same_settings_not_a_newer_one(
     program: Program, fault_server: FaultServer, begun: Run
 ) -> None:

@@ -120,6 +120,7 @@ async def test_a_servers_tools_are_tools_of_the_environment(environment, recorde
     assert recorder.tools[0] == ("c0", "add", None, "5")
 
 
+@pytest.mark.slow
 async def test_failed_calls_are_told_to_the_model_and_recorded(environment):
     state = await use(
         environment(stdio()), ("divide", {"a": 1, "b": 0}), ("add", {"c": 1}), ("multiply", {})
