@@ -353,7 +353,6 @@ def asked(program: Program, server: FaultServer, *more: str) -> list[str]:
     return ["plain", "-m", "m", "-b", f"{server.url}/v1", "-r", "1", *more]
 
 
-@pytest.mark.slow
 def test_a_run_without_an_answer_ends_with_3_and_tells_three_of_its_errors(
     program: Program, fault_server: FaultServer
 ) -> None:
@@ -389,7 +388,6 @@ def test_an_answer_that_comes_after_its_rollout_was_run_again_changes_nothing(
     assert len(fault_server.requests) == 4
 
 
-@pytest.mark.slow
 def test_a_body_that_trickles_in_meets_the_rollouts_time_limit(
     program: Program, fault_server: FaultServer
 ) -> None:

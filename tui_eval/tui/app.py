@@ -191,7 +191,7 @@ class TuiEvalApp(BaseApp[Leave]):
             self._become_suite()
         self.live_screen.take(event)
         if leaves:
-            self.live_screen.quit_flow.ask_to_leave()
+            self.live_screen.quit_flow.confirm_leaving()
         if self._once_shown is not None and (self.state.run or self.suite) is not None:
             once_shown, self._once_shown = self._once_shown, None
             once_shown()
@@ -338,7 +338,7 @@ class TuiEvalApp(BaseApp[Leave]):
             return
         if self.screen is not self.live_screen:
             self.pop_screen()
-        self.live_screen.quit_flow.ask_to_leave()
+        self.live_screen.quit_flow.confirm_leaving()
 
     def screen_of_commands(self, screen: Screen[Any]) -> Any:
         """Boxes have no commands of their own: the run has."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from tui_eval.clients.faults import what_came_instead
@@ -46,7 +47,7 @@ class ChatMessage(AnswerStruct):
     reasoning: Any = None
     reasoning_content: Any = None
     reasoning_details: Any = None
-    tool_calls: list[ChatToolCall] | None = None
+    tool_calls: Sequence[ChatToolCall] | None = None
     thinking_blocks: Any = None
 
 
@@ -68,7 +69,7 @@ class ChatAnswer(AnswerStruct):
     id: str | None = None
     created: float | None = None
     model: str | None = None
-    choices: list[ChatChoice] | None = None
+    choices: Sequence[ChatChoice] | None = None
     usage: ChatUsage | None = None
     system_fingerprint: str | None = None
     service_tier: str | None = None

@@ -28,7 +28,7 @@ class Delta(ChatMessage):
     """What a chunk adds to the message."""
 
     role: str | None = None
-    tool_calls: list[CallDelta] | None = None  # type: ignore[assignment]
+    tool_calls: list[CallDelta] | None = None
 
 
 class ChunkChoice(ChatChoice):
@@ -40,7 +40,7 @@ class ChunkChoice(ChatChoice):
 class ChatChunk(ChatAnswer):
     """One event of the stream."""
 
-    choices: list[ChunkChoice] | None = None  # type: ignore[assignment]
+    choices: list[ChunkChoice] | None = None
 
 
 _TOP = ("id", "created", "model", "usage", "system_fingerprint", "service_tier",

@@ -120,10 +120,14 @@ def _replaces(draft: Draft, text: str) -> str:
     return f"this file is replaced{changed if path == draft.path and draft.is_behind() else ''}"
 
 
+HEIGHTS = [(0, "-short"), (28, "-tall")]
+"""Classes of a box, from so many lines of the screen on."""
+
+
 class TextBox(Dialog[Container, Offer]):
     """Gives a changed text back as one line; what is wrong with it stands below meanwhile."""
 
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (28, "-tall")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = HEIGHTS
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "keep", "Keep", priority=True)]
 
     def __init__(self, field: Field, text: str) -> None:

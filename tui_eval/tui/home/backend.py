@@ -115,7 +115,7 @@ class HomeBackend:
         load_env_file()
         self._registry = _changed_at(path := registry_path(None))
         known, faults = read_registry(path)
-        found = [near for replicas in known.values() for near in _near(replicas)]
+        found = [near for replicas in known.values() for near in _endpoint_infos(replicas)]
         for server in find_servers():
             url = f"http://localhost:{server.port}/v1"
             use = f"{server.name}: -b {url} -m {shlex.quote(server.models[0])}"
@@ -196,7 +196,7 @@ def _changed_at(path: Path) -> tuple[Path, int]:
         return path, 0
 
 
-def _near(replicas: Sequence[Endpoint]) -> Iterator[EndpointInfo]:
+def _endpoint_infos(replicas: Sequence[Endpoint]) -> Iterator[EndpointInfo]:
     from tui_eval.config.endpoints import EMBEDDED
     from tui_eval.config.env_file import has_key
 

@@ -91,9 +91,9 @@ class QuitFlow:
         if self._screen.over_home and self._screen.joined and self._screen.status.at_work:
             self._answered(Leave("detach"))
         else:
-            self.ask_to_leave()
+            self.confirm_leaving()
 
-    def ask_to_leave(self) -> None:
+    def confirm_leaving(self) -> None:
         """Asks how to leave where it would go on; what has ended is left at once."""
         screen = self._screen
         if self._ends[0]:
