@@ -103,7 +103,10 @@ class FileChangedError(OSError):
 
 
 class AppendedFile:
-    """Appends to a file, which is made where it is not there and has to stay at its path."""
+    """Appends to a file, which is made where it is not there and has to stay at its path.
+
+    What opens, reads or writes it raises `OSError` where the disk refuses.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path

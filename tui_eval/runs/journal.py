@@ -48,7 +48,8 @@ class Journal:
 
     Args:
         written: Is called after each writing: somebody is to call `sync` soon.
-        refused: Is called where the disk refuses, once until a retry.
+        refused: Is called where the disk refuses, once until a retry; what is not said to wait for
+            one raises `OSError` then.
     """
 
     def __init__(

@@ -107,7 +107,12 @@ class RunLock:
     """
 
     def __init__(self, path: Path, socket: str) -> None:
-        """Takes the lock; raises `LockHeldError` where another process has it."""
+        """Takes the lock.
+
+        Raises:
+            LockHeldError: Another process has it; the message names the process.
+            OSError: The file cannot be opened or written.
+        """
         self._path = path
         self.socket = socket
         deadline = time.monotonic() + ASKING_LASTS_S

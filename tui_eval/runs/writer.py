@@ -28,7 +28,10 @@ from tui_eval.runs.redaction import Redactor
 
 
 class RunWriter:
-    """Appends to results.jsonl and its index; `also_sync` is called in the flushing thread, too."""
+    """Appends to results.jsonl and its index; `also_sync` is called in the flushing thread, too.
+
+    What opens, writes or copies the files raises `OSError` where the disk refuses.
+    """
 
     def __init__(self, run: RunDir, redact: Redactor) -> None:
         """Opens the files; a new run's are created."""
