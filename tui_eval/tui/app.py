@@ -104,7 +104,6 @@ class TuiEvalApp(BaseApp[Leave]):
         return self.live_screen
 
     def on_mount(self) -> None:
-        """A form comes first."""
         if self._form is not None:
             self.push_screen(self._form, self._configured)
 

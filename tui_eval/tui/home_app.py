@@ -74,7 +74,6 @@ class HomeApp(TuiEvalApp):
         self._let_go: set[asyncio.Task[None]] = set()
 
     def get_default_screen(self) -> Screen[Any]:
-        """Home."""
         return self.home
 
     async def _begin(self) -> None:

@@ -244,7 +244,6 @@ class BaseApp(InTurnApp[Result]):
             super().action_suspend_process()
 
     def action_command_palette(self) -> None:
-        """Shows the palette."""
         from tui_eval.tui.base.keys.palette import Palette
 
         if not isinstance(self.screen, CommandPalette):

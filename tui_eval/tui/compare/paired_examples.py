@@ -88,7 +88,6 @@ class PairedExamples(LineList):
         return len(self.shown) or len(self.empty)
 
     def marked(self, index: int) -> bool:
-        """The selected example."""
         return bool(self.shown) and index == self.cursor
 
     def key(self, index: int) -> Hashable:
@@ -149,7 +148,6 @@ class PairedExamples(LineList):
         return max(self.line_width - taken, 0)
 
     def line(self, index: int) -> Line:
-        """The example's cells."""
         if self.comparison is None or not self.shown:
             return self.empty[index]
         one = self.comparison.examples[self.shown[index]]
@@ -166,7 +164,6 @@ class PairedExamples(LineList):
         )
 
     def select(self, index: int) -> None:
-        """Selects a line and shows it."""
         self.cursor = min(max(index, 0), max(len(self.shown) - 1, 0))
         self.update()
         self.show_line(self.cursor, margin=1)

@@ -92,7 +92,6 @@ class Trajectories(PieceView):
         return (self._version, self.line_width, self.beside, tuple(self._limits.items()))
 
     def update(self) -> None:
-        """Lays out what is new and draws what changed."""
         two, facts = self.two, self._facts()
         if two is not None and facts not in (self._laid_out, self._wanted):
             self._wanted = facts
@@ -138,15 +137,12 @@ class Trajectories(PieceView):
         return self._shape.place_of(unit, top - self._starts[unit])
 
     def pieces(self) -> int:
-        """The units."""
         return len(self._blocks)
 
     def piece_at(self, line: int) -> int:
-        """The unit that a line belongs to."""
         return min(bisect_right(self._starts, line), len(self._blocks)) - 1
 
     def span(self, piece: int) -> tuple[int, int]:
-        """First line of a unit and the one after its last."""
         return self._starts[piece], self._starts[piece + 1]
 
     def go_to(self, unit: int) -> None:
@@ -192,7 +188,6 @@ class Trajectories(PieceView):
         self._bring(start, end, end - height)
 
     def action_bottom(self) -> None:
-        """Selects the last unit."""
         self.select_piece(len(self._blocks) - 1)
 
     def action_turn(self, by: int) -> None:

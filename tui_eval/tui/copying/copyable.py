@@ -146,7 +146,6 @@ class MenuLines(Picking):
         self._label = min(max(line_width(((one.label, ""),)) for one in items), LABEL_MOST)
 
     def count(self) -> int:
-        """Items."""
         return len(self.items)
 
     def line(self, index: int) -> Line:

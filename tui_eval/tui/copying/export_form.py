@@ -112,7 +112,6 @@ class ExportLines(LineView):
         return len(self._places) + 4
 
     def marked(self, index: int) -> bool:
-        """What keys act on."""
         return self.export is None and self._at(index) == (self.group, self.chosen[self.group])
 
     def lit(self, index: int) -> bool:
@@ -171,7 +170,6 @@ class ExportLines(LineView):
         self.update()
 
     def action_move(self, by: int) -> None:
-        """To the next or previous choice of all."""
         if self.export is not None:
             return
         places = [place for place in self._places if place[0]]

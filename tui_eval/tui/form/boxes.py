@@ -141,7 +141,6 @@ class TextBox(Dialog[Container, Offer]):
         self._field, self._before = field, text
 
     def on_mount(self) -> None:
-        """Types at the end."""
         self.area.focus()
         self.area.move_cursor(self.area.document.end)
         self.on_text_area_changed()

@@ -99,7 +99,6 @@ class OfferList(LineList, inherit_bindings=False):
         return self.found[self.cursor] if self.found else None
 
     def head(self, index: int) -> Line:
-        """What was typed."""
         label = f"{self.label:<8}"
         return ((label, "muted"), *self.typing.spans(max(self.line_width - len(label), 1)))
 
@@ -108,11 +107,9 @@ class OfferList(LineList, inherit_bindings=False):
         return max(len(self.found), 1)
 
     def marked(self, index: int) -> bool:
-        """The offer under the cursor."""
         return bool(self.found) and index == self.cursor
 
     def line(self, index: int) -> Line:
-        """Name and note of an offer."""
         if not self.found:
             return (("looking…" if self.is_waiting else "nothing fits", "faint"),)
         one = self.found[index]
@@ -154,7 +151,6 @@ class OfferList(LineList, inherit_bindings=False):
             self.screen.dismiss(self.here)
 
     def clicked(self, index: int) -> None:
-        """Chooses on the second click."""
         if index == self.cursor:
             self.action_choose()
         else:
@@ -207,7 +203,6 @@ class Picker(Dialog[Container, Offer]):
         self.set_class(bool(text), "-one")
 
     def on_mount(self) -> None:
-        """Gets the offers."""
         self.list.focus()
         self.run_worker(self._get(), group="offers")
 

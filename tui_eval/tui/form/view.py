@@ -145,12 +145,10 @@ class FormView(LineView, inherit_bindings=False):
         return len(self._rows)
 
     def marked(self, index: int) -> bool:
-        """The field under the cursor."""
         row = self._rows[index]
         return row.field is not None and row.field.name == self.name_here and not row.is_fault
 
     def line(self, index: int) -> Line:
-        """One line of the form."""
         row = self._rows[index]
         if row.field is None:
             return ((row.text, "role"),) if row.text else EMPTY
@@ -237,7 +235,6 @@ class FormView(LineView, inherit_bindings=False):
         self.put_text(self.name_here, self.form.text(self.name_here))
 
     def action_move(self, by: int) -> None:
-        """To another field."""
         names = [field.name for field in self.form.fields()]
         at = names.index(self.name_here) + by
         self.go_to(names[min(max(at, 0), len(names) - 1)])

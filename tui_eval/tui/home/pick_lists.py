@@ -51,12 +51,10 @@ class PickList(LineList, Generic[Info]):
         return len(self.listed) + len(self.words)
 
     def line(self, index: int) -> Line:
-        """A thing or some words."""
         there = len(self.listed)
         return self.thing(self.listed[index]) if index < there else self.words[index - there]
 
     def marked(self, index: int) -> bool:
-        """The selected one."""
         return index == self.cursor < len(self.listed)
 
     def lit(self, index: int) -> bool:
@@ -64,7 +62,6 @@ class PickList(LineList, Generic[Info]):
         return self.has_focus and self.marked(index)
 
     def select(self, index: int) -> None:
-        """Selects one and shows it."""
         self.cursor = min(max(index, 0), max(len(self.listed) - 1, 0))
         self.show_line(self.cursor)
         self.update()

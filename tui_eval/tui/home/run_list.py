@@ -134,7 +134,6 @@ class RunList(LineList):
         """What is listed, in how many cells, and the columns for that."""
 
     def count(self) -> int:
-        """One line a run."""
         return len(self.runs.shown) or len(self._instead)
 
     @property
@@ -149,11 +148,9 @@ class RunList(LineList):
         return (EMPTY, ((f"  {nothing}", ""), *clears))
 
     def marked(self, index: int) -> bool:
-        """The selected run."""
         return index == self.runs.line and bool(self.runs.shown)
 
     def key(self, index: int) -> Hashable:
-        """What is known of the run."""
         if not self.runs.shown:
             return self.line(index)
         one = self.runs.shown[index]
@@ -246,7 +243,6 @@ class RunList(LineList):
         return spans
 
     def select(self, line: int) -> None:
-        """Selects a run and shows it."""
         self.runs.select(line)
         self._moved()
 
@@ -270,7 +266,6 @@ class RunList(LineList):
         self._moved()
 
     def action_move(self, by: int) -> None:
-        """Selects the next or previous run."""
         self.select(self.runs.line + by)
 
     def action_open(self) -> None:

@@ -82,7 +82,6 @@ class Panes(Container):
         self._titles: dict[Widget, Content] = {}
 
     def compose(self) -> ComposeResult:
-        """The panes."""
         for pane in self._order:
             pane.add_class("pane", update=False)  # it is styled when it is mounted
             yield pane

@@ -36,7 +36,6 @@ class SuiteStatus(RunStatus):
 
     @property
     def at_work(self) -> bool:
-        """Whether an engine is at work on the suite."""
         return self._screen.root.live and self._screen.suite.end is None
 
     @property
@@ -47,12 +46,10 @@ class SuiteStatus(RunStatus):
 
     @property
     def is_gate_open(self) -> bool:
-        """Whether the engine begins rollouts."""
         return self._screen.suite.gate_open
 
     @property
     def is_finishing(self) -> bool:
-        """Whether all is done and the engine has not said so yet."""
         return self._screen.suite.over == len(self._screen.suite.evaluations)
 
     @property
@@ -91,13 +88,11 @@ class SuiteRerun(RerunFlow):
         return why_not(self._screen.suite)
 
     def prompt(self, row: int) -> Prompt:
-        """Which rollouts are to run again."""
         status = self._screen.status
         is_run = status.is_live or status.at_work
         return super().prompt(row) if is_run else prompt_of(self._screen.suite)
 
     def answered(self, command: Rerun | str | None) -> None:
-        """Has them run again."""
         screen = self._screen
         if command == ALL:
             if (request := request_of(self._screen.suite)) is not None:
@@ -124,7 +119,6 @@ class SuiteZoom(Zoom):
 
     @property
     def is_zoomed(self) -> bool:
-        """Whether the list or a pane has the whole screen."""
         if self._has_list:
             return self.screen.has_class("-list")
         return self.grid.has_class("-zoomed")

@@ -97,7 +97,6 @@ class EvaluationList(LineList):
         self._made = Columns(0, 0, "", 0, 0, frozenset())
 
     def count(self) -> int:
-        """One line an evaluation."""
         return len(self.suite.evaluations)
 
     def key(self, index: int) -> Hashable:
@@ -185,7 +184,6 @@ class EvaluationList(LineList):
         return ((text + "  state", "faint"),)
 
     def line(self, index: int) -> Line:
-        """The evaluation's cells."""
         one, columns = self.suite.evaluations[index], self._columns
         look = look_of(one, self.suite)
         waits = one.last.status == "waiting"
@@ -237,7 +235,6 @@ class EvaluationList(LineList):
         self.post_message(self.Held())
 
     def select(self, index: int, by_hand: bool = True) -> None:
-        """Selects an evaluation and shows it."""
         index = min(max(index, 0), max(self.count() - 1, 0))
         if index != self.cursor:
             self.cursor = index

@@ -115,7 +115,6 @@ class SuiteScreen(RunScreen):
         return all(run.fold(deadline, self._take_of_run) for run in self.opened)
 
     async def close(self) -> None:
-        """Leaves every evaluation."""
         await self.opened.close()
 
     def refresh_run(self) -> None:

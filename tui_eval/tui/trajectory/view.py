@@ -62,7 +62,6 @@ class TrajectoryView(PieceView):
         return parts[self.cursor] if self.cursor < len(parts) else None
 
     def line(self, index: int) -> Line:
-        """One line of the trajectory."""
         if self.rollout is None:
             return self.empty[index]
         line = self._inked.get(index)
@@ -102,11 +101,9 @@ class TrajectoryView(PieceView):
         return (line,) if line else ()
 
     def pieces(self) -> int:
-        """The parts of the trajectory."""
         return len(self._layout.parts) if self.rollout is not None else 0
 
     def piece_at(self, line: int) -> int:
-        """The part of a line."""
         return self._layout.at(line)
 
     def span(self, piece: int) -> tuple[int, int]:

@@ -111,7 +111,6 @@ class Dialog(ClosedOnce[Result], Generic[Box, Result]):
             box.border_subtitle = Content(keys)
 
     def compose(self) -> ComposeResult:
-        """The box."""
         yield self.box
 
     def on_mount(self) -> None:

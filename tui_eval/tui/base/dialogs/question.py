@@ -55,15 +55,12 @@ class Choices(LineView):
         self.update()
 
     def marked(self, index: int) -> bool:
-        """The answer under the cursor."""
         return index - self._first == self.cursor
 
     def lit(self, index: int) -> bool:
-        """The answer under the cursor."""
         return self.marked(index)
 
     def action_move(self, by: int) -> None:
-        """Moves the cursor."""
         self.cursor = (self.cursor + by) % len(self.prompt.choices)
         self.update()
 
@@ -72,7 +69,6 @@ class Choices(LineView):
         self.screen.dismiss(self.prompt.choices[self.cursor].answer)
 
     def clicked(self, index: int) -> None:
-        """Chooses an answer."""
         if index >= self._first:
             self.cursor = index - self._first
             self.action_choose()

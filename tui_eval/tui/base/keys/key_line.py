@@ -44,7 +44,6 @@ class KeyLine(LineView, can_focus=False):
         self.update()
 
     def count(self) -> int:
-        """One line."""
         return 1
 
     def line(self, index: int) -> Line:

@@ -28,7 +28,6 @@ class Commands(Provider):
     """What the app has for the screen, by words that each stand in it, as in other filters."""
 
     async def discover(self) -> AsyncIterator[DiscoveryHit]:
-        """All of them."""
         for name, said, act, _ in self._all():
             yield DiscoveryHit(name, act, help=said)
 

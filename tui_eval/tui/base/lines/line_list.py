@@ -20,11 +20,9 @@ class LineList(LineView):
     cursor = 0
 
     def marked(self, index: int) -> bool:
-        """The selected line."""
         return index == self.cursor
 
     def lit(self, index: int) -> bool:
-        """The selected line."""
         return self.marked(index)
 
     def select(self, index: int) -> None:
@@ -34,19 +32,15 @@ class LineList(LineView):
         self.update()
 
     def action_move(self, by: int) -> None:
-        """Selects the next or previous line."""
         self.select(self.cursor + by)
 
     def action_page(self, pages: float) -> None:
-        """Selects a line some pages away."""
         self.action_move(round(pages * self.view_height))
 
     def action_top(self) -> None:
-        """Selects the first line."""
         self.select(0)
 
     def action_bottom(self) -> None:
-        """Selects the last line."""
         self.select(self.count() - 1)
 
 
@@ -59,7 +53,6 @@ class Picking(LineList):
         """The line under the cursor, or all of them as they are, are what is wanted."""
 
     def on_mount(self) -> None:
-        """Shows the line under the cursor."""
         self.call_after_refresh(self.show_line, self.cursor)
 
     def action_move(self, by: int) -> None:
@@ -67,7 +60,6 @@ class Picking(LineList):
         self.select((self.cursor + by) % self.count())
 
     def action_page(self, pages: float) -> None:
-        """Moves the cursor by pages."""
         self.select(self.cursor + round(pages * self.view_height))
 
     def action_choose(self) -> None:
@@ -75,6 +67,5 @@ class Picking(LineList):
         self.post_message(self.Done())
 
     def clicked(self, index: int) -> None:
-        """Chooses a line."""
         self.select(index)
         self.action_choose()

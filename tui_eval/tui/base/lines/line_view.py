@@ -205,7 +205,6 @@ class LineView(MouseLines, can_focus=True):
             self._frame = None
 
     def render_line(self, y: int) -> Strip:
-        """The strip of one visible line."""
         self.requested += 1
         frame = self._frame or self._frame_now()
         key = self._shown[y] = self._key_at(y, frame)

@@ -63,11 +63,9 @@ class PaneTabs(LineView, can_focus=False):
         )
 
     def count(self) -> int:
-        """The tabs."""
         return 1
 
     def line(self, index: int) -> Line:
-        """The tabs."""
         tabs = tuple(span for at in range(len(self.tabs)) for span in self._tab(at))
         if not self.ruled:
             return tabs

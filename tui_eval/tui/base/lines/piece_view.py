@@ -46,7 +46,6 @@ class PieceView(LineView):
         """Somebody moves down for 1, up for -1: a view that stays at its end may let go of it."""
 
     def marked(self, index: int) -> bool:
-        """The lines of the selected piece."""
         if not self.pieces():
             return False
         start, end = self.span(self.here)
@@ -94,6 +93,5 @@ class PieceView(LineView):
             self.select_piece(self.here + by)
 
     def action_top(self) -> None:
-        """Selects the first piece."""
         self.put()
         self.select_piece(0)

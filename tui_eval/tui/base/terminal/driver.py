@@ -122,7 +122,6 @@ class TerminalDriver(LinuxDriver):
         self.loop.add_signal_handler(signal.SIGCONT, self._wake)
 
     def start_application_mode(self) -> None:
-        """Takes the terminal."""
         self._is_taken, self._is_undone = True, False
         self._output.begin()
         before = None
@@ -175,7 +174,6 @@ class TerminalDriver(LinuxDriver):
         self._keyboard.run(self.exit_event)
 
     def process_message(self, message: Message) -> None:
-        """Hands on what was typed."""
         super().process_message(usual_key(message))
 
     def write(self, data: str) -> None:

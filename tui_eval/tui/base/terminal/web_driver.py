@@ -32,7 +32,6 @@ class WebDriver(web_driver.WebDriver):
             app.drawn_by = self
 
     def write(self, data: str) -> None:
-        """Writes to the browser's terminal."""
         super().write(hold_columns(data))
 
     def notify_server(self, path: str) -> None:

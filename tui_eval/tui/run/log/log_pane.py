@@ -112,11 +112,9 @@ class LogPane(PieceView):
             self.poll()
 
     def count(self) -> int:
-        """Lines of the records that are shown."""
         return max(self.lines.count, 1)
 
     def line(self, index: int) -> Line:
-        """One line of a record."""
         if not self._records:
             empty = EMPTY_SO_FAR if self.feed.live else EMPTY_LOG
             return NOTHING_LEFT if self.window.records else empty
@@ -137,20 +135,16 @@ class LogPane(PieceView):
         return self._records[self.here] if self._records else None
 
     def pieces(self) -> int:
-        """The records that are shown."""
         return len(self._records)
 
     def piece_at(self, line: int) -> int:
-        """The record of a line."""
         return self.lines.at_line(line)
 
     def span(self, piece: int) -> tuple[int, int]:
-        """The lines of a record."""
         return self.lines.span(piece)
 
     @property
     def here(self) -> int:
-        """The selected record."""
         return self.lines.at_offset(self.cursor)
 
     def hold(self, piece: int) -> None:

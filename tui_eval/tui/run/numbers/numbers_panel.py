@@ -52,11 +52,9 @@ class NumbersPanel(LineView):
         return len(state.examples) if state.per_example > 1 and state.finished else 0
 
     def count(self) -> int:
-        """Lines of all numbers."""
         return len(self._lines) + self._examples
 
     def line(self, index: int) -> Line:
-        """One line of numbers."""
         if index < len(self._lines):
             return self._lines[index].line
         return example_line(self.state, index - len(self._lines), self.line_width)
@@ -68,7 +66,6 @@ class NumbersPanel(LineView):
         return ("example", index - len(self._lines))
 
     def marked(self, index: int) -> bool:
-        """The line under the cursor."""
         return self.cursor is not None and self.target(index) == self.cursor
 
     lit = marked
@@ -175,7 +172,6 @@ class NumbersPanel(LineView):
         self._is_entered = False
 
     def clicked(self, index: int) -> None:
-        """Goes to a rollout of what was clicked."""
         if self.target(index) is not None:
             self._put_cursor(index)
             self.action_enter()

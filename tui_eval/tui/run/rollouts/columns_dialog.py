@@ -37,7 +37,6 @@ class FieldLines(Picking):
         self._longest = max((cell_len(one_line(one, 60)) for one in metrics), default=0)
 
     def count(self) -> int:
-        """Lines."""
         return len(self.names)
 
     def described(self, field: str, meaning: str, is_chosen: bool) -> tuple[Span, str]:
@@ -63,7 +62,6 @@ class SortLines(FieldLines):
         self.cursor = self.names.index(sorting.field) if sorting.field in self.names else 0
 
     def line(self, index: int) -> Line:
-        """A field and what it means."""
         field = self.names[index]
         sorts = field == self._sorting.field
         arrow = ("▼" if self._sorting.descending else "▲") if sorts and field else "•" * sorts
@@ -105,7 +103,6 @@ class ColumnLines(FieldLines):
         super().__init__([*begun, *(name for name in self._known if name not in self.on)], weighted)
 
     def line(self, index: int) -> Line:
-        """A column and whether it is shown."""
         column = self._known[self.names[index]]
         is_on = column.name in self.on
         name, meaning = self.described(column.name, column.meaning, is_on)

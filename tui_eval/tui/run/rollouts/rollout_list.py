@@ -107,7 +107,6 @@ class RolloutList(LineList):
         self.listing.give_up()
 
     def count(self) -> int:
-        """One line a rollout that is listed."""
         return self.listing.count()
 
     @property
@@ -116,7 +115,6 @@ class RolloutList(LineList):
         return self.listing.line(self.row)
 
     def marked(self, index: int) -> bool:
-        """The selected rollout."""
         return self.listing.row(index) == self.row
 
     def key(self, index: int) -> Hashable:
@@ -124,7 +122,6 @@ class RolloutList(LineList):
         return self.lines.key(self.listing.row(index), self.listing.brace(index))
 
     def line(self, index: int) -> Line:
-        """The cells of the rollout at this line."""
         return self.lines.line(self.listing.row(index), self.listing.brace(index))
 
     def head(self, index: int) -> Line:
@@ -370,11 +367,9 @@ class RolloutList(LineList):
         return line if line >= 0 else min(self._last_line, self.count())
 
     def action_move(self, by: int) -> None:
-        """Selects the next or previous rollout of the list."""
         self.select_line(self.here + by)
 
     def action_top(self) -> None:
-        """Selects the first rollout of the list."""
         self.select_line(0)
 
     def action_bottom(self) -> None:
