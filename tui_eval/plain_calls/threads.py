@@ -31,6 +31,9 @@ MOST_AT_ONCE = 32
 MOST_LEFT_BEHIND = 500
 LOOK_S = 0.01
 """How often is looked whether somebody holds up the others."""
+HANDED_OVER_S = 0.005
+"""So long the event loop stands still at most for those that are quick: about as long as Python
+lets a thread run before another one."""
 _SOON_S = 1.0
 _GROWS_AFTER_S = 0.05
 _ENDLESS_S = 5.0
@@ -142,6 +145,9 @@ class _Crew:
         self._left_behind: list[threading.Thread] = []
         self._done: deque[tuple[Call, Outcome]] = deque()
         self._reported = False
+        self._together: list[Call] = []
+        self._expected = 0
+        self._all_done = threading.Event()
         self._ended_at = self._since = self._cpu = 0.0
 
     @property
@@ -165,7 +171,9 @@ class _Crew:
         job = Call(self, call, limit_s, is_quick, future)
         if is_quick:
             self._quick += 1
-            self._begin(job)
+            self._together.append(job)
+            if len(self._together) == 1:
+                asyncio.get_running_loop().call_soon(self._hand_over)
         else:
             self._waiting.append(job)
             self._begin_those_that_may()
@@ -188,6 +196,24 @@ class _Crew:
             self._leave(job)
             job.future.set_exception(error)
 
+    def _hand_over(self) -> None:
+        """Begins the quick ones of one turn of the loop, and waits a moment until they are done.
+
+        A thread would wait as long for this one to let go of the interpreter, more than once.
+        """
+        jobs, self._together = self._together, []
+        self._all_done.clear()
+        self._expected, self._reported = len(jobs), True
+        for job in jobs:
+            if job.future.cancelled():
+                self._expected -= 1
+                self._leave(job)
+            else:
+                self._begin(job)
+        self._all_done.wait(HANDED_OVER_S)
+        self._expected = 0
+        self._settle()
+
     def _leave(self, job: Call) -> None:
         if job.has_place:
             self._running -= 1
@@ -200,6 +226,8 @@ class _Crew:
         One wake-up of the loop serves all until it is awake.
         """
         self._done.append((job, outcome))
+        if self._expected and len(self._done) >= self._expected:
+            self._all_done.set()
         if not self._reported:
             self._reported = True
             try:

@@ -11,6 +11,7 @@ import functools
 import logging
 import os
 import socket
+from collections import deque
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -52,7 +53,7 @@ from tui_eval.worker.logging.run_log import early_output, print_to_log, set_up_l
 from tui_eval.worker.opening import Loaded, describe_loaded, load_environment
 from tui_eval.worker.replicas import Replicas
 from tui_eval.worker.rollout_observer import RolloutObserver
-from tui_eval.worker.rollouts import Rollouts
+from tui_eval.worker.rollouts import BEGIN_IN_ONE_TURN, Rollouts
 from tui_eval.worker.vital_signs import VitalSigns
 from tui_eval.worker.work import ColumnsSeen, Work
 
@@ -76,6 +77,7 @@ class WorkerProcess:
         self._engine = EnginePort(self._send)
         self._hub = EngineHub(self._engine, signs)
         self._gate = Gate()
+        self._to_begin: deque[tuple[Coroutine[Any, Any, None], int]] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
         self._leaving = asyncio.Event()
         self._disconnected = asyncio.Event()
@@ -185,7 +187,16 @@ class WorkerProcess:
         self._rollouts.lost_tokens[row] = message.lost
         assert self._replicas is not None, "what runs rollouts was set up"
         held = EngineHeld(self._engine, row, True, message.endpoint)
-        self._start(self._rollouts.run(row, self._replicas.clients[message.endpoint], held), row)
+        work = self._rollouts.run(row, self._replicas.clients[message.endpoint], held)
+        self._to_begin.append((work, row))
+        if len(self._to_begin) == 1:
+            asyncio.get_running_loop().call_soon(self._begin_some)
+
+    def _begin_some(self) -> None:
+        for _ in range(min(BEGIN_IN_ONE_TURN, len(self._to_begin))):
+            self._start(*self._to_begin.popleft())
+        if self._to_begin:
+            asyncio.get_running_loop().call_soon(self._begin_some)
 
     def _of_rollout(self, message: to_worker.ToWorker) -> None:
         rollouts = self._rollouts
@@ -362,6 +373,8 @@ class WorkerProcess:
 
     async def _leave(self) -> None:
         """Ends the rollouts, with their cleanup, and tears the environment down."""
+        while self._to_begin:
+            self._start(*self._to_begin.popleft())
         tasks = [*self._tasks]
         for task in tasks:
             task.cancel()

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any
 
 from tui_eval.engine.limits.limits import Held
+from tui_eval.worker.rollouts import BEGIN_IN_ONE_TURN
 
 
 class Schedule:
@@ -72,10 +73,13 @@ class Schedule:
             begin: Begins the first one that waits; False where nothing new may begin any more.
             all_begun: Called whenever none waits.
         """
-        may_begin = True
+        may_begin, begun = True, 0
         while True:
             while self.todo and may_begin:
                 may_begin = await begin()
+                begun += 1
+                if begun % BEGIN_IN_ONE_TURN == 0:
+                    await asyncio.sleep(0)
             all_begun()
             if len(self.tasks) <= self.parked():
                 return

@@ -1,0 +1,76 @@
+"""Of many rollouts that begin at once the first have sent their requests before the last begin."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from api_runs import CHAT, GOOD, config
+from program import PATIENCE_S, Program
+from servers import FaultServer
+from talk_runs import at
+
+import tui_eval as vf
+
+ROLLOUTS = 300
+SOURCE = f"""
+    import time
+    from pathlib import Path
+
+    import tui_eval as vf
+
+    class Last(vf.SingleTurnEnv):
+        async def setup_state(self, state):
+            deadline = time.monotonic() + 10
+            while state["prompt"][0]["content"] == "last" and not Path("requested").exists():
+                assert time.monotonic() < deadline, "nobody has sent anything yet"
+                time.sleep(0.01)  # nobody else goes on meanwhile
+            return state
+
+    def load_environment():
+        rows = [{{"question": "q"}}] * {ROLLOUTS - 1} + [{{"question": "last"}}]
+        return Last(dataset=rows, rubric=vf.Rubric([lambda completion: 1.0]))
+"""
+
+
+def as_soon_as(condition: Callable[[], object], do: Callable[[], object]) -> threading.Thread:
+    def look() -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while not condition() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        do()
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    return thread
+
+
+def test_of_a_worker(program: Program, fault_server: FaultServer) -> None:
+    fault_server.script(CHAT, [GOOD])
+    program.environment("talk", SOURCE)
+    looking = as_soon_as(lambda: fault_server.requests, (program.folder / "requested").touch)
+    done = program.run(*at(fault_server, "-d", "-n", str(ROLLOUTS), "-c", str(ROLLOUTS), "-r", "1"))
+    looking.join()
+    assert done.code == 0, done
+    assert len(program.only_run().rows) == ROLLOUTS
+
+
+async def test_of_a_program_that_runs_them_itself(folder: Path, fault_server: FaultServer) -> None:
+    fault_server.script(CHAT, [GOOD])
+
+    class Last(vf.SingleTurnEnv):
+        async def setup_state(self, state: Any) -> Any:
+            deadline = time.monotonic() + 10
+            is_last = state["prompt"][0]["content"] == "last"
+            while is_last and not fault_server.requests:
+                assert time.monotonic() < deadline, "nobody has sent anything yet"
+                time.sleep(0.01)  # nobody else goes on meanwhile
+            return state
+
+    rows = [{"question": "q"}] * (ROLLOUTS - 1) + [{"question": "last"}]
+    env = Last(dataset=rows, rubric=vf.Rubric([lambda completion: 1.0]))
+    results = await env.evaluate(config(fault_server), "m", max_concurrent=ROLLOUTS)
+    assert [one["error"] for one in results["outputs"]] == [None] * ROLLOUTS
