@@ -147,10 +147,10 @@ def _form_for(
 
 
 def _form(draft: Draft, refused: Sequence[Fault]) -> ConfigureScreen:
-    from tui_eval.cli.form_backend import EngineFormBackend
+    from tui_eval.tui.form.backend import FormBackend
     from tui_eval.tui.form.screen import ConfigureScreen
 
-    return ConfigureScreen(EngineFormBackend(), draft, time.time, list(refused))
+    return ConfigureScreen(FormBackend(), draft, time.time, list(refused))
 
 
 def _app(feed: Feed, **options: Any) -> TuiEvalApp:
