@@ -56,7 +56,7 @@ class HomeStage(Watching):
 
     @property
     def list(self) -> str:
-        return self.text(self.home.list)
+        return self.text(self.home.runs)
 
     @property
     def about(self) -> str:
@@ -88,7 +88,7 @@ class HomeStage(Watching):
 
     async def select(self, name: str) -> None:
         names = [one.run.path.name for one in self.home.runs.shown]
-        self.home.list.select(names.index(name))
+        self.home.runs.select(names.index(name))
         await self.pilot.pause()
 
 

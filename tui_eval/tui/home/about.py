@@ -13,11 +13,12 @@ from tui_eval.text.stages import TOOL_FAILED
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut_start, letter_ink, line_width, spread
 from tui_eval.tui.home.backend import EndpointInfo, EnvironmentInfo
-from tui_eval.tui.home.found_runs import OURS, FoundRuns, can_resume, request_text
 from tui_eval.tui.home.pick_lists import ASKING, host_of
+from tui_eval.tui.home.run_lines import OURS, can_resume, request_text
 
 if TYPE_CHECKING:
     from tui_eval.runs.discovery import FoundRun
+    from tui_eval.tui.home.run_list import RunList
 
 NAME = "tui-eval"
 MOST = 400
@@ -27,7 +28,7 @@ PATH_LEAST = 16
 APART = "  ·  "
 
 
-def title_line(runs: FoundRuns, folder: str, width: int) -> Line:
+def title_line(runs: RunList, folder: str, width: int) -> Line:
     """Where one is, and how many runs there are."""
     running = sum(one.running for one in runs.all)
     state: list[Span] = [(f"▶ {running:,} running   ", "busy")] if running else []

@@ -29,9 +29,9 @@ from tui_eval.tui.base.terminal.drawing import DrawnScreen
 from tui_eval.tui.base.terminal.in_turn import focus_once_drawn
 from tui_eval.tui.home.about import about_endpoint, about_environment, about_run, title_line
 from tui_eval.tui.home.commands import GROUPS, QUIT
-from tui_eval.tui.home.found_runs import FoundRuns, can_resume, name_of
 from tui_eval.tui.home.pick_lists import EndpointList, EnvironmentList
 from tui_eval.tui.home.polling import HomePolling
+from tui_eval.tui.home.run_lines import can_resume, name_of
 from tui_eval.tui.home.run_list import RunList
 
 if TYPE_CHECKING:
@@ -91,19 +91,17 @@ class HomeScreen(DrawnScreen[None]):
         self.backend = backend
         self.now = now
         self._configure = configure
-        self.runs = FoundRuns()
+        self.runs = RunList(now, id="runs")
         self.folder = shown_path(Path.cwd())
         self.header = PlainPanel(
             lambda width: [title_line(self.runs, self.folder, width)], id="home-header"
         )
         self.tabs = PaneTabs(id="pane-tabs")
-        self.list = RunList(self.runs, now, id="runs")
-        self.list.empty = (EMPTY, (("  looking for runs…", "faint"),))
         self.environments = EnvironmentList(id="environments")
         self.endpoints = EndpointList(id="endpoints")
         self.about = PlainPanel(self._about, id="about")
         self.keys = KeyLine(id="keys")
-        self.panes: list[Widget] = [self.list, self.environments, self.endpoints]
+        self.panes: list[Widget] = [self.runs, self.environments, self.endpoints]
         self.grid = Container(id="home", classes="-in-1")
         self.polling = HomePolling(self)
 
@@ -125,7 +123,7 @@ class HomeScreen(DrawnScreen[None]):
 
     def on_mount(self) -> None:
         """Draws the first frame: nothing has been looked for yet."""
-        self.set_focus(self.list)
+        self.set_focus(self.runs)
         self.screen_layout_refresh_signal.subscribe(self, lambda _: self._entitle())
         self.draw()
         self.set_interval(1.0, lambda: self.keys.expire(self.now()))
@@ -134,7 +132,7 @@ class HomeScreen(DrawnScreen[None]):
     def pane_scope(self) -> Scope:
         """Where the commands of the pane with the focus work."""
         return (
-            "runs" if self.focused is self.list else "picks" if self.focused in self.panes else ""
+            "runs" if self.focused is self.runs else "picks" if self.focused in self.panes else ""
         )
 
     def on_screen_resume(self) -> None:
@@ -145,12 +143,12 @@ class HomeScreen(DrawnScreen[None]):
         """Selects the run that somebody comes back from."""
         self.runs.want(Path(path))
         self.run_worker(asyncio.to_thread(self.backend.note_seen, path), group="seen")
-        self.list.refill(self.runs.arrange)
+        self.runs.rearrange()
 
     def _entitle(self) -> None:
         """Puts a title over each pane; it is not named again below the tabs."""
         has_tabs = self.has_class("-narrow")
-        self.list.border_title = self.list.title(named=not has_tabs)
+        self.runs.border_title = self.runs.title(named=not has_tabs)
         for pane, name in ((self.environments, "Environments"), (self.endpoints, "Endpoints")):
             title = f" {key_for(f'home.{name.lower()}')} {name} "
             pane.border_title = Content("" if has_tabs else title)
@@ -163,7 +161,7 @@ class HomeScreen(DrawnScreen[None]):
         near = [len(one.listed) if self.polling.looked else -1 for one in around]
         names = ("Runs", "Environments", "Endpoints")
         self.tabs.tabs = [Tab(*one) for one in zip(names, (known, *near), strict=True)]
-        for view in (self.tabs, self.list, self.environments, self.endpoints):
+        for view in (self.tabs, self.runs, self.environments, self.endpoints):
             view.update()
         for panel in (self.header, self.about):
             panel.lay_out()
@@ -177,31 +175,31 @@ class HomeScreen(DrawnScreen[None]):
             one = self.endpoints.selected
             return about_endpoint(one, self.endpoints.answers.get(one.url))
         facts = does = EMPTY
-        if self.focused is self.list and self.runs.selected is not None:
-            facts, does = about_run(self.runs.selected, len(self.runs.marked), width)
-        return facts, TYPING if self.list.typing else does
+        if self.focused is self.runs and self.runs.selected is not None:
+            facts, does = about_run(self.runs.selected, len(self.runs.marks), width)
+        return facts, TYPING if self.runs.typing else does
 
     def _update_keys(self) -> None:
-        one = self.runs.selected if self.focused is self.list else None
+        one = self.runs.selected if self.focused is self.runs else None
         goes_on = one is not None and not can_resume(one)
         can_keep = one is not None and not one.saved and not one.running
-        back = "clear" if self.runs.words else "unmark" if self.runs.marked else ""
+        back = "clear" if self.runs.words else "unmark" if self.runs.marks else ""
         self.keys.words = {
             "open": "" if one is None else "attach" if one.running else "open",
             "filter": "filter" if self.runs.all else "",
             "mark": "mark" if one is not None else "",
             "sort": "sort" if one is not None else "",
-            "back": back if self.focused is self.list else "",
+            "back": back if self.focused is self.runs else "",
             "compare": "compare" if len(self._compared) > 1 else "",
             "resume": "resume" if goes_on else "",
-            "keep": "keep" if self.list.typing or can_keep else "",
+            "keep": "keep" if self.runs.typing or can_keep else "",
             "copy": "copy" if one is not None else "",
             "export": "export" if one is not None else "",
             "new": "new",
             "demo": "demo" if self.runs.is_loaded and not self.runs.all else "",
             "choose": self._choice_word(),
         }
-        self.keys.scopes = ("typing",) if self.list.typing else (*self.scopes, self.pane_scope)
+        self.keys.scopes = ("typing",) if self.runs.typing else (*self.scopes, self.pane_scope)
         self.keys.tick(self.now())
 
     def _choice_word(self) -> str:
@@ -233,8 +231,8 @@ class HomeScreen(DrawnScreen[None]):
         if self.polling.opens_soon:
             self.polling.opens_soon = False
             self.say("")
-        if self.focused is self.list:
-            self.runs.marked.clear()
+        if self.focused is self.runs:
+            self.runs.marks.clear()
             self.draw()
         else:
             self.action_pane(1)
@@ -304,7 +302,7 @@ class HomeScreen(DrawnScreen[None]):
     @property
     def _compared(self) -> list[Path]:
         """The marked runs; one alone stands beside the selected run."""
-        marked, one = list(self.runs.marked), self.runs.selected
+        marked, one = list(self.runs.marks), self.runs.selected
         if len(marked) == 1 and one is not None and one.run.place not in marked:
             marked.append(one.run.place)
         return marked
