@@ -167,7 +167,7 @@ from tui_eval.tui.home.backend import HomeBackend
 from tui_eval.tui.home_app import HomeApp
 
 async def main():
-    app = HomeApp(HomeBackend(), configure=None)
+    app = HomeApp(HomeBackend())
     async with app.run_test() as pilot:
         while not (app.home.polling.looked and app.home.runs.is_loaded):
             await pilot.pause(0.02)

@@ -42,11 +42,9 @@ LEAVES = frozenset(
 
 def home_app() -> HomeApp:
     pin_time_zone()
-    return HomeApp(
-        busy_home(),
-        now=lambda: NOW,
-        configure=lambda *asked: monday().configure,  # type: ignore[attr-defined]
-    )
+    app = HomeApp(busy_home(), now=lambda: NOW)
+    app.home.make_form = lambda *asked: monday().configure  # type: ignore[attr-defined]
+    return app
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.screen import Screen
@@ -17,7 +16,7 @@ from tui_eval.tui.app import TuiEvalApp, load
 from tui_eval.tui.base.dialogs.prompts import Leave
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.preferences import Preferences
-from tui_eval.tui.home.screen import ConfigureScreen, HomeScreen
+from tui_eval.tui.home.screen import HomeScreen
 from tui_eval.tui.run.screen import RunScreen
 from tui_eval.tui.run.session import begin
 
@@ -44,11 +43,7 @@ def left_text(leave: Leave, noun: str = "run") -> str:
 
 
 class HomeApp(TuiEvalApp):
-    """One run is watched at a time, or none.
-
-    Args:
-        start: Makes the feed of a new evaluation from a form's request; the others are as there.
-    """
+    """One run is watched at a time, or none."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = [
         str(shipped("styles", name)) for name in ("live.tcss", "home.tcss")
@@ -60,15 +55,13 @@ class HomeApp(TuiEvalApp):
         *,
         open_feed: OpenFeed = lambda path, socket: NullFeed(),
         now: Callable[[], float] = clock.now,
-        configure: ConfigureScreen,
-        start: Callable[[dict[str, Any]], Feed] = lambda request: NullFeed(),
         preferences: Preferences | None = None,
     ) -> None:
         super().__init__(
-            NullFeed(), open_feed=open_feed, now=now, start=start, preferences=preferences
+            NullFeed(), open_feed=open_feed, now=now, start=backend.start, preferences=preferences
         )
         self._backend = backend
-        self.home = HomeScreen(backend, now, configure)
+        self.home = HomeScreen(backend, now)
         self.watches = False
         self._starting: asyncio.Task[None] | None = None
         self._let_go: set[asyncio.Task[None]] = set()
@@ -84,12 +77,7 @@ class HomeApp(TuiEvalApp):
 
     def on_home_screen_run_wanted(self, message: HomeScreen.RunWanted) -> None:
         """Puts a run over home."""
-        self._watch(message.feed, message.joined)
-
-    def on_home_screen_configured(self, message: HomeScreen.Configured) -> None:
-        """Runs what a form asks for; the form comes back where that is refused."""
-        come_back = partial(self.home.come_back, message.form)
-        self._watch(self._start_feed(message.request), if_refused=come_back)
+        self._watch(message.feed, message.joined, message.if_refused)
 
     def _watch(
         self,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tui_eval.feeds.lazy_feed import LazyFeed
 
@@ -145,17 +145,21 @@ class HomeBackend:
 
         return feed_of(run.run)
 
+    def start(self, request: Mapping[str, Any]) -> Feed:
+        """Quick: an engine that will do what is requested."""
+        return LazyFeed(request)
+
     def resume(self, run: FoundRun) -> Feed:
-        """Quick: an engine that will go on with a run."""
-        return LazyFeed({"env_id": None, "raw": {"resume": str(run.run.place)}})
+        """Quick: one that will go on with a run."""
+        return self.start({"env_id": None, "raw": {"resume": str(run.run.place)}})
 
     def demo(self) -> Feed:
-        """Quick: an engine that will run a bundled environment."""
+        """Quick: one that will run a bundled environment."""
         from tui_eval.config.options import DEMO
         from tui_eval.shipped import shipped
 
         registry = str(shipped("configs", "endpoints.toml"))  # one's own need not name it
-        return LazyFeed({"env_id": "calculator", "raw": {**DEMO, "endpoints_path": registry}})
+        return self.start({"env_id": "calculator", "raw": {**DEMO, "endpoints_path": registry}})
 
     def end(self, feed: Feed, *, save: str) -> str:
         """Waits for the end of an engine that was started here and told to stop.

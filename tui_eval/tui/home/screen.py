@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.content import Content
 from textual.message import Message
-from textual.screen import Screen
 from textual.widget import Widget
 
 from tui_eval.tui.base.keys.command import Scope
@@ -35,19 +35,13 @@ from tui_eval.tui.home.run_lines import can_resume, name_of
 from tui_eval.tui.home.run_list import RunList
 
 if TYPE_CHECKING:
+    from tui_eval.config.draft import Draft
     from tui_eval.errors import Fault
     from tui_eval.feeds.feed import Feed
+    from tui_eval.tui.form.screen import ConfigureScreen
     from tui_eval.tui.home.backend import HomeBackend
 
 TYPING: Line = (("words of environment, model, arguments, state, path; !word leaves out", "muted"),)
-
-
-ConfigureScreen: TypeAlias = "Callable[[str, Screen[Any] | None, Sequence[Fault]], Screen[Any]]"
-"""Makes the form for an evaluation; it is dismissed with a request or None.
-
-Takes an environment to begin with, empty for none; the form whose request an engine refused, which
-comes back as it was; and why it was refused.
-"""
 
 
 class HomeScreen(DrawnScreen[None]):
@@ -55,7 +49,6 @@ class HomeScreen(DrawnScreen[None]):
 
     Args:
         now: Unix seconds.
-        configure: The screen behind `n`.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("home")
@@ -69,28 +62,17 @@ class HomeScreen(DrawnScreen[None]):
 
         Args:
             joined: Whether an engine that works on it was not started for this screen.
+            if_refused: Gets why it did not begin; else that is told in a box.
         """
 
         feed: Feed
         joined: bool = False
+        if_refused: Callable[[list[Fault]], object] | None = None
 
-    @dataclass
-    class Configured(Message):
-        """A form was left with a request."""
-
-        request: dict[str, Any]
-        form: Screen[Any]
-
-    def __init__(
-        self,
-        backend: HomeBackend,
-        now: Callable[[], float],
-        configure: ConfigureScreen,
-    ) -> None:
+    def __init__(self, backend: HomeBackend, now: Callable[[], float]) -> None:
         super().__init__()
         self.backend = backend
         self.now = now
-        self._configure = configure
         self.runs = RunList(now, id="runs")
         self.folder = shown_path(Path.cwd())
         self.header = PlainPanel(
@@ -267,23 +249,35 @@ class HomeScreen(DrawnScreen[None]):
             elif one is not None:
                 self.say("It is built in: there is nothing to check.")
         elif self.environments.selected is not None:
-            self._fill_in(self._configure(self.environments.selected.env_id, None, ()))
+            self.action_new()
 
     def action_new(self) -> None:
         """Puts a new evaluation together, of the environment that is selected."""
+        from tui_eval.config.draft import Draft
+
         one = self.environments.selected if self.focused is self.environments else None
-        self._fill_in(self._configure(one.env_id if one is not None else "", None, ()))
+        draft = Draft()
+        draft.form.put("env_id", one.env_id if one is not None else "")
+        self._fill_in(draft)
 
-    def come_back(self, form: Screen[Any], refused: Sequence[Fault]) -> None:
-        """Shows a form again, with why an engine refused what it asked for."""
-        self._fill_in(self._configure("", form, refused))
+    def _fill_in(self, draft: Draft, refused: Sequence[Fault] = ()) -> None:
+        """Shows a form, and runs what it asks for; it comes back where an engine refuses that."""
+        form = self.make_form(draft, refused)
 
-    def _fill_in(self, form: Screen[Any]) -> None:
         def configured(request: dict[str, Any] | None) -> None:
             if request is not None:
-                self.post_message(self.Configured(request, form))
+                feed = self.backend.start(request)
+                come_back = partial(self._fill_in, form.draft)
+                self.post_message(self.RunWanted(feed, if_refused=come_back))
 
         self.app.push_screen(form, configured)
+
+    def make_form(self, draft: Draft, refused: Sequence[Fault]) -> ConfigureScreen:
+        """The form of an evaluation, and why an engine has refused that, if one has."""
+        from tui_eval.tui.form.backend import FormBackend
+        from tui_eval.tui.form.screen import ConfigureScreen
+
+        return ConfigureScreen(FormBackend(), draft, self.now, refused)
 
     def action_demo(self) -> None:
         """Runs the demo."""
