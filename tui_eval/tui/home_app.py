@@ -75,23 +75,15 @@ class HomeApp(TuiEvalApp):
         await load("numpy", "tui_eval.tui.compare.screen", "tui_eval.tui.form.screen")
         await self._load_highlighting()
 
-    def on_home_screen_run_wanted(self, message: HomeScreen.RunWanted) -> None:
+    def on_home_screen_run_wanted(self, wanted: HomeScreen.RunWanted) -> None:
         """Puts a run over home."""
-        self._watch(message.feed, message.joined, message.if_refused)
-
-    def _watch(
-        self,
-        feed: Feed,
-        joined: bool = False,
-        if_refused: Callable[[list[Fault]], object] | None = None,
-    ) -> None:
         if self.watches:
             return
-        self._turn_to(feed)
-        self.watches, self._if_refused = True, if_refused
-        self.live_screen.over_home, self.live_screen.joined = True, joined
+        self._turn_to(wanted.feed)
+        self.watches, self._if_refused = True, wanted.if_refused
+        self.live_screen.over_home, self.live_screen.joined = True, wanted.joined
         self.push_screen(self.live_screen)
-        self._starting = asyncio.create_task(self._open(feed))
+        self._starting = asyncio.create_task(self._open(wanted.feed))
 
     async def _open(self, feed: Feed) -> None:
         live, state = self.live_screen, self.state
@@ -118,7 +110,8 @@ class HomeApp(TuiEvalApp):
         def refused(faults: list[Fault]) -> None:
             self.show_refusal(again, "This run was not resumed", faults, self._run_again)
 
-        self._watch(self._start_feed(again.request), if_refused=refused)
+        feed = self._start_feed(again.request)
+        self.on_home_screen_run_wanted(HomeScreen.RunWanted(feed, if_refused=refused))
         self.live_screen.first_row = again.row
 
     def _close_without_run(self) -> None:
@@ -134,6 +127,7 @@ class HomeApp(TuiEvalApp):
             self.push_screen(closing_question("This run did not begin", text))
 
     def _go_home(self, leave: Leave) -> None:
+        """Lets go of the run that is watched."""
         feed, starting, live = self.feed, self._starting, self.live_screen
         path = self.state.run.path if self.state.run is not None else ""
         at_work = live.status.at_work
@@ -145,32 +139,25 @@ class HomeApp(TuiEvalApp):
             self.home.show_seen(path)
         if at_work and leave.action != "closed":
             self.home.say(left_text(leave, live.noun))
-        closing = self._close(feed, starting, live, leave, path if leave.save else "")
-        task = asyncio.create_task(closing)
+
+        async def close() -> None:
+            """A connection is never dropped half made: that would stop the run."""
+            from tui_eval.commands import Detach, Stop
+
+            if starting is not None:
+                await starting
+            feed.send(Stop() if leave.action == "stop" else Detach())
+            await live.close()
+            await feed.close()
+            if leave.action != "detach":
+                save = path if leave.save else ""
+                if why := await asyncio.to_thread(self._backend.end, feed, save=save):
+                    self.home.say(why)
+            self.home.polling.look_soon()
+
+        task = asyncio.create_task(close())
         self._let_go.add(task)
         task.add_done_callback(self._let_go.discard)
-
-    async def _close(
-        self,
-        feed: Feed,
-        starting: asyncio.Task[None] | None,
-        live: RunScreen,
-        leave: Leave,
-        save: str,
-    ) -> None:
-        """Lets go of a run. A connection is never dropped half made: that would stop the run."""
-        from tui_eval.commands import Detach, Stop
-
-        if starting is not None:
-            await starting
-        feed.send(Stop() if leave.action == "stop" else Detach())
-        await live.close()
-        await feed.close()
-        if leave.action != "detach":
-            why = await asyncio.to_thread(self._backend.end, feed, save=save)
-            if why:
-                self.home.say(why)
-        self.home.polling.look_soon()
 
     def _stop_and_leave(self) -> None:
         """Leaves the app; a run that was joined goes on."""
