@@ -80,8 +80,7 @@ def load_picker(backend: FormBackend) -> Picker:
         "Load a TOML file",
         lambda: asyncio.to_thread(backend.files),
         free=_exists,
-        is_meant=lambda text: Path(text).is_file(),
-        label="path",
+        paths=True,
         how="type a path or a part of one · enter loads",
     )
 
@@ -95,7 +94,7 @@ def save_picker(draft: Draft) -> Picker:
         lambda: _these(()),
         text=text,
         free=partial(_replaces, draft),
-        label="path",
+        paths=True,
         how="enter saves",
     )
 
