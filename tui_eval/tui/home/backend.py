@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -115,7 +116,7 @@ class HomeBackend:
         load_env_file()
         self._registry = _changed_at(path := registry_path(None))
         known, faults = read_registry(path)
-        found = [near for replicas in known.values() for near in _endpoint_infos(replicas)]
+        found = [_endpoint_info(one) for one in chain.from_iterable(known.values())]
         for server in find_servers():
             url = f"http://localhost:{server.port}/v1"
             use = f"{server.name}: -b {url} -m {shlex.quote(server.models[0])}"
@@ -200,14 +201,13 @@ def _changed_at(path: Path) -> tuple[Path, int]:
         return path, 0
 
 
-def _endpoint_infos(replicas: Sequence[Endpoint]) -> Iterator[EndpointInfo]:
+def _endpoint_info(one: Endpoint) -> EndpointInfo:
     from tui_eval.config.endpoints import EMBEDDED
     from tui_eval.config.env_file import has_key
 
-    for one in replicas:
-        url = "" if one.url == EMBEDDED else one.url
-        usable = not one.key_var or has_key(one.key_var)
-        yield EndpointInfo(one.alias, one.model, url, one.key_var, usable, _short(one.source))
+    url = "" if one.url == EMBEDDED else one.url
+    usable = not one.key_var or has_key(one.key_var)
+    return EndpointInfo(one.alias, one.model, url, one.key_var, usable, _short(one.source))
 
 
 def _short(source: str) -> str:

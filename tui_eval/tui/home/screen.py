@@ -88,7 +88,6 @@ class HomeScreen(DrawnScreen[None]):
         self.polling = HomePolling(self)
 
     def controllers(self) -> Iterable[object]:
-        """What this screen can do, but for its panes."""
         return (self.polling,)
 
     def compose(self) -> ComposeResult:
@@ -167,17 +166,13 @@ class HomeScreen(DrawnScreen[None]):
         can_keep = one is not None and not one.saved and not one.running
         back = "clear" if self.runs.words else "unmark" if self.runs.marks else ""
         self.keys.words = {
+            **dict.fromkeys(("mark", "sort", "copy", "export") if one is None else (), ""),
             "open": "" if one is None else "attach" if one.running else "open",
             "filter": "filter" if self.runs.all else "",
-            "mark": "mark" if one is not None else "",
-            "sort": "sort" if one is not None else "",
             "back": back if self.focused is self.runs else "",
             "compare": "compare" if len(self._compared) > 1 else "",
             "resume": "resume" if goes_on else "",
             "keep": "keep" if self.runs.typing or can_keep else "",
-            "copy": "copy" if one is not None else "",
-            "export": "export" if one is not None else "",
-            "new": "new",
             "demo": "demo" if self.runs.is_loaded and not self.runs.all else "",
             "choose": self._choice_word(),
         }
