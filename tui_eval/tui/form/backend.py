@@ -18,6 +18,7 @@ from tui_eval.stats.cost import prices_text, run_prices
 if TYPE_CHECKING:
     from tui_eval.config.draft import Draft
     from tui_eval.config.endpoints import Endpoint
+    from tui_eval.config.form import Form
     from tui_eval.config.plan import RunPlan
 
 DESCRIBES_WITHIN_S = 60.0
@@ -117,14 +118,12 @@ class FormBackend:
             for one in listed
         ]
 
-    async def describe(
-        self, env_id: str, environments_dir: str, *, no_alias: bool
-    ) -> dict[str, Any]:
-        """What `python -m tui_eval.engine --describe` tells, or its faults."""
+    async def describe(self, env_id: str, form: Form) -> dict[str, Any]:
+        """What an engine tells of an environment where the form looks for it, or its faults."""
         from tui_eval.engine.transport.engine_query import ask_engine
 
-        words = ["--describe", env_id, "--env-dir-path", environments_dir]
-        words += ["--no-alias"] if no_alias else []
+        words = ["--describe", env_id, "--env-dir-path", str(form.effective("env_dir_path"))]
+        words += ["--no-alias"] if form.effective("no_alias") else []
         return await ask_engine(*words, within=DESCRIBES_WITHIN_S)
 
     async def estimate(self, request: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_eval.config.draft import Draft
-from tui_eval.config.eval_document import Place
 from tui_eval.tui.base.dialogs.prompts import STAY, Choice, Leave, Prompt
 from tui_eval.tui.form.backend import Offer
 from tui_eval.tui.form.boxes import load_picker, save_picker, table_picker
+from tui_eval.tui.form.picker import Picker
 from tui_eval.tui.form.texts import not_taken_text
 
 if TYPE_CHECKING:
@@ -31,16 +31,21 @@ class DraftFiles:
         if len(draft.places) < 2:
             self._screen.say("There is one evaluation only.")
             return
-        self._screen.app.push_screen(table_picker(draft), self._select)
+        self._choose(table_picker(draft), self._turn_to)
 
-    def _select(self, offer: Offer | None) -> None:
-        if offer is not None:
-            place = self._screen.draft.places[self._screen.draft.titles.index(offer.name)]
-            self._screen.work("file", partial(self._turn_to, self._screen.draft.copy(), place))
+    def _choose(self, picker: Picker, work: Callable[[str], Awaitable[None]]) -> None:
+        """Works on what is chosen, if something is."""
 
-    async def _turn_to(self, draft: Draft, place: Place) -> None:
+        def chosen(offer: Offer | None) -> None:
+            if offer is not None:
+                self._screen.work("file", partial(work, offer.name))
+
+        self._screen.app.push_screen(picker, chosen)
+
+    async def _turn_to(self, title: str) -> None:
+        draft = self._screen.draft.copy()
         try:
-            await asyncio.to_thread(draft.select, place)
+            await asyncio.to_thread(draft.select, draft.places[draft.titles.index(title)])
         except ValueError as error:
             self._screen.say(f"{error}.")
         else:
@@ -92,13 +97,10 @@ class DraftFiles:
         Args:
             then: What is done once it is saved.
         """
-        self._screen.app.push_screen(save_picker(self._screen.draft), partial(self._save, then))
+        self._choose(save_picker(self._screen.draft), partial(self._save, then))
 
-    def _save(self, then: Callable[[], object] | None, offer: Offer | None) -> None:
-        if offer is not None:
-            self._screen.work("file", partial(self._save_file, Path(offer.name), then))
-
-    async def _save_file(self, path: Path, then: Callable[[], object] | None) -> None:
+    async def _save(self, then: Callable[[], object] | None, name: str) -> None:
+        path = Path(name)
         try:
             draft = self._screen.draft.copy()
             text = await asyncio.to_thread(draft.save, path)

@@ -97,7 +97,6 @@ class OfferList(LineList, inherit_bindings=False):
         return ((label, "muted"), *self.typing.spans(max(self.line_width - len(label), 1)))
 
     def count(self) -> int:
-        """Offers that fit, or a line that says there are none."""
         return max(len(self.found), 1)
 
     def marked(self, index: int) -> bool:

@@ -103,7 +103,6 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
         self.files = DraftFiles(self)
 
     def controllers(self) -> Iterable[object]:
-        """What this screen can do, but for its panes."""
         return (self.files,)
 
     def work(self, group: str, work: Callable[[], Awaitable[object]]) -> None:
@@ -229,10 +228,8 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
     async def _describe_environment(self) -> None:
         self._waiting.add("describe")
         await asyncio.sleep(ASKS_AFTER_S)
-        form = self.draft.form
-        env_id, folder = form.env_id, str(form.effective("env_dir_path"))
-        no_alias = bool(form.effective("no_alias"))
-        found = await self.backend.describe(env_id, folder, no_alias=no_alias)
+        env_id = self.draft.form.env_id
+        found = await self.backend.describe(env_id, self.draft.form)
         if env_id == self.draft.form.env_id:
             if found.get("status") == "described":
                 self.draft.form.describe(found)
