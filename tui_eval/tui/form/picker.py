@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 from textual import events
 from textual.binding import BindingType
 from textual.containers import Container
-from textual.message import Message
 
 from tui_eval.printable import one_line
 from tui_eval.tui.base.dialogs.dialog import Dialog
@@ -41,9 +40,6 @@ class OfferList(LineList, inherit_bindings=False):
     """
 
     heads = 1
-
-    class Highlighted(Message):
-        """Another offer is under the cursor."""
 
     def __init__(
         self, text: str, free: Callable[[str], str] | None, *, paths: bool, id: str
@@ -85,7 +81,7 @@ class OfferList(LineList, inherit_bindings=False):
         """Puts the cursor on an offer, of which the next one can be seen as well."""
         super().select(index)
         self.show_line(self.cursor, margin=1)
-        self.post_message(self.Highlighted())
+        self.post_message(self.Retitled())
 
     @property
     def here(self) -> Offer | None:
@@ -206,7 +202,7 @@ class Picker(Dialog[Container, Offer]):
             self.box.styles.height = lines + AROUND
         self.list.offer(offers, self._current)
 
-    def on_offer_list_highlighted(self) -> None:
+    def on_line_view_retitled(self) -> None:
         """Shows the text on what is under the cursor."""
         here = self.list.here
         known = (here.about or self._abouts.get(here.name, "")) if here else ""
