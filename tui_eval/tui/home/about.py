@@ -115,10 +115,7 @@ def about_environment(one: EnvironmentInfo) -> tuple[Line, Line]:
     command = f"tui-eval {one_line(one.env_id, 80)} -m MODEL"
     start = key_hints((enter, "puts an evaluation of it together, or "))
     summary = ((f"  ·  {one_line(one.summary, MOST)}", "faint"),) if one.summary else ()
-    return ((one_line(where, MOST), "muted"), *summary), (
-        *start,
-        (command, "muted"),
-    )
+    return ((one_line(where, MOST), "muted"), *summary), (*start, (command, "muted"))
 
 
 def about_endpoint(one: EndpointInfo, answer: str | None) -> tuple[Line, Line]:

@@ -165,6 +165,9 @@ class HomeScreen(DrawnScreen[None]):
         goes_on = one is not None and not can_resume(one)
         can_keep = one is not None and not one.saved and not one.running
         back = "clear" if self.runs.words else "unmark" if self.runs.marks else ""
+        near, choice = self.endpoints.selected, "evaluate"
+        if self.focused is self.endpoints:
+            choice = "check" if near is not None and near.url else ""
         self.keys.words = {
             **dict.fromkeys(("mark", "sort", "copy", "export") if one is None else (), ""),
             "open": "" if one is None else "attach" if one.running else "open",
@@ -174,16 +177,10 @@ class HomeScreen(DrawnScreen[None]):
             "resume": "resume" if goes_on else "",
             "keep": "keep" if self.runs.typing or can_keep else "",
             "demo": "demo" if self.runs.is_loaded and not self.runs.all else "",
-            "choose": self._choice_word(),
+            "choose": choice,
         }
         self.keys.scopes = ("typing",) if self.runs.typing else (*self.scopes, self.pane_scope)
         self.keys.tick(self.now())
-
-    def _choice_word(self) -> str:
-        if self.focused is self.endpoints:
-            one = self.endpoints.selected
-            return "check" if one is not None and one.url else ""
-        return "evaluate"
 
     def on_descendant_focus(self) -> None:
         """Shows the pane that has the focus where there is room for one only."""
