@@ -155,25 +155,20 @@ def _endpoint(alias: str, replicas: list[Endpoint], faults: str) -> Offer:
 
     first = replicas[0]
     usable = not first.key_var or has_key(first.key_var)
-    key = "" if usable else f"{first.key_var} is not set · "
-    more = f" and {len(replicas) - 1} more" if len(replicas) > 1 else ""
-    note = f"{key}{first.model} at {masked_url(first.url)}{more}"
-    sets = {"endpoint_id": "", "provider": "", "api_base_url": ""}
-    return Offer(alias, note, _about(replicas, usable) + faults, sets, usable)
-
-
-def _about(replicas: list[Endpoint], has_key: bool) -> str:
-    first = replicas[0]
-    cost = prices_text(run_prices(first))
-    key = f"{first.key_var}, which is {'' if has_key else 'not '}set" if first.key_var else "none"
+    key = f"{first.key_var}, which is {'' if usable else 'not '}set" if first.key_var else "none"
     facts = {
         "model": first.model,
         "at": ", ".join(masked_url(one.url) for one in replicas),
         "key": key,
-        "price of a million tokens": cost or "unknown",
+        "price of a million tokens": prices_text(run_prices(first)) or "unknown",
         "from": first.source,
     }
-    return "\n".join(f"{name}: {fact}" for name, fact in facts.items())
+    about = "\n".join(f"{name}: {fact}" for name, fact in facts.items())
+    lacks = "" if usable else f"{first.key_var} is not set · "
+    more = f" and {len(replicas) - 1} more" if len(replicas) > 1 else ""
+    note = f"{lacks}{first.model} at {masked_url(first.url)}{more}"
+    sets = {"endpoint_id": "", "provider": "", "api_base_url": ""}
+    return Offer(alias, note, about + faults, sets, usable)
 
 
 def _eval_files() -> Iterator[Path]:
