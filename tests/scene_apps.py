@@ -37,7 +37,6 @@ from scripted_run import (
 )
 from scripted_suite import RUNNING, Feeds, PausedFeeds, moved, suite_events
 from scripted_trajectory import rich_feed, writing_feed
-from textual.screen import Screen
 
 from tui_eval import events as ev
 from tui_eval.config.user_settings import UserSettings
@@ -195,7 +194,7 @@ def writing() -> TuiEvalApp:
 def home(backend: Callable[[], FormBackend]) -> Callable[[], TuiEvalApp]:
     def make() -> TuiEvalApp:
         pin_time_zone()
-        app = HomeApp(backend(), now=lambda: NOW, configure=lambda *asked: Screen())
+        app = HomeApp(backend(), now=lambda: NOW)
         app.home.folder = "~/evals/monday"
         return app
 

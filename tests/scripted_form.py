@@ -9,6 +9,7 @@ from typing import Any
 from scripted_run import NOW, ScriptedFeed
 
 from tui_eval.config.draft import Draft
+from tui_eval.config.form import Form
 from tui_eval.errors import Fault
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.base.preferences import Preferences
@@ -118,9 +119,7 @@ class ScriptedBackend:
     async def environments(self, environments_dir: str) -> Sequence[Offer]:
         return ENVIRONMENTS
 
-    async def describe(
-        self, env_id: str, environments_dir: str, *, no_alias: bool
-    ) -> dict[str, Any]:
+    async def describe(self, env_id: str, form: Form) -> dict[str, Any]:
         if env_id == "reverse-text":
             return REVERSE
         if env_id in ("calculator", "word-guess"):

@@ -132,6 +132,7 @@ class FormBackend:
         self.near = list(environments)
         self.served = self.told = EndpointInfos(list(endpoints), list(faults))
         self.asked: list[tuple[str, str]] = []
+        self.started: list[dict[str, Any]] = []
         self.feeds: list[ScriptedFeed] = []
         self.refusal: list[ev.Event] = []
         self.looks = 0
@@ -171,6 +172,10 @@ class FormBackend:
         events = running_events() if run.socket else all_events(saved=run.saved)
         events[0] = run_started(path=str(run.run.place), env_id=run.env_id, saved=run.saved)
         return self._feed(events, bool(run.socket))
+
+    def start(self, request: dict[str, Any]) -> ScriptedFeed:
+        self.started.append(request)
+        return ScriptedFeed(self.refusal or all_events(), live=False)
 
     def resume(self, run: FoundRun) -> ScriptedFeed:
         self.asked.append(("resume", run.run.path.name))

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from scripted_home import FormBackend, pin_time_zone, several_runs
-from scripted_run import NOW, ScriptedFeed, all_events
+from scripted_run import NOW
 from seeing import Watching, is_drawn
 from textual.screen import Screen
 
+from tui_eval.config.draft import Draft
 from tui_eval.tui.compare.screen import CompareRuns
 from tui_eval.tui.home_app import HomeApp
 
@@ -22,15 +23,10 @@ class HomeStage(Watching):
     def __init__(self, backend: FormBackend) -> None:
         self.backend = backend
         self.configured: list[str] = []
-        self.started: list[dict[str, Any]] = []
         self.form: Screen[Any] = Screen()
-        self.app = HomeApp(
-            backend,
-            now=lambda: NOW,
-            configure=self._configure,
-            start=self._start,
-        )
+        self.app = HomeApp(backend, now=lambda: NOW)
         self.home = self.app.home
+        self.home.make_form = self._make_form
 
     @property
     def compared(self) -> list[list[Path]]:
@@ -38,16 +34,11 @@ class HomeStage(Watching):
         screens = self.app.screen_stack
         return [list(one.reading.paths) for one in screens if isinstance(one, CompareRuns)]
 
-    def _configure(
-        self, env_id: str, before: Screen[Any] | None = None, refused: Any = ()
-    ) -> Screen[Any]:
-        self.configured.append(env_id)
+    def _make_form(self, draft: Draft, refused: Any) -> Screen[Any]:
+        self.configured.append(draft.form.env_id)
         self.refused = [str(fault) for fault in refused]
+        self.form.draft = draft
         return self.form
-
-    def _start(self, request: dict[str, Any]) -> ScriptedFeed:
-        self.started.append(request)
-        return ScriptedFeed(self.backend.refusal or all_events(), live=False)
 
     @property
     def wanted(self) -> tuple[str, str]:
@@ -56,7 +47,7 @@ class HomeStage(Watching):
 
     @property
     def list(self) -> str:
-        return self.text(self.home.list)
+        return self.text(self.home.runs)
 
     @property
     def about(self) -> str:
@@ -88,7 +79,7 @@ class HomeStage(Watching):
 
     async def select(self, name: str) -> None:
         names = [one.run.path.name for one in self.home.runs.shown]
-        self.home.list.select(names.index(name))
+        self.home.runs.select(names.index(name))
         await self.pilot.pause()
 
 

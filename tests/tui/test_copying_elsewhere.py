@@ -18,7 +18,6 @@ from scripted_home import FormBackend, found_run, pin_time_zone
 from scripted_run import NOW
 from textual.app import App
 from textual.pilot import Pilot
-from textual.screen import Screen
 
 from tui_eval.tui.base.app import ScreenApp
 from tui_eval.tui.compare.screen import CompareRuns
@@ -67,7 +66,7 @@ async def test_home_copies_path_and_command_and_exports_a_run(here: Path) -> Non
     pin_time_zone()
     run = run_on_disk(here / "sums--tiny" / "0a1b")
     one = replace(found_run("sums"), run=run, done=4)
-    app = HomeApp(FormBackend([one]), now=lambda: NOW, configure=lambda *asked: Screen())
+    app = HomeApp(FormBackend([one]), now=lambda: NOW)
     async with shown(app, lambda: app.home.polling.looked and app.home.runs.is_loaded) as stage:
         assert await stage.copied("y", "p") == str(run.path)
         assert await stage.copied("y", "r") == "tui-eval run sums -m tiny -n 2 -r 2"

@@ -23,6 +23,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from tui_eval.config.draft import Draft
+from tui_eval.config.form import Form
 from tui_eval.errors import Fault
 from tui_eval.tui.base.dialogs.prompts import Leave
 
@@ -240,9 +241,7 @@ async def test_a_field_is_shown_with_all_that_is_wrong_with_it() -> None:
 
 async def test_an_argument_of_another_type_is_refused_at_its_field() -> None:
     class Listing(ScriptedBackend):
-        async def describe(
-            self, env_id: str, environments_dir: str, *, no_alias: bool
-        ) -> dict[str, Any]:
+        async def describe(self, env_id: str, form: Form) -> dict[str, Any]:
             return described(env_id, parameter("subsets", "json", [], shape=["list", "text"]))
 
     app = form_app(draft_of(env_id="reverse-text", model="demo"), Listing())

@@ -10,6 +10,7 @@ from form_staging import staged
 from scripted_form import SEVERAL, ScriptedBackend, draft_of, form_app, ready
 from textual.widgets import TextArea
 
+from tui_eval.config.form import Form
 from tui_eval.tui.base.dialogs.prompts import Leave
 from tui_eval.tui.form.boxes import TextBox
 
@@ -120,7 +121,7 @@ async def test_what_people_wrote_cannot_steer_the_terminal() -> None:
     evil = "x\x1b]52;c;eA==\x07\x9b31m[/red]"
     backend = ScriptedBackend({**SEVERAL, "notices": [{"text": evil, "level": "warning"}]})
 
-    async def describe(env_id: str, folder: str, *, no_alias: bool) -> Mapping[str, Any]:
+    async def describe(env_id: str, form: Form) -> Mapping[str, Any]:
         return {"status": "refused", "faults": [{"where": evil, "what": evil, "hint": evil}]}
 
     backend.describe = describe  # type: ignore[method-assign,assignment]

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from servers import FaultServer
 
-from tui_eval.cli.form_backend import EngineFormBackend
 from tui_eval.config import local_servers
 from tui_eval.config.plan import RunPlan, plan_to_toml
 from tui_eval.engine.setup.reachability import unreachable
+from tui_eval.tui.form.backend import FormBackend
 from tui_eval.tui.home.backend import HomeBackend
 
 REGISTRY = """
@@ -104,7 +104,7 @@ def test_the_list_of_endpoints_tells_what_each_is_and_costs(
         '[[endpoint]]\nendpoint_id = "missing"\nmodel = "n"\nurl = "http://127.0.0.1:2/v1"\n'
         'key = "A_KEY_OF_NOBODY"\n'
     )
-    there, missing, *_ = EngineFormBackend().endpoints("mine.toml")
+    there, missing, *_ = FormBackend().endpoints("mine.toml")
     assert there.about.splitlines() == [
         "model: m",
         "at: http://***@127.0.0.1:1/v1",
@@ -127,7 +127,7 @@ def test_the_key_that_prime_keeps_itself_counts(
     (here / ".prime/config.json").write_text(f'{{"api_key": "{SECRET}"}}')
     after = {one.alias: one.has_key for one in HomeBackend().endpoints().listed}
     assert not before["qwen3-235b-i"] and after["qwen3-235b-i"]
-    offers = {one.name: one for one in EngineFormBackend().endpoints(None)}
+    offers = {one.name: one for one in FormBackend().endpoints(None)}
     offer = offers["qwen3-235b-i"]
     assert offer.good and "not set" not in offer.note and ", which is set" in offer.about
 
@@ -167,7 +167,7 @@ from tui_eval.tui.home.backend import HomeBackend
 from tui_eval.tui.home_app import HomeApp
 
 async def main():
-    app = HomeApp(HomeBackend(), configure=None)
+    app = HomeApp(HomeBackend())
     async with app.run_test() as pilot:
         while not (app.home.polling.looked and app.home.runs.is_loaded):
             await pilot.pause(0.02)
@@ -191,7 +191,7 @@ def test_what_is_not_set_is_as_in_the_run_that_a_form_goes_on_with(here: Path) -
     (run / "results.jsonl").touch()
     plan = RunPlan(env_id="reverse-text", alias="m", model="m", base_url="embedded:demo")
     (run / "run.toml").write_text(plan_to_toml(plan))
-    backend, raw = EngineFormBackend(), {"resume": str(run)}
+    backend, raw = FormBackend(), {"resume": str(run)}
     assert backend.check({"env_id": "reverse-text", "raw": {}}), "of the model there is no endpoint"
     assert backend.check({"env_id": "reverse-text", "raw": raw}) == []
     assert backend.check({"env_id": "reverse-text", "raw": raw | {"model": "none-of-that"}})

@@ -250,7 +250,7 @@ async def test_errored_rollouts_of_a_saved_run_run_again_and_leaving_leads_home(
         await stage.until(lambda: saved.state.end is not None)
         await stage.press("R", "a")
         await stage.until(lambda: stage.app.watches and stage.app.live_screen is not saved)
-        (request,) = stage.started
+        (request,) = stage.backend.started
         assert request["raw"] == {"resume": saved.state.run.path}
         assert request["again"] == sorted(ERRORS)
         await stage.watching()
@@ -265,8 +265,8 @@ async def test_a_suite_over_home_goes_on_and_leaving_it_leads_home() -> None:
         await stage.press("enter")
         await stage.until(lambda: isinstance(stage.app.screen, SuiteScreen) and not over.events)
         await stage.press("R", "g")
-        await stage.until(lambda: stage.started)
-        assert stage.started[0]["runs"][:2] == [run_path(0), run_path(1)]
+        await stage.until(lambda: stage.backend.started)
+        assert stage.backend.started[0]["runs"][:2] == [run_path(0), run_path(1)]
         await stage.watching()
         assert over.closed
         await stage.press("q")
@@ -325,7 +325,7 @@ async def test_a_form_is_opened_for_the_selected_environment_and_its_request_run
         assert stage.configured == ["", "triage-tickets"]
         stage.form.dismiss({"env_id": "triage-tickets", "raw": {}})
         await stage.watching()
-        assert stage.started == [{"env_id": "triage-tickets", "raw": {}}]
+        assert stage.backend.started == [{"env_id": "triage-tickets", "raw": {}}]
 
 
 async def test_a_refused_request_comes_back_to_its_form() -> None:

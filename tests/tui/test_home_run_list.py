@@ -7,7 +7,7 @@ from home_staging import at_home
 from msgspec.structs import replace
 from scripted_home import FormBackend, found_run, running_run, several_runs
 
-from tui_eval.tui.home import run_list
+from tui_eval.tui.home import run_lines
 
 
 async def test_an_unsaved_run_says_so_in_80_columns() -> None:
@@ -56,7 +56,7 @@ async def test_going_through_the_runs_measures_none_of_them_anew(
     async with at_home() as stage:
         await stage.press("j")
         measured: list[int] = []
-        monkeypatch.setattr(run_list, "_widest", lambda names: measured.append(1) or (1, 1))
+        monkeypatch.setattr(run_lines, "_widest", lambda names: measured.append(1) or (1, 1))
         await stage.press("j", "k")
         assert measured == []
         await stage.press("s")
@@ -192,5 +192,5 @@ async def test_facts_of_a_run_stand_whole_beside_the_end_of_its_path() -> None:
 async def test_letters_of_marked_runs_have_the_inks_of_a_comparison() -> None:
     async with at_home() as stage:
         await stage.press("m", "m")
-        lines = [stage.home.list.line(at) for at in (0, 1)]
+        lines = [stage.home.runs.line(at) for at in (0, 1)]
         assert [line[0] for line in lines] == [("A ", "key"), ("B ", "second")]

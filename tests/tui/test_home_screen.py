@@ -50,7 +50,7 @@ async def test_the_list_is_filtered_while_typing_and_whole_again_after_escape() 
     async with at_home() as stage:
         await stage.press("slash", *"INCOMP !qwq")
         assert [one.run.path.name for one in stage.home.runs.shown] == ["9e8d7c6b", "ffffffff"]
-        assert "2 of 7" in str(stage.home.list.border_title)
+        assert "2 of 7" in str(stage.home.runs.border_title)
         assert stage.keys.split() == ["enter", "keep", "esc", "clear"]
         await stage.press("enter", "j")
         assert stage.selected == "ffffffff"
@@ -235,7 +235,7 @@ async def test_what_marks_are_for_and_what_takes_them_away_is_told_while_there_a
         await stage.press("slash", *"calc", "enter")
         assert "esc clear" in stage.keys
         await stage.press("escape", "escape")
-        assert not stage.app.home.runs.marked and "unmark" not in stage.keys
+        assert not stage.app.home.runs.marks and "unmark" not in stage.keys
 
 
 async def test_what_there_is_nothing_to_check_of_is_not_told_to_be_checked() -> None:

@@ -42,11 +42,9 @@ LEAVES = frozenset(
 
 def home_app() -> HomeApp:
     pin_time_zone()
-    return HomeApp(
-        busy_home(),
-        now=lambda: NOW,
-        configure=lambda *asked: monday().configure,  # type: ignore[attr-defined]
-    )
+    app = HomeApp(busy_home(), now=lambda: NOW)
+    app.home.make_form = lambda *asked: monday().configure  # type: ignore[attr-defined]
+    return app
 
 
 @dataclass(frozen=True)
@@ -233,7 +231,7 @@ async def test_the_names_of_homes_columns_sort_its_runs() -> None:
     app = home_app()
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: is_at_rest(app))
-        runs, names = app.home.runs, app.home.list.render_line(0).text
+        runs, names = app.home.runs, app.home.runs.render_line(0).text
         for name, sorting in (("model", "model"), ("reward", "reward"), ("95 %", "reward")):
             await pilot.click("#runs", offset=(names.index(name), 1))
             await pilot.pause()

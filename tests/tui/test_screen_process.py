@@ -131,7 +131,7 @@ def test_watching_a_run_imports_no_client_and_no_environment(
 
 FILL_IN_A_FORM = """
 import asyncio, json, sys, time
-from tui_eval.cli.form_backend import EngineFormBackend
+from tui_eval.tui.form.backend import FormBackend
 from tui_eval.feeds.lazy_feed import LazyFeed
 from tui_eval.config.draft import Draft
 from tui_eval.tui.app import TuiEvalApp
@@ -141,7 +141,7 @@ async def main():
     draft = Draft()
     draft.form.put("env_id", "observed")
     draft.form.put("model", "demo")
-    form = ConfigureScreen(EngineFormBackend(), draft, time.time)
+    form = ConfigureScreen(FormBackend(), draft, time.time)
     app = TuiEvalApp(LazyFeed(), form=form)
     async with app.run_test() as pilot:
         while form.plan is None:

@@ -17,7 +17,6 @@ from scripted_rows import failed_row, saved_rows
 from scripted_run import NOW, ScriptedFeed, all_events, failed
 from seeing import is_at_rest, press, seen, until
 from staging import over, running
-from textual.screen import Screen
 
 from tui_eval.commands import MoveLimit, Rerun, Stop
 from tui_eval.runs.layout import RunDir
@@ -93,11 +92,7 @@ def of_home(backend: Callable[[Path], FormBackend]) -> Make:
     def make(folder: Path) -> Done:
         pin_time_zone()
         done = Done(None, backend(folder), folder)
-        done.app = HomeApp(
-            done.backend,
-            now=lambda: NOW,
-            configure=lambda *asked: Screen(),
-        )
+        done.app = HomeApp(done.backend, now=lambda: NOW)
         return done
 
     return make

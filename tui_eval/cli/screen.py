@@ -22,8 +22,6 @@ from tui_eval.cli.shutdown import (
 from tui_eval.tui.base.terminal.starting import show_starting
 
 if TYPE_CHECKING:
-    from textual.screen import Screen
-
     from tui_eval.config.draft import Draft
     from tui_eval.engine.setup.resume_match import Planned
     from tui_eval.errors import Fault
@@ -117,7 +115,6 @@ def home_on_screen(paths: Sequence[Path]) -> int:
     """
     show_starting()
     gc.disable()
-    from tui_eval.feeds.lazy_feed import LazyFeed
     from tui_eval.tui.base.preferences import Preferences
     from tui_eval.tui.home.backend import HomeBackend
     from tui_eval.tui.home_app import HomeApp
@@ -126,31 +123,16 @@ def home_on_screen(paths: Sequence[Path]) -> int:
         HomeApp(
             HomeBackend(paths),
             open_feed=_open_feed,
-            configure=_form_for,
-            start=LazyFeed,
             preferences=Preferences.read(),
         )
     )
 
 
-def _form_for(
-    env_id: str, before: Screen[Any] | None = None, refused: Sequence[Fault] = ()
-) -> Screen[Any]:
-    """See `tui.home.screen.ConfigureScreen`."""
-    from tui_eval.config.draft import Draft
-    from tui_eval.tui.form.screen import ConfigureScreen
-
-    draft = before.draft if isinstance(before, ConfigureScreen) else Draft()
-    if env_id:
-        draft.form.put("env_id", env_id)
-    return _form(draft, refused)
-
-
 def _form(draft: Draft, refused: Sequence[Fault]) -> ConfigureScreen:
-    from tui_eval.cli.form_backend import EngineFormBackend
+    from tui_eval.tui.form.backend import FormBackend
     from tui_eval.tui.form.screen import ConfigureScreen
 
-    return ConfigureScreen(EngineFormBackend(), draft, time.time, list(refused))
+    return ConfigureScreen(FormBackend(), draft, time.time, list(refused))
 
 
 def _app(feed: Feed, **options: Any) -> TuiEvalApp:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.screen import Screen
@@ -17,7 +16,7 @@ from tui_eval.tui.app import TuiEvalApp, load
 from tui_eval.tui.base.dialogs.prompts import Leave
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.preferences import Preferences
-from tui_eval.tui.home.screen import ConfigureScreen, HomeScreen
+from tui_eval.tui.home.screen import HomeScreen
 from tui_eval.tui.run.screen import RunScreen
 from tui_eval.tui.run.session import begin
 
@@ -44,11 +43,7 @@ def left_text(leave: Leave, noun: str = "run") -> str:
 
 
 class HomeApp(TuiEvalApp):
-    """One run is watched at a time, or none.
-
-    Args:
-        start: Makes the feed of a new evaluation from a form's request; the others are as there.
-    """
+    """One run is watched at a time, or none."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = [
         str(shipped("styles", name)) for name in ("live.tcss", "home.tcss")
@@ -60,15 +55,13 @@ class HomeApp(TuiEvalApp):
         *,
         open_feed: OpenFeed = lambda path, socket: NullFeed(),
         now: Callable[[], float] = clock.now,
-        configure: ConfigureScreen,
-        start: Callable[[dict[str, Any]], Feed] = lambda request: NullFeed(),
         preferences: Preferences | None = None,
     ) -> None:
         super().__init__(
-            NullFeed(), open_feed=open_feed, now=now, start=start, preferences=preferences
+            NullFeed(), open_feed=open_feed, now=now, start=backend.start, preferences=preferences
         )
         self._backend = backend
-        self.home = HomeScreen(backend, now, configure)
+        self.home = HomeScreen(backend, now)
         self.watches = False
         self._starting: asyncio.Task[None] | None = None
         self._let_go: set[asyncio.Task[None]] = set()
@@ -82,28 +75,15 @@ class HomeApp(TuiEvalApp):
         await load("numpy", "tui_eval.tui.compare.screen", "tui_eval.tui.form.screen")
         await self._load_highlighting()
 
-    def on_home_screen_run_wanted(self, message: HomeScreen.RunWanted) -> None:
+    def on_home_screen_run_wanted(self, wanted: HomeScreen.RunWanted) -> None:
         """Puts a run over home."""
-        self._watch(message.feed, message.joined)
-
-    def on_home_screen_configured(self, message: HomeScreen.Configured) -> None:
-        """Runs what a form asks for; the form comes back where that is refused."""
-        come_back = partial(self.home.come_back, message.form)
-        self._watch(self._start_feed(message.request), if_refused=come_back)
-
-    def _watch(
-        self,
-        feed: Feed,
-        joined: bool = False,
-        if_refused: Callable[[list[Fault]], object] | None = None,
-    ) -> None:
         if self.watches:
             return
-        self._turn_to(feed)
-        self.watches, self._if_refused = True, if_refused
-        self.live_screen.over_home, self.live_screen.joined = True, joined
+        self._turn_to(wanted.feed)
+        self.watches, self._if_refused = True, wanted.if_refused
+        self.live_screen.over_home, self.live_screen.joined = True, wanted.joined
         self.push_screen(self.live_screen)
-        self._starting = asyncio.create_task(self._open(feed))
+        self._starting = asyncio.create_task(self._open(wanted.feed))
 
     async def _open(self, feed: Feed) -> None:
         live, state = self.live_screen, self.state
@@ -130,7 +110,8 @@ class HomeApp(TuiEvalApp):
         def refused(faults: list[Fault]) -> None:
             self.show_refusal(again, "This run was not resumed", faults, self._run_again)
 
-        self._watch(self._start_feed(again.request), if_refused=refused)
+        feed = self._start_feed(again.request)
+        self.on_home_screen_run_wanted(HomeScreen.RunWanted(feed, if_refused=refused))
         self.live_screen.first_row = again.row
 
     def _close_without_run(self) -> None:
@@ -146,6 +127,7 @@ class HomeApp(TuiEvalApp):
             self.push_screen(closing_question("This run did not begin", text))
 
     def _go_home(self, leave: Leave) -> None:
+        """Lets go of the run that is watched."""
         feed, starting, live = self.feed, self._starting, self.live_screen
         path = self.state.run.path if self.state.run is not None else ""
         at_work = live.status.at_work
@@ -157,32 +139,25 @@ class HomeApp(TuiEvalApp):
             self.home.show_seen(path)
         if at_work and leave.action != "closed":
             self.home.say(left_text(leave, live.noun))
-        closing = self._close(feed, starting, live, leave, path if leave.save else "")
-        task = asyncio.create_task(closing)
+
+        async def close() -> None:
+            """A connection is never dropped half made: that would stop the run."""
+            from tui_eval.commands import Detach, Stop
+
+            if starting is not None:
+                await starting
+            feed.send(Stop() if leave.action == "stop" else Detach())
+            await live.close()
+            await feed.close()
+            if leave.action != "detach":
+                save = path if leave.save else ""
+                if why := await asyncio.to_thread(self._backend.end, feed, save=save):
+                    self.home.say(why)
+            self.home.polling.look_soon()
+
+        task = asyncio.create_task(close())
         self._let_go.add(task)
         task.add_done_callback(self._let_go.discard)
-
-    async def _close(
-        self,
-        feed: Feed,
-        starting: asyncio.Task[None] | None,
-        live: RunScreen,
-        leave: Leave,
-        save: str,
-    ) -> None:
-        """Lets go of a run. A connection is never dropped half made: that would stop the run."""
-        from tui_eval.commands import Detach, Stop
-
-        if starting is not None:
-            await starting
-        feed.send(Stop() if leave.action == "stop" else Detach())
-        await live.close()
-        await feed.close()
-        if leave.action != "detach":
-            why = await asyncio.to_thread(self._backend.end, feed, save=save)
-            if why:
-                self.home.say(why)
-        self.home.polling.look_soon()
 
     def _stop_and_leave(self) -> None:
         """Leaves the app; a run that was joined goes on."""

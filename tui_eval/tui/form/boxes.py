@@ -51,17 +51,15 @@ def field_box(field: Field, form: Form, backend: FormBackend) -> Picker | TextBo
 
 
 def _environments(form: Form, backend: FormBackend, text: str) -> Picker:
-    folder, no_alias = str(form.effective("env_dir_path")), bool(form.effective("no_alias"))
-
     async def about(env_id: str) -> str:
-        found = await backend.describe(env_id, folder, no_alias=no_alias)
+        found = await backend.describe(env_id, form)
         if found.get("status") == "described":
             return readme_of(found)
         return "\n".join(str(Fault(**fault)) for fault in found["faults"])
 
     return Picker(
         "Environments",
-        lambda: backend.environments(folder),
+        lambda: backend.environments(str(form.effective("env_dir_path"))),
         text,
         about=about,
         free=lambda text: "as typed",
@@ -80,8 +78,7 @@ def load_picker(backend: FormBackend) -> Picker:
         "Load a TOML file",
         lambda: asyncio.to_thread(backend.files),
         free=_exists,
-        is_meant=lambda text: Path(text).is_file(),
-        label="path",
+        paths=True,
         how="type a path or a part of one · enter loads",
     )
 
@@ -95,7 +92,7 @@ def save_picker(draft: Draft) -> Picker:
         lambda: _these(()),
         text=text,
         free=partial(_replaces, draft),
-        label="path",
+        paths=True,
         how="enter saves",
     )
 

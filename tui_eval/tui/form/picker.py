@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar
 
 from textual import events
 from textual.binding import BindingType
 from textual.containers import Container
-from textual.message import Message
 
 from tui_eval.printable import one_line
 from tui_eval.tui.base.dialogs.dialog import Dialog
@@ -36,29 +36,19 @@ class OfferList(LineList, inherit_bindings=False):
 
     Args:
         free: Says of a text that is no offer what choosing it means; None where it cannot be.
-        is_meant: Whether such a text stands before the offers that have its words.
+        paths: Whether they are files: one that there is stands before those that have its words.
     """
 
     heads = 1
 
-    class Highlighted(Message):
-        """Another offer is under the cursor."""
-
     def __init__(
-        self,
-        text: str,
-        free: Callable[[str], str] | None,
-        is_meant: Callable[[str], bool],
-        label: str,
-        *,
-        id: str,
+        self, text: str, free: Callable[[str], str] | None, *, paths: bool, id: str
     ) -> None:
         super().__init__(id=id)
-        self.label = label
         self.typing = TextLine(text, len(text))
         self.offers: Sequence[Offer] = ()
         self.free = free
-        self.is_meant = is_meant
+        self.paths = paths
         self.found: list[Offer] = []
         self.is_waiting = True
         self._is_chosen = False
@@ -83,7 +73,7 @@ class OfferList(LineList, inherit_bindings=False):
         ]
         self.found = sorted(found, key=lambda one: _distance(one.name, text)) if text else found
         if self.free and text and text not in [one.name for one in found]:
-            at = 0 if self.is_meant(text) else len(found)
+            at = 0 if self.paths and Path(text).is_file() else len(found)
             self.found.insert(at, Offer(text, self.free(text)))
         self.select(0)
 
@@ -91,7 +81,7 @@ class OfferList(LineList, inherit_bindings=False):
         """Puts the cursor on an offer, of which the next one can be seen as well."""
         super().select(index)
         self.show_line(self.cursor, margin=1)
-        self.post_message(self.Highlighted())
+        self.post_message(self.Retitled())
 
     @property
     def here(self) -> Offer | None:
@@ -99,11 +89,10 @@ class OfferList(LineList, inherit_bindings=False):
         return self.found[self.cursor] if self.found else None
 
     def head(self, index: int) -> Line:
-        label = f"{self.label:<8}"
+        label = f"{'path' if self.paths else 'filter':<8}"
         return ((label, "muted"), *self.typing.spans(max(self.line_width - len(label), 1)))
 
     def count(self) -> int:
-        """Offers that fit, or a line that says there are none."""
         return max(len(self.found), 1)
 
     def marked(self, index: int) -> bool:
@@ -171,8 +160,7 @@ class Picker(Dialog[Container, Offer]):
         current: The one that is set already.
         about: Gets the text on an offer that has none.
         text: What the filter begins with.
-        free, is_meant: See `OfferList`.
-        label: What is typed.
+        free, paths: See `OfferList`.
         how: What typing and enter do.
     """
 
@@ -188,11 +176,10 @@ class Picker(Dialog[Container, Offer]):
         about: Callable[[str], Awaitable[str]] | None = None,
         text: str = "",
         free: Callable[[str], str] | None = None,
-        is_meant: Callable[[str], bool] = lambda text: False,
-        label: str = "filter",
+        paths: bool = False,
         how: str = "type to filter · enter chooses",
     ) -> None:
-        self.list = OfferList(text, free, is_meant, label, id="offers")
+        self.list = OfferList(text, free, paths=paths, id="offers")
         self.text = PlainPanel(lambda width: (), id="offer-about")
         box = Container(self.list, self.text, id="picker")
         super().__init__(box, title, f"{how} · esc closes")
@@ -215,7 +202,7 @@ class Picker(Dialog[Container, Offer]):
             self.box.styles.height = lines + AROUND
         self.list.offer(offers, self._current)
 
-    def on_offer_list_highlighted(self) -> None:
+    def on_line_view_retitled(self) -> None:
         """Shows the text on what is under the cursor."""
         here = self.list.here
         known = (here.about or self._abouts.get(here.name, "")) if here else ""

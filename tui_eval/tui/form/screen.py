@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
+from textual.content import Content
 from textual.widget import Widget
 
 from tui_eval.config.draft import Draft
@@ -21,15 +22,16 @@ from tui_eval.text.figures import plural
 from tui_eval.tui.base.keys.command import PANES, Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.registry import bindings
-from tui_eval.tui.base.layout import WIDTHS, size_classes
+from tui_eval.tui.base.layout import WIDTHS, size_classes, style_of_others
 from tui_eval.tui.base.lines.pane_tabs import PaneTabs, Tab
 from tui_eval.tui.base.lines.text_panel import PlainPanel, TextPanel
 from tui_eval.tui.base.look.ink import Line, Span, spread
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
+from tui_eval.tui.base.terminal.in_turn import focus_once_drawn
 from tui_eval.tui.form.backend import FormBackend, Looked, Offer, look
 from tui_eval.tui.form.boxes import field_box
 from tui_eval.tui.form.commands import FORM, GROUPS
-from tui_eval.tui.form.controllers import TITLES, DraftFiles, FormPanes
+from tui_eval.tui.form.draft_files import DraftFiles
 from tui_eval.tui.form.texts import (
     about_field,
     figures_line,
@@ -47,6 +49,7 @@ CHECKS_AFTER_S = 0.15
 """How long nobody has typed before what is typed is looked at."""
 ASKS_AFTER_S = 0.4
 """And before an engine is asked."""
+TITLES = ("Settings", "What it will do", "TOML", "Command line", "Environment")
 NO_README = "Choose an environment to read about it."
 
 
@@ -97,12 +100,10 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
         self.tabs = PaneTabs(tabs, ruled=True, id="pane-tabs")
         self.tabs.key_ink = "faint"
         self.room = Container(id="room", classes="-in-1")
-        self.form_panes = FormPanes(self)
         self.files = DraftFiles(self)
 
     def controllers(self) -> Iterable[object]:
-        """What this screen can do, but for its panes."""
-        return self.form_panes, self.files
+        return (self.files,)
 
     def work(self, group: str, work: Callable[[], Awaitable[object]]) -> None:
         """Awaits a function in the background, in place of what the group worked on."""
@@ -142,7 +143,7 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
 
     def on_pane_tabs_chosen(self, message: PaneTabs.Chosen) -> None:
         """A tab was clicked."""
-        self.form_panes.action_pane(message.number)
+        self.action_pane(message.number)
 
     def field_changed(self, name: str) -> None:
         """What was typed is looked at soon."""
@@ -162,7 +163,7 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
     def on_descendant_focus(self) -> None:
         """Shows the pane that has the focus where there is room for one only."""
         if self.focused in self.panes:
-            self.form_panes.show(self.focused)
+            self._show_pane(self.focused)
             self.keys.scopes = ("form", "fields" if self.focused is self.fields else "view")
             self._update_keys()
 
@@ -227,10 +228,8 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
     async def _describe_environment(self) -> None:
         self._waiting.add("describe")
         await asyncio.sleep(ASKS_AFTER_S)
-        form = self.draft.form
-        env_id, folder = form.env_id, str(form.effective("env_dir_path"))
-        no_alias = bool(form.effective("no_alias"))
-        found = await self.backend.describe(env_id, folder, no_alias=no_alias)
+        env_id = self.draft.form.env_id
+        found = await self.backend.describe(env_id, self.draft.form)
         if env_id == self.draft.form.env_id:
             if found.get("status") == "described":
                 self.draft.form.describe(found)
@@ -335,8 +334,37 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
             self.fields.go_to(first)
             self.about.lay_out()
         elif self.looked.others:
-            self.form_panes.go_to(self.does)
+            self._go_to(self.does)
         self.say(f"It cannot run yet: {plural(self._problems, 'problem')}.")
+
+    def action_pane(self, number: int) -> None:
+        """Goes to a pane."""
+        self._go_to(self.panes[number - 1])
+
+    def action_next_pane(self) -> None:
+        """Goes to the next pane."""
+        here = self.panes.index(self.focused) if self.focused in self.panes else -1
+        self._go_to(self.panes[(here + 1) % len(self.panes)])
+
+    def _go_to(self, pane: Widget) -> None:
+        self._show_pane(pane)
+        focus_once_drawn(self, pane)
+
+    def _show_pane(self, pane: Widget) -> None:
+        """Shows a pane where there is room for one only; the help of a field with the fields."""
+        number, is_elsewhere = self.panes.index(pane) + 1, pane is not self.fields
+        self.room.set_classes(f"-in-{number}")
+        self.tabs.key_ink = "key" if is_elsewhere else "faint"
+        self.tabs.show(number)
+        self.about.set_class(is_elsewhere, "-elsewhere")
+        self.about.set_class(pane is self.about_env, "-reading")
+        # Their numbers are keys where they are no text of a field.
+        names = [f" {n} {one} " if is_elsewhere else f" {one} " for n, one in enumerate(TITLES, 1)]
+        for each, name in zip(self.panes, names, strict=True):
+            each.border_title = Content(name)
+        hidden = "".join(names[1:4] if pane is self.about_env else names[4:])
+        others = (hidden, style_of_others(self.app)) if self.has_class("-normal") else ""
+        self.fields.border_title = Content.assemble(names[0], others)
 
     def action_help(self) -> None:
         """Shows the keys."""
@@ -351,6 +379,6 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
     def action_leave(self) -> None:
         """Back to the form, then out of it; asks where something would be lost."""
         if self.focused is not self.fields:
-            self.form_panes.go_to(self.fields)
+            self._go_to(self.fields)
             return
         self.files.unless_lost("Leave this evaluation?", "leave", lambda: self.dismiss(None))

@@ -86,7 +86,8 @@ class FormView(LineView, inherit_bindings=False):
 
         Whoever has scrolled the cursor out of sight is left there.
         """
-        fields, was_seen = self.form.fields(), self._is_seen
+        fields, top = self.form.fields(), self.scroll_offset.y
+        was_seen = top <= self._row_of(self.name_here) < top + self.view_height
         if self.name_here not in {field.name for field in fields}:
             self.name_here = fields[0].name
         if self.typing.text != self.form.text(self.name_here):
@@ -107,12 +108,6 @@ class FormView(LineView, inherit_bindings=False):
         self.update()
         if was_seen:
             self._show_here()
-
-    @property
-    def _is_seen(self) -> bool:
-        """Whether the line under the cursor can be seen."""
-        top = self.scroll_offset.y
-        return top <= self._row_of(self.name_here) < top + self.view_height
 
     def _show_here(self) -> None:
         if self.size.height:
@@ -141,7 +136,6 @@ class FormView(LineView, inherit_bindings=False):
     on_blur = on_focus
 
     def count(self) -> int:
-        """Headings, fields, faults."""
         return len(self._rows)
 
     def marked(self, index: int) -> bool:
@@ -241,28 +235,23 @@ class FormView(LineView, inherit_bindings=False):
         self._around.field_moved()
 
     @property
-    def opens(self) -> bool:
-        """Whether there is something to choose from for the field, or more room to type in."""
-        here = self.here
-        return bool(here.choices) or here.name in PICKED or here.kind in ("json", "headers")
-
-    @property
     def word_of_enter(self) -> str:
         """What enter does with the field."""
-        if self.here.kind == "flag":
+        here = self.here
+        if here.kind == "flag":
             return "switch"
-        if self.here.kind in ("json", "headers"):
+        if here.kind in ("json", "headers"):
             return "edit"
-        return "choose" if self.opens else "next"
+        return "choose" if here.choices or here.name in PICKED else "next"
 
     def action_open(self) -> None:
         """Chooses, turns over, or goes on."""
         if self.here.kind == "flag":
             self._turn_over()
-        elif self.opens:
-            self._around.pick(self.here)
-        else:
+        elif self.word_of_enter == "next":
             self.action_move(1)
+        else:
+            self._around.pick(self.here)
 
     def action_clear(self) -> None:
         """Nothing is set here: the default holds."""
@@ -313,7 +302,7 @@ class FormView(LineView, inherit_bindings=False):
             self._around.field_moved()
         if field.kind == "flag":
             self._turn_over()
-        elif was_here and self.opens:
+        elif was_here and self.word_of_enter != "next":
             self.action_open()
         elif was_here and x >= LABEL and not self._rows[index].is_fault:
             self.typing.click(x - LABEL, self.line_width - LABEL)

@@ -13,11 +13,12 @@ from tui_eval.text.stages import TOOL_FAILED
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut_start, letter_ink, line_width, spread
 from tui_eval.tui.home.backend import EndpointInfo, EnvironmentInfo
-from tui_eval.tui.home.found_runs import OURS, FoundRuns, can_resume, request_text
 from tui_eval.tui.home.pick_lists import ASKING, host_of
+from tui_eval.tui.home.run_lines import OURS, can_resume, request_text
 
 if TYPE_CHECKING:
     from tui_eval.runs.discovery import FoundRun
+    from tui_eval.tui.home.run_list import RunList
 
 NAME = "tui-eval"
 MOST = 400
@@ -27,7 +28,7 @@ PATH_LEAST = 16
 APART = "  ·  "
 
 
-def title_line(runs: FoundRuns, folder: str, width: int) -> Line:
+def title_line(runs: RunList, folder: str, width: int) -> Line:
     """Where one is, and how many runs there are."""
     running = sum(one.running for one in runs.all)
     state: list[Span] = [(f"▶ {running:,} running   ", "busy")] if running else []
@@ -114,10 +115,7 @@ def about_environment(one: EnvironmentInfo) -> tuple[Line, Line]:
     command = f"tui-eval {one_line(one.env_id, 80)} -m MODEL"
     start = key_hints((enter, "puts an evaluation of it together, or "))
     summary = ((f"  ·  {one_line(one.summary, MOST)}", "faint"),) if one.summary else ()
-    return ((one_line(where, MOST), "muted"), *summary), (
-        *start,
-        (command, "muted"),
-    )
+    return ((one_line(where, MOST), "muted"), *summary), (*start, (command, "muted"))
 
 
 def about_endpoint(one: EndpointInfo, answer: str | None) -> tuple[Line, Line]:

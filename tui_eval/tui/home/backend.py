@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tui_eval.feeds.lazy_feed import LazyFeed
 
@@ -115,7 +116,7 @@ class HomeBackend:
         load_env_file()
         self._registry = _changed_at(path := registry_path(None))
         known, faults = read_registry(path)
-        found = [near for replicas in known.values() for near in _endpoint_infos(replicas)]
+        found = [_endpoint_info(one) for one in chain.from_iterable(known.values())]
         for server in find_servers():
             url = f"http://localhost:{server.port}/v1"
             use = f"{server.name}: -b {url} -m {shlex.quote(server.models[0])}"
@@ -145,17 +146,21 @@ class HomeBackend:
 
         return feed_of(run.run)
 
+    def start(self, request: Mapping[str, Any]) -> Feed:
+        """Quick: an engine that will do what is requested."""
+        return LazyFeed(request)
+
     def resume(self, run: FoundRun) -> Feed:
-        """Quick: an engine that will go on with a run."""
-        return LazyFeed({"env_id": None, "raw": {"resume": str(run.run.place)}})
+        """Quick: one that will go on with a run."""
+        return self.start({"env_id": None, "raw": {"resume": str(run.run.place)}})
 
     def demo(self) -> Feed:
-        """Quick: an engine that will run a bundled environment."""
+        """Quick: one that will run a bundled environment."""
         from tui_eval.config.options import DEMO
         from tui_eval.shipped import shipped
 
         registry = str(shipped("configs", "endpoints.toml"))  # one's own need not name it
-        return LazyFeed({"env_id": "calculator", "raw": {**DEMO, "endpoints_path": registry}})
+        return self.start({"env_id": "calculator", "raw": {**DEMO, "endpoints_path": registry}})
 
     def end(self, feed: Feed, *, save: str) -> str:
         """Waits for the end of an engine that was started here and told to stop.
@@ -196,14 +201,13 @@ def _changed_at(path: Path) -> tuple[Path, int]:
         return path, 0
 
 
-def _endpoint_infos(replicas: Sequence[Endpoint]) -> Iterator[EndpointInfo]:
+def _endpoint_info(one: Endpoint) -> EndpointInfo:
     from tui_eval.config.endpoints import EMBEDDED
     from tui_eval.config.env_file import has_key
 
-    for one in replicas:
-        url = "" if one.url == EMBEDDED else one.url
-        usable = not one.key_var or has_key(one.key_var)
-        yield EndpointInfo(one.alias, one.model, url, one.key_var, usable, _short(one.source))
+    url = "" if one.url == EMBEDDED else one.url
+    usable = not one.key_var or has_key(one.key_var)
+    return EndpointInfo(one.alias, one.model, url, one.key_var, usable, _short(one.source))
 
 
 def _short(source: str) -> str:

@@ -47,7 +47,6 @@ class PickList(LineList, Generic[Info]):
         raise NotImplementedError
 
     def count(self) -> int:
-        """One line a thing, then the words."""
         return len(self.listed) + len(self.words)
 
     def line(self, index: int) -> Line:
@@ -58,7 +57,6 @@ class PickList(LineList, Generic[Info]):
         return index == self.cursor < len(self.listed)
 
     def lit(self, index: int) -> bool:
-        """The selected one, where the focus is."""
         return self.has_focus and self.marked(index)
 
     def select(self, index: int) -> None:

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.printable import one_line
-from tui_eval.tui.base.keys.keymap import key_for
-from tui_eval.tui.base.look.ink import EMPTY, Line
 from tui_eval.tui.home.pick_lists import ASKING, host_of
 
 if TYPE_CHECKING:
@@ -23,20 +21,6 @@ RESTS_UNCHANGED, UNCHANGED_S = 300, 30.0
 """The same after a look that found nothing new, and the seconds that this is at most."""
 AT_ONCE = 4
 """Endpoints that are asked at a time."""
-NO_RUNS: tuple[Line, ...] = (
-    EMPTY,
-    (("  No runs under ./outputs yet, nor under ./environments/*/outputs.", ""),),
-    EMPTY,
-)
-KEYS = {
-    "home.demo": "watch the demo: no key and no network needed",
-    "home.new": "put an evaluation together",
-}
-SHELL_LINES = {
-    "tui-eval new-env NAME": "begins an environment of your own",
-    "tui-eval home PATH": "looks elsewhere too",
-}
-"""What there is to type in a shell."""
 
 
 class HomePolling:
@@ -91,17 +75,16 @@ class HomePolling:
                     return
 
     def _take(self, found: Sequence[Any], seen: tuple[Path, float] | None) -> None:
-        screen = self._screen
-        screen.list.empty = _no_runs()
-        is_first = not screen.runs.is_loaded
-        screen.list.refill(lambda: screen.runs.take(found, seen))
+        screen, runs = self._screen, self._screen.runs
+        is_first = not runs.is_loaded
+        runs.take(found, seen)
         if is_first:
-            screen.call_after_refresh(lambda: screen.list.show_line(screen.runs.line))
+            screen.call_after_refresh(lambda: runs.show_line(runs.cursor))
         screen.draw()
         if is_first and self.opens_soon:
             screen.say("")
-            if screen.app.screen is screen and screen.list.has_focus and not screen.list.typing:
-                screen.list.action_open()
+            if screen.app.screen is screen and runs.has_focus and not runs.typing:
+                runs.action_open()
 
     async def _look_around(self) -> None:
         """Environments and endpoints; then asks those that could be used whether they answer."""
@@ -155,13 +138,3 @@ class HomePolling:
     def look_soon(self) -> None:
         """Looks for runs before it is time."""
         self._look_now.set()
-
-
-def _no_runs() -> tuple[Line, ...]:
-    """What there is to do where there is no run yet."""
-    by_key = (((f"  {key_for(one)}", "key"), (f"  {does}", "")) for one, does in KEYS.items())
-    typed = (
-        (("     ", ""), (command, "muted"), (f"  {does}", "faint"))
-        for command, does in SHELL_LINES.items()
-    )
-    return (*NO_RUNS, *by_key, *typed)

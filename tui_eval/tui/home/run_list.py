@@ -2,119 +2,45 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.binding import BindingType
 from textual.content import Content
 
 from tui_eval.printable import one_line
-from tui_eval.text.figures import (
-    count_text,
-    half_text,
-    interval_text,
-    plural,
-    reward_text,
-    when_text,
-)
-from tui_eval.text.stages import TOOL_FAILED
+from tui_eval.text.figures import plural
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
 from tui_eval.tui.base.lines.line_list import LineList
 from tui_eval.tui.base.lines.text_line import TextLine, type_into
-from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut, left, letter_ink, line_width, right
-from tui_eval.tui.home.found_runs import (
+from tui_eval.tui.base.look.ink import EMPTY, Line, cut
+from tui_eval.tui.home.run_lines import (
+    REWARD,
     SORTS,
-    FoundRuns,
-    errors_text,
-    look_of,
-    state_text,
-    status_text,
+    Columns,
+    fit,
+    head_line,
+    matches,
+    no_runs,
+    run_line,
 )
 
 if TYPE_CHECKING:
     from tui_eval.runs.discovery import FoundRun
 
-NAME_MOST = 60
 WORDS = 31
 """Cells of a filter in the title, its caret among them."""
-LEAST_ENV, LEAST_MODEL = len("environment"), len("model")
-NUMBERS_LEAVE = 28
-"""Cells of the names that interval and n give way to; the rest gives way to whole names."""
-REWARD, HALF, INTERVAL, N = 7, 7, 15, 6
-SHORT_DATE, LONG_DATE = 10, 14
-SHORT_STATE = 19
-UNSAVED = "  unsaved"
-
-
-class Columns(NamedTuple):
-    """The widths of names, and which of the columns that some lists do without are there."""
-
-    env: int
-    model: int
-    interval: bool
-    n: bool
-    long_date: bool
-    long_state: bool
-    unsaved: bool
-
-    @property
-    def gap(self) -> str:
-        """What stands before the date: the half of an interval has a space behind itself."""
-        return "  " if self.interval else " "
-
-
-_OWNER = re.compile(r"^[\w.-]+/(?=\w)")
-
-
-def _named(name: str, room: int) -> str:
-    """A name, without its owner where there is no room for both."""
-    whole = one_line(name, NAME_MOST)
-    return whole if len(whole) <= room else _OWNER.sub("", whole)
-
-
-def _widest(names: Iterable[str]) -> tuple[int, int]:
-    """Cells of the longest of some names, and of the longest without its owner."""
-    whole = [one_line(name, NAME_MOST) for name in names]
-    return max(map(len, whole), default=0), max((len(_named(name, 0)) for name in whole), default=0)
-
-
-def _asides(one: FoundRun) -> Iterator[tuple[tuple[str, ...], str]]:
-    """What else went wrong with a run, in forms of which the first one that fits is shown."""
-    if one.failed_tools:
-        count = count_text(one.failed_tools)
-        yield (f"  {TOOL_FAILED} {count}", f" {TOOL_FAILED}{count}"), "warn"
-    if (zeros := one.reward_with_errors) is not None:
-        yield (f"  {reward_text(zeros)} with ✗ as 0",), "muted"
-
-
-def _fit(runs: Sequence[FoundRun], width: int) -> Columns:
-    """Gives to the numbers what the names leave, then the names what is left."""
-    env, bare_env = (max(cells, LEAST_ENV) for cells in _widest(one.env_id for one in runs))
-    model, bare_model = (max(cells, LEAST_MODEL) for cells in _widest(one.model for one in runs))
-    room = width - 4 - 2 - REWARD - HALF - (SHORT_DATE - 1) - 2 - SHORT_STATE
-    states = [(len(state_text(one)), one.saved) for one in runs]
-    state = max([SHORT_STATE, *(cells for cells, _ in states)])
-    unsaved = max([state, *(cells + len(UNSAVED) for cells, saved in states if not saved)])
-    extras = {"interval": INTERVAL - HALF + 1, "n": N, "long_state": state - SHORT_STATE}
-    extras |= {"unsaved": unsaved - state, "long_date": LONG_DATE - SHORT_DATE}
-    there = {}
-    for name, cells in extras.items():
-        least = NUMBERS_LEAVE if name in ("interval", "n") else bare_env + bare_model
-        there[name] = room - cells >= max(min(env + model, least), 13 + 5)
-        there[name] &= name != "n" or there["interval"]
-        room -= cells if there[name] else 0
-    if env + model > room:
-        env, model = bare_env, bare_model
-    least = min(env, room // 2)
-    model = max(min(model, room - least), LEAST_MODEL)
-    return Columns(env=max(min(env, room - model), LEAST_ENV), model=model, **there)
+MOST_MARKED = 26
+LOOKING: tuple[Line, ...] = (EMPTY, (("  looking for runs…", "faint"),))
 
 
 class RunList(LineList):
-    """Columns fit the width; `empty` stands there while there is no run.
+    """Runs that were found: filtered, sorted, one of them selected, some marked.
+
+    The selection and the marks are places on disk, so they outlive a look.
 
     Args:
         now: Unix seconds.
@@ -123,150 +49,145 @@ class RunList(LineList):
     BINDINGS: ClassVar[list[BindingType]] = bindings("runs")
     heads = 1
 
-    def __init__(self, runs: FoundRuns, now: Callable[[], float], *, id: str) -> None:
+    def __init__(self, now: Callable[[], float], *, id: str) -> None:
         super().__init__(id=id)
-        self.runs = runs
         self.now = now
-        self.empty: tuple[Line, ...] = ()
+        self.all: list[FoundRun] = []
+        self.shown: list[FoundRun] = []
+        self.is_loaded = False
+        self.words = ""
         self.typing = False
         self._typed = TextLine()
+        self.sorting = "date"
+        self.reversed = False
+        self.marks: list[Path] = []
+        self._selected: Path | None = None
+        self._wanted: Path | None = None
         self._fitted: tuple[Sequence[FoundRun], int, Columns] | None = None
         """What is listed, in how many cells, and the columns for that."""
 
+    def take(self, runs: Iterable[FoundRun], seen: tuple[Path, float] | None) -> None:
+        """What was found now.
+
+        Args:
+            seen: The run that was looked at last, and when: at first it is selected, or what runs
+                or was written after that.
+        """
+        self.all = list(runs)
+        if not self.is_loaded and self.all:
+            newest = max(self.all, key=lambda one: (one.running, one.written_at))
+            later = seen is not None and not newest.running and seen[1] >= newest.written_at
+            self.want(seen[0] if seen is not None and later else newest.run.place)
+        self.is_loaded = True
+        there = {one.run.place for one in self.all}
+        self.marks = [place for place in self.marks if place in there]
+        self.rearrange()
+
+    def want(self, place: Path) -> None:
+        """Selects a run, as soon as it is listed."""
+        self._wanted = place.absolute()
+
+    def rearrange(self) -> None:
+        """Filters and sorts; the selected run stays where it is on the screen."""
+        before = self.cursor
+        self._filter_and_sort()
+        self.update()
+        moved = self.cursor - before
+        if moved and self.scroll_offset.y:
+            self.jump(self.scroll_offset.y + moved)
+        self.post_message(self.Retitled())
+
+    def _filter_and_sort(self) -> None:
+        """The selection stays with its run, or on its line if that has gone."""
+        found = [one for one in self.all if matches(one, self.words.lower().split())]
+        found.sort(key=lambda one: str(one.run.place))
+        found.sort(key=SORTS[self.sorting], reverse=self.reversed)
+        self.shown = sorted(found, key=lambda one: not one.running)
+        places = [one.run.place for one in self.shown]
+        for place in places if self._wanted is not None else ():
+            if place.absolute() == self._wanted:
+                self._selected, self._wanted = place, None
+        self._put(places.index(self._selected) if self._selected in places else self.cursor)
+
+    def _put(self, line: int) -> None:
+        self.cursor = min(max(line, 0), max(len(self.shown) - 1, 0))
+        self._selected = self.shown[self.cursor].run.place if self.shown else None
+
+    @property
+    def selected(self) -> FoundRun | None:
+        """The selected run."""
+        return self.shown[self.cursor] if self.shown else None
+
+    def _letter(self, one: FoundRun) -> str:
+        """The mark of a run; empty where it has none."""
+        place = one.run.place
+        return chr(ord("A") + self.marks.index(place)) if place in self.marks else ""
+
     def count(self) -> int:
-        return len(self.runs.shown) or len(self._instead)
+        return len(self.shown) or len(self._instead)
 
     @property
     def _instead(self) -> tuple[Line, ...]:
-        runs = self.runs
-        if not runs.is_loaded or not (runs.all or runs.words or self.typing):
-            return self.empty
+        if not self.is_loaded:
+            return LOOKING
+        if not (self.all or self.words or self.typing):
+            return no_runs()
         nothing = "There are no runs to filter."
-        if runs.all:
-            nothing = f"None of the {plural(len(runs.all), 'run')} has these words."
+        if self.all:
+            nothing = f"None of the {plural(len(self.all), 'run')} has these words."
         clears = (f"  {key_for('home.back')}", "key"), (" clears", "faint")
         return (EMPTY, ((f"  {nothing}", ""), *clears))
 
     def marked(self, index: int) -> bool:
-        return index == self.runs.line and bool(self.runs.shown)
+        return index == self.cursor and bool(self.shown)
 
     def key(self, index: int) -> Hashable:
-        if not self.runs.shown:
+        if not self.shown:
             return self.line(index)
-        one = self.runs.shown[index]
+        one = self.shown[index]
         facts = (one.env_id, one.model, one.reward, one.low, one.high, one.n, one.done, one.total)
         day = int(self.now() // 3600)  # a date is told otherwise the next day
         stands = (one.errored, one.failed_tools, one.running, one.saved, one.stopped_early)
-        return (*facts, one.date, *stands, self.runs.letter(one), day, self._columns)
+        return (*facts, one.date, *stands, self._letter(one), day, self._columns)
 
     @property
     def _columns(self) -> Columns:
-        runs, width, fitted = self.runs.shown, self.line_width, self._fitted
+        runs, width, fitted = self.shown, self.line_width, self._fitted
         if fitted is None or fitted[0] is not runs or fitted[1] != width:
-            fitted = self._fitted = runs, width, _fit(runs, width)
+            fitted = self._fitted = runs, width, fit(runs, width)
         return fitted[2]
 
     def head(self, index: int) -> Line:
-        """Names of the columns, over their columns."""
-        if not self.runs.shown:
-            return EMPTY
-        columns = self._columns
-        text = "    " + left("environment", columns.env) + "  " + left("model", columns.model)
-        text += right("reward", REWARD)
-        text += "  " + left("95 % interval", INTERVAL - 2) if columns.interval else " ±95%  "
-        text += right("n", N) if columns.n else ""
-        text += columns.gap + left("date", (LONG_DATE if columns.long_date else SHORT_DATE) - 2)
-        return ((text + "  state", "faint"),)
+        return head_line(self._columns) if self.shown else EMPTY
 
     def title(self, *, named: bool = True) -> Content:
         """How the runs are sorted, and the filter; what they are first, where it is `named`."""
-        runs = self.runs
         heads = [f"{key_for('home.runs')} Runs"] if named else []
-        if runs.all:
-            heads.append(f"by {runs.sorting}{', reversed' if runs.reversed else ''}")
+        if self.all:
+            heads.append(f"by {self.sorting}{', reversed' if self.reversed else ''}")
         parts: list[str | tuple[str, str]] = [f" {' · '.join(heads)}" if heads else ""]
-        if self.typing or runs.words:
-            parts.append(f" · {len(runs.shown):,} of {len(runs.all):,} · / ")
-            words: Line = ((cut(one_line(runs.words, 200), WORDS), ""),)
+        if self.typing or self.words:
+            parts.append(f" · {len(self.shown):,} of {len(self.all):,} · / ")
+            words: Line = ((cut(one_line(self.words, 200), WORDS), ""),)
             for text, ink in self._typed.spans(WORDS) if self.typing else words:
                 parts.append((text, f"$foreground not bold{' reverse' * (ink == 'caret')}"))
         return Content.assemble(*parts, " " if any(parts) else "")
 
     def line(self, index: int) -> Line:
-        """The run's cells, or what is said instead."""
-        if not self.runs.shown:
+        if not self.shown:
             return self._instead[index]
-        one, columns = self.runs.shown[index], self._columns
-        look = look_of(one)
-        mark = self.runs.letter(one)
-        spans: list[Span] = [
-            (f"{mark or ' '} ", letter_ink(mark or "A")),
-            (f"{look.glyph} ", look.ink),
-            (left(_named(one.env_id, columns.env), columns.env), ""),
-            (f"  {left(_named(one.model, columns.model), columns.model)}", "muted"),
-            *self._numbers(one, columns),
-        ]
-        width = LONG_DATE if columns.long_date else SHORT_DATE
-        when = when_text(one.date, self.now(), columns.long_date)
-        spans.append((f"{columns.gap}{left(when, width - 2)}", "muted"))
-        state, errors, gap = status_text(one), errors_text(one), "  "
-        ink, unsaved = look.ink, not (one.saved or one.running or columns.unsaved)
-        # The sign tells the word that gives way.
-        if unsaved:
-            state, ink = state.replace(look.word, UNSAVED.strip()), "warn"
-        if not columns.long_state and len(state + gap + errors) > SHORT_STATE:
-            if unsaved:
-                errors = ""
-            elif len(state + errors) <= SHORT_STATE:
-                gap, errors = " ", errors.replace(" ", "")
-            else:
-                state = state.removeprefix(f"{look.word} ")
-        spans += [(f"  {state}", ink), (f"{gap}{errors}" if errors else "", "bad")]
-        if columns.unsaved and not one.saved:
-            spans.append((UNSAVED, "warn"))
-        for forms, its_ink in _asides(one):
-            room = self.line_width - line_width(spans)
-            spans += [(form, its_ink) for form in forms if len(form) <= room][:1]
-        return tuple(spans)
+        one = self.shown[index]
+        return run_line(one, self._letter(one), self._columns, self.now(), self.line_width)
 
-    def _numbers(self, one: FoundRun, columns: Columns) -> list[Span]:
-        spans: list[Span] = [(right(reward_text(one.reward), REWARD), "strong")]
-        half = half_text(one.reward, one.low, one.high)
-        if columns.interval:
-            tried = (*(interval_text(one.low, one.high, places) for places in (2, 1)), half)
-            fitting = (text for text in tried if len(text) <= INTERVAL - 2)
-            spans.append((f"  {left(next(fitting, ''), INTERVAL - 2)}", "muted"))
-        else:
-            spans.append((left(f" {half}", HALF), "muted"))
-        if columns.n:
-            spans.append((right("" if one.n is None else count_text(one.n), N), "muted"))
-        return spans
-
-    def select(self, line: int) -> None:
-        self.runs.select(line)
+    def select(self, index: int) -> None:
+        self._wanted = None
+        self._put(index)
         self._moved()
 
     def _moved(self) -> None:
-        self.show_line(self.runs.line, margin=1)
+        self.show_line(self.cursor, margin=1)
         self.update()
         self.post_message(self.Retitled())
-
-    def refill(self, change: Callable[[], None]) -> None:
-        """Lets other runs be listed; the selected one stays where it is on the screen."""
-        before = self.runs.line
-        change()
-        self.update()
-        moved = self.runs.line - before
-        if moved and self.scroll_offset.y:
-            self.jump(self.scroll_offset.y + moved)
-        self.post_message(self.Retitled())
-
-    def _rearrange(self, change: Callable[[], None]) -> None:
-        self.refill(change)
-        self._moved()
-
-    def action_move(self, by: int) -> None:
-        self.select(self.runs.line + by)
 
     def action_open(self) -> None:
         """Opens the selected run."""
@@ -274,34 +195,41 @@ class RunList(LineList):
 
     def action_mark(self) -> None:
         """Marks the selected run, and goes on to the next."""
-        self.runs.mark()
+        if self._selected in self.marks:
+            self.marks.remove(self._selected)
+        elif self._selected is not None and len(self.marks) < MOST_MARKED:
+            self.marks.append(self._selected)
         self.action_move(1)
 
     def action_sort(self) -> None:
         """Sorts by the next column."""
-        self._rearrange(self.runs.sort_by_next)
+        names = list(SORTS)
+        self._sort_by(names[(names.index(self.sorting) + 1) % len(names)])
 
     def action_reverse(self) -> None:
         """Sorts the other way round."""
-        self.runs.reversed = not self.runs.reversed
-        self._rearrange(self.runs.arrange)
+        self._sort_by(self.sorting, backwards=not self.reversed)
+
+    def _sort_by(self, name: str, *, backwards: bool = False) -> None:
+        self.sorting, self.reversed = name, backwards
+        self.rearrange()
+        self._moved()
 
     def action_filter(self) -> None:
         """Lets a filter be typed."""
         self.typing = True
-        self._typed.put(self.runs.words)
+        self._typed.put(self.words)
         self._moved()
 
     def filter_by(self, words: str) -> None:
         """Lists the runs that have these words."""
-        self.runs.words = words
-        self.runs.arrange()
+        self.words = words
+        self._filter_and_sort()
         self._moved()
 
     def on_key(self, event: events.Key) -> None:
         """Takes what is typed while a filter is; escape takes the filter away."""
-        words = self.runs.words
-        if event.key == "escape" and (self.typing or words):
+        if event.key == "escape" and (self.typing or self.words):
             self.typing = False
             self.filter_by("")
         elif not self.typing:
@@ -330,13 +258,13 @@ class RunList(LineList):
         before = [name for name, at in begins.items() if 0 <= at <= x]
         if before:
             name = max(before, key=begins.__getitem__)
-            self._rearrange(lambda: self.runs.sort_by_name(name))
+            self._sort_by(name, backwards=name == self.sorting and not self.reversed)
 
     def clicked_at(self, x: int, index: int) -> None:
         """Selects a run; a click on the selected one opens it. Without runs keys are told."""
-        if not self.runs.shown:
+        if not self.shown:
             self.press_key_at(self.line(index), x)
-        elif index == self.runs.line:
+        elif index == self.cursor:
             self.action_open()
         else:
             self.select(index)

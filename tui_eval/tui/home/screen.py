@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.content import Content
 from textual.message import Message
-from textual.screen import Screen
 from textual.widget import Widget
 
 from tui_eval.tui.base.keys.command import Scope
@@ -29,25 +29,19 @@ from tui_eval.tui.base.terminal.drawing import DrawnScreen
 from tui_eval.tui.base.terminal.in_turn import focus_once_drawn
 from tui_eval.tui.home.about import about_endpoint, about_environment, about_run, title_line
 from tui_eval.tui.home.commands import GROUPS, QUIT
-from tui_eval.tui.home.found_runs import FoundRuns, can_resume, name_of
 from tui_eval.tui.home.pick_lists import EndpointList, EnvironmentList
 from tui_eval.tui.home.polling import HomePolling
+from tui_eval.tui.home.run_lines import can_resume, name_of
 from tui_eval.tui.home.run_list import RunList
 
 if TYPE_CHECKING:
+    from tui_eval.config.draft import Draft
     from tui_eval.errors import Fault
     from tui_eval.feeds.feed import Feed
+    from tui_eval.tui.form.screen import ConfigureScreen
     from tui_eval.tui.home.backend import HomeBackend
 
 TYPING: Line = (("words of environment, model, arguments, state, path; !word leaves out", "muted"),)
-
-
-ConfigureScreen: TypeAlias = "Callable[[str, Screen[Any] | None, Sequence[Fault]], Screen[Any]]"
-"""Makes the form for an evaluation; it is dismissed with a request or None.
-
-Takes an environment to begin with, empty for none; the form whose request an engine refused, which
-comes back as it was; and why it was refused.
-"""
 
 
 class HomeScreen(DrawnScreen[None]):
@@ -55,7 +49,6 @@ class HomeScreen(DrawnScreen[None]):
 
     Args:
         now: Unix seconds.
-        configure: The screen behind `n`.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("home")
@@ -69,46 +62,32 @@ class HomeScreen(DrawnScreen[None]):
 
         Args:
             joined: Whether an engine that works on it was not started for this screen.
+            if_refused: Gets why it did not begin; else that is told in a box.
         """
 
         feed: Feed
         joined: bool = False
+        if_refused: Callable[[list[Fault]], object] | None = None
 
-    @dataclass
-    class Configured(Message):
-        """A form was left with a request."""
-
-        request: dict[str, Any]
-        form: Screen[Any]
-
-    def __init__(
-        self,
-        backend: HomeBackend,
-        now: Callable[[], float],
-        configure: ConfigureScreen,
-    ) -> None:
+    def __init__(self, backend: HomeBackend, now: Callable[[], float]) -> None:
         super().__init__()
         self.backend = backend
         self.now = now
-        self._configure = configure
-        self.runs = FoundRuns()
+        self.runs = RunList(now, id="runs")
         self.folder = shown_path(Path.cwd())
         self.header = PlainPanel(
             lambda width: [title_line(self.runs, self.folder, width)], id="home-header"
         )
         self.tabs = PaneTabs(id="pane-tabs")
-        self.list = RunList(self.runs, now, id="runs")
-        self.list.empty = (EMPTY, (("  looking for runs…", "faint"),))
         self.environments = EnvironmentList(id="environments")
         self.endpoints = EndpointList(id="endpoints")
         self.about = PlainPanel(self._about, id="about")
         self.keys = KeyLine(id="keys")
-        self.panes: list[Widget] = [self.list, self.environments, self.endpoints]
+        self.panes: list[Widget] = [self.runs, self.environments, self.endpoints]
         self.grid = Container(id="home", classes="-in-1")
         self.polling = HomePolling(self)
 
     def controllers(self) -> Iterable[object]:
-        """What this screen can do, but for its panes."""
         return (self.polling,)
 
     def compose(self) -> ComposeResult:
@@ -125,7 +104,7 @@ class HomeScreen(DrawnScreen[None]):
 
     def on_mount(self) -> None:
         """Draws the first frame: nothing has been looked for yet."""
-        self.set_focus(self.list)
+        self.set_focus(self.runs)
         self.screen_layout_refresh_signal.subscribe(self, lambda _: self._entitle())
         self.draw()
         self.set_interval(1.0, lambda: self.keys.expire(self.now()))
@@ -134,7 +113,7 @@ class HomeScreen(DrawnScreen[None]):
     def pane_scope(self) -> Scope:
         """Where the commands of the pane with the focus work."""
         return (
-            "runs" if self.focused is self.list else "picks" if self.focused in self.panes else ""
+            "runs" if self.focused is self.runs else "picks" if self.focused in self.panes else ""
         )
 
     def on_screen_resume(self) -> None:
@@ -145,12 +124,12 @@ class HomeScreen(DrawnScreen[None]):
         """Selects the run that somebody comes back from."""
         self.runs.want(Path(path))
         self.run_worker(asyncio.to_thread(self.backend.note_seen, path), group="seen")
-        self.list.refill(self.runs.arrange)
+        self.runs.rearrange()
 
     def _entitle(self) -> None:
         """Puts a title over each pane; it is not named again below the tabs."""
         has_tabs = self.has_class("-narrow")
-        self.list.border_title = self.list.title(named=not has_tabs)
+        self.runs.border_title = self.runs.title(named=not has_tabs)
         for pane, name in ((self.environments, "Environments"), (self.endpoints, "Endpoints")):
             title = f" {key_for(f'home.{name.lower()}')} {name} "
             pane.border_title = Content("" if has_tabs else title)
@@ -163,7 +142,7 @@ class HomeScreen(DrawnScreen[None]):
         near = [len(one.listed) if self.polling.looked else -1 for one in around]
         names = ("Runs", "Environments", "Endpoints")
         self.tabs.tabs = [Tab(*one) for one in zip(names, (known, *near), strict=True)]
-        for view in (self.tabs, self.list, self.environments, self.endpoints):
+        for view in (self.tabs, self.runs, self.environments, self.endpoints):
             view.update()
         for panel in (self.header, self.about):
             panel.lay_out()
@@ -177,38 +156,31 @@ class HomeScreen(DrawnScreen[None]):
             one = self.endpoints.selected
             return about_endpoint(one, self.endpoints.answers.get(one.url))
         facts = does = EMPTY
-        if self.focused is self.list and self.runs.selected is not None:
-            facts, does = about_run(self.runs.selected, len(self.runs.marked), width)
-        return facts, TYPING if self.list.typing else does
+        if self.focused is self.runs and self.runs.selected is not None:
+            facts, does = about_run(self.runs.selected, len(self.runs.marks), width)
+        return facts, TYPING if self.runs.typing else does
 
     def _update_keys(self) -> None:
-        one = self.runs.selected if self.focused is self.list else None
+        one = self.runs.selected if self.focused is self.runs else None
         goes_on = one is not None and not can_resume(one)
         can_keep = one is not None and not one.saved and not one.running
-        back = "clear" if self.runs.words else "unmark" if self.runs.marked else ""
+        back = "clear" if self.runs.words else "unmark" if self.runs.marks else ""
+        near, choice = self.endpoints.selected, "evaluate"
+        if self.focused is self.endpoints:
+            choice = "check" if near is not None and near.url else ""
         self.keys.words = {
+            **dict.fromkeys(("mark", "sort", "copy", "export") if one is None else (), ""),
             "open": "" if one is None else "attach" if one.running else "open",
             "filter": "filter" if self.runs.all else "",
-            "mark": "mark" if one is not None else "",
-            "sort": "sort" if one is not None else "",
-            "back": back if self.focused is self.list else "",
+            "back": back if self.focused is self.runs else "",
             "compare": "compare" if len(self._compared) > 1 else "",
             "resume": "resume" if goes_on else "",
-            "keep": "keep" if self.list.typing or can_keep else "",
-            "copy": "copy" if one is not None else "",
-            "export": "export" if one is not None else "",
-            "new": "new",
+            "keep": "keep" if self.runs.typing or can_keep else "",
             "demo": "demo" if self.runs.is_loaded and not self.runs.all else "",
-            "choose": self._choice_word(),
+            "choose": choice,
         }
-        self.keys.scopes = ("typing",) if self.list.typing else (*self.scopes, self.pane_scope)
+        self.keys.scopes = ("typing",) if self.runs.typing else (*self.scopes, self.pane_scope)
         self.keys.tick(self.now())
-
-    def _choice_word(self) -> str:
-        if self.focused is self.endpoints:
-            one = self.endpoints.selected
-            return "check" if one is not None and one.url else ""
-        return "evaluate"
 
     def on_descendant_focus(self) -> None:
         """Shows the pane that has the focus where there is room for one only."""
@@ -233,8 +205,8 @@ class HomeScreen(DrawnScreen[None]):
         if self.polling.opens_soon:
             self.polling.opens_soon = False
             self.say("")
-        if self.focused is self.list:
-            self.runs.marked.clear()
+        if self.focused is self.runs:
+            self.runs.marks.clear()
             self.draw()
         else:
             self.action_pane(1)
@@ -269,23 +241,35 @@ class HomeScreen(DrawnScreen[None]):
             elif one is not None:
                 self.say("It is built in: there is nothing to check.")
         elif self.environments.selected is not None:
-            self._fill_in(self._configure(self.environments.selected.env_id, None, ()))
+            self.action_new()
 
     def action_new(self) -> None:
         """Puts a new evaluation together, of the environment that is selected."""
+        from tui_eval.config.draft import Draft
+
         one = self.environments.selected if self.focused is self.environments else None
-        self._fill_in(self._configure(one.env_id if one is not None else "", None, ()))
+        draft = Draft()
+        draft.form.put("env_id", one.env_id if one is not None else "")
+        self._fill_in(draft)
 
-    def come_back(self, form: Screen[Any], refused: Sequence[Fault]) -> None:
-        """Shows a form again, with why an engine refused what it asked for."""
-        self._fill_in(self._configure("", form, refused))
+    def _fill_in(self, draft: Draft, refused: Sequence[Fault] = ()) -> None:
+        """Shows a form, and runs what it asks for; it comes back where an engine refuses that."""
+        form = self.make_form(draft, refused)
 
-    def _fill_in(self, form: Screen[Any]) -> None:
         def configured(request: dict[str, Any] | None) -> None:
             if request is not None:
-                self.post_message(self.Configured(request, form))
+                feed = self.backend.start(request)
+                come_back = partial(self._fill_in, form.draft)
+                self.post_message(self.RunWanted(feed, if_refused=come_back))
 
         self.app.push_screen(form, configured)
+
+    def make_form(self, draft: Draft, refused: Sequence[Fault]) -> ConfigureScreen:
+        """The form of an evaluation, and why an engine has refused that, if one has."""
+        from tui_eval.tui.form.backend import FormBackend
+        from tui_eval.tui.form.screen import ConfigureScreen
+
+        return ConfigureScreen(FormBackend(), draft, self.now, refused)
 
     def action_demo(self) -> None:
         """Runs the demo."""
@@ -304,7 +288,7 @@ class HomeScreen(DrawnScreen[None]):
     @property
     def _compared(self) -> list[Path]:
         """The marked runs; one alone stands beside the selected run."""
-        marked, one = list(self.runs.marked), self.runs.selected
+        marked, one = list(self.runs.marks), self.runs.selected
         if len(marked) == 1 and one is not None and one.run.place not in marked:
             marked.append(one.run.place)
         return marked

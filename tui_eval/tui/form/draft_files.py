@@ -1,77 +1,26 @@
-"""What the screen of a form does beside its fields: its panes, and the files of its draft."""
+"""The files of a form's draft: loading, saving and copying it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from textual.content import Content
-from textual.widget import Widget
-
 from tui_eval.config.draft import Draft
-from tui_eval.config.eval_document import Place
 from tui_eval.tui.base.dialogs.prompts import STAY, Choice, Leave, Prompt
-from tui_eval.tui.base.layout import style_of_others
-from tui_eval.tui.base.terminal.in_turn import focus_once_drawn
 from tui_eval.tui.form.backend import Offer
 from tui_eval.tui.form.boxes import load_picker, save_picker, table_picker
+from tui_eval.tui.form.picker import Picker
 from tui_eval.tui.form.texts import not_taken_text
 
 if TYPE_CHECKING:
     from tui_eval.tui.form.screen import ConfigureScreen
 
 
-TITLES = ("Settings", "What it will do", "TOML", "Command line", "Environment")
-
-
-class FormPanes:
-    """The panes of a form's screen, of which all or one is shown."""
-
-    def __init__(self, screen: ConfigureScreen) -> None:
-        self._screen = screen
-
-    def action_pane(self, number: int) -> None:
-        """Goes to a pane."""
-        self.go_to(self._screen.panes[number - 1])
-
-    def action_next_pane(self) -> None:
-        """Goes to the next pane."""
-        panes, focused = self._screen.panes, self._screen.focused
-        here = panes.index(focused) if focused in panes else -1
-        self.go_to(panes[(here + 1) % len(panes)])
-
-    def go_to(self, pane: Widget) -> None:
-        """Shows a pane, which gets the focus."""
-        self.show(pane)
-        focus_once_drawn(self._screen, pane)
-
-    def show(self, pane: Widget) -> None:
-        """Shows a pane where there is room for one only; the help of a field with the fields."""
-        screen, number = self._screen, self._screen.panes.index(pane) + 1
-        is_elsewhere = pane is not screen.fields
-        screen.room.set_classes(f"-in-{number}")
-        screen.tabs.key_ink = "key" if is_elsewhere else "faint"
-        screen.tabs.show(number)
-        screen.about.set_class(is_elsewhere, "-elsewhere")
-        screen.about.set_class(pane is screen.about_env, "-reading")
-        self._entitle(are_keys=is_elsewhere)
-
-    def _entitle(self, are_keys: bool) -> None:
-        """Names the panes, with their numbers where these are keys and no text of a field."""
-        screen = self._screen
-        names = [f" {at} {one} " if are_keys else f" {one} " for at, one in enumerate(TITLES, 1)]
-        for pane, name in zip(screen.panes, names, strict=True):
-            pane.border_title = Content(name)
-        hidden = "".join(names[1:4] if screen.room.has_class("-in-5") else names[4:])
-        others = (hidden, style_of_others(screen.app)) if screen.has_class("-normal") else ""
-        screen.fields.border_title = Content.assemble(names[0], others)
-
-
 class DraftFiles:
-    """The files of a screen's draft, and copies of it."""
+    """Of the draft that a screen shows."""
 
     def __init__(self, screen: ConfigureScreen) -> None:
         self._screen = screen
@@ -82,16 +31,21 @@ class DraftFiles:
         if len(draft.places) < 2:
             self._screen.say("There is one evaluation only.")
             return
-        self._screen.app.push_screen(table_picker(draft), self._select)
+        self._choose(table_picker(draft), self._turn_to)
 
-    def _select(self, offer: Offer | None) -> None:
-        if offer is not None:
-            place = self._screen.draft.places[self._screen.draft.titles.index(offer.name)]
-            self._screen.work("file", partial(self._turn_to, self._screen.draft.copy(), place))
+    def _choose(self, picker: Picker, work: Callable[[str], Awaitable[None]]) -> None:
+        """Works on what is chosen, if something is."""
 
-    async def _turn_to(self, draft: Draft, place: Place) -> None:
+        def chosen(offer: Offer | None) -> None:
+            if offer is not None:
+                self._screen.work("file", partial(work, offer.name))
+
+        self._screen.app.push_screen(picker, chosen)
+
+    async def _turn_to(self, title: str) -> None:
+        draft = self._screen.draft.copy()
         try:
-            await asyncio.to_thread(draft.select, place)
+            await asyncio.to_thread(draft.select, draft.places[draft.titles.index(title)])
         except ValueError as error:
             self._screen.say(f"{error}.")
         else:
@@ -143,13 +97,10 @@ class DraftFiles:
         Args:
             then: What is done once it is saved.
         """
-        self._screen.app.push_screen(save_picker(self._screen.draft), partial(self._save, then))
+        self._choose(save_picker(self._screen.draft), partial(self._save, then))
 
-    def _save(self, then: Callable[[], object] | None, offer: Offer | None) -> None:
-        if offer is not None:
-            self._screen.work("file", partial(self._save_file, Path(offer.name), then))
-
-    async def _save_file(self, path: Path, then: Callable[[], object] | None) -> None:
+    async def _save(self, then: Callable[[], object] | None, name: str) -> None:
+        path = Path(name)
         try:
             draft = self._screen.draft.copy()
             text = await asyncio.to_thread(draft.save, path)
