@@ -33,19 +33,17 @@ from tui_eval.tui.base.keys.keymap import IN_USE
 from tui_eval.tui.base.keys.registry import COMMANDS, bindings
 from tui_eval.tui.base.lines.mouse_lines import MouseLines
 from tui_eval.tui.base.look.palettes import shades_of
-from tui_eval.tui.base.look.themes import (
-    KeptStylesheet,
-    choices,
-    dress,
-    fitting_theme,
-    keep_answer,
-    theme_of,
-)
+from tui_eval.tui.base.look.themes import choices, dress, fitting_theme, keep_answer, theme_of
 from tui_eval.tui.base.look.widths import count_spacing_marks
 from tui_eval.tui.base.preferences import Preferences
 from tui_eval.tui.base.terminal.browser import in_browser
 from tui_eval.tui.base.terminal.in_turn import InTurnApp
-from tui_eval.tui.base.textual_private import READS_TEXTS, can_drive_terminals, take_callbacks
+from tui_eval.tui.base.textual_private import (
+    READS_TEXTS,
+    KeptStylesheet,
+    can_drive_terminals,
+    take_callbacks,
+)
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -101,7 +99,7 @@ class BaseApp(InTurnApp[Result]):
         super().__init__(css_path=css_path)
         count_spacing_marks()
         if READS_TEXTS:
-            self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
+            self.stylesheet = KeptStylesheet(self.get_css_variables())
         self._signals: EndingSignals | None = None
         self.preferences = preferences or Preferences()
         self.keymap = self.preferences.keymap

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from inspect import getattr_static, isfunction
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 from textual import log
 from textual.app import App
@@ -127,10 +127,8 @@ _SEES_FRAMES = all(
 class FrameSource(App[Result]):
     """An app that may write its frames itself."""
 
-    @property
-    def takes_frames(self) -> bool:
-        """Whether `take_frame` is called for what is drawn, in place of Textual's writing it."""
-        return False
+    takes_frames = False
+    """Whether `take_frame` is called for what is drawn, in place of Textual's writing it."""
 
     def take_frame(self, update: Update) -> None:
         """Takes in what is drawn."""
@@ -222,18 +220,34 @@ READS_TEXTS = _has(
         Stylesheet, "_parse_rules", "css", "read_from", "is_default_rules", "tie_breaker", "scope"
     ),
 )
-"""Whether a `TextsStylesheet` is of use."""
+"""Whether a `KeptStylesheet` is of use."""
 
 
-class TextsStylesheet(Stylesheet):
-    """A style sheet that reads each of its texts by `read_text`."""
+class KeptStylesheet(Stylesheet):
+    """Keeps what its texts say in the colours they were read with, for all apps of the process.
 
-    def read_text(self, *source: Any, **options: Any) -> list[RuleSet]:
-        """Reads one text: what it says, in the colours of now."""
-        return super()._parse_rules(*source, **options)
+    Textual reads them all again for each change of the theme, which an app makes twice before its
+    first frame, and for each screen with styles of its own that opens.
+    """
+
+    _kept: ClassVar[dict[tuple[Any, ...], list[RuleSet]]] = {}
+
+    def __init__(self, variables: dict[str, str]) -> None:
+        super().__init__()
+        self.set_variables(variables)
+
+    def set_variables(self, variables: dict[str, str]) -> None:
+        super().set_variables(variables)
+        self._colours = frozenset(variables.items())
 
     def _parse_rules(self, *source: Any, **options: Any) -> list[RuleSet]:
-        return self.read_text(*source, **options)
+        key = (self._colours, source, frozenset(options.items()))
+        if key not in self._kept:
+            self._kept[key] = super()._parse_rules(*source, **options)
+        return self._kept[key]
+
+    def reparse(self) -> None:
+        self.parse()
 
 
 def key_parser() -> XTermParser | None:

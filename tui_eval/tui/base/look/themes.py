@@ -1,21 +1,17 @@
-"""The theme that an app wears: what people chose, as the terminal can show it; its style sheet."""
+"""The theme that an app wears: what people chose, as the terminal can show it."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 from rich.console import COLOR_SYSTEMS, Console
 from textual.app import App
 
 from tui_eval.tui.base.look.palettes import DARK, LIGHT, themes
 from tui_eval.tui.base.terminal.browser import in_browser
-from tui_eval.tui.base.textual_private import TextsStylesheet
-
-if TYPE_CHECKING:
-    from textual.css.model import RuleSet
 
 PATIENCE_S = 0.5
 _NAME = ("tmux", "display-message", "-p", "#{client_termname}")
@@ -151,33 +147,3 @@ def fitting_theme(app: App[Any], chosen: str) -> str:
     if named in app.available_themes and not (in_browser() and named.startswith("ansi")):
         return named
     return theme_of(app, chosen if chosen in choices() else "")
-
-
-class KeptStylesheet(TextsStylesheet):
-    """Keeps what its texts say in the colours they were read with, for all apps of the process.
-
-    Textual reads them all again for each change of the theme, which an app makes twice before its
-    first frame, and for each screen with styles of its own that opens.
-    """
-
-    _kept: ClassVar[dict[tuple[Any, ...], list[RuleSet]]] = {}
-
-    def __init__(self, *, variables: dict[str, str]) -> None:
-        super().__init__(variables=variables)
-        self._colours = frozenset(variables.items())
-
-    def set_variables(self, variables: dict[str, str]) -> None:
-        """Takes the colours of now."""
-        super().set_variables(variables)
-        self._colours = frozenset(variables.items())
-
-    def read_text(self, *source: Any, **options: Any) -> list[RuleSet]:
-        """Reads one text, unless it was read in these colours."""
-        key = (self._colours, source, frozenset(options.items()))
-        if key not in self._kept:
-            self._kept[key] = super().read_text(*source, **options)
-        return self._kept[key]
-
-    def reparse(self) -> None:
-        """Takes the texts as they read in the colours of now."""
-        self.parse()

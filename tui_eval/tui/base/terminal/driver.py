@@ -104,10 +104,10 @@ class TerminalDriver(LinuxDriver):
         assert file is not None
         self._drawn_on = file
         self._shown_app = app
-        if isinstance(app, InTurnApp):
-            app.drawn_by = self
         self.loop = asyncio.get_running_loop()
         self.line = Line(self.loop)
+        if isinstance(app, InTurnApp):
+            app.drawn_by, app.line, app.takes_frames = self, self.line, True
         self._output = TerminalOutput(file, self.line.written)
         write_to(self, self._output)
         self._mouse_modes: dict[str, None] = {}
