@@ -10,7 +10,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
@@ -55,34 +55,6 @@ NO_COLOUR = NoColor()
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
-class EndingSignals:
-    """Has a function called on the loop when a signal comes that ends programs.
-
-    An exception in its place would come from wherever the loop is just then, also from the middle
-    of taking the terminal or of giving it back.
-    """
-
-    def __init__(self, end: Callable[[], None]) -> None:
-        self._end = end
-        self._before: dict[int, Any] = {}
-
-    def handle(self) -> None:
-        """From now on; asked again it takes back what others took meanwhile."""
-        loop = asyncio.get_running_loop()
-        for number in ENDING:
-            if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
-                self._before.setdefault(number, signal.getsignal(number))
-                loop.add_signal_handler(number, self._end)
-
-    def let_go(self) -> None:
-        """They mean again what they meant before."""
-        loop = asyncio.get_running_loop()
-        while self._before:
-            number, handler = self._before.popitem()
-            loop.remove_signal_handler(number)
-            signal.signal(number, handler)
-
-
 class BaseApp(InTurnApp[Result]):
     """An app as people set it: keys, theme, motion; what they choose in it is kept.
 
@@ -100,7 +72,9 @@ class BaseApp(InTurnApp[Result]):
         count_spacing_marks()
         if READS_TEXTS:
             self.stylesheet = KeptStylesheet(self.get_css_variables())
-        self._signals: EndingSignals | None = None
+        self._ends_on_signals = False
+        self._handlers_before: dict[int, Any] = {}
+        """What the signals of `ENDING` did before they ended the app."""
         self.preferences = preferences or Preferences()
         self.keymap = self.preferences.keymap
         IN_USE.set(self.keymap)
@@ -147,13 +121,16 @@ class BaseApp(InTurnApp[Result]):
             return await super().run_async(headless=True, **options)
         if os.environ.get("TUI_EVAL_NO_MOUSE", "0") not in ("", "0"):
             options["mouse"] = False
-        self._signals = EndingSignals(self.leave_at_once)
+        self._ends_on_signals = True
         try:
             return await super().run_async(**options)
         finally:
             if give_back := getattr(self.drawn_by, "give_back", None):
                 give_back()
-            self._signals.let_go()
+            while self._handlers_before:
+                number, handler = self._handlers_before.popitem()
+                asyncio.get_running_loop().remove_signal_handler(number)
+                signal.signal(number, handler)
 
     def pop_screen(self) -> AwaitComplete:
         """Takes the top screen away; what others do after a frame is done after the next one's.
@@ -174,9 +151,15 @@ class BaseApp(InTurnApp[Result]):
             publish(path)
 
     def on_load(self) -> None:
-        """From before the terminal is taken, signals that end programs end the app."""
-        if self._signals is not None:
-            self._signals.handle()
+        """From before the terminal is taken, signals that end programs end the app.
+
+        An exception in place of that would come from wherever the loop is just then, also from the
+        middle of taking the terminal or of giving it back.
+        """
+        for number in ENDING if self._ends_on_signals else ():
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+                self._handlers_before.setdefault(number, signal.getsignal(number))
+                asyncio.get_running_loop().add_signal_handler(number, self.leave_at_once)
 
     def leave_at_once(self) -> None:
         """Ends the app without a question: a signal came."""
@@ -188,8 +171,7 @@ class BaseApp(InTurnApp[Result]):
 
     def on_mount(self) -> None:
         """The whole screen is drawn after a suspension."""
-        if self._signals is not None:
-            self._signals.handle()  # the driver of browsers has taken some of them
+        self.on_load()  # the driver of browsers has taken some of the signals
         self.app_resume_signal.subscribe(self, lambda _: self.redraw())
 
     def on_ready(self) -> None:

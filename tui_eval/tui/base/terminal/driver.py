@@ -16,10 +16,9 @@ import sys
 import termios
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual import constants
-from textual.app import App
 from textual.drivers.linux_driver import (
     KITTY_DISAMBIGUATE_ESCAPE_CODES,
     KITTY_REPORT_ALL_KEYS,
@@ -29,12 +28,14 @@ from textual.drivers.linux_driver import (
 from textual.message import Message
 
 from tui_eval.tui.base.look.widths import hold_columns
-from tui_eval.tui.base.terminal.in_turn import InTurnApp
 from tui_eval.tui.base.terminal.keyboard import Keyboard, usual_key
 from tui_eval.tui.base.terminal.line import Line
 from tui_eval.tui.base.terminal.output import TerminalOutput
 from tui_eval.tui.base.terminal.starting import erased_start
 from tui_eval.tui.base.textual_private import write_to
+
+if TYPE_CHECKING:
+    from tui_eval.tui.base.app import BaseApp
 
 GIVEN_BACK = "".join(
     (
@@ -98,7 +99,7 @@ class TerminalDriver(LinuxDriver):
     _was_queried = False
     """Whether the terminal of this process was asked for its ground."""
 
-    def __init__(self, app: App[Any], **options: Any) -> None:
+    def __init__(self, app: BaseApp[Any], **options: Any) -> None:
         super().__init__(app, **options)
         file = sys.__stderr__ or sys.__stdout__  # the first is not there if the caller closed it
         assert file is not None
@@ -106,8 +107,7 @@ class TerminalDriver(LinuxDriver):
         self._shown_app = app
         self.loop = asyncio.get_running_loop()
         self.line = Line(self.loop)
-        if isinstance(app, InTurnApp):
-            app.drawn_by, app.line, app.takes_frames = self, self.line, True
+        app.drawn_by, app.line, app.takes_frames = self, self.line, True
         self._output = TerminalOutput(file, self.line.written)
         write_to(self, self._output)
         self._mouse_modes: dict[str, None] = {}
@@ -154,9 +154,7 @@ class TerminalDriver(LinuxDriver):
             termios.tcsetattr(self.fileno, termios.TCSANOW, modes)
         except termios.error:
             return None
-        is_light = self._keyboard.ask_for_ground(self._write_at_once)
-        if take_ground := getattr(self._shown_app, "take_ground", None):
-            take_ground(is_light)
+        self._shown_app.take_ground(self._keyboard.ask_for_ground(self._write_at_once))
         return self.attrs_before
 
     def _guard(self) -> None:
@@ -237,13 +235,9 @@ class TerminalDriver(LinuxDriver):
         the keys would read nothing over and over.
         """
         if self._keyboard.is_gone():
-            self._looking = self.loop.call_later(GONE_AFTER_S, self._lose)
+            self._looking = self.loop.call_later(GONE_AFTER_S, self._shown_app.lose_terminal)
         else:
             self._looking = self.loop.call_later(POLL_INTERVAL_S, self._look)
-
-    def _lose(self) -> None:
-        if lose := getattr(self._shown_app, "lose_terminal", None):
-            lose()
 
     def _sleep(self) -> None:
         """Ctrl-Z: nothing else runs on the loop before the terminal is ours again."""
