@@ -76,9 +76,9 @@ class BaseApp(InTurnApp[Result]):
         self._handlers_before: dict[int, Any] = {}
         """What the signals of `ENDING` did before they ended the app."""
         self.preferences = preferences or Preferences()
-        self.keymap = self.preferences.keymap
-        IN_USE.set(self.keymap)
-        self.set_keymap({name: ",".join(keys) for name, keys in self.keymap.changed.items()})
+        keymap = self.preferences.keymap
+        IN_USE.set(keymap)
+        self.set_keymap({name: ",".join(keys) for name, keys in keymap.changed.items()})
         if self.preferences.is_still:
             self.animation_level = "none"
         dress(self, self._chosen_theme)
@@ -242,7 +242,7 @@ class BaseApp(InTurnApp[Result]):
                 is_listed = command.scope == listed
                 action = f"in_list({command.action!r})" if is_listed else command.action
                 act: Any = partial(self.run_action, action, default_namespace=where)
-                keys = " or ".join(sign_of(key) for key in self.keymap.keys(command))
+                keys = " or ".join(sign_of(key) for key in IN_USE.get().keys(command))
                 yield SystemCommand(command.palette_name, f"key {keys}" if keys else "", act)
         for name, meaning in choices().items():
             act = partial(self.choose_theme, name)

@@ -16,6 +16,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
 
+from tui_eval.own_folders import shown_path
 from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.keymap import key_for
@@ -24,7 +25,6 @@ from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, size_classes
 from tui_eval.tui.base.lines.pane_tabs import PaneTabs, Tab
 from tui_eval.tui.base.lines.text_panel import PlainPanel
 from tui_eval.tui.base.look.ink import EMPTY, Line
-from tui_eval.tui.base.look.paths import shown_path
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
 from tui_eval.tui.base.terminal.in_turn import focus_once_drawn
 from tui_eval.tui.home.about import about_endpoint, about_environment, about_run, title_line

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tui_eval.own_folders import typed_path
 from tui_eval.tui.base.dialogs.prompts import Leave, leave_question
 from tui_eval.tui.base.keys.keymap import key_for
-from tui_eval.tui.base.look.paths import typed_path
 from tui_eval.tui.base.terminal.browser import in_browser, lies_in
 
 if TYPE_CHECKING:

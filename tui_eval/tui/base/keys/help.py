@@ -15,7 +15,7 @@ from textual.binding import BindingType
 from tui_eval.text.stages import LOOKS, MEANINGS, OTHERS
 from tui_eval.tui.base.dialogs.dialog import Dialog
 from tui_eval.tui.base.keys.command import ABOVE, Command, Scope
-from tui_eval.tui.base.keys.keymap import Keymap, key_for, keymap_of
+from tui_eval.tui.base.keys.keymap import IN_USE, Keymap, key_for
 from tui_eval.tui.base.keys.registry import APART, COMMANDS, LISTS
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.look.ink import EMPTY, Line, left, line_width
@@ -131,7 +131,7 @@ class HelpLines(LineView):
 
     def update(self) -> None:
         """Lays the help out for the width."""
-        self._all_lines = self.topic.lines(self.line_width, keymap_of(self.app))
+        self._all_lines = self.topic.lines(self.line_width, IN_USE.get())
         super().update()
         keys = f"{key_for('view.down')} {key_for('view.up')}"
         self.border_subtitle = f"{keys} scroll" if len(self._all_lines) > self.view_height else ""
@@ -150,7 +150,6 @@ class Help(Dialog[HelpLines, None]):
 
     def on_key(self, event: events.Key) -> None:
         """The keys that open it, as people set them."""
-        keymap = keymap_of(self.app)
-        if any(event.key in keymap.keys(one) for one in COMMANDS if one.id.endswith(".help")):
+        if any(event.key in IN_USE.get().keys(one) for one in COMMANDS if one.id.endswith(".help")):
             event.stop()
             self.dismiss()

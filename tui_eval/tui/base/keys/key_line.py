@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui_eval.tui.base.keys.command import Command
-from tui_eval.tui.base.keys.keymap import keymap_of
+from tui_eval.tui.base.keys.keymap import IN_USE
 from tui_eval.tui.base.keys.registry import COMMANDS
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.lines.mouse_lines import key_in_line
@@ -61,7 +61,7 @@ class KeyLine(LineView, can_focus=False):
     def _fitting(self) -> list[tuple[Command, list[Span]]]:
         """The commands with their spans, as many as fit."""
         found: list[tuple[Command, list[Span]]] = []
-        used, keymap = line_width(self._held_spans), keymap_of(self.app)
+        used, keymap = line_width(self._held_spans), IN_USE.get()
         gap = "  " if self.line_width < WIDE else "   "
         for command in RANKED:
             word = self.words.get(command.action, command.footer)

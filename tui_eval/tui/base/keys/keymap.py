@@ -53,18 +53,12 @@ class Keymap:
 
 USUAL = Keymap()
 IN_USE: ContextVar[Keymap] = ContextVar("keymap", default=USUAL)
-"""The keys that texts name: those of the app in whose context they are written."""
+"""The keys that hold, and that texts name: those of the app in whose context something is done."""
 
 
 def key_for(name: str) -> str:
     """The first key of a command, as it is shown, by the name that settings have for it."""
     return IN_USE.get().sign(BY_ID[name])
-
-
-def keymap_of(app: object) -> Keymap:
-    """The keys that an app has."""
-    found = getattr(app, "keymap", USUAL)
-    return found if isinstance(found, Keymap) else USUAL
 
 
 def read_keymap(
@@ -88,7 +82,11 @@ def read_keymap(
         keys = []
         for text in texts:
             try:
-                keys.append(_allowed(command, key_of(text)))
+                key = key_of(text)
+                if command.scope in TYPED and (key in CHARACTERS or key == "space"):
+                    why = f"{sign_of(key)} is typed there; take one with ctrl, or F1 to F24"
+                    raise ValueError(why)
+                keys.append(key)
             except ValueError as error:
                 hint = key_like(text) if "no key" in str(error) else ""
                 faults.append(Fault(at(name), f"keys.{name}: {error}", hint))
@@ -96,12 +94,6 @@ def read_keymap(
     keymap = Keymap(changed)
     faults += _conflicts(keymap, at)
     return (USUAL if faults else keymap), faults
-
-
-def _allowed(command: Command, key: str) -> str:
-    if command.scope in TYPED and (key in CHARACTERS or key == "space"):
-        raise ValueError(f"{sign_of(key)} is typed there; take one with ctrl, or F1 to F24")
-    return key
 
 
 def _conflicts(keymap: Keymap, at: Callable[[str], str]) -> Iterator[Fault]:

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tui_eval.tui.base.look.paths import shown_path
+from tui_eval.own_folders import shown_path
 from tui_eval.tui.base.terminal.browser import in_browser, lies_in
 
 if TYPE_CHECKING:
