@@ -21,8 +21,7 @@ from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.keys.registry import bindings
-from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, size_classes
-from tui_eval.tui.base.lines.pane_tabs import PaneTabs, Tab
+from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, PaneTabs, Tab, size_classes
 from tui_eval.tui.base.lines.text_panel import PlainPanel
 from tui_eval.tui.base.look.ink import EMPTY, Line
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
