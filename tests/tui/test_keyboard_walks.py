@@ -183,7 +183,8 @@ async def test_every_pane_is_reached_and_its_help_tells_its_keys_first(
         await walker.enter()
         for pane in walk.panes:
             await walker.to(pane)
-            footer = {command.id for command, _ in walker.screen.keys._fitting()}
+            keys = walker.screen.keys
+            footer = {command.id for command, _ in keys._fitting(keys.line_width)}
             assert {"help", "leave", "quit"} & {one.split(".")[1] for one in footer}
             works = {one.id for one in walker.told if one.group not in (ABOVE, HIDDEN)}
             assert footer <= works

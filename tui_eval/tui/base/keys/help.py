@@ -28,7 +28,6 @@ MOUSE: tuple[Line, ...] = (
     ((f"  {'drag':{KEYS}}", "key"), ("Copy what is dragged over", "")),
     ((f"  {'⇧drag':{KEYS}}", "key"), ("Select as in a shell", "")),
 )
-AS_EVER: Mapping[str, str] = MappingProxyType({})
 UNFOLLOWED = {"view.bottom": "To the end"}
 """What the help says of commands where nothing is followed, in place of what they do in a run."""
 GAP = 3
@@ -68,7 +67,7 @@ class Topic(NamedTuple):
     groups: Sequence[str]
     scopes: Collection[str] = ()
     here: Scope = ""
-    others: Mapping[str, str] = AS_EVER
+    others: Mapping[str, str] = MappingProxyType({})
 
     def text(self, command: Command) -> str:
         """What a command does; empty where it is left out."""

@@ -75,7 +75,6 @@ class Palette(CommandPalette, ClosedOnce[None]):
                 yield LoadingIndicator()
 
     def on_mount(self) -> None:
-        """Says them."""
         self.query_one("#--container").border_subtitle = "enter runs · esc closes"
 
     @on(Input.Submitted)
@@ -87,5 +86,4 @@ class Palette(CommandPalette, ClosedOnce[None]):
             event.prevent_default()
 
     def render(self) -> RenderableType:
-        """What is behind the box."""
         return dimmed(super().render())

@@ -27,9 +27,7 @@ EVERYWHERE = (
     ),
 )  # fmt: skip
 
-
 TABLES = (run, suite, form, compare, home)
-"""Of the screens."""
 COMMANDS: tuple[Command, ...] = (
     *(command for screen in TABLES for command in screen.COMMANDS),
     *EVERYWHERE,
