@@ -19,6 +19,7 @@ from textual.driver import Driver
 from textual.geometry import Region
 from textual.message_pump import MessagePump
 from textual.screen import Screen, ScreenResultType
+from textual.timer import Timer
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -179,30 +180,45 @@ _DRAWS_LATER = all(
 )
 
 
+GATHERS_S = 0.008
+"""How long a frame waits, after the first pane has asked for one, for those that ask next."""
+
+
 class ClockedScreen(Screen[ScreenResultType]):
-    """A screen with a compositor of its own, that may draw a frame later than Textual would."""
+    """A screen with a compositor of its own, that draws what one key changed in one frame.
+
+    After a rest Textual's clock of frames comes at once: only the pane that asked first would be
+    drawn, and the others up to two periods later.
+    """
+
+    _gathering: Timer | None = None
+    _is_gathering = False
 
     def use_compositor(self, make: Callable[[], Compositor]) -> None:
         """Draws by this compositor from now on."""
         if _DRAWS_PARTS:
             self._compositor = make()
 
-    def draw_due(self) -> None:
-        """A frame is due in which nothing moves; `draw_now` draws it."""
-        self.draw_now()
-
-    def draw_now(self) -> None:
-        """Draws what changed."""
-        super()._on_timer_update()
-
     if _DRAWS_LATER:
 
         def _on_timer_update(self) -> None:
             if self._layout_required or self._scroll_required:
                 super()._on_timer_update()
-            else:
-                self._update_timer.pause()
-                self.draw_due()
+                return
+            self._update_timer.pause()
+            if self._gathering is None:
+                self._gathering = self.set_interval(
+                    GATHERS_S, self._draw_gathered, name="gathering"
+                )
+            elif not self._is_gathering:
+                self._gathering.reset()
+            self._is_gathering = True
+
+        def _draw_gathered(self) -> None:
+            assert self._gathering is not None
+            self._gathering.pause()
+            self._is_gathering = False
+            super()._on_timer_update()
 
 
 def take_callbacks(screen: Screen[Any]) -> list[tuple[Callable[[], Any], MessagePump]]:
