@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import Any
+from typing import Any, cast
 
 from rich.console import COLOR_SYSTEMS, Console
 from textual.app import App
@@ -32,32 +32,25 @@ def known_colours(claimed: str | None) -> str | None:
     in_tmux = bool(os.environ.get("TMUX"))
     if os.environ.get("STY") or (term.startswith("screen") and not in_tmux):
         claimed = "256" if term.endswith("256color") else "standard"
-    if in_tmux and (outer := _terminal_of_tmux()) and 0 < _colours_of(outer) < 256:
+    if in_tmux and 0 < _colours_around_tmux() < 256:
         return "standard"
     return claimed
 
 
-def _terminal_of_tmux() -> str:
-    """The name of the terminal that tmux draws on; empty where it does not say."""
+def _colours_around_tmux() -> int:
+    """The colours of the terminal that tmux draws on; 0 where they are not known."""
     try:
+        import curses
+
         done = subprocess.run(
             _NAME, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE_S, check=True
         )
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout.decode("utf-8", "replace").strip()
-
-
-def _colours_of(term: str) -> int:
-    """The colours of a kind of terminal; 0 where it is not known."""
-    try:
-        import curses
-    except ImportError:  # not every Python has it
-        return 0
-    try:
+        term = done.stdout.decode("utf-8", "replace").strip()
         curses.setupterm(term, sys.__stdout__.fileno() if sys.__stdout__ else 1)
         return max(curses.tigetnum("colors"), 0)
-    except (curses.error, OSError, ValueError):
+    except (ImportError, OSError, ValueError, subprocess.SubprocessError):
+        return 0  # not every Python has curses
+    except curses.error:
         return 0
 
 
@@ -118,26 +111,21 @@ def dress(app: App[Any], chosen: str) -> None:
     """
     known = known_colours(app.console.color_system)
     if known in COLOR_SYSTEMS and known != app.console.color_system:
-        app.console = _console_of(app, known)
+        app.console = Console(  # as Textual makes it, but for the colours
+            color_system=cast(Any, known),
+            file=app.console.file,
+            no_color=app.console.no_color,
+            highlight=False,
+            emoji=False,
+            legacy_windows=False,
+            force_terminal=True,
+            safe_box=False,
+            soft_wrap=False,
+        )
     for theme in themes(app.console.color_system):
         app.register_theme(theme)
     app.theme = DARK.name  # Textual's own default may already be the wished one, unstyled
     app.theme = fitting_theme(app, chosen)
-
-
-def _console_of(app: App[Any], colours: Any) -> Console:
-    """A console as Textual makes it, of other colours."""
-    return Console(
-        color_system=colours,
-        file=app.console.file,
-        no_color=app.console.no_color,
-        highlight=False,
-        emoji=False,
-        legacy_windows=False,
-        force_terminal=True,
-        safe_box=False,
-        soft_wrap=False,
-    )
 
 
 def fitting_theme(app: App[Any], chosen: str) -> str:
