@@ -138,5 +138,4 @@ class Dialog(ClosedOnce[Result], Generic[Box, Result]):
             self.app.simulate_key(key)
 
     def render(self) -> RenderableType:
-        """What is behind the box."""
         return dimmed(super().render())

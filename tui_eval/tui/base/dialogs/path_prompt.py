@@ -44,22 +44,20 @@ class TypedLines(LineView):
         return self.fields[self.at]
 
     @property
-    def _about_lines(self) -> list[str]:
-        return wrap(self._about, self.line_width, ABOUT_MOST)[0] if self._about else []
+    def _lines_below(self) -> list[Line]:
+        about = wrap(self._about, self.line_width, ABOUT_MOST)[0] if self._about else []
+        return [EMPTY, *(((line, "muted"),) for line in about), ((self._hint, "faint"),)]
 
     @property
     def _room(self) -> int:
         return self.line_width - self._name_width
 
     def count(self) -> int:
-        """The fields, a blank line, what they are for, what the keys do."""
-        return len(self.fields) + 2 + len(self._about_lines)
+        return len(self.fields) + len(self._lines_below)
 
     def line(self, index: int) -> Line:
-        """A field, with the caret if it is typed on, or a word on them."""
         if index >= len(self.fields):
-            about: list[Line] = [((line, "muted"),) for line in self._about_lines]
-            return (EMPTY, *about, ((self._hint, "faint"),))[index - len(self.fields)]
+            return self._lines_below[index - len(self.fields)]
         is_here, text = index == self.at, self.fields[index].text
         name = (left(self.names[index], self._name_width), "key" if is_here else "muted")
         return (name, *(self.typed.spans(self._room) if is_here else ((text[: self._room], ""),)))
@@ -73,7 +71,6 @@ class TypedLines(LineView):
             self.update()
 
     def on_key(self, event: events.Key) -> None:
-        """Types, or goes to another line."""
         if len(self.fields) > 1 and event.key in STEPS:
             self.at = (self.at + STEPS[event.key]) % len(self.fields)
         elif not type_into(self.typed, event):
@@ -83,7 +80,6 @@ class TypedLines(LineView):
         self.update()
 
     def on_paste(self, event: events.Paste) -> None:
-        """Takes what is pasted."""
         event.stop()
         self.typed.insert(event.text)
         self.update()
@@ -93,7 +89,6 @@ class PathPrompt(Dialog[TypedLines, str]):
     """Comes back with the path, or None.
 
     Args:
-        path: What stands there at first.
         about: What happens there, as a sentence.
         does: What enter does, in a word or two.
     """
@@ -108,6 +103,4 @@ class PathPrompt(Dialog[TypedLines, str]):
         super().__init__(lines, title)
 
     def action_take(self) -> None:
-        """Comes back with what stands there."""
-        path = self.box.typed.text.strip()
-        self.dismiss(path or None)
+        self.dismiss(self.box.typed.text.strip() or None)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from rich.style import Style
-from textual import events
+from textual import events, on
 from textual.binding import BindingType
 from textual.cache import LRUCache
 from textual.dom import DOMNode
@@ -222,7 +222,8 @@ class LineView(MouseLines, can_focus=True):
             line = ((" ", ""), *fixed)
         elif index < frame.lines:
             if self.lit(index):
-                ground = self._ground("cursor" if frame.focused else "cursor-blurred")
+                laid = self.ink("cursor" if frame.focused else "cursor-blurred")
+                ground = Style(bgcolor=laid.bgcolor, reverse=laid.reverse, bold=laid.bold)
                 ink = self._lit_ink
             mark = MARK if self.marked(index) and not ground.reverse else " "
             line = ((mark, "busy" if frame.focused else "faint"), *self.line(index))
@@ -238,7 +239,6 @@ class LineView(MouseLines, can_focus=True):
         return strip
 
     def strip_to_copy(self, index: int) -> Strip:
-        """A line as it is drawn."""
         return strip_of(((" ", ""), *self.line(index)), self.line_width + 2, self.ink, NO_STYLE)
 
     def ink(self, name: str) -> Style:
@@ -265,10 +265,6 @@ class LineView(MouseLines, can_focus=True):
         drop = _InkNode(self, f"ink--{name}")
         self.app.stylesheet.apply(drop)
         return drop.rich_style
-
-    def _ground(self, name: str) -> Style:
-        style = self.ink(name)
-        return Style(bgcolor=style.bgcolor, reverse=style.reverse, bold=style.bold)
 
     def notify_style_update(self) -> None:
         """Forgets what was drawn in the old colours."""
@@ -349,29 +345,20 @@ class LineView(MouseLines, can_focus=True):
         self.jump(self.scroll_offset.y + lines)
 
     def action_move(self, by: int) -> None:
-        """Moves by one."""
         self.scroll_lines(by)
 
     def action_page(self, pages: float) -> None:
-        """Moves by pages."""
         self.scroll_lines(round(pages * self.view_height))
 
     def action_top(self) -> None:
-        """Goes to the first line."""
         self.scroll_lines(-self.scroll_offset.y)
 
     def action_bottom(self) -> None:
-        """Goes to the last line."""
         self.jump(self.max_scroll_y)
 
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Scrolls by the wheel."""
+    @on(events.MouseScrollDown)
+    @on(events.MouseScrollUp)
+    def scroll_by_wheel(self, event: events.MouseEvent) -> None:
         event.stop()
         event.prevent_default()
-        self.scroll_lines(3)
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Scrolls by the wheel."""
-        event.stop()
-        event.prevent_default()
-        self.scroll_lines(-3)
+        self.scroll_lines(3 if isinstance(event, events.MouseScrollDown) else -3)

@@ -23,15 +23,9 @@ LEAST = 3
 
 
 class Pressed(NamedTuple):
-    """Where a button of the mouse was pressed.
+    """Where a button of the mouse was pressed, and the line that stood there."""
 
-    Args:
-        y: On the screen.
-        offset: Within the view.
-        line: Which one stood there.
-    """
-
-    y: int
+    screen_y: int
     offset: Offset
     line: int
 
@@ -163,7 +157,7 @@ class MouseLines(ScrollView):
     def on_click(self, event: events.Click) -> None:
         """Tells what was clicked; who lets go of the button on another line wants nothing."""
         pressed, self._pressed = self._pressed, None
-        if pressed is None or pressed.y != event.screen_y:
+        if pressed is None or pressed.screen_y != event.screen_y:
             return
         x, y = pressed.offset
         if y < self.heads:

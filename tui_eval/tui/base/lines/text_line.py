@@ -38,7 +38,7 @@ class TextLine:
 
     def insert(self, text: str) -> None:
         """Types or pastes; lines become one."""
-        text = " ".join(text.split("\n")) if "\n" in text else text
+        text = text.replace("\n", " ")
         self.text = self.text[: self.caret] + text + self.text[self.caret :]
         self.caret += len(text)
 

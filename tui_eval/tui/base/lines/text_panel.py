@@ -38,7 +38,6 @@ class TextPanel(LineView):
         return len(list(self._lines_for(max(width - BESIDE_LINE, 1))))
 
     def on_resize(self) -> None:
-        """Lays the lines out for the new width."""
         self.lay_out()  # and `LineView.on_resize` is called by Textual
 
 
@@ -46,5 +45,4 @@ class PlainPanel(TextPanel, can_focus=False):
     """Lines that keys never go to; a click on a key that they name does the same as that key."""
 
     def clicked_at(self, x: int, index: int) -> None:
-        """Does what the key under the mouse does."""
         self.press_key_at(self.line(index), x)
