@@ -91,9 +91,7 @@ class BaseApp(InTurnApp[Result]):
     def take_ground(self, is_light: bool | None) -> None:
         """The terminal said whether its ground is light, or nothing."""
         keep_answer(is_light)
-        theme = fitting_theme(self, self._chosen_theme)
-        if theme != self.theme:
-            self.theme = theme
+        self.theme = fitting_theme(self, self._chosen_theme)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Shades for themes that are not our own."""
@@ -262,7 +260,6 @@ class ScreenApp(BaseApp[None]):
         self.first = first
 
     def get_default_screen(self) -> Screen[Any]:
-        """The screen that was given."""
         return self.first
 
     def action_interrupt(self) -> None:

@@ -136,7 +136,9 @@ class TerminalDriver(LinuxDriver):
                 self.attrs_before = before
         with contextlib.suppress(termios.error):
             self._modes = termios.tcgetattr(self.fileno)
-        self._guard()
+        file, undone = self._drawn_on, CUT_SHORT + GIVEN_BACK
+        if self._guardian is None and self.attrs_before is not None and file.isatty():
+            self._guardian = Guardian(self.fileno, file.fileno(), self.attrs_before, undone)
 
     def _ask_for_ground(self) -> list[Any] | None:
         """Asks once in a process; returns the terminal's settings where they are ours now."""
@@ -156,11 +158,6 @@ class TerminalDriver(LinuxDriver):
             return None
         self._shown_app.take_ground(self._keyboard.ask_for_ground(self._write_at_once))
         return self.attrs_before
-
-    def _guard(self) -> None:
-        file, undone = self._drawn_on, CUT_SHORT + GIVEN_BACK
-        if self._guardian is None and self.attrs_before is not None and file.isatty():
-            self._guardian = Guardian(self.fileno, file.fileno(), self.attrs_before, undone)
 
     def _dismiss(self) -> None:
         if self._guardian is not None:
@@ -291,8 +288,6 @@ class Guardian:
     It has a session of its own: no signal that the terminal sends reaches it.
 
     Args:
-        terminal: Where keys come from.
-        output: Where is drawn.
         before: The settings to give back, as `termios` has them.
         given_back: What undoes everything else; no per cent sign is in it.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -203,10 +204,8 @@ class Line:
         return min(more / self._rate, PATIENCE_S - waited) + 0.001
 
     def _call_soon(self) -> None:
-        try:
+        with contextlib.suppress(RuntimeError):  # there is no loop any more
             self._loop.call_soon_threadsafe(self._look)
-        except RuntimeError:  # there is no loop any more
-            return
 
     def _look(self) -> None:
         if self._timer is not None:
