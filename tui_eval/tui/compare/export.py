@@ -40,7 +40,7 @@ class ExportFlow:
         if whole is None:
             self._screen.say(NOTHING.format("exported"))
             return
-        from tui_eval.tui.base.dialogs.path_prompt import PathPrompt
+        from tui_eval.tui.base.dialogs.question import PathPrompt
 
         def answered(path: str | None) -> None:
             if path is not None:

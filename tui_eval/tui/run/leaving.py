@@ -153,7 +153,7 @@ class Saving:
     def action_save_as(self) -> None:
         """Asks where to copy the run to, or where it is to go on while its disk refuses."""
         from tui_eval.commands import SaveAs
-        from tui_eval.tui.base.dialogs.path_prompt import PathPrompt
+        from tui_eval.tui.base.dialogs.question import PathPrompt
 
         screen, run = self._screen, self._screen.state.run
         if run is None:
