@@ -23,8 +23,7 @@ from tiers import first_always
 from tui_eval.tui.base.dialogs.question import Question
 from tui_eval.tui.base.keys.command import ABOVE, HIDDEN, Command
 from tui_eval.tui.base.keys.help import HERE, Help
-from tui_eval.tui.base.keys.keymap import USUAL
-from tui_eval.tui.base.keys.registry import COMMANDS
+from tui_eval.tui.base.keys.keymap import COMMANDS, USUAL
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.home_app import HomeApp
 from tui_eval.tui.run.commands import PANE_SCOPES

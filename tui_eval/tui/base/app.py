@@ -29,8 +29,7 @@ from tui_eval.printable import one_line
 from tui_eval.shipped import shipped
 from tui_eval.text.key_names import sign_of
 from tui_eval.tui.base.keys.key_line import KeyLine
-from tui_eval.tui.base.keys.keymap import IN_USE
-from tui_eval.tui.base.keys.registry import COMMANDS, bindings
+from tui_eval.tui.base.keys.keymap import COMMANDS, IN_USE, bindings
 from tui_eval.tui.base.lines.mouse_lines import MouseLines
 from tui_eval.tui.base.look.palettes import shades_of
 from tui_eval.tui.base.look.themes import choices, dress, fitting_theme, keep_answer, theme_of

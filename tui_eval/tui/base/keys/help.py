@@ -15,8 +15,7 @@ from textual.binding import BindingType
 from tui_eval.text.stages import LOOKS, MEANINGS, OTHERS
 from tui_eval.tui.base.dialogs.dialog import Dialog
 from tui_eval.tui.base.keys.command import ABOVE, Command, Scope
-from tui_eval.tui.base.keys.keymap import IN_USE, Keymap, key_for
-from tui_eval.tui.base.keys.registry import APART, COMMANDS, LISTS
+from tui_eval.tui.base.keys.keymap import APART, COMMANDS, IN_USE, LISTS, Keymap, key_for
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.look.ink import EMPTY, Line, left, line_width
 

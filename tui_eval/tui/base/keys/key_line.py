@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tui_eval.tui.base.keys.command import Command
-from tui_eval.tui.base.keys.keymap import IN_USE
-from tui_eval.tui.base.keys.registry import COMMANDS
+from tui_eval.tui.base.keys.keymap import COMMANDS, IN_USE
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.lines.mouse_lines import key_in_line
 from tui_eval.tui.base.look.ink import EMPTY, Line, cut_message, line_width

@@ -23,7 +23,7 @@ from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.keys.keymap import bindings
 from tui_eval.tui.base.lines.mouse_lines import MouseLines, with_selection
 from tui_eval.tui.base.look.ink import EMPTY, INKS, Line, line_width, strip_of
 
