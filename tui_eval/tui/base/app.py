@@ -190,7 +190,6 @@ class BaseApp(InTurnApp[Result]):
                 return
 
     def on_mouse_lines_dragged(self, message: MouseLines.Dragged) -> None:
-        """Copies what was selected."""
         self.run_worker(self._copy_selected(message.text), group="copy", exclusive=True)
 
     async def _copy_selected(self, text: str) -> None:
@@ -209,7 +208,6 @@ class BaseApp(InTurnApp[Result]):
             self.show_message(f"Not kept in your settings: {error}")
 
     def choose_theme(self, name: str) -> None:
-        """Puts a theme on, and keeps it."""
         self.theme = theme_of(self, name)
         self.keep({("theme",): name})
 

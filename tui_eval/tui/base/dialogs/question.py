@@ -66,7 +66,6 @@ class Choices(LineView):
         self.update()
 
     def action_choose(self) -> None:
-        """Goes back with the answer under the cursor."""
         self.screen.dismiss(self.prompt.choices[self.cursor].answer)
 
     def clicked(self, index: int) -> None:
@@ -115,7 +114,6 @@ class Question(Dialog[Choices, Any]):
         self.box.show(self._ask())
 
     def on_key(self, event: events.Key) -> None:
-        """The answers' own keys."""
         for choice in self.box.prompt.choices:
             if event.key == choice.key:
                 event.stop()
@@ -149,7 +147,6 @@ class TypedLines(LineView):
 
     @property
     def typed(self) -> TextLine:
-        """The line that is typed on."""
         return self.fields[self.at]
 
     @property
@@ -172,7 +169,6 @@ class TypedLines(LineView):
         return (name, *(self.typed.spans(self._room) if is_here else ((text[: self._room], ""),)))
 
     def clicked_at(self, x: int, index: int) -> None:
-        """Goes to a line; puts the caret into the one that is typed on."""
         if index < len(self.fields):
             if index == self.at:
                 self.typed.click(x - self._name_width, self._room)

@@ -128,7 +128,6 @@ class HelpLines(LineView):
         self.topic = topic
 
     def update(self) -> None:
-        """Lays the help out for the width."""
         self._all_lines = self.topic.lines(self.line_width, IN_USE.get())
         super().update()
         keys = f"{key_for('view.down')} {key_for('view.up')}"

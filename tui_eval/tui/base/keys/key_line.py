@@ -67,7 +67,6 @@ class KeyLine(LineView, can_focus=False):
                 yield command, spans
 
     def clicked_at(self, x: int, index: int) -> None:
-        """Does what the key under the mouse does; takes a message away."""
         if self.message:
             self.message = ""
             self.update()

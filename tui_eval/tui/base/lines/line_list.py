@@ -56,14 +56,12 @@ class Picking(LineList):
         self.call_after_refresh(self.show_line, self.cursor)
 
     def action_move(self, by: int) -> None:
-        """Moves the cursor, around the end."""
         self.select((self.cursor + by) % self.count())
 
     def action_page(self, pages: float) -> None:
         self.select(self.cursor + round(pages * self.view_height))
 
     def action_choose(self) -> None:
-        """Takes what there is."""
         self.post_message(self.Done())
 
     def clicked(self, index: int) -> None:
@@ -144,7 +142,6 @@ class PieceView(LineView):
             self.update()
 
     def action_move(self, by: int) -> None:
-        """Selects the next or previous piece, or scrolls within one that does not fit."""
         if not self.pieces():
             return
         self.leave_end(by)

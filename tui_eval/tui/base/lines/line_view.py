@@ -267,7 +267,6 @@ class LineView(MouseLines, can_focus=True):
         return drop.rich_style
 
     def notify_style_update(self) -> None:
-        """Forgets what was drawn in the old colours."""
         super().notify_style_update()
         self._inks.clear()
         self._strips.clear()

@@ -130,7 +130,6 @@ class MouseLines(ScrollView):
         self.update()
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
-        """Hands on what was selected."""
         if self._drag_start is not None and self._drag_end is not None:
             text = self._selected_text()
             self._end_drag()

@@ -55,7 +55,6 @@ class TextLine:
         self.text = self.text[: self.caret] + self.text[end:]
 
     def move(self, by: int) -> None:
-        """Moves the caret."""
         self.caret = min(max(self.caret + by, 0), len(self.text))
 
     def move_word(self, by: int) -> None:

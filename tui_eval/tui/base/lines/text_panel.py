@@ -24,7 +24,6 @@ class TextPanel(LineView):
         self._lines_for = lines_for
 
     def show(self, lines_for: Callable[[int], Iterable[Line]]) -> None:
-        """Shows other lines."""
         self._lines_for = lines_for
         self.lay_out()
 

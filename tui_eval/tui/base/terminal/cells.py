@@ -126,7 +126,6 @@ class ScreenCells:
         self._changed = set(range(self.height))
 
     def take(self, update: Update, colors: ColorSystem) -> None:
-        """Takes in what is drawn."""
         for y, x, strip in pieces_of(update):
             if 0 <= y < self.height and x < self.width:
                 cells = cells_of(strip, colors)[: self.width - x]
@@ -215,7 +214,6 @@ class _Writing:
         return "".join(self._parts) + ("\x1b[0m" if self._ink != PLAIN else "")
 
     def write(self, y: int, x: int, cells: Row) -> None:
-        """Writes cells that stand beside each other."""
         for place, (sign, ink) in enumerate(cells):
             if sign:
                 if self._at != (y, x):

@@ -165,7 +165,6 @@ class TerminalDriver(LinuxDriver):
             self._guardian = None
 
     def run_input_thread(self) -> None:
-        """Reads keys, first those that wait."""
         self._keyboard.run(self.exit_event)
 
     def process_message(self, message: Message) -> None:

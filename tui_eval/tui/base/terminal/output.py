@@ -41,7 +41,6 @@ class TerminalOutput:
             self._fd = os.open(name, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
 
     def fileno(self) -> int:
-        """The terminal's number."""
         return self._fd if self._fd >= 0 else self._file.fileno()
 
     def write(self, text: str) -> None:
@@ -97,7 +96,6 @@ class TerminalOutput:
         self.leaves_out = self.has_left_out = True
 
     def flush(self) -> None:
-        """Flushes as far as there is a terminal."""
         if self._fd < 0:
             with contextlib.suppress(OSError):
                 self._file.flush()
@@ -110,7 +108,6 @@ class TerminalOutput:
             os.write(self.fileno(), text.encode())
 
     def close(self) -> None:
-        """Lets go of the terminal."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
