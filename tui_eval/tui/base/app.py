@@ -245,11 +245,7 @@ class BaseApp(InTurnApp[Result]):
 
 
 class ScreenApp(BaseApp[None]):
-    """Ends when its first screen is left.
-
-    Args:
-        first: It ends the app itself where it is the only screen.
-    """
+    """Ends when its first screen is left, which ends it itself where it is the only one."""
 
     def __init__(self, first: Screen[Any], preferences: Preferences | None = None) -> None:
         styles = (shipped("styles", "live.tcss"), first.CSS_PATH)  # a first screen's is not loaded

@@ -33,12 +33,7 @@ def size_classes(size: Size) -> list[str]:
 
 
 class Zoom:
-    """Gives the whole screen to one pane; a narrow screen shows one of them anyway.
-
-    Args:
-        grid: Lays the panes out.
-        changed: Called when something else is shown.
-    """
+    """Gives the whole screen to one pane of a grid; a narrow screen shows one of them anyway."""
 
     def __init__(self, screen: DrawnScreen[Any], grid: Widget, changed: Callable[[], None]) -> None:
         self.screen, self.grid, self.changed = screen, grid, changed

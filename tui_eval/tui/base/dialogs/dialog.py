@@ -91,12 +91,7 @@ def key_in_hints(hints: str, x: int) -> str:
 
 
 class Dialog(ClosedOnce[Result], Generic[Box, Result]):
-    """A box in the middle; a click on a key that it tells does the same as that key.
-
-    Args:
-        title: Of the box, unless that has one.
-        keys: What stands below the box of the keys that it has.
-    """
+    """A box in the middle; a click on a key that it tells does the same as that key."""
 
     closes_beside = False
     """Whether a click beside the box closes it."""

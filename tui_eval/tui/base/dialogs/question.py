@@ -99,11 +99,7 @@ def refusal_question(title: str, faults: Sequence[Fault]) -> Question:
 
 
 class Question(Dialog[Choices, Any]):
-    """Comes back with the answer that was chosen.
-
-    Args:
-        ask: What is asked, as things are now.
-    """
+    """Comes back with the answer that was chosen; `ask` says what is asked as things are now."""
 
     def __init__(self, ask: Callable[[], Prompt]) -> None:
         super().__init__(Choices(ask()))
@@ -129,13 +125,7 @@ STEPS = {"tab": 1, "down": 1, "shift+tab": -1, "up": -1}
 
 
 class TypedLines(LineView):
-    """Lines to type on; below them what they are for, and what the keys do.
-
-    Args:
-        texts: What stands there at first, by the names before the lines.
-        hint: What the keys do.
-        about: What they are for, as a sentence.
-    """
+    """Lines to type on, by the names before them; below, what they are for, what the keys do."""
 
     def __init__(self, texts: Mapping[str, str], hint: str, about: str = "") -> None:
         super().__init__()
@@ -191,12 +181,7 @@ class TypedLines(LineView):
 
 
 class PathPrompt(Dialog[TypedLines, str]):
-    """Comes back with the path, or None.
-
-    Args:
-        about: What happens there, as a sentence.
-        does: What enter does, in a word or two.
-    """
+    """Comes back with the path, or None; `about` is what happens there, `does` what enter does."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         ("escape", "dismiss", "Leave it"),

@@ -73,11 +73,7 @@ def bindings(scope: Scope) -> list[BindingType]:
 
 
 class Keymap:
-    """The keys of every command.
-
-    Args:
-        changed: Those that are not as in the tables, by the ids of their commands.
-    """
+    """The keys of every command; `changed` has those that are not as in the tables, by its id."""
 
     def __init__(self, changed: Mapping[str, tuple[str, ...]] = MappingProxyType({})) -> None:
         self.changed = changed

@@ -116,8 +116,7 @@ class PieceView(LineView):
         return start <= index < end - self.gap(self.here)
 
     def select_piece(self, piece: int) -> None:
-        """Selects a piece, or the nearest that there is, and shows as much of it as there is room
-        for."""
+        """Selects a piece, or the nearest that there is, and shows as much of it as fits."""
         if self.pieces():
             piece = min(max(piece, 0), self.pieces() - 1)
             self.hold(piece)

@@ -160,8 +160,7 @@ class LineView(MouseLines, can_focus=True):
                 self.refresh(Region(0, y, width, 1))
 
     def fit(self) -> None:
-        """Lets as much be scrolled as there is; the screen is laid out anew only where the bar
-        comes or goes."""
+        """Lets as much be scrolled as there is; lays out anew only where the bar comes or goes."""
         size = Size(0, self.count() + self.heads + len(self.foot()))
         if size == self.virtual_size:
             return

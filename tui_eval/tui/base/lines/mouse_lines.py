@@ -177,14 +177,10 @@ def with_selection(strip: Strip, cells: tuple[int, int]) -> Strip:
 
 
 def key_in_line(line: Line, x: int, said: Collection[str] = ("", "faint")) -> str:
-    """The key at a cell of a line that has keys in their own ink, and behind each what it does.
+    """The key at a cell of a line that has keys in their own ink; empty where there is none.
 
     Args:
-        x: Cells from the line's first.
-        said: The inks of what a key does.
-
-    Returns:
-        The key as Textual names it; empty where there is none.
+        said: The inks of what stands behind each: what it does.
     """
     key, start = "", 0
     for text, ink in line:

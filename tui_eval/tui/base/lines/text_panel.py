@@ -11,11 +11,7 @@ from tui_eval.tui.base.look.ink import Line
 
 
 class TextPanel(LineView):
-    """Shows lines that are laid out for its width.
-
-    Args:
-        lines_for: Makes them, given the cells that a line may take.
-    """
+    """Shows the lines that `lines_for` makes for its width, in cells."""
 
     def __init__(
         self, lines_for: Callable[[int], Iterable[Line]], *, id: str | None = None

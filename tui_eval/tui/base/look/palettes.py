@@ -150,11 +150,7 @@ def terminal_themes(lines: str) -> tuple[Theme, ...]:
 
 
 def themes(colours: str | None) -> tuple[Theme, ...]:
-    """All themes of our own as they are with so many colours.
-
-    Args:
-        colours: As Rich names what a terminal has.
-    """
+    """All themes of our own as they are with so many colours, as Rich names these."""
     own = (DARK_256, LIGHT_256) if colours == "256" else (DARK, LIGHT)
     few = colours not in ("256", "truecolor")
     return own + terminal_themes("ansi_default" if few else "ansi_bright_black")

@@ -18,13 +18,10 @@ _NAME = ("tmux", "display-message", "-p", "#{client_termname}")
 
 
 def known_colours(claimed: str | None) -> str | None:
-    """The colours that a terminal has, as Rich names them.
+    """The colours that a terminal has, of those that TERM and COLORTERM claim, as Rich names them.
 
     GNU screen has no more than 256, and COLORTERM may stand there from the terminal around it;
     tmux makes fewer of 256 where the terminal around it has fewer, grey to black among them.
-
-    Args:
-        claimed: What TERM and COLORTERM say.
     """
     if claimed not in ("256", "truecolor"):
         return claimed
@@ -104,10 +101,7 @@ def choices() -> dict[str, str]:
 def dress(app: App[Any], chosen: str) -> None:
     """Puts a theme on an app: the environment's, else the chosen one, else what fits the terminal.
 
-    The environment may name it as the settings do, or as Textual does.
-
-    Args:
-        chosen: One of `CHOICES`, or empty.
+    The environment may name it as the settings do, one of `CHOICES`, or as Textual does.
     """
     known = known_colours(app.console.color_system)
     if known in COLOR_SYSTEMS and known != app.console.color_system:

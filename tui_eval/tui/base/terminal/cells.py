@@ -108,9 +108,6 @@ class ScreenCells:
 
     A terminal on a slow line shows the newest state after the bytes of what differs, however many
     states came in between.
-
-    Args:
-        width, height: Of the terminal, in cells.
     """
 
     def __init__(self, width: int, height: int) -> None:

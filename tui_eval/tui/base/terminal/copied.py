@@ -71,17 +71,16 @@ MOST_BYTES = 74_000
 
 
 async def copy(app: App[Any], text: str, what: str) -> str:
-    """Copies a text exactly as it is; returns a sentence that says where it is now.
-
-    Args:
-        what: What it is, as a part of that sentence.
-    """
+    """Copies a text exactly as it is; returns a sentence that says where `what` is now."""
     data = text.encode("utf-8", "backslashreplace")
     size = f"{len(text):,} characters" if len(data) <= MOST_BYTES else f"{len(data) / 1000:,.0f} kB"
     sent = await asyncio.to_thread(_put, data, what, size)
     if not sent and len(data) <= MOST_BYTES:
         app.copy_to_clipboard(data.decode())
-        sent = _sent(what, size)
+        sent = f"Copied {what}, {size}"
+        if not in_browser():  # a terminal answers nothing
+            through = " (tmux: with set-clipboard on)" if in_tmux() else ""
+            sent = f"Sent to the terminal's clipboard, if it takes it{through}: {what}, {size}"
     try:
         where = lies_in(shown_path(await asyncio.to_thread(keep, data)))
     except OSError as error:
@@ -103,14 +102,6 @@ def _put(data: bytes, what: str, size: str) -> str:
     if desktop is not None and put(desktop, data):
         return f"Copied {what}, {size}"
     return f"Copied {what}, {size}, into the buffer of tmux" if in_buffer else ""
-
-
-def _sent(what: str, size: str) -> str:
-    """What can be said where a terminal was asked and answers nothing."""
-    if in_browser():
-        return f"Copied {what}, {size}"
-    through = " (tmux: with set-clipboard on)" if in_tmux() else ""
-    return f"Sent to the terminal's clipboard, if it takes it{through}: {what}, {size}"
 
 
 def keep(data: bytes) -> Path:

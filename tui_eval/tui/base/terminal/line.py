@@ -47,9 +47,6 @@ class Line:
     A terminal tells how far it has come where it answers questions for its cursor. Of one that
     does not, it is only seen when it takes no more: from then on what is on its way is reckoned
     from how fast it took the rest. All methods may be called from any thread.
-
-    Args:
-        loop: Where what waits for the line is called.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
