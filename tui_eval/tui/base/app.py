@@ -16,7 +16,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from textual import events
+from textual import events, work
 from textual.app import SystemCommand
 from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
@@ -37,12 +37,7 @@ from tui_eval.tui.base.look.widths import count_spacing_marks
 from tui_eval.tui.base.preferences import Preferences
 from tui_eval.tui.base.terminal.browser import in_browser
 from tui_eval.tui.base.terminal.in_turn import InTurnApp
-from tui_eval.tui.base.textual_private import (
-    READS_TEXTS,
-    KeptStylesheet,
-    can_drive_terminals,
-    take_callbacks,
-)
+from tui_eval.tui.base.textual_private import KeptStylesheet, can_drive_terminals, take_callbacks
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -69,8 +64,7 @@ class BaseApp(InTurnApp[Result]):
     ) -> None:
         super().__init__(css_path=css_path)
         count_spacing_marks()
-        if READS_TEXTS:
-            self.stylesheet = KeptStylesheet(self.get_css_variables())
+        self.stylesheet = KeptStylesheet(self.get_css_variables())
         self._ends_on_signals = False
         self._handlers_before: dict[int, Any] = {}
         """What the signals of `ENDING` did before they ended the app."""
@@ -189,13 +183,11 @@ class BaseApp(InTurnApp[Result]):
                 line.say(one_line(text, MOST_SHOWN), getattr(screen, "now", time.time)())
                 return
 
-    def on_mouse_lines_dragged(self, message: MouseLines.Dragged) -> None:
-        self.run_worker(self._copy_selected(message.text), group="copy", exclusive=True)
-
-    async def _copy_selected(self, text: str) -> None:
+    @work(group="copy", exclusive=True)
+    async def on_mouse_lines_dragged(self, message: MouseLines.Dragged) -> None:
         from tui_eval.tui.base.terminal.copied import copy
 
-        self.show_message(await copy(self, text, "the selection"))
+        self.show_message(await copy(self, message.text, "the selection"))
 
     def keep(self, changes: Mapping[tuple[str, ...], Any]) -> None:
         """Keeps what somebody chose, off the loop; says so where it cannot be kept."""

@@ -8,6 +8,7 @@ Textual does, and says so once in Textual's log (`TEXTUAL_LOG=FILE`).
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from inspect import getattr_static, isfunction
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
@@ -101,10 +102,9 @@ def _sets(owner: type, *names: str) -> bool:
 
 def _class(module: str, name: str) -> Any:
     """A class of a private module; an empty one where there is none of that name."""
-    try:
+    found = None
+    with suppress(ModuleNotFoundError):
         found = getattr(import_module(module), name, None)
-    except ModuleNotFoundError:
-        found = None
     return found if isinstance(found, type) else type(name, (), {})
 
 
@@ -230,13 +230,12 @@ def take_callbacks(screen: Screen[Any]) -> list[tuple[Callable[[], Any], Message
     return waiting or []
 
 
-READS_TEXTS = _has(
+_READS_TEXTS = _has(
     "Stylesheet._parse_rules",
     _is_method(
         Stylesheet, "_parse_rules", "css", "read_from", "is_default_rules", "tie_breaker", "scope"
     ),
 )
-"""Whether a `KeptStylesheet` is of use."""
 
 
 class KeptStylesheet(Stylesheet):
@@ -256,14 +255,16 @@ class KeptStylesheet(Stylesheet):
         super().set_variables(variables)
         self._colours = frozenset(variables.items())
 
-    def _parse_rules(self, *source: Any, **options: Any) -> list[RuleSet]:
-        key = (self._colours, source, frozenset(options.items()))
-        if key not in self._kept:
-            self._kept[key] = super()._parse_rules(*source, **options)
-        return self._kept[key]
+    if _READS_TEXTS:
 
-    def reparse(self) -> None:
-        self.parse()
+        def _parse_rules(self, *source: Any, **options: Any) -> list[RuleSet]:
+            key = (self._colours, source, frozenset(options.items()))
+            if key not in self._kept:
+                self._kept[key] = super()._parse_rules(*source, **options)
+            return self._kept[key]
+
+        def reparse(self) -> None:
+            self.parse()
 
 
 def key_parser() -> XTermParser | None:
@@ -297,10 +298,9 @@ def cell_widths() -> list[tuple[int, int, int]]:
 
     Empty where there is none; what is changed in it counts for the whole process.
     """
-    try:
+    found = None
+    with suppress(ModuleNotFoundError):
         found = getattr(import_module("rich._unicode_data"), "load", None)
-    except ModuleNotFoundError:
-        found = None
     widths = getattr(found("auto"), "widths", None) if callable(found) else None
     is_list = isinstance(widths, list) and all(len(one) == 3 for one in widths)
     return widths if _has("rich._unicode_data.load", is_list) and widths else []
