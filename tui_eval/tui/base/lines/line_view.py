@@ -221,8 +221,7 @@ class LineView(MouseLines, can_focus=True):
             line = ((" ", ""), *fixed)
         elif index < frame.lines:
             if self.lit(index):
-                laid = self.ink("cursor" if frame.focused else "cursor-blurred")
-                ground = Style(bgcolor=laid.bgcolor, reverse=laid.reverse, bold=laid.bold)
+                ground = self._ground("cursor" if frame.focused else "cursor-blurred")
                 ink = self._lit_ink
             mark = MARK if self.marked(index) and not ground.reverse else " "
             line = ((mark, "busy" if frame.focused else "faint"), *self.line(index))
@@ -264,6 +263,10 @@ class LineView(MouseLines, can_focus=True):
         drop = _InkNode(self, f"ink--{name}")
         self.app.stylesheet.apply(drop)
         return drop.rich_style
+
+    def _ground(self, name: str) -> Style:
+        style = self.ink(name)
+        return Style(bgcolor=style.bgcolor, reverse=style.reverse, bold=style.bold)
 
     def notify_style_update(self) -> None:
         super().notify_style_update()

@@ -113,8 +113,6 @@ class ScreenCells:
     def __init__(self, width: int, height: int) -> None:
         self.width, self.height = width, height
         self._wanted: list[Row] = [[BLANK] * width for _ in range(height)]
-        self._shown: list[Row] = []
-        self._changed: set[int] = set()
         self.forget()
 
     def forget(self) -> None:

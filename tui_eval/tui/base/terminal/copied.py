@@ -115,12 +115,9 @@ def keep(data: bytes) -> Path:
     folder = cache_root()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     number, name = tempfile.mkstemp(prefix=".copied-", dir=folder)  # mode 0600
-    path = folder / "copied.txt"
     try:
         with os.fdopen(number, "wb") as file:
             file.write(data)
-        Path(name).replace(path)
-    except OSError:
+        return Path(name).replace(folder / "copied.txt")
+    finally:
         Path(name).unlink(missing_ok=True)
-        raise
-    return path

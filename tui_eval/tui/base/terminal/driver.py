@@ -175,7 +175,7 @@ class TerminalDriver(LinuxDriver):
         if len(data) < SHORT:  # no frame of much
             self._mouse_modes.update(dict.fromkeys(one for one in MOUSE if one in data))
         if self.line.writes_waiting > MOST_WAITING and not self._output.leaves_out:
-            self._output.leave_out()
+            self._output.leaves_out = self._output.has_left_out = True
             self.loop.add_writer(self._output.fileno(), self._flows)
         self.line.begin()
         super().write(hold_columns(data))
@@ -211,18 +211,15 @@ class TerminalDriver(LinuxDriver):
         """Gives the terminal back where that was cut short, and lets go of it."""
         if self._is_taken:
             self._is_taken = False
-            self._undo()
+            self.exit_event.set()  # what reads the keys would keep the process alive
+            if self.attrs_before is not None:
+                with contextlib.suppress(termios.error):
+                    termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
+            self._output.write_last(CUT_SHORT + GIVEN_BACK, self.line.is_behind)
         self._dismiss()
         self._looking.cancel()
         self.loop.remove_writer(self._output.fileno())
         self._output.close()
-
-    def _undo(self) -> None:
-        self.exit_event.set()  # what reads the keys would keep the process alive
-        if self.attrs_before is not None:
-            with contextlib.suppress(termios.error):
-                termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
-        self._output.write_last(CUT_SHORT + GIVEN_BACK, self.line.is_behind)
 
     def _look(self) -> None:
         """Looks whether the terminal is still there.

@@ -36,6 +36,7 @@ class TerminalOutput:
         self._fd = -1
         self._until = math.inf
         self.leaves_out = self.has_left_out = False
+        """Whether all is left out from now on, and whether something was."""
         with contextlib.suppress(OSError):
             name = os.ttyname(file.fileno())
             self._fd = os.open(name, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
@@ -90,10 +91,6 @@ class TerminalOutput:
     def begin(self) -> None:
         """Whatever is written is waited for."""
         self._until, self.has_left_out = math.inf, False
-
-    def leave_out(self) -> None:
-        """All is left out from now on, until `leaves_out` is taken back; `has_left_out` stays."""
-        self.leaves_out = self.has_left_out = True
 
     def flush(self) -> None:
         if self._fd < 0:
