@@ -19,8 +19,7 @@ from tui_eval.tui.base.terminal.drawing import DrawnScreen
 WIDTHS = [(0, "-narrow"), (100, "-normal"), (170, "-wide")]
 HEIGHTS = [(0, "-short"), (34, "-tall")]
 """Classes of a screen, from so many columns or lines on."""
-TABS_START = "─ "
-"""Of a rule with tabs."""
+RULE_START = "─ "
 GAP, RULED_GAP = 5, 2
 """Cells between two tabs."""
 ONE_PANE = "Only one pane fits here; it already fills the screen."
@@ -54,7 +53,6 @@ class Zoom:
         return ("unzoom" if self.is_zoomed else "zoom") if self.can_zoom else ""
 
     def action_zoom(self) -> None:
-        """Gives the whole screen to the pane with the focus, or takes it back."""
         if self.can_zoom:
             self.grid.toggle_class("-zoomed")
             self.changed()
@@ -117,8 +115,8 @@ class PaneTabs(LineView, can_focus=False):
         tabs = tuple(span for at in range(len(self.tabs)) for span in self._tab(at))
         if not self.ruled:
             return tabs
-        rest = self.size.width - len(TABS_START) - line_width(tabs)
-        return ((TABS_START, "busy"), *tabs, ("─" * rest, "busy"))
+        rest = self.size.width - len(RULE_START) - line_width(tabs)
+        return ((RULE_START, "busy"), *tabs, ("─" * rest, "busy"))
 
     def _build(self, y: int, frame: Frame) -> Strip:
         """A rule goes from edge to edge, as the frame of a pane does."""
@@ -127,7 +125,7 @@ class PaneTabs(LineView, can_focus=False):
         return strip_of(self.line(0), self.size.width, self.ink, NO_STYLE)
 
     def clicked_at(self, x: int, index: int) -> None:
-        end = len(TABS_START) - 1 if self.ruled else 0
+        end = len(RULE_START) - 1 if self.ruled else 0
         for at in range(len(self.tabs)):
             end += line_width(self._tab(at))
             if x < end:

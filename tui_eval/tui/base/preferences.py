@@ -30,12 +30,7 @@ def drawn_every(app: object, seconds: float) -> float:
 
 @dataclass(eq=False)
 class Preferences:
-    """Settings, keys, and what is wrong with the file that they come from.
-
-    Args:
-        path: Where what is chosen is kept; None to keep nothing.
-        faults: What is wrong stays as is usual.
-    """
+    """Settings, keys, and what is wrong with the file they come from; no path: nothing is kept."""
 
     settings: UserSettings = field(default_factory=UserSettings)
     keymap: Keymap = USUAL

@@ -24,7 +24,6 @@ class TextPanel(LineView):
         self.lay_out()
 
     def lay_out(self) -> None:
-        """Makes the lines anew."""
         self._all_lines = list(self._lines_for(self.line_width))
         self.update()
 

@@ -75,7 +75,6 @@ class DrawnScreen(ClockedScreen[ScreenResultType]):
         self.keys.say(text, self.now())
 
     def on_line_view_missed(self, message: LineView.Missed) -> None:
-        """A key had nothing to do."""
         self.say(message.text)
 
     def controllers(self) -> Iterable[object]:

@@ -238,15 +238,12 @@ class TerminalDriver(LinuxDriver):
         self.suspend_application_mode()
         self._sleeps = False
         self._has_slept = True
-        self._stop_process()
-        while self._is_in_background():
-            self._stop_process()
+        is_stopped = True
+        while is_stopped:  # to this thread: it goes no further before it has stopped
+            signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
+            is_stopped = self._is_in_background()
         self.resume_application_mode()
         self._shown_app.post_message(self.SignalResume())
-
-    def _stop_process(self) -> None:
-        # To this thread: it goes no further before it has stopped.
-        signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
 
     def _is_in_background(self) -> bool:
         try:

@@ -162,8 +162,6 @@ class InTurnApp(FrameSource[Result]):
     async def _hand_on_next(self, number: int) -> None:
         if number != self._key_number or not self._is_key_on_its_way:
             return
-        if self._key_patience is not None:
-            self._key_patience.stop()
         self._is_key_on_its_way = False
         self._is_repeated = bool(self._is_repeated)
         waiting = self._typed_ahead
