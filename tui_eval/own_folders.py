@@ -1,4 +1,4 @@
-"""Folders that are this user's alone, on machines with and without a home.
+"""Folders that are this user's alone, on machines with and without a home, and paths with `~`.
 
 A container's user often has no passwd entry, and a job of a cluster no `XDG_RUNTIME_DIR`; on a
 machine of several users anybody may have made a folder of the expected name in `/tmp` before. So
@@ -17,13 +17,24 @@ NOWHERE = Path(os.devnull)
 
 def home_folder() -> Path:
     """The user's home; this user's temporary folder where no variable and no entry names one."""
-    home = Path(os.path.expanduser("~"))  # noqa: PTH111  that of pathlib raises where there is none
+    home = typed_path("~")
     if home.is_absolute():
         return home
     try:
         return temporary_folder()
     except OSError:
         return NOWHERE
+
+
+def typed_path(text: str) -> Path:
+    """A path that somebody typed: `~` is a home folder, where there is such a one."""
+    return Path(os.path.expanduser(text))  # noqa: PTH111  that of pathlib raises where there is none
+
+
+def shown_path(path: Path) -> str:
+    """A path with `~` for the home folder."""
+    text, home = str(path), str(typed_path("~"))
+    return "~" + text[len(home) :] if text == home or text.startswith(home + os.sep) else text
 
 
 def temporary_folder() -> Path:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tui_eval.tui.base.keys.keymap import USUAL
-from tui_eval.tui.base.keys.registry import COMMANDS
+from tui_eval.tui.base.keys.keymap import COMMANDS, USUAL
 
 
 def test_no_two_commands_of_one_scope_share_a_key() -> None:

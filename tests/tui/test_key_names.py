@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from textual.keys import _character_to_key
 
 from tui_eval.text.key_names import key_of, sign_of
-from tui_eval.tui.base.keys.registry import COMMANDS
+from tui_eval.tui.base.keys.keymap import COMMANDS
 
 WRITTEN = {
     "?": "question_mark",

@@ -23,8 +23,7 @@ from tiers import first_always
 from tui_eval.tui.base.dialogs.question import Question
 from tui_eval.tui.base.keys.command import ABOVE, HIDDEN, Command
 from tui_eval.tui.base.keys.help import HERE, Help
-from tui_eval.tui.base.keys.keymap import USUAL
-from tui_eval.tui.base.keys.registry import COMMANDS
+from tui_eval.tui.base.keys.keymap import COMMANDS, USUAL
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.home_app import HomeApp
 from tui_eval.tui.run.commands import PANE_SCOPES
@@ -181,7 +180,8 @@ async def test_every_pane_is_reached_and_its_help_tells_its_keys_first(
         await walker.enter()
         for pane in walk.panes:
             await walker.to(pane)
-            footer = {command.id for command, _ in walker.screen.keys._fitting()}
+            keys = walker.screen.keys
+            footer = {command.id for command, _ in keys._fitting(keys.line_width)}
             assert {"help", "leave", "quit"} & {one.split(".")[1] for one in footer}
             works = {one.id for one in walker.told if one.group not in (ABOVE, HIDDEN)}
             assert footer <= works

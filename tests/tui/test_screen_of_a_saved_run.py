@@ -20,7 +20,7 @@ from staging import Stage, over, question, said, staged_app
 
 from tui_eval import events as ev
 from tui_eval.tui.app import TuiEvalApp
-from tui_eval.tui.base.dialogs.path_prompt import TypedLines
+from tui_eval.tui.base.dialogs.question import TypedLines
 from tui_eval.tui.base.terminal.browser import DRIVER, in_browser
 
 

@@ -10,13 +10,13 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from textual import events
+from textual import events, work
 from textual.app import SystemCommand
 from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
@@ -29,23 +29,15 @@ from tui_eval.printable import one_line
 from tui_eval.shipped import shipped
 from tui_eval.text.key_names import sign_of
 from tui_eval.tui.base.keys.key_line import KeyLine
-from tui_eval.tui.base.keys.keymap import IN_USE
-from tui_eval.tui.base.keys.registry import COMMANDS, bindings
+from tui_eval.tui.base.keys.keymap import COMMANDS, IN_USE, bindings
 from tui_eval.tui.base.lines.mouse_lines import MouseLines
 from tui_eval.tui.base.look.palettes import shades_of
-from tui_eval.tui.base.look.themes import (
-    KeptStylesheet,
-    choices,
-    dress,
-    fitting_theme,
-    keep_answer,
-    theme_of,
-)
+from tui_eval.tui.base.look.themes import choices, dress, fitting_theme, keep_answer, theme_of
 from tui_eval.tui.base.look.widths import count_spacing_marks
 from tui_eval.tui.base.preferences import Preferences
 from tui_eval.tui.base.terminal.browser import in_browser
 from tui_eval.tui.base.terminal.in_turn import InTurnApp
-from tui_eval.tui.base.textual_private import READS_TEXTS, can_drive_terminals, take_callbacks
+from tui_eval.tui.base.textual_private import KeptStylesheet, can_drive_terminals, take_callbacks
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -55,34 +47,6 @@ Result = TypeVar("Result")
 MOST_SHOWN = 500
 NO_COLOUR = NoColor()
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-
-
-class EndingSignals:
-    """Has a function called on the loop when a signal comes that ends programs.
-
-    An exception in its place would come from wherever the loop is just then, also from the middle
-    of taking the terminal or of giving it back.
-    """
-
-    def __init__(self, end: Callable[[], None]) -> None:
-        self._end = end
-        self._before: dict[int, Any] = {}
-
-    def handle(self) -> None:
-        """From now on; asked again it takes back what others took meanwhile."""
-        loop = asyncio.get_running_loop()
-        for number in ENDING:
-            if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
-                self._before.setdefault(number, signal.getsignal(number))
-                loop.add_signal_handler(number, self._end)
-
-    def let_go(self) -> None:
-        """They mean again what they meant before."""
-        loop = asyncio.get_running_loop()
-        while self._before:
-            number, handler = self._before.popitem()
-            loop.remove_signal_handler(number)
-            signal.signal(number, handler)
 
 
 class BaseApp(InTurnApp[Result]):
@@ -100,13 +64,14 @@ class BaseApp(InTurnApp[Result]):
     ) -> None:
         super().__init__(css_path=css_path)
         count_spacing_marks()
-        if READS_TEXTS:
-            self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
-        self._signals: EndingSignals | None = None
+        self.stylesheet = KeptStylesheet(self.get_css_variables())
+        self._ends_on_signals = False
+        self._handlers_before: dict[int, Any] = {}
+        """What the signals of `ENDING` did before they ended the app."""
         self.preferences = preferences or Preferences()
-        self.keymap = self.preferences.keymap
-        IN_USE.set(self.keymap)
-        self.set_keymap({name: ",".join(keys) for name, keys in self.keymap.changed.items()})
+        keymap = self.preferences.keymap
+        IN_USE.set(keymap)
+        self.set_keymap({name: ",".join(keys) for name, keys in keymap.changed.items()})
         if self.preferences.is_still:
             self.animation_level = "none"
         dress(self, self._chosen_theme)
@@ -119,9 +84,7 @@ class BaseApp(InTurnApp[Result]):
     def take_ground(self, is_light: bool | None) -> None:
         """The terminal said whether its ground is light, or nothing."""
         keep_answer(is_light)
-        theme = fitting_theme(self, self._chosen_theme)
-        if theme != self.theme:
-            self.theme = theme
+        self.theme = fitting_theme(self, self._chosen_theme)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Shades for themes that are not our own."""
@@ -149,13 +112,16 @@ class BaseApp(InTurnApp[Result]):
             return await super().run_async(headless=True, **options)
         if os.environ.get("TUI_EVAL_NO_MOUSE", "0") not in ("", "0"):
             options["mouse"] = False
-        self._signals = EndingSignals(self.leave_at_once)
+        self._ends_on_signals = True
         try:
             return await super().run_async(**options)
         finally:
             if give_back := getattr(self.drawn_by, "give_back", None):
                 give_back()
-            self._signals.let_go()
+            while self._handlers_before:
+                number, handler = self._handlers_before.popitem()
+                asyncio.get_running_loop().remove_signal_handler(number)
+                signal.signal(number, handler)
 
     def pop_screen(self) -> AwaitComplete:
         """Takes the top screen away; what others do after a frame is done after the next one's.
@@ -176,9 +142,15 @@ class BaseApp(InTurnApp[Result]):
             publish(path)
 
     def on_load(self) -> None:
-        """From before the terminal is taken, signals that end programs end the app."""
-        if self._signals is not None:
-            self._signals.handle()
+        """From before the terminal is taken, signals that end programs end the app.
+
+        An exception in place of that would come from wherever the loop is just then, also from the
+        middle of taking the terminal or of giving it back.
+        """
+        for number in ENDING if self._ends_on_signals else ():
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+                self._handlers_before.setdefault(number, signal.getsignal(number))
+                asyncio.get_running_loop().add_signal_handler(number, self.leave_at_once)
 
     def leave_at_once(self) -> None:
         """Ends the app without a question: a signal came."""
@@ -190,8 +162,7 @@ class BaseApp(InTurnApp[Result]):
 
     def on_mount(self) -> None:
         """The whole screen is drawn after a suspension."""
-        if self._signals is not None:
-            self._signals.handle()  # the driver of browsers has taken some of them
+        self.on_load()  # the driver of browsers has taken some of the signals
         self.app_resume_signal.subscribe(self, lambda _: self.redraw())
 
     def on_ready(self) -> None:
@@ -212,14 +183,11 @@ class BaseApp(InTurnApp[Result]):
                 line.say(one_line(text, MOST_SHOWN), getattr(screen, "now", time.time)())
                 return
 
-    def on_mouse_lines_dragged(self, message: MouseLines.Dragged) -> None:
-        """Copies what was selected."""
-        self.run_worker(self._copy_selected(message.text), group="copy", exclusive=True)
-
-    async def _copy_selected(self, text: str) -> None:
+    @work(group="copy", exclusive=True)
+    async def on_mouse_lines_dragged(self, message: MouseLines.Dragged) -> None:
         from tui_eval.tui.base.terminal.copied import copy
 
-        self.show_message(await copy(self, text, "the selection"))
+        self.show_message(await copy(self, message.text, "the selection"))
 
     def keep(self, changes: Mapping[tuple[str, ...], Any]) -> None:
         """Keeps what somebody chose, off the loop; says so where it cannot be kept."""
@@ -232,7 +200,6 @@ class BaseApp(InTurnApp[Result]):
             self.show_message(f"Not kept in your settings: {error}")
 
     def choose_theme(self, name: str) -> None:
-        """Puts a theme on, and keeps it."""
         self.theme = theme_of(self, name)
         self.keep({("theme",): name})
 
@@ -262,7 +229,7 @@ class BaseApp(InTurnApp[Result]):
                 is_listed = command.scope == listed
                 action = f"in_list({command.action!r})" if is_listed else command.action
                 act: Any = partial(self.run_action, action, default_namespace=where)
-                keys = " or ".join(sign_of(key) for key in self.keymap.keys(command))
+                keys = " or ".join(sign_of(key) for key in IN_USE.get().keys(command))
                 yield SystemCommand(command.palette_name, f"key {keys}" if keys else "", act)
         for name, meaning in choices().items():
             act = partial(self.choose_theme, name)
@@ -270,11 +237,7 @@ class BaseApp(InTurnApp[Result]):
 
 
 class ScreenApp(BaseApp[None]):
-    """Ends when its first screen is left.
-
-    Args:
-        first: It ends the app itself where it is the only screen.
-    """
+    """Ends when its first screen is left, which ends it itself where it is the only one."""
 
     def __init__(self, first: Screen[Any], preferences: Preferences | None = None) -> None:
         styles = (shipped("styles", "live.tcss"), first.CSS_PATH)  # a first screen's is not loaded
@@ -282,7 +245,6 @@ class ScreenApp(BaseApp[None]):
         self.first = first
 
     def get_default_screen(self) -> Screen[Any]:
-        """The screen that was given."""
         return self.first
 
     def action_interrupt(self) -> None:

@@ -1,19 +1,27 @@
-"""How a screen fits its panes into a terminal: by width and height, or one alone."""
+"""How a screen fits its panes into a terminal: by width and height, one alone, or as tabs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from textual.app import App
 from textual.geometry import Size
+from textual.message import Message
+from textual.strip import Strip
 from textual.widget import Widget
 
+from tui_eval.tui.base.lines.line_view import NO_STYLE, Frame, LineView
+from tui_eval.tui.base.look.ink import Line, line_width, strip_of
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
 
 WIDTHS = [(0, "-narrow"), (100, "-normal"), (170, "-wide")]
 HEIGHTS = [(0, "-short"), (34, "-tall")]
 """Classes of a screen, from so many columns or lines on."""
+RULE_START = "─ "
+GAP, RULED_GAP = 5, 2
+"""Cells between two tabs."""
 ONE_PANE = "Only one pane fits here; it already fills the screen."
 
 
@@ -24,12 +32,7 @@ def size_classes(size: Size) -> list[str]:
 
 
 class Zoom:
-    """Gives the whole screen to one pane; a narrow screen shows one of them anyway.
-
-    Args:
-        grid: Lays the panes out.
-        changed: Called when something else is shown.
-    """
+    """Gives the whole screen to one pane of a grid; a narrow screen shows one of them anyway."""
 
     def __init__(self, screen: DrawnScreen[Any], grid: Widget, changed: Callable[[], None]) -> None:
         self.screen, self.grid, self.changed = screen, grid, changed
@@ -50,7 +53,6 @@ class Zoom:
         return ("unzoom" if self.is_zoomed else "zoom") if self.can_zoom else ""
 
     def action_zoom(self) -> None:
-        """Gives the whole screen to the pane with the focus, or takes it back."""
         if self.can_zoom:
             self.grid.toggle_class("-zoomed")
             self.changed()
@@ -61,3 +63,71 @@ class Zoom:
 def style_of_others(app: App[Any]) -> str:
     """How the titles of panes that are not shown look in that of another."""
     return "not bold $foreground " + ("dim" if app.native_ansi_color else "68%")
+
+
+class Tab(NamedTuple):
+    """A pane by its name, and how many things are in it; -1 while nobody knows."""
+
+    name: str
+    holds: int
+
+
+class PaneTabs(LineView, can_focus=False):
+    """The panes of a screen as tabs, on one line, where only one of them has room.
+
+    Args:
+        ruled: Whether they stand in a rule, as the title of the pane below would.
+    """
+
+    @dataclass
+    class Chosen(Message):
+        """Somebody clicked on a tab."""
+
+        number: int
+
+    def __init__(self, tabs: Sequence[Tab] = (), *, ruled: bool = False, id: str) -> None:
+        super().__init__(id=id)
+        self.tabs = tabs
+        self.key_ink = "key"
+        """Of their numbers; faint where these are no keys."""
+        self.ruled = ruled
+        self.current = 1
+
+    def show(self, number: int) -> None:
+        self.current = number
+        self.update()
+
+    def _tab(self, at: int) -> Line:
+        """A tab; the one that is shown looks as the title of a pane with the focus."""
+        name, holds = self.tabs[at]
+        count = f" {holds:,}" if holds >= 0 else ""
+        ink = "key" if at + 1 == self.current else "muted"
+        return (
+            (f"{at + 1} ", self.key_ink),
+            (f"{name}{count}", ink),
+            (" " * (RULED_GAP if self.ruled else GAP), ""),
+        )
+
+    def count(self) -> int:
+        return 1
+
+    def line(self, index: int) -> Line:
+        tabs = tuple(span for at in range(len(self.tabs)) for span in self._tab(at))
+        if not self.ruled:
+            return tabs
+        rest = self.size.width - len(RULE_START) - line_width(tabs)
+        return ((RULE_START, "busy"), *tabs, ("─" * rest, "busy"))
+
+    def _build(self, y: int, frame: Frame) -> Strip:
+        """A rule goes from edge to edge, as the frame of a pane does."""
+        if not self.ruled:
+            return super()._build(y, frame)
+        return strip_of(self.line(0), self.size.width, self.ink, NO_STYLE)
+
+    def clicked_at(self, x: int, index: int) -> None:
+        end = len(RULE_START) - 1 if self.ruled else 0
+        for at in range(len(self.tabs)):
+            end += line_width(self._tab(at))
+            if x < end:
+                self.post_message(self.Chosen(at + 1))
+                return

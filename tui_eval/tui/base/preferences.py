@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,28 +28,16 @@ def drawn_every(app: object, seconds: float) -> float:
     return found.draws_every(seconds) if isinstance(found, Preferences) else seconds
 
 
+@dataclass(eq=False)
 class Preferences:
-    """Settings, keys, and what is wrong with the file that they come from.
+    """Settings, keys, and what is wrong with the file they come from; no path: nothing is kept."""
 
-    Args:
-        path: Where what is chosen is kept; None to keep nothing.
-        faults: What is wrong stays as is usual.
-    """
-
-    def __init__(
-        self,
-        settings: UserSettings | None = None,
-        keymap: Keymap = USUAL,
-        *,
-        path: Path | None = None,
-        faults: Sequence[Fault] = (),
-    ) -> None:
-        self.settings = settings or UserSettings()
-        self.keymap = keymap
-        self.path = path
-        self.faults = list(faults)
-        self._unsaved: dict[tuple[str, ...], Any] = {}
-        self._writing = threading.Lock()
+    settings: UserSettings = field(default_factory=UserSettings)
+    keymap: Keymap = USUAL
+    path: Path | None = None
+    faults: Sequence[Fault] = ()
+    _unsaved: dict[tuple[str, ...], Any] = field(default_factory=dict, init=False)
+    _writing: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     @classmethod
     def read(cls, path: Path | None = None) -> Preferences:

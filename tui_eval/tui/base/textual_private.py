@@ -8,9 +8,10 @@ Textual does, and says so once in Textual's log (`TEXTUAL_LOG=FILE`).
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from inspect import getattr_static, isfunction
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 from textual import log
 from textual.app import App
@@ -19,6 +20,7 @@ from textual.driver import Driver
 from textual.geometry import Region
 from textual.message_pump import MessagePump
 from textual.screen import Screen, ScreenResultType
+from textual.timer import Timer
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -100,10 +102,9 @@ def _sets(owner: type, *names: str) -> bool:
 
 def _class(module: str, name: str) -> Any:
     """A class of a private module; an empty one where there is none of that name."""
-    try:
+    found = None
+    with suppress(ModuleNotFoundError):
         found = getattr(import_module(module), name, None)
-    except ModuleNotFoundError:
-        found = None
     return found if isinstance(found, type) else type(name, (), {})
 
 
@@ -127,10 +128,8 @@ _SEES_FRAMES = all(
 class FrameSource(App[Result]):
     """An app that may write its frames itself."""
 
-    @property
-    def takes_frames(self) -> bool:
-        """Whether `take_frame` is called for what is drawn, in place of Textual's writing it."""
-        return False
+    takes_frames = False
+    """Whether `take_frame` is called for what is drawn, in place of Textual's writing it."""
 
     def take_frame(self, update: Update) -> None:
         """Takes in what is drawn."""
@@ -181,30 +180,45 @@ _DRAWS_LATER = all(
 )
 
 
+GATHERS_S = 0.008
+"""How long a frame waits, after the first pane has asked for one, for those that ask next."""
+
+
 class ClockedScreen(Screen[ScreenResultType]):
-    """A screen with a compositor of its own, that may draw a frame later than Textual would."""
+    """A screen with a compositor of its own, that draws what one key changed in one frame.
+
+    After a rest Textual's clock of frames comes at once: only the pane that asked first would be
+    drawn, and the others up to two periods later.
+    """
+
+    _gathering: Timer | None = None
+    _is_gathering = False
 
     def use_compositor(self, make: Callable[[], Compositor]) -> None:
         """Draws by this compositor from now on."""
         if _DRAWS_PARTS:
             self._compositor = make()
 
-    def draw_due(self) -> None:
-        """A frame is due in which nothing moves; `draw_now` draws it."""
-        self.draw_now()
-
-    def draw_now(self) -> None:
-        """Draws what changed."""
-        super()._on_timer_update()
-
     if _DRAWS_LATER:
 
         def _on_timer_update(self) -> None:
             if self._layout_required or self._scroll_required:
                 super()._on_timer_update()
-            else:
-                self._update_timer.pause()
-                self.draw_due()
+                return
+            self._update_timer.pause()
+            if self._gathering is None:
+                self._gathering = self.set_interval(
+                    GATHERS_S, self._draw_gathered, name="gathering"
+                )
+            elif not self._is_gathering:
+                self._gathering.reset()
+            self._is_gathering = True
+
+        def _draw_gathered(self) -> None:
+            assert self._gathering is not None
+            self._gathering.pause()
+            self._is_gathering = False
+            super()._on_timer_update()
 
 
 def take_callbacks(screen: Screen[Any]) -> list[tuple[Callable[[], Any], MessagePump]]:
@@ -216,24 +230,41 @@ def take_callbacks(screen: Screen[Any]) -> list[tuple[Callable[[], Any], Message
     return waiting or []
 
 
-READS_TEXTS = _has(
+_READS_TEXTS = _has(
     "Stylesheet._parse_rules",
     _is_method(
         Stylesheet, "_parse_rules", "css", "read_from", "is_default_rules", "tie_breaker", "scope"
     ),
 )
-"""Whether a `TextsStylesheet` is of use."""
 
 
-class TextsStylesheet(Stylesheet):
-    """A style sheet that reads each of its texts by `read_text`."""
+class KeptStylesheet(Stylesheet):
+    """Keeps what its texts say in the colours they were read with, for all apps of the process.
 
-    def read_text(self, *source: Any, **options: Any) -> list[RuleSet]:
-        """Reads one text: what it says, in the colours of now."""
-        return super()._parse_rules(*source, **options)
+    Textual reads them all again for each change of the theme, which an app makes twice before its
+    first frame, and for each screen with styles of its own that opens.
+    """
 
-    def _parse_rules(self, *source: Any, **options: Any) -> list[RuleSet]:
-        return self.read_text(*source, **options)
+    _kept: ClassVar[dict[tuple[Any, ...], list[RuleSet]]] = {}
+
+    def __init__(self, variables: dict[str, str]) -> None:
+        super().__init__()
+        self.set_variables(variables)
+
+    def set_variables(self, variables: dict[str, str]) -> None:
+        super().set_variables(variables)
+        self._colours = frozenset(variables.items())
+
+    if _READS_TEXTS:
+
+        def _parse_rules(self, *source: Any, **options: Any) -> list[RuleSet]:
+            key = (self._colours, source, frozenset(options.items()))
+            if key not in self._kept:
+                self._kept[key] = super()._parse_rules(*source, **options)
+            return self._kept[key]
+
+        def reparse(self) -> None:
+            self.parse()
 
 
 def key_parser() -> XTermParser | None:
@@ -267,10 +298,9 @@ def cell_widths() -> list[tuple[int, int, int]]:
 
     Empty where there is none; what is changed in it counts for the whole process.
     """
-    try:
+    found = None
+    with suppress(ModuleNotFoundError):
         found = getattr(import_module("rich._unicode_data"), "load", None)
-    except ModuleNotFoundError:
-        found = None
     widths = getattr(found("auto"), "widths", None) if callable(found) else None
     is_list = isinstance(widths, list) and all(len(one) == 3 for one in widths)
     return widths if _has("rich._unicode_data.load", is_list) and widths else []

@@ -49,12 +49,10 @@ class Ticking:
             self._schedule(self._every_s)
 
     def start(self) -> None:
-        """Ticks from now on."""
         self._stay_awake()
         self._schedule(self._every_s)
 
     def stop(self) -> None:
-        """No tick comes any more."""
         if self._next is not None:
             self._next.cancel()
             self._next = None

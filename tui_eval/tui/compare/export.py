@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from tui_eval.own_folders import shown_path, typed_path
 from tui_eval.printable import one_line, printable
 from tui_eval.text.stages import rollout_name
-from tui_eval.tui.base.look.paths import shown_path, typed_path
 from tui_eval.tui.base.terminal.browser import deliver, in_browser, lies_in
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class ExportFlow:
         if whole is None:
             self._screen.say(NOTHING.format("exported"))
             return
-        from tui_eval.tui.base.dialogs.path_prompt import PathPrompt
+        from tui_eval.tui.base.dialogs.question import PathPrompt
 
         def answered(path: str | None) -> None:
             if path is not None:

@@ -13,8 +13,7 @@ from tui_eval.fold.comparison import Change
 from tui_eval.printable import one_line
 from tui_eval.text.changes import LOOKS, WIDTH, judged_texts, lettered
 from tui_eval.text.figures import plural, signed_text
-from tui_eval.tui.base.keys.keymap import key_for
-from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.keys.keymap import bindings, key_for
 from tui_eval.tui.base.lines.line_list import LineList
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut, left, line_width, right
 from tui_eval.tui.base.look.wrap import wrap

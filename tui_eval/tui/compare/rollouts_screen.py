@@ -17,7 +17,7 @@ from tui_eval.text.changes import LOOKS
 from tui_eval.text.stages import example_name
 from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
-from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.keys.keymap import bindings
 from tui_eval.tui.base.lines.text_panel import PlainPanel
 from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.base.terminal.drawing import DrawnScreen

@@ -20,10 +20,8 @@ from tui_eval.text.changes import LOOKS
 from tui_eval.text.figures import letter_of
 from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
-from tui_eval.tui.base.keys.keymap import key_for
-from tui_eval.tui.base.keys.registry import bindings
-from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, Zoom
-from tui_eval.tui.base.lines.pane_tabs import PaneTabs, Tab
+from tui_eval.tui.base.keys.keymap import bindings, key_for
+from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, PaneTabs, Tab, Zoom
 from tui_eval.tui.base.lines.text_panel import TextPanel
 from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.base.preferences import drawn_every

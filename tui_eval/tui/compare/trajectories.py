@@ -11,9 +11,9 @@ from typing import ClassVar
 
 from textual.binding import BindingType
 
-from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.keys.keymap import bindings
+from tui_eval.tui.base.lines.line_list import PieceView
 from tui_eval.tui.base.lines.line_view import ALL_SHOWN, NOT_FOLDED
-from tui_eval.tui.base.lines.piece_view import PieceView
 from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.compare.side_by_side import Block, Place, Shape
 from tui_eval.tui.compare.units import Two, Unit

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import events
 from textual.binding import BindingType
 
+from tui_eval.own_folders import shown_path, typed_path
 from tui_eval.runs.export.child import Wanted
 from tui_eval.runs.export.process import Export, Part
 from tui_eval.runs.export.writing import FORMATS, SUFFIXES, default_path, missing_package
@@ -19,7 +20,6 @@ from tui_eval.tui.base.dialogs.dialog import Dialog
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.lines.text_line import TextLine, type_into
 from tui_eval.tui.base.look.ink import EMPTY, Line, cut, left
-from tui_eval.tui.base.look.paths import shown_path, typed_path
 from tui_eval.tui.base.preferences import drawn_every
 from tui_eval.tui.base.terminal.browser import deliver, in_browser, lies_in
 

@@ -21,9 +21,8 @@ from tui_eval.shipped import shipped
 from tui_eval.text.figures import plural
 from tui_eval.tui.base.keys.command import PANES, Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
-from tui_eval.tui.base.keys.registry import bindings
-from tui_eval.tui.base.layout import WIDTHS, size_classes, style_of_others
-from tui_eval.tui.base.lines.pane_tabs import PaneTabs, Tab
+from tui_eval.tui.base.keys.keymap import bindings
+from tui_eval.tui.base.layout import WIDTHS, PaneTabs, Tab, size_classes, style_of_others
 from tui_eval.tui.base.lines.text_panel import PlainPanel, TextPanel
 from tui_eval.tui.base.look.ink import Line, Span, spread
 from tui_eval.tui.base.terminal.drawing import DrawnScreen

@@ -12,7 +12,7 @@ from textual import events
 from tui_eval.config.fields import Field, text_of
 from tui_eval.config.form import REQUIRED, Form
 from tui_eval.text.figures import NONE
-from tui_eval.tui.base.keys.keymap import keymap_of
+from tui_eval.tui.base.keys.keymap import IN_USE
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.lines.text_line import TextLine
 from tui_eval.tui.base.look.ink import EMPTY, Line, cut, cut_start, left
@@ -203,7 +203,7 @@ class FormView(LineView, inherit_bindings=False):
 
         Bindings would come later than characters that were typed after them.
         """
-        if action := keymap_of(self.app).of_fields.get(event.key):
+        if action := IN_USE.get().of_fields.get(event.key):
             event.stop()
             await self.run_action(action)
             return

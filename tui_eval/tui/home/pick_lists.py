@@ -9,7 +9,7 @@ from textual.binding import BindingType
 
 from tui_eval.config.secret_values import masked_url
 from tui_eval.printable import one_line
-from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.keys.keymap import bindings
 from tui_eval.tui.base.lines.line_list import LineList
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, left
 from tui_eval.tui.home.backend import EndpointInfo, EndpointInfos, EnvironmentInfo

@@ -12,8 +12,7 @@ from textual.content import Content
 
 from tui_eval.printable import one_line
 from tui_eval.text.figures import plural
-from tui_eval.tui.base.keys.keymap import key_for
-from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.keys.keymap import bindings, key_for
 from tui_eval.tui.base.lines.line_list import LineList
 from tui_eval.tui.base.lines.text_line import TextLine, type_into
 from tui_eval.tui.base.look.ink import EMPTY, Line, cut

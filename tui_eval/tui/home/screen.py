@@ -16,15 +16,13 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
+from tui_eval.own_folders import shown_path
 from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
-from tui_eval.tui.base.keys.keymap import key_for
-from tui_eval.tui.base.keys.registry import bindings
-from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, size_classes
-from tui_eval.tui.base.lines.pane_tabs import PaneTabs, Tab
+from tui_eval.tui.base.keys.keymap import bindings, key_for
+from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, PaneTabs, Tab, size_classes
 from tui_eval.tui.base.lines.text_panel import PlainPanel
 from tui_eval.tui.base.look.ink import EMPTY, Line
-from tui_eval.tui.base.look.paths import shown_path
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
 from tui_eval.tui.base.terminal.in_turn import focus_once_drawn
 from tui_eval.tui.home.about import about_endpoint, about_environment, about_run, title_line

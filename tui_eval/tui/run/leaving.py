@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tui_eval.own_folders import typed_path
 from tui_eval.tui.base.dialogs.prompts import Leave, leave_question
 from tui_eval.tui.base.keys.keymap import key_for
-from tui_eval.tui.base.look.paths import typed_path
 from tui_eval.tui.base.terminal.browser import in_browser, lies_in
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class Saving:
     def action_save_as(self) -> None:
         """Asks where to copy the run to, or where it is to go on while its disk refuses."""
         from tui_eval.commands import SaveAs
-        from tui_eval.tui.base.dialogs.path_prompt import PathPrompt
+        from tui_eval.tui.base.dialogs.question import PathPrompt
 
         screen, run = self._screen, self._screen.state.run
         if run is None:

@@ -8,7 +8,7 @@ from textual.binding import BindingType
 
 from tui_eval.fold.columns import Note
 from tui_eval.tui.base.dialogs.dialog import Dialog
-from tui_eval.tui.base.dialogs.path_prompt import TypedLines
+from tui_eval.tui.base.dialogs.question import TypedLines
 
 HINT = "spaces between tags · tab: other line · enter saves · esc discards"
 

@@ -15,8 +15,7 @@ from tui_eval.text.waits import wait_note
 from tui_eval.tui.base.dialogs.prompts import Leave
 from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.key_line import KeyLine
-from tui_eval.tui.base.keys.keymap import key_for
-from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.keys.keymap import bindings, key_for
 from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, Zoom, size_classes
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
 from tui_eval.tui.base.terminal.in_turn import focus_once_drawn

@@ -10,8 +10,7 @@ from textual import events
 from textual.actions import SkipAction
 from textual.binding import BindingType
 
-from tui_eval.tui.base.keys.keymap import key_for
-from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.keys.keymap import bindings, key_for
 from tui_eval.tui.base.lines.line_view import ALL_SHOWN, NO_SEARCH, NOT_FOLDED
 from tui_eval.tui.trajectory.layout import Layout
 from tui_eval.tui.trajectory.parts import Part

@@ -22,7 +22,7 @@ from tui_eval.text.evaluation_words import (
     variation_of,
 )
 from tui_eval.text.figures import clock_text, count_text, half_text, money_text, reward_text
-from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.keys.keymap import bindings
 from tui_eval.tui.base.lines.line_list import LineList
 from tui_eval.tui.base.look.ink import Line, Span, left, line_width, right
 from tui_eval.tui.run.header import bar_spans

@@ -16,8 +16,7 @@ from tui_eval.feeds.feed import NullFeed
 from tui_eval.fold.rollout_columns import HELD
 from tui_eval.shipped import shipped
 from tui_eval.tui.base.keys.command import Scope
-from tui_eval.tui.base.keys.keymap import key_for
-from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.keys.keymap import bindings, key_for
 from tui_eval.tui.base.lines.text_panel import PlainPanel
 from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.base.terminal.in_turn import focus_once_drawn

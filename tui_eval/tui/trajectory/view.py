@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual.geometry import Region
 from textual.strip import Strip
 
-from tui_eval.tui.base.lines.piece_view import PieceView
+from tui_eval.tui.base.lines.line_list import PieceView
 from tui_eval.tui.base.look.ink import EMPTY, Line
 from tui_eval.tui.base.ticker import after
 from tui_eval.tui.trajectory.layout import Layout

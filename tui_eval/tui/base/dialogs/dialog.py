@@ -44,15 +44,15 @@ class DimmedScreen(BackgroundScreen):
             yield segment if segment.control else Segment(text, DIM)
 
 
-def dimmed(behind: RenderableType) -> RenderableType:
-    """What is behind a box; the terminal's own colours cannot be tinted, they are left out."""
-    if isinstance(behind, BackgroundScreen) and not behind.color.a:
-        return DimmedScreen(behind.screen, behind.color)
-    return behind
-
-
-class ClosedOnce(ModalScreen[Result]):
+class Overlay(ModalScreen[Result]):
     """A screen over others that takes no other one away, however often it is told to close."""
+
+    def render(self) -> RenderableType:
+        """What is behind; the terminal's own colours cannot be tinted, they are left out."""
+        behind = super().render()
+        if isinstance(behind, BackgroundScreen) and not behind.color.a:
+            return DimmedScreen(behind.screen, behind.color)
+        return behind
 
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
         """Closes it, if that was not done already: it may have been clicked twice."""
@@ -90,13 +90,8 @@ def key_in_hints(hints: str, x: int) -> str:
     return ""
 
 
-class Dialog(ClosedOnce[Result], Generic[Box, Result]):
-    """A box in the middle; a click on a key that it tells does the same as that key.
-
-    Args:
-        title: Of the box, unless that has one.
-        keys: What stands below the box of the keys that it has.
-    """
+class Dialog(Overlay[Result], Generic[Box, Result]):
+    """A box in the middle; a click on a key that it tells does the same as that key."""
 
     closes_beside = False
     """Whether a click beside the box closes it."""
@@ -136,7 +131,3 @@ class Dialog(ClosedOnce[Result], Generic[Box, Result]):
     def _press(self, key: str) -> None:
         if self.is_current:
             self.app.simulate_key(key)
-
-    def render(self) -> RenderableType:
-        """What is behind the box."""
-        return dimmed(super().render())

@@ -15,8 +15,7 @@ from textual.binding import BindingType
 from tui_eval.text.stages import LOOKS, MEANINGS, OTHERS
 from tui_eval.tui.base.dialogs.dialog import Dialog
 from tui_eval.tui.base.keys.command import ABOVE, Command, Scope
-from tui_eval.tui.base.keys.keymap import Keymap, key_for, keymap_of
-from tui_eval.tui.base.keys.registry import APART, COMMANDS, LISTS
+from tui_eval.tui.base.keys.keymap import APART, COMMANDS, IN_USE, LISTS, Keymap, key_for
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.look.ink import EMPTY, Line, left, line_width
 
@@ -28,7 +27,6 @@ MOUSE: tuple[Line, ...] = (
     ((f"  {'drag':{KEYS}}", "key"), ("Copy what is dragged over", "")),
     ((f"  {'⇧drag':{KEYS}}", "key"), ("Select as in a shell", "")),
 )
-AS_EVER: Mapping[str, str] = MappingProxyType({})
 UNFOLLOWED = {"view.bottom": "To the end"}
 """What the help says of commands where nothing is followed, in place of what they do in a run."""
 GAP = 3
@@ -68,7 +66,7 @@ class Topic(NamedTuple):
     groups: Sequence[str]
     scopes: Collection[str] = ()
     here: Scope = ""
-    others: Mapping[str, str] = AS_EVER
+    others: Mapping[str, str] = MappingProxyType({})
 
     def text(self, command: Command) -> str:
         """What a command does; empty where it is left out."""
@@ -130,8 +128,7 @@ class HelpLines(LineView):
         self.topic = topic
 
     def update(self) -> None:
-        """Lays the help out for the width."""
-        self._all_lines = self.topic.lines(self.line_width, keymap_of(self.app))
+        self._all_lines = self.topic.lines(self.line_width, IN_USE.get())
         super().update()
         keys = f"{key_for('view.down')} {key_for('view.up')}"
         self.border_subtitle = f"{keys} scroll" if len(self._all_lines) > self.view_height else ""
@@ -150,7 +147,6 @@ class Help(Dialog[HelpLines, None]):
 
     def on_key(self, event: events.Key) -> None:
         """The keys that open it, as people set them."""
-        keymap = keymap_of(self.app)
-        if any(event.key in keymap.keys(one) for one in COMMANDS if one.id.endswith(".help")):
+        if any(event.key in IN_USE.get().keys(one) for one in COMMANDS if one.id.endswith(".help")):
             event.stop()
             self.dismiss()

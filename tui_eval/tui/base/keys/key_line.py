@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tui_eval.tui.base.keys.command import Command
-from tui_eval.tui.base.keys.keymap import keymap_of
-from tui_eval.tui.base.keys.registry import COMMANDS
+from tui_eval.tui.base.keys.keymap import COMMANDS, IN_USE
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.lines.mouse_lines import key_in_line
-from tui_eval.tui.base.look.ink import Line, Span, cut_message, line_width
+from tui_eval.tui.base.look.ink import EMPTY, Line, cut_message, line_width
 
 MESSAGE_S = 8.0
 WIDE = 100
@@ -47,34 +48,25 @@ class KeyLine(LineView, can_focus=False):
         return 1
 
     def line(self, index: int) -> Line:
-        """The message, or the keys."""
+        held = ((self.held, "warn"), ("   ", "")) if self.held else EMPTY
+        room = self.line_width - line_width(held)
         if self.message:
-            room = self.line_width - line_width(self._held_spans)
-            return (*self._held_spans, (cut_message(self.message, room), "warn"))
-        keys = (span for _, spans in self._fitting() for span in spans)
-        return (*self._held_spans, *keys)
+            return (*held, (cut_message(self.message, room), "warn"))
+        return (*held, *(span for _, spans in self._fitting(room) for span in spans))
 
-    @property
-    def _held_spans(self) -> list[Span]:
-        return [(self.held, "warn"), ("   ", "")] if self.held else []
-
-    def _fitting(self) -> list[tuple[Command, list[Span]]]:
+    def _fitting(self, room: int) -> Iterator[tuple[Command, Line]]:
         """The commands with their spans, as many as fit."""
-        found: list[tuple[Command, list[Span]]] = []
-        used, keymap = line_width(self._held_spans), keymap_of(self.app)
         gap = "  " if self.line_width < WIDE else "   "
         for command in RANKED:
             word = self.words.get(command.action, command.footer)
             if command.scope not in self.scopes or not word:
                 continue
-            spans: list[Span] = [(keymap.sign(command), "key"), (f" {word}{gap}", "muted")]
-            used += line_width(spans)
-            if used <= self.line_width + len(gap):
-                found.append((command, spans))
-        return found
+            spans = ((IN_USE.get().sign(command), "key"), (f" {word}{gap}", "muted"))
+            room -= line_width(spans)
+            if room >= -len(gap):
+                yield command, spans
 
     def clicked_at(self, x: int, index: int) -> None:
-        """Does what the key under the mouse does; takes a message away."""
         if self.message:
             self.message = ""
             self.update()

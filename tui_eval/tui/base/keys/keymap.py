@@ -1,4 +1,9 @@
-"""Which keys the commands have: those of the tables, or those that people set for themselves."""
+"""Every command, a table a screen, and its keys: bindings, palette, footer and help read them here.
+
+A key that the footer names and the help does not, or that people cannot set, comes from saying the
+same thing twice. Commands are rows of data; whatever shows or binds a key reads the rows. Their
+keys are those of the tables, or those that people set for themselves.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +12,68 @@ from contextvars import ContextVar
 from functools import cached_property
 from itertools import chain, combinations, takewhile, zip_longest
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from tui_eval.errors import Fault, nearest
 from tui_eval.text.key_names import CHARACTERS, key_like, key_of, sign_of
-from tui_eval.tui.base.keys.command import ABOVE, Command
-from tui_eval.tui.base.keys.registry import COMMANDS, FIXED, TOGETHER, TYPED
+from tui_eval.tui.base.keys.command import ABOVE, LEAVE, Command, Scope
+from tui_eval.tui.compare import commands as compare
+from tui_eval.tui.form import commands as form
+from tui_eval.tui.home import commands as home
+from tui_eval.tui.run import commands as run
+from tui_eval.tui.suite import commands as suite
 
+if TYPE_CHECKING:
+    from textual.binding import BindingType
+
+
+EVERYWHERE = (
+    Command("ctrl+c", "interrupt", "app", LEAVE, "Ask how to leave; twice: stop it"),
+    Command("ctrl+q", "quit", "app", LEAVE, "Stop and quit at once"),
+    Command(
+        "ctrl+z", "suspend_process", "app", LEAVE, "To the shell; fg comes back", name="suspend",
+    ),
+)  # fmt: skip
+
+TABLES = (run, suite, form, compare, home)
+COMMANDS: tuple[Command, ...] = (
+    *(command for screen in TABLES for command in screen.COMMANDS),
+    *EVERYWHERE,
+)
+APART: frozenset[Scope] = frozenset(
+    command.scope for one in (form, compare, home) for command in one.COMMANDS
+)
+"""Scopes of screens over no run: their help names nothing else, and no other help names them."""
+
+TOGETHER: tuple[frozenset[Scope], ...] = tuple(
+    scopes | {"app"} for screen in TABLES for scopes in screen.TOGETHER
+)
+"""Scopes whose keys work at the same time, from the pane with the focus to the whole app."""
+LISTS = {"list": run.LIST, "runs": home.RUNS}
+"""Groups that are all of a pane, by its scope: some of their commands work in others too."""
+FIXED: frozenset[Scope] = frozenset(("typing",))
+"""Scopes whose keys cannot be set."""
+TYPED: frozenset[Scope] = frozenset(("form", "fields"))
+"""Scopes in which a character is text."""
 BY_ID = {command.id: command for command in COMMANDS if command.scope not in FIXED}
 """Commands whose keys can be set."""
 EARLIER_SCOPES = {"near": "picks", "story": "trajectory", "transcripts": "trajectories"}
 """Scopes as settings of earlier versions have them."""
 
 
-class Keymap:
-    """The keys of every command.
+def bindings(scope: Scope) -> list[BindingType]:
+    """The bindings of one scope."""
+    from textual.binding import Binding
 
-    Args:
-        changed: Those that are not as in the tables, by the ids of their commands.
-    """
+    return [
+        Binding(one.keys, one.action, one.help, priority=scope == "app", id=one.id)
+        for one in COMMANDS
+        if one.scope == scope
+    ]
+
+
+class Keymap:
+    """The keys of every command; `changed` has those that are not as in the tables, by its id."""
 
     def __init__(self, changed: Mapping[str, tuple[str, ...]] = MappingProxyType({})) -> None:
         self.changed = changed
@@ -53,18 +102,12 @@ class Keymap:
 
 USUAL = Keymap()
 IN_USE: ContextVar[Keymap] = ContextVar("keymap", default=USUAL)
-"""The keys that texts name: those of the app in whose context they are written."""
+"""The keys that hold, and that texts name: those of the app in whose context something is done."""
 
 
 def key_for(name: str) -> str:
     """The first key of a command, as it is shown, by the name that settings have for it."""
     return IN_USE.get().sign(BY_ID[name])
-
-
-def keymap_of(app: object) -> Keymap:
-    """The keys that an app has."""
-    found = getattr(app, "keymap", USUAL)
-    return found if isinstance(found, Keymap) else USUAL
 
 
 def read_keymap(
@@ -88,7 +131,11 @@ def read_keymap(
         keys = []
         for text in texts:
             try:
-                keys.append(_allowed(command, key_of(text)))
+                key = key_of(text)
+                if command.scope in TYPED and (key in CHARACTERS or key == "space"):
+                    why = f"{sign_of(key)} is typed there; take one with ctrl, or F1 to F24"
+                    raise ValueError(why)
+                keys.append(key)
             except ValueError as error:
                 hint = key_like(text) if "no key" in str(error) else ""
                 faults.append(Fault(at(name), f"keys.{name}: {error}", hint))
@@ -96,12 +143,6 @@ def read_keymap(
     keymap = Keymap(changed)
     faults += _conflicts(keymap, at)
     return (USUAL if faults else keymap), faults
-
-
-def _allowed(command: Command, key: str) -> str:
-    if command.scope in TYPED and (key in CHARACTERS or key == "space"):
-        raise ValueError(f"{sign_of(key)} is typed there; take one with ctrl, or F1 to F24")
-    return key
 
 
 def _conflicts(keymap: Keymap, at: Callable[[str], str]) -> Iterator[Fault]:

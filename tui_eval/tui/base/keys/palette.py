@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Iterable
 
-from rich.console import RenderableType
 from textual import on
 from textual.app import ComposeResult, SystemCommand
 from textual.command import (
@@ -21,7 +20,7 @@ from textual.content import Content
 from textual.style import Style
 from textual.widgets import Input, LoadingIndicator
 
-from tui_eval.tui.base.dialogs.dialog import ClosedOnce, dimmed
+from tui_eval.tui.base.dialogs.dialog import Overlay
 
 
 class Commands(Provider):
@@ -59,7 +58,7 @@ class CommandLines(CommandList):
         return style + Style(reverse=True) if is_reversed else style
 
 
-class Palette(CommandPalette, ClosedOnce[None]):
+class Palette(CommandPalette, Overlay[None]):
     """Textual's own, which says its keys as other boxes do."""
 
     def __init__(self) -> None:
@@ -75,7 +74,6 @@ class Palette(CommandPalette, ClosedOnce[None]):
                 yield LoadingIndicator()
 
     def on_mount(self) -> None:
-        """Says them."""
         self.query_one("#--container").border_subtitle = "enter runs · esc closes"
 
     @on(Input.Submitted)
@@ -85,7 +83,3 @@ class Palette(CommandPalette, ClosedOnce[None]):
         if not self.is_current:
             event.stop()
             event.prevent_default()
-
-    def render(self) -> RenderableType:
-        """What is behind the box."""
-        return dimmed(super().render())

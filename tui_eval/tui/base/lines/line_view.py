@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from rich.style import Style
-from textual import events
+from textual import events, on
 from textual.binding import BindingType
 from textual.cache import LRUCache
 from textual.dom import DOMNode
@@ -23,7 +23,7 @@ from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.keys.keymap import bindings
 from tui_eval.tui.base.lines.mouse_lines import MouseLines, with_selection
 from tui_eval.tui.base.look.ink import EMPTY, INKS, Line, line_width, strip_of
 
@@ -160,8 +160,7 @@ class LineView(MouseLines, can_focus=True):
                 self.refresh(Region(0, y, width, 1))
 
     def fit(self) -> None:
-        """Lets as much be scrolled as there is; the screen is laid out anew only where the bar
-        comes or goes."""
+        """Lets as much be scrolled as there is; lays out anew only where the bar comes or goes."""
         size = Size(0, self.count() + self.heads + len(self.foot()))
         if size == self.virtual_size:
             return
@@ -238,7 +237,6 @@ class LineView(MouseLines, can_focus=True):
         return strip
 
     def strip_to_copy(self, index: int) -> Strip:
-        """A line as it is drawn."""
         return strip_of(((" ", ""), *self.line(index)), self.line_width + 2, self.ink, NO_STYLE)
 
     def ink(self, name: str) -> Style:
@@ -271,7 +269,6 @@ class LineView(MouseLines, can_focus=True):
         return Style(bgcolor=style.bgcolor, reverse=style.reverse, bold=style.bold)
 
     def notify_style_update(self) -> None:
-        """Forgets what was drawn in the old colours."""
         super().notify_style_update()
         self._inks.clear()
         self._strips.clear()
@@ -349,29 +346,20 @@ class LineView(MouseLines, can_focus=True):
         self.jump(self.scroll_offset.y + lines)
 
     def action_move(self, by: int) -> None:
-        """Moves by one."""
         self.scroll_lines(by)
 
     def action_page(self, pages: float) -> None:
-        """Moves by pages."""
         self.scroll_lines(round(pages * self.view_height))
 
     def action_top(self) -> None:
-        """Goes to the first line."""
         self.scroll_lines(-self.scroll_offset.y)
 
     def action_bottom(self) -> None:
-        """Goes to the last line."""
         self.jump(self.max_scroll_y)
 
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Scrolls by the wheel."""
+    @on(events.MouseScrollDown)
+    @on(events.MouseScrollUp)
+    def scroll_by_wheel(self, event: events.MouseEvent) -> None:
         event.stop()
         event.prevent_default()
-        self.scroll_lines(3)
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Scrolls by the wheel."""
-        event.stop()
-        event.prevent_default()
-        self.scroll_lines(-3)
+        self.scroll_lines(3 if isinstance(event, events.MouseScrollDown) else -3)

@@ -23,15 +23,9 @@ LEAST = 3
 
 
 class Pressed(NamedTuple):
-    """Where a button of the mouse was pressed.
+    """Where a button of the mouse was pressed, and the line that stood there."""
 
-    Args:
-        y: On the screen.
-        offset: Within the view.
-        line: Which one stood there.
-    """
-
-    y: int
+    screen_y: int
     offset: Offset
     line: int
 
@@ -136,7 +130,6 @@ class MouseLines(ScrollView):
         self.update()
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
-        """Hands on what was selected."""
         if self._drag_start is not None and self._drag_end is not None:
             text = self._selected_text()
             self._end_drag()
@@ -163,7 +156,7 @@ class MouseLines(ScrollView):
     def on_click(self, event: events.Click) -> None:
         """Tells what was clicked; who lets go of the button on another line wants nothing."""
         pressed, self._pressed = self._pressed, None
-        if pressed is None or pressed.y != event.screen_y:
+        if pressed is None or pressed.screen_y != event.screen_y:
             return
         x, y = pressed.offset
         if y < self.heads:
@@ -184,14 +177,10 @@ def with_selection(strip: Strip, cells: tuple[int, int]) -> Strip:
 
 
 def key_in_line(line: Line, x: int, said: Collection[str] = ("", "faint")) -> str:
-    """The key at a cell of a line that has keys in their own ink, and behind each what it does.
+    """The key at a cell of a line that has keys in their own ink; empty where there is none.
 
     Args:
-        x: Cells from the line's first.
-        said: The inks of what a key does.
-
-    Returns:
-        The key as Textual names it; empty where there is none.
+        said: The inks of what stands behind each: what it does.
     """
     key, start = "", 0
     for text, ink in line:

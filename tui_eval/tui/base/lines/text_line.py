@@ -38,7 +38,7 @@ class TextLine:
 
     def insert(self, text: str) -> None:
         """Types or pastes; lines become one."""
-        text = " ".join(text.split("\n")) if "\n" in text else text
+        text = text.replace("\n", " ")
         self.text = self.text[: self.caret] + text + self.text[self.caret :]
         self.caret += len(text)
 
@@ -55,7 +55,6 @@ class TextLine:
         self.text = self.text[: self.caret] + self.text[end:]
 
     def move(self, by: int) -> None:
-        """Moves the caret."""
         self.caret = min(max(self.caret + by, 0), len(self.text))
 
     def move_word(self, by: int) -> None:

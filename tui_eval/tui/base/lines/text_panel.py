@@ -11,11 +11,7 @@ from tui_eval.tui.base.look.ink import Line
 
 
 class TextPanel(LineView):
-    """Shows lines that are laid out for its width.
-
-    Args:
-        lines_for: Makes them, given the cells that a line may take.
-    """
+    """Shows the lines that `lines_for` makes for its width, in cells."""
 
     def __init__(
         self, lines_for: Callable[[int], Iterable[Line]], *, id: str | None = None
@@ -24,12 +20,10 @@ class TextPanel(LineView):
         self._lines_for = lines_for
 
     def show(self, lines_for: Callable[[int], Iterable[Line]]) -> None:
-        """Shows other lines."""
         self._lines_for = lines_for
         self.lay_out()
 
     def lay_out(self) -> None:
-        """Makes the lines anew."""
         self._all_lines = list(self._lines_for(self.line_width))
         self.update()
 
@@ -38,7 +32,6 @@ class TextPanel(LineView):
         return len(list(self._lines_for(max(width - BESIDE_LINE, 1))))
 
     def on_resize(self) -> None:
-        """Lays the lines out for the new width."""
         self.lay_out()  # and `LineView.on_resize` is called by Textual
 
 
@@ -46,5 +39,4 @@ class PlainPanel(TextPanel, can_focus=False):
     """Lines that keys never go to; a click on a key that they name does the same as that key."""
 
     def clicked_at(self, x: int, index: int) -> None:
-        """Does what the key under the mouse does."""
         self.press_key_at(self.line(index), x)

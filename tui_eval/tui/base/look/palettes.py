@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -108,53 +107,45 @@ DARK_256 = _own_theme(DARK.name, True, 2)
 LIGHT_256 = _own_theme(LIGHT.name, False, 3)
 
 
-def _terminal(name: str, like: str, lines: str, colours: Mapping[str, str]) -> Theme:
-    primary, success = colours["primary"], colours["success"]
+TERMINAL_COLOURS = {
+    "primary": ("cyan", "blue", "default"),
+    "success": ("green", "blue", "default"),
+    "accent": ("bright_magenta", "default", "default"),
+    "warning": ("bright_yellow", "magenta", "default"),
+    "error": ("bright_red", "red", "default"),
+}
+"""The terminal's own: on a dark ground, on a light one, and on either.
+
+On a dark ground neither the red, the magenta nor the brown of most palettes can be read, on a light
+one neither green, yellow nor cyan; on a ground that is not known no colour can.
+"""
+
+
+def _terminal_theme(name: str, like: str, column: int, lines: str) -> Theme:
+    colours: dict[str, Any] = {key: f"ansi_{row[column]}" for key, row in TERMINAL_COLOURS.items()}
     variables = {
         **BUILTIN_THEMES[like].variables,
         **ANSI_SHADES,
         "text-accent": colours["accent"],
-        "border": primary,
+        "border": colours["primary"],
         "border-blurred": lines,
-        "ink-histogram": primary,
-        "ink-bar-good": success,
+        "ink-histogram": colours["primary"],
+        "ink-bar-good": colours["success"],
         **{f"scrollbar{state}": lines for state in ("", "-hover", "-active")},
         **dict.fromkeys(SCROLLBARS, "ansi_default"),
     }
-    changes: dict[str, Any] = {**colours, "secondary": primary, "variables": variables}
-    return replace(BUILTIN_THEMES[like], name=name, **changes)
-
-
-def terminal_themes(lines: str) -> tuple[Theme, ...]:
-    """Themes of the terminal's own colours: on a dark ground, on a light one, and on either.
-
-    On a dark ground neither the red, the magenta nor the brown of most palettes can be read, on a
-    light one neither green, yellow nor cyan; on a ground that is not known no colour can.
-
-    Args:
-        lines: The colour of lines: bright black, which is black where there are eight colours.
-    """
-    dark = {"primary": "cyan", "success": "green", "accent": "bright_magenta"}
-    dark |= {"warning": "bright_yellow", "error": "bright_red"}
-    light = {"primary": "blue", "success": "blue", "accent": "default"}
-    light |= {"warning": "magenta", "error": "red"}
-    either = dict.fromkeys(dark, "default")
-    return tuple(
-        _terminal(name, like, lines, {one: f"ansi_{colour}" for one, colour in colours.items()})
-        for name, like, colours in (
-            ("ansi-dark", "ansi-dark", dark),
-            ("ansi-light", "ansi-light", light),
-            ("ansi-either", "ansi-dark", either),
-        )
-    )
+    colours |= {"secondary": colours["primary"], "variables": variables}
+    return replace(BUILTIN_THEMES[like], name=name, **colours)
 
 
 def themes(colours: str | None) -> tuple[Theme, ...]:
-    """All themes of our own as they are with so many colours.
-
-    Args:
-        colours: As Rich names what a terminal has.
-    """
+    """All themes of our own as they are with so many colours, as Rich names these."""
     own = (DARK_256, LIGHT_256) if colours == "256" else (DARK, LIGHT)
-    few = colours not in ("256", "truecolor")
-    return own + terminal_themes("ansi_default" if few else "ansi_bright_black")
+    # Bright black is black where there are eight colours.
+    lines = "ansi_bright_black" if colours in ("256", "truecolor") else "ansi_default"
+    return (
+        *own,
+        _terminal_theme("ansi-dark", "ansi-dark", 0, lines),
+        _terminal_theme("ansi-light", "ansi-light", 1, lines),
+        _terminal_theme("ansi-either", "ansi-dark", 2, lines),
+    )

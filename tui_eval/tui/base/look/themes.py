@@ -1,34 +1,27 @@
-"""The theme that an app wears: what people chose, as the terminal can show it; its style sheet."""
+"""The theme that an app wears: what people chose, as the terminal can show it."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, cast
 
 from rich.console import COLOR_SYSTEMS, Console
 from textual.app import App
 
 from tui_eval.tui.base.look.palettes import DARK, LIGHT, themes
 from tui_eval.tui.base.terminal.browser import in_browser
-from tui_eval.tui.base.textual_private import TextsStylesheet
-
-if TYPE_CHECKING:
-    from textual.css.model import RuleSet
 
 PATIENCE_S = 0.5
 _NAME = ("tmux", "display-message", "-p", "#{client_termname}")
 
 
 def known_colours(claimed: str | None) -> str | None:
-    """The colours that a terminal has, as Rich names them.
+    """The colours that a terminal has, of those that TERM and COLORTERM claim, as Rich names them.
 
     GNU screen has no more than 256, and COLORTERM may stand there from the terminal around it;
     tmux makes fewer of 256 where the terminal around it has fewer, grey to black among them.
-
-    Args:
-        claimed: What TERM and COLORTERM say.
     """
     if claimed not in ("256", "truecolor"):
         return claimed
@@ -36,32 +29,25 @@ def known_colours(claimed: str | None) -> str | None:
     in_tmux = bool(os.environ.get("TMUX"))
     if os.environ.get("STY") or (term.startswith("screen") and not in_tmux):
         claimed = "256" if term.endswith("256color") else "standard"
-    if in_tmux and (outer := _terminal_of_tmux()) and 0 < _colours_of(outer) < 256:
+    if in_tmux and 0 < _colours_around_tmux() < 256:
         return "standard"
     return claimed
 
 
-def _terminal_of_tmux() -> str:
-    """The name of the terminal that tmux draws on; empty where it does not say."""
+def _colours_around_tmux() -> int:
+    """The colours of the terminal that tmux draws on; 0 where they are not known."""
     try:
+        import curses
+
         done = subprocess.run(
             _NAME, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE_S, check=True
         )
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout.decode("utf-8", "replace").strip()
-
-
-def _colours_of(term: str) -> int:
-    """The colours of a kind of terminal; 0 where it is not known."""
-    try:
-        import curses
-    except ImportError:  # not every Python has it
-        return 0
-    try:
+        term = done.stdout.decode("utf-8", "replace").strip()
         curses.setupterm(term, sys.__stdout__.fileno() if sys.__stdout__ else 1)
         return max(curses.tigetnum("colors"), 0)
-    except (curses.error, OSError, ValueError):
+    except (ImportError, OSError, ValueError, subprocess.SubprocessError):
+        return 0  # not every Python has curses
+    except curses.error:
         return 0
 
 
@@ -115,33 +101,25 @@ def choices() -> dict[str, str]:
 def dress(app: App[Any], chosen: str) -> None:
     """Puts a theme on an app: the environment's, else the chosen one, else what fits the terminal.
 
-    The environment may name it as the settings do, or as Textual does.
-
-    Args:
-        chosen: One of `CHOICES`, or empty.
+    The environment may name it as the settings do, one of `CHOICES`, or as Textual does.
     """
     known = known_colours(app.console.color_system)
     if known in COLOR_SYSTEMS and known != app.console.color_system:
-        app.console = _console_of(app, known)
+        app.console = Console(  # as Textual makes it, but for the colours
+            color_system=cast(Any, known),
+            file=app.console.file,
+            no_color=app.console.no_color,
+            highlight=False,
+            emoji=False,
+            legacy_windows=False,
+            force_terminal=True,
+            safe_box=False,
+            soft_wrap=False,
+        )
     for theme in themes(app.console.color_system):
         app.register_theme(theme)
     app.theme = DARK.name  # Textual's own default may already be the wished one, unstyled
     app.theme = fitting_theme(app, chosen)
-
-
-def _console_of(app: App[Any], colours: Any) -> Console:
-    """A console as Textual makes it, of other colours."""
-    return Console(
-        color_system=colours,
-        file=app.console.file,
-        no_color=app.console.no_color,
-        highlight=False,
-        emoji=False,
-        legacy_windows=False,
-        force_terminal=True,
-        safe_box=False,
-        soft_wrap=False,
-    )
 
 
 def fitting_theme(app: App[Any], chosen: str) -> str:
@@ -151,33 +129,3 @@ def fitting_theme(app: App[Any], chosen: str) -> str:
     if named in app.available_themes and not (in_browser() and named.startswith("ansi")):
         return named
     return theme_of(app, chosen if chosen in choices() else "")
-
-
-class KeptStylesheet(TextsStylesheet):
-    """Keeps what its texts say in the colours they were read with, for all apps of the process.
-
-    Textual reads them all again for each change of the theme, which an app makes twice before its
-    first frame, and for each screen with styles of its own that opens.
-    """
-
-    _kept: ClassVar[dict[tuple[Any, ...], list[RuleSet]]] = {}
-
-    def __init__(self, *, variables: dict[str, str]) -> None:
-        super().__init__(variables=variables)
-        self._colours = frozenset(variables.items())
-
-    def set_variables(self, variables: dict[str, str]) -> None:
-        """Takes the colours of now."""
-        super().set_variables(variables)
-        self._colours = frozenset(variables.items())
-
-    def read_text(self, *source: Any, **options: Any) -> list[RuleSet]:
-        """Reads one text, unless it was read in these colours."""
-        key = (self._colours, source, frozenset(options.items()))
-        if key not in self._kept:
-            self._kept[key] = super().read_text(*source, **options)
-        return self._kept[key]
-
-    def reparse(self) -> None:
-        """Takes the texts as they read in the colours of now."""
-        self.parse()

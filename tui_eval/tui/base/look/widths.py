@@ -113,12 +113,9 @@ def _placed(text: str, column: int) -> str:
         before, word = text[end : found.start()], found.group()
         column += cells.cell_len(before)
         width = cells.cell_len(word)
-        close = _LEFT_TO_RIGHT_MARK if _runs_right_to_left(word) else ""
+        runs_left = any(unicodedata.bidirectional(sign) in ("R", "AL", "AN") for sign in word)
+        close = _LEFT_TO_RIGHT_MARK if runs_left else ""
         out += before, " " * width, f"\x1b[{column}G", word, close, f"\x1b[{column + width}G"
         column += width
         end = found.end()
     return "".join((*out, text[end:]))
-
-
-def _runs_right_to_left(text: str) -> bool:
-    return any(unicodedata.bidirectional(sign) in ("R", "AL", "AN") for sign in text)

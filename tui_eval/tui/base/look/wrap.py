@@ -20,13 +20,7 @@ _WORD = re.compile(r"\s*\S+|\s+$")
 
 
 class Shown(msgspec.Struct):
-    """The first lines of a text.
-
-    Args:
-        lines: As they are on the screen.
-        rest: About how many lines there are beyond.
-        source: What the lines were cut from: printable text.
-    """
+    """The first lines of a text, about how many there are beyond, and it as printable `source`."""
 
     lines: list[str]
     rest: int

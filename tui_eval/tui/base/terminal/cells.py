@@ -108,16 +108,11 @@ class ScreenCells:
 
     A terminal on a slow line shows the newest state after the bytes of what differs, however many
     states came in between.
-
-    Args:
-        width, height: Of the terminal, in cells.
     """
 
     def __init__(self, width: int, height: int) -> None:
         self.width, self.height = width, height
         self._wanted: list[Row] = [[BLANK] * width for _ in range(height)]
-        self._shown: list[Row] = []
-        self._changed: set[int] = set()
         self.forget()
 
     def forget(self) -> None:
@@ -126,7 +121,6 @@ class ScreenCells:
         self._changed = set(range(self.height))
 
     def take(self, update: Update, colors: ColorSystem) -> None:
-        """Takes in what is drawn."""
         for y, x, strip in pieces_of(update):
             if 0 <= y < self.height and x < self.width:
                 cells = cells_of(strip, colors)[: self.width - x]
@@ -215,7 +209,6 @@ class _Writing:
         return "".join(self._parts) + ("\x1b[0m" if self._ink != PLAIN else "")
 
     def write(self, y: int, x: int, cells: Row) -> None:
-        """Writes cells that stand beside each other."""
         for place, (sign, ink) in enumerate(cells):
             if sign:
                 if self._at != (y, x):

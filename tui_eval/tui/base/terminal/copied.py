@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tui_eval.tui.base.look.paths import shown_path
+from tui_eval.own_folders import shown_path
 from tui_eval.tui.base.terminal.browser import in_browser, lies_in
 
 if TYPE_CHECKING:
@@ -71,17 +71,16 @@ MOST_BYTES = 74_000
 
 
 async def copy(app: App[Any], text: str, what: str) -> str:
-    """Copies a text exactly as it is; returns a sentence that says where it is now.
-
-    Args:
-        what: What it is, as a part of that sentence.
-    """
+    """Copies a text exactly as it is; returns a sentence that says where `what` is now."""
     data = text.encode("utf-8", "backslashreplace")
     size = f"{len(text):,} characters" if len(data) <= MOST_BYTES else f"{len(data) / 1000:,.0f} kB"
     sent = await asyncio.to_thread(_put, data, what, size)
     if not sent and len(data) <= MOST_BYTES:
         app.copy_to_clipboard(data.decode())
-        sent = _sent(what, size)
+        sent = f"Copied {what}, {size}"
+        if not in_browser():  # a terminal answers nothing
+            through = " (tmux: with set-clipboard on)" if in_tmux() else ""
+            sent = f"Sent to the terminal's clipboard, if it takes it{through}: {what}, {size}"
     try:
         where = lies_in(shown_path(await asyncio.to_thread(keep, data)))
     except OSError as error:
@@ -105,14 +104,6 @@ def _put(data: bytes, what: str, size: str) -> str:
     return f"Copied {what}, {size}, into the buffer of tmux" if in_buffer else ""
 
 
-def _sent(what: str, size: str) -> str:
-    """What can be said where a terminal was asked and answers nothing."""
-    if in_browser():
-        return f"Copied {what}, {size}"
-    through = " (tmux: with set-clipboard on)" if in_tmux() else ""
-    return f"Sent to the terminal's clipboard, if it takes it{through}: {what}, {size}"
-
-
 def keep(data: bytes) -> Path:
     """Writes what was copied to a file that only its owner reads, in place of the one before.
 
@@ -124,12 +115,9 @@ def keep(data: bytes) -> Path:
     folder = cache_root()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     number, name = tempfile.mkstemp(prefix=".copied-", dir=folder)  # mode 0600
-    path = folder / "copied.txt"
     try:
         with os.fdopen(number, "wb") as file:
             file.write(data)
-        Path(name).replace(path)
-    except OSError:
+        return Path(name).replace(folder / "copied.txt")
+    finally:
         Path(name).unlink(missing_ok=True)
-        raise
-    return path

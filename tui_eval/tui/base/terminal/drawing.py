@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from textual.geometry import Region
 from textual.screen import ScreenResultType
-from textual.timer import Timer
 from textual.widget import Widget
 
 from tui_eval.tui.base.textual_private import (
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 
 Places: TypeAlias = dict[Widget, tuple[Region, Region]]
 """Where each widget is, and how much of it is shown; those in front come first."""
-GATHERS_S = 0.008
-"""How long a frame waits, after the first pane has asked for one, for those that ask next."""
 
 
 class ChangedRowsCompositor(Compositor):
@@ -78,7 +75,6 @@ class DrawnScreen(ClockedScreen[ScreenResultType]):
         self.keys.say(text, self.now())
 
     def on_line_view_missed(self, message: LineView.Missed) -> None:
-        """A key had nothing to do."""
         self.say(message.text)
 
     def controllers(self) -> Iterable[object]:
@@ -98,23 +94,3 @@ class DrawnScreen(ClockedScreen[ScreenResultType]):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.use_compositor(ChangedRowsCompositor)
-        self._gathering: Timer | None = None
-        self._is_gathering = False
-
-    def draw_due(self) -> None:
-        """Draws what one key changed in one frame.
-
-        After a rest the clock of frames comes at once: only the pane that asked first would be
-        drawn, and the others up to two periods later.
-        """
-        if self._gathering is None:
-            self._gathering = self.set_interval(GATHERS_S, self._draw_gathered, name="gathering")
-        elif not self._is_gathering:
-            self._gathering.reset()
-        self._is_gathering = True
-
-    def _draw_gathered(self) -> None:
-        assert self._gathering is not None
-        self._gathering.pause()
-        self._is_gathering = False
-        self.draw_now()

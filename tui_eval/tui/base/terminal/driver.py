@@ -16,10 +16,9 @@ import sys
 import termios
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual import constants
-from textual.app import App
 from textual.drivers.linux_driver import (
     KITTY_DISAMBIGUATE_ESCAPE_CODES,
     KITTY_REPORT_ALL_KEYS,
@@ -29,12 +28,14 @@ from textual.drivers.linux_driver import (
 from textual.message import Message
 
 from tui_eval.tui.base.look.widths import hold_columns
-from tui_eval.tui.base.terminal.in_turn import InTurnApp
 from tui_eval.tui.base.terminal.keyboard import Keyboard, usual_key
 from tui_eval.tui.base.terminal.line import Line
 from tui_eval.tui.base.terminal.output import TerminalOutput
 from tui_eval.tui.base.terminal.starting import erased_start
 from tui_eval.tui.base.textual_private import write_to
+
+if TYPE_CHECKING:
+    from tui_eval.tui.base.app import BaseApp
 
 GIVEN_BACK = "".join(
     (
@@ -98,16 +99,15 @@ class TerminalDriver(LinuxDriver):
     _was_queried = False
     """Whether the terminal of this process was asked for its ground."""
 
-    def __init__(self, app: App[Any], **options: Any) -> None:
+    def __init__(self, app: BaseApp[Any], **options: Any) -> None:
         super().__init__(app, **options)
         file = sys.__stderr__ or sys.__stdout__  # the first is not there if the caller closed it
         assert file is not None
         self._drawn_on = file
         self._shown_app = app
-        if isinstance(app, InTurnApp):
-            app.drawn_by = self
         self.loop = asyncio.get_running_loop()
         self.line = Line(self.loop)
+        app.drawn_by, app.line, app.takes_frames = self, self.line, True
         self._output = TerminalOutput(file, self.line.written)
         write_to(self, self._output)
         self._mouse_modes: dict[str, None] = {}
@@ -136,7 +136,9 @@ class TerminalDriver(LinuxDriver):
                 self.attrs_before = before
         with contextlib.suppress(termios.error):
             self._modes = termios.tcgetattr(self.fileno)
-        self._guard()
+        file, undone = self._drawn_on, CUT_SHORT + GIVEN_BACK
+        if self._guardian is None and self.attrs_before is not None and file.isatty():
+            self._guardian = Guardian(self.fileno, file.fileno(), self.attrs_before, undone)
 
     def _ask_for_ground(self) -> list[Any] | None:
         """Asks once in a process; returns the terminal's settings where they are ours now."""
@@ -154,15 +156,8 @@ class TerminalDriver(LinuxDriver):
             termios.tcsetattr(self.fileno, termios.TCSANOW, modes)
         except termios.error:
             return None
-        is_light = self._keyboard.ask_for_ground(self._write_at_once)
-        if take_ground := getattr(self._shown_app, "take_ground", None):
-            take_ground(is_light)
+        self._shown_app.take_ground(self._keyboard.ask_for_ground(self._write_at_once))
         return self.attrs_before
-
-    def _guard(self) -> None:
-        file, undone = self._drawn_on, CUT_SHORT + GIVEN_BACK
-        if self._guardian is None and self.attrs_before is not None and file.isatty():
-            self._guardian = Guardian(self.fileno, file.fileno(), self.attrs_before, undone)
 
     def _dismiss(self) -> None:
         if self._guardian is not None:
@@ -170,7 +165,6 @@ class TerminalDriver(LinuxDriver):
             self._guardian = None
 
     def run_input_thread(self) -> None:
-        """Reads keys, first those that wait."""
         self._keyboard.run(self.exit_event)
 
     def process_message(self, message: Message) -> None:
@@ -181,7 +175,7 @@ class TerminalDriver(LinuxDriver):
         if len(data) < SHORT:  # no frame of much
             self._mouse_modes.update(dict.fromkeys(one for one in MOUSE if one in data))
         if self.line.writes_waiting > MOST_WAITING and not self._output.leaves_out:
-            self._output.leave_out()
+            self._output.leaves_out = self._output.has_left_out = True
             self.loop.add_writer(self._output.fileno(), self._flows)
         self.line.begin()
         super().write(hold_columns(data))
@@ -217,18 +211,15 @@ class TerminalDriver(LinuxDriver):
         """Gives the terminal back where that was cut short, and lets go of it."""
         if self._is_taken:
             self._is_taken = False
-            self._undo()
+            self.exit_event.set()  # what reads the keys would keep the process alive
+            if self.attrs_before is not None:
+                with contextlib.suppress(termios.error):
+                    termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
+            self._output.write_last(CUT_SHORT + GIVEN_BACK, self.line.is_behind)
         self._dismiss()
         self._looking.cancel()
         self.loop.remove_writer(self._output.fileno())
         self._output.close()
-
-    def _undo(self) -> None:
-        self.exit_event.set()  # what reads the keys would keep the process alive
-        if self.attrs_before is not None:
-            with contextlib.suppress(termios.error):
-                termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
-        self._output.write_last(CUT_SHORT + GIVEN_BACK, self.line.is_behind)
 
     def _look(self) -> None:
         """Looks whether the terminal is still there.
@@ -237,13 +228,9 @@ class TerminalDriver(LinuxDriver):
         the keys would read nothing over and over.
         """
         if self._keyboard.is_gone():
-            self._looking = self.loop.call_later(GONE_AFTER_S, self._lose)
+            self._looking = self.loop.call_later(GONE_AFTER_S, self._shown_app.lose_terminal)
         else:
             self._looking = self.loop.call_later(POLL_INTERVAL_S, self._look)
-
-    def _lose(self) -> None:
-        if lose := getattr(self._shown_app, "lose_terminal", None):
-            lose()
 
     def _sleep(self) -> None:
         """Ctrl-Z: nothing else runs on the loop before the terminal is ours again."""
@@ -251,15 +238,12 @@ class TerminalDriver(LinuxDriver):
         self.suspend_application_mode()
         self._sleeps = False
         self._has_slept = True
-        self._stop_process()
-        while self._is_in_background():
-            self._stop_process()
+        is_stopped = True
+        while is_stopped:  # to this thread: it goes no further before it has stopped
+            signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
+            is_stopped = self._is_in_background()
         self.resume_application_mode()
         self._shown_app.post_message(self.SignalResume())
-
-    def _stop_process(self) -> None:
-        # To this thread: it goes no further before it has stopped.
-        signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
 
     def _is_in_background(self) -> bool:
         try:
@@ -297,8 +281,6 @@ class Guardian:
     It has a session of its own: no signal that the terminal sends reaches it.
 
     Args:
-        terminal: Where keys come from.
-        output: Where is drawn.
         before: The settings to give back, as `termios` has them.
         given_back: What undoes everything else; no per cent sign is in it.
     """

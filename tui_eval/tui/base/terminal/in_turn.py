@@ -56,6 +56,8 @@ class InTurnApp(FrameSource[Result]):
 
     drawn_by: Driver | None = None
     """The app's own driver, which puts itself here."""
+    line: Line | None = None
+    """The line to the terminal, where there is one: what puts it here has frames taken as well."""
     _cells: ScreenCells | None = None
     _cursor_shown = (-1, -1)
     _was_resized = False
@@ -160,18 +162,11 @@ class InTurnApp(FrameSource[Result]):
     async def _hand_on_next(self, number: int) -> None:
         if number != self._key_number or not self._is_key_on_its_way:
             return
-        if self._key_patience is not None:
-            self._key_patience.stop()
         self._is_key_on_its_way = False
         self._is_repeated = bool(self._is_repeated)
         waiting = self._typed_ahead
         while waiting and (not self._is_key_on_its_way or self._may_pass(waiting[0])):
             await self._hand_on(waiting.popleft())
-
-    @property
-    def line(self) -> Line | None:
-        """The line to the terminal, where there is one."""
-        return getattr(self.drawn_by, "line", None)
 
     @property
     def is_line_free(self) -> bool:
@@ -197,13 +192,8 @@ class InTurnApp(FrameSource[Result]):
         """The terminal shows a frame at once that is marked as one."""
         self._has_synchronized_output = True
 
-    @property
-    def takes_frames(self) -> bool:
-        """Whether there is a line to write frames to."""
-        return self.line is not None
-
     def take_frame(self, update: Update) -> None:
-        """Takes in what is drawn, and writes it if the last frame is out."""
+        """Takes in what is drawn, and writes it once the last frame is out."""
         cells, colours = self._cells, self.console.color_system
         if cells is None or (cells.width, cells.height) != self.size:
             cells = self._cells = ScreenCells(*self.size)

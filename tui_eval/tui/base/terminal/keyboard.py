@@ -74,7 +74,6 @@ class Answers:
     Args:
         on_cursor: Takes where the cursor is, column and line from 0. Textual's parser would take
             such an answer for keys where it comes within a paste.
-        clock: Gives a time in seconds that only grows.
     """
 
     def __init__(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -46,9 +47,6 @@ class Line:
     A terminal tells how far it has come where it answers questions for its cursor. Of one that
     does not, it is only seen when it takes no more: from then on what is on its way is reckoned
     from how fast it took the rest. All methods may be called from any thread.
-
-    Args:
-        loop: Where what waits for the line is called.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -203,10 +201,8 @@ class Line:
         return min(more / self._rate, PATIENCE_S - waited) + 0.001
 
     def _call_soon(self) -> None:
-        try:
+        with contextlib.suppress(RuntimeError):  # there is no loop any more
             self._loop.call_soon_threadsafe(self._look)
-        except RuntimeError:  # there is no loop any more
-            return
 
     def _look(self) -> None:
         if self._timer is not None:

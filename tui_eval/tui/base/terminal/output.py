@@ -36,12 +36,12 @@ class TerminalOutput:
         self._fd = -1
         self._until = math.inf
         self.leaves_out = self.has_left_out = False
+        """Whether all is left out from now on, and whether something was."""
         with contextlib.suppress(OSError):
             name = os.ttyname(file.fileno())
             self._fd = os.open(name, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
 
     def fileno(self) -> int:
-        """The terminal's number."""
         return self._fd if self._fd >= 0 else self._file.fileno()
 
     def write(self, text: str) -> None:
@@ -92,12 +92,7 @@ class TerminalOutput:
         """Whatever is written is waited for."""
         self._until, self.has_left_out = math.inf, False
 
-    def leave_out(self) -> None:
-        """All is left out from now on, until `leaves_out` is taken back; `has_left_out` stays."""
-        self.leaves_out = self.has_left_out = True
-
     def flush(self) -> None:
-        """Flushes as far as there is a terminal."""
         if self._fd < 0:
             with contextlib.suppress(OSError):
                 self._file.flush()
@@ -110,7 +105,6 @@ class TerminalOutput:
             os.write(self.fileno(), text.encode())
 
     def close(self) -> None:
-        """Lets go of the terminal."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1

@@ -7,6 +7,7 @@ long as with it, and a terminal on which nothing happens for a second looks brok
 from __future__ import annotations
 
 import atexit
+import contextlib
 import sys
 
 LINE = "tui-eval is starting ..."
@@ -41,8 +42,5 @@ def erase_start() -> None:
 
 def _write(text: str) -> None:
     if text and sys.__stderr__ is not None:
-        try:
-            sys.__stderr__.write(text)
-            sys.__stderr__.flush()
-        except (OSError, ValueError):  # the terminal is gone
-            pass
+        with contextlib.suppress(OSError, ValueError):  # the terminal is gone
+            print(text, end="", file=sys.__stderr__, flush=True)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from textual.app import App
 from textual.drivers import web_driver
 
 from tui_eval.tui.base.look.widths import hold_columns
 from tui_eval.tui.base.terminal.browser import SHOWS, in_browser
-from tui_eval.tui.base.terminal.in_turn import InTurnApp
 from tui_eval.tui.base.textual_private import write_packets_by
+
+if TYPE_CHECKING:
+    from tui_eval.tui.base.app import BaseApp
 
 PRELUDE = b"__GANGLION__\n"
 """What Textual's driver writes before its first packet."""
@@ -22,14 +23,13 @@ PRELUDE = b"__GANGLION__\n"
 class WebDriver(web_driver.WebDriver):
     """Textual's own, for a process that may show several apps one after the other."""
 
-    def __init__(self, app: App[Any], **options: Any) -> None:
+    def __init__(self, app: BaseApp[Any], **options: Any) -> None:
         in_browser()
         # What this process starts is not meant to draw for the browser.
         os.environ.pop("TEXTUAL_DRIVER", None)
         super().__init__(app, **options)
         write_packets_by(self, _packets)
-        if isinstance(app, InTurnApp):
-            app.drawn_by = self
+        app.drawn_by = self
 
     def write(self, data: str) -> None:
         super().write(hold_columns(data))

@@ -14,10 +14,9 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from tui_eval.fold.log_records import DEBUG, ERROR, OUTPUT, WARNING, LogPiece, LogRecord, LogWindow
-from tui_eval.tui.base.keys.keymap import key_for
-from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.keys.keymap import bindings, key_for
+from tui_eval.tui.base.lines.line_list import PieceView
 from tui_eval.tui.base.lines.line_view import ALL_SHOWN, NO_SEARCH, NOT_FOLDED
-from tui_eval.tui.base.lines.piece_view import PieceView
 from tui_eval.tui.base.lines.text_line import TextLine, type_into
 from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.run.log.lines import MARGIN, STEP, UNFOLDED, LogLayout

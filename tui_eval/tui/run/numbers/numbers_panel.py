@@ -9,7 +9,7 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from tui_eval.fold.run_state import RunState
-from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.keys.keymap import bindings
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.run.numbers.lines import example_line, numbers

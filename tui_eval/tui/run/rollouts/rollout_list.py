@@ -15,8 +15,7 @@ from textual.timer import Timer
 from tui_eval.fold.columns import Notes
 from tui_eval.fold.row_order import Sorting
 from tui_eval.fold.run_state import RunState
-from tui_eval.tui.base.keys.keymap import key_for
-from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.keys.keymap import bindings, key_for
 from tui_eval.tui.base.lines.line_list import LineList
 from tui_eval.tui.base.lines.mouse_lines import key_in_line
 from tui_eval.tui.base.lines.text_line import type_into
