@@ -9,10 +9,10 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 from rich.cells import cell_len
 
+from tui_eval.fold.alignment import Alignment, Unit
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut, letter_ink, line_width
 from tui_eval.tui.compare.changed_words import with_changes
-from tui_eval.tui.compare.units import Two, Unit
 from tui_eval.tui.trajectory.piece import STEP, Piece, View
 from tui_eval.tui.trajectory.rendering import (
     MEASURE,
@@ -56,13 +56,15 @@ class Shape(NamedTuple):
     """Two rollouts as they are laid out; units are named by their places.
 
     Args:
+        letters: Of the sides.
         beside: Whether the sides stand beside each other, and not one above the other.
         limits: Lines of a text to show, by unit; 0 for folded. Where there is none, what is usual:
             what differs in a tool call or in the prompt is unfolded, and a text that differs in
             what is usually not shown.
     """
 
-    two: Two
+    two: Alignment
+    letters: Sequence[str]
     width: int
     beside: bool
     limits: Mapping[int, int]
@@ -166,7 +168,7 @@ class Shape(NamedTuple):
             return None
         if entry.tool is not None:
             return tool_piece(entry.tool, View(limit), width, False)
-        turn = two.alignment.turns[unit.turn]
+        turn = two.turns[unit.turn]
         is_first = entry is (turn.first, turn.second)[side][0]
         has_step = is_first and 0 < entry.turn <= len(rollout.steps)
         step = rollout.steps[entry.turn - 1] if has_step else None
@@ -181,7 +183,7 @@ class Shape(NamedTuple):
         return [_far_below(*pieces)] if is_far else []
 
     def _head(self, unit: Unit) -> Line:
-        turn = self.two.alignment.turns[unit.turn]
+        turn = self.two.turns[unit.turn]
         name = f" turn {turn.turn} " if turn.turn else " prompt "
         spans: list[Span] = [("──", "rule"), (name, "strong" if unit.differs else "muted")]
         if not unit.differs:
@@ -191,7 +193,7 @@ class Shape(NamedTuple):
         else:
             spans.append(("≠ differs " if turn.first and turn.second else "≠ ", "warn"))
         if not turn.first or not turn.second:
-            spans.append((f"only in {self.two.letters[bool(turn.second)]} ", "warn"))
+            spans.append((f"only in {self.letters[bool(turn.second)]} ", "warn"))
         return _rule(tuple(spans), self._ruled)
 
     def _beside(
@@ -210,7 +212,7 @@ class Shape(NamedTuple):
         self, unit: Unit, pieces: Sequence[Piece | None], marks: bool, parting: int | None
     ) -> list[Line]:
         lines: list[Line] = []
-        for letter, side, rail in zip(self.two.letters, _sides(pieces, marks), RAILS, strict=False):
+        for letter, side, rail in zip(self.letters, _sides(pieces, marks), RAILS, strict=False):
             for at, line in enumerate(side):
                 margin: Span = (f"{letter if at == 0 else rail} ", letter_ink(letter))
                 if 0 < at == parting:
