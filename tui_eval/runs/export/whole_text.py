@@ -1,13 +1,23 @@
-"""A text that is exported as a whole, in one of several formats."""
+"""Texts that are exported as a whole, in one of several formats: what is compared."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from tui_eval.errors import Fault, RefusedError
+from tui_eval.fold.run_state import RunState
+from tui_eval.fold.trajectory import Rollout
+from tui_eval.printable import one_line
+from tui_eval.runs.comparing import ComparedRun
+from tui_eval.runs.export.comparison_formats import FORMATS, USUAL
+from tui_eval.runs.export.markdown import plain
+from tui_eval.runs.export.one_rollout import plain_json, rollout_markdown, saved_line
 from tui_eval.runs.file_writing import is_replaceable
+from tui_eval.text.stages import rollout_name
 
 
 class WholeText(NamedTuple):
@@ -49,3 +59,50 @@ class WholeText(NamedTuple):
         except FileExistsError:
             there = Fault(str(path), "it is there already", "Name another file")
             raise RefusedError([there]) from None
+
+
+def whole_comparison(runs: Sequence[ComparedRun], only: str) -> WholeText:
+    """A comparison of runs, with examples of one outcome `only`; all for the empty text."""
+    which = "The examples that are listed" if only else "All examples"
+    about = f"{which}. The ending says how: .md to read, .csv a table, .json."
+    name = "-".join(one_line(one.name, 60).replace("/", "-") for one in runs)[:120]
+    formats = {ending: partial(make, runs, only) for ending, make in FORMATS.items()}
+    return WholeText("The comparison", about, name, formats, (USUAL, USUAL))
+
+
+class LetteredRollout(NamedTuple):
+    """A finished rollout that is read beside another, with the letter and name of its run."""
+
+    letter: str
+    run: str
+    state: RunState
+    row: int
+    rollout: Rollout
+
+
+def whole_pair(sides: Sequence[LetteredRollout]) -> WholeText:
+    """Two rollouts that have finished."""
+    names = "-".join(f"{one.letter}-{rollout_name(one.state, one.row)}" for one in sides)
+    made = {".md": _pair_markdown, ".json": _pair_object, ".jsonl": _pair_saved}
+    name = one_line(names, 80).replace("#", "").replace("/", "-").replace(" ", "-")
+    about = "Both rollouts, whole. The ending says how: .md to read, .json, .jsonl as saved."
+    formats = {ending: partial(make, sides) for ending, make in made.items()}
+    return WholeText("The pair", about, name, formats, (".md", ".json"))
+
+
+def _pair_markdown(sides: Sequence[LetteredRollout]) -> str:
+    return "".join(
+        f"# {plain(f'{one.letter} {one.run}'.rstrip())}\n\n"
+        f"{rollout_markdown(one.state, one.row, one.rollout, {})}\n"
+        for one in sides
+    )
+
+
+def _pair_object(sides: Sequence[LetteredRollout]) -> str:
+    return (
+        plain_json({one.letter: json.loads(saved_line(one.state, one.row)) for one in sides}) + "\n"
+    )
+
+
+def _pair_saved(sides: Sequence[LetteredRollout]) -> str:
+    return "".join(saved_line(one.state, one.row) + "\n" for one in sides)

@@ -48,7 +48,6 @@ class Reading:
         self.faults: list[str] = []
         self.over = False
         self.took_s = 0.0
-        self._sizes: dict[Path, int] = {}
         self._cancelled = threading.Event()
         self._thread = threading.Thread(target=self._work, name="comparing", daemon=True)
 
@@ -68,7 +67,8 @@ class Reading:
         """The same runs to be read once more; None where nothing was written to them since."""
         from tui_eval.runs.opening import size_of
 
-        is_changed = any(size_of(one) != size for one, size in self._sizes.items())
+        runs = self.found.runs if self.found is not None else ()
+        is_changed = any(size_of(one.run.results) != one.size for one in runs)
         return Reading(self.paths) if is_changed else None
 
     def cancel(self) -> None:
@@ -77,11 +77,14 @@ class Reading:
 
     def _work(self) -> None:
         from tui_eval.errors import RefusedError
+        from tui_eval.fold.compared_side import differing_settings
+        from tui_eval.runs.comparing import read_runs
 
         began = time.monotonic()
         gc.disable()  # each collection would go through all that was read, and stop the screen
         try:
-            self.found = self._compare()
+            runs = read_runs(self.paths, self._look)
+            self.found = ComparedRuns(runs, differing_settings([one.side for one in runs]))
         except RefusedError as error:
             self.faults = [str(fault) for fault in error.faults]
         except OSError as error:
@@ -96,20 +99,7 @@ class Reading:
             self.took_s = time.monotonic() - began
             self.over = True
 
-    def _compare(self) -> ComparedRuns:
-        from tui_eval.fold.compared_side import differing_settings
-        from tui_eval.runs.comparing import compared, read_one
-        from tui_eval.runs.opening import named_runs, size_of
-
-        runs: list[ComparedRun] = []
-        for path, run in zip(self.paths, named_runs(self.paths), strict=True):
-            self.place, self.share = len(runs), 0.0
-            self._sizes[run.results] = size_of(run.results)
-            runs.append(read_one(path, run, self.place, self._look))
-        self.place = len(runs)
-        return ComparedRuns(compared(runs), differing_settings([one.side for one in runs]))
-
-    def _look(self, share: float) -> None:
+    def _look(self, place: int, share: float) -> None:
         if self._cancelled.is_set():
             raise _CancelledError
-        self.share = max(self.share, share)
+        self.place, self.share = place, share

@@ -57,22 +57,19 @@ class ComparedHeader(TextPanel, can_focus=False):
         super().__init__(self._all, id=id)
         self.reading = reading
         self.now = now
-        self.found: ComparedRuns | None = None
         self.place = 1
         self._places: list[int] = []
         """Which runs have a line; all where there is room."""
 
     def marked(self, index: int) -> bool:
         """The run that stands beside the first one, where there are several."""
-        if self.found is None or len(self.found.runs) < 3:
-            return False
-        return self._place_at(index) == self.place
+        return len(self.reading.paths) > 2 and self._place_at(index) == self.place
 
     def _place_at(self, index: int) -> int | None:
         return self._places[index] if index < len(self._places) else None
 
     def _all(self, width: int) -> Iterator[Line]:
-        found = self.found
+        found = self.reading.found
         return self._waiting(width) if found is None else self._compared(found, width)
 
     def _waiting(self, width: int) -> Iterator[Line]:
@@ -159,7 +156,7 @@ class ComparedHeader(TextPanel, can_focus=False):
 
     def clicked(self, index: int) -> None:
         """Puts that run beside the first one."""
-        if self.found is not None and (place := self._place_at(index)):
+        if place := self._place_at(index):
             self.call_later(self.screen.run_action, f"run({place - self.place})")
 
 

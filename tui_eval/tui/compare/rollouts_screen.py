@@ -23,7 +23,7 @@ from tui_eval.tui.base.lines.text_panel import PlainPanel
 from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
 from tui_eval.tui.compare.commands import TRAJECTORY_GROUPS
-from tui_eval.tui.compare.export import ExportFlow, whole_pair_of
+from tui_eval.tui.compare.export import ExportFlow
 from tui_eval.tui.compare.pairs import Pair, Source, head_lines
 from tui_eval.tui.compare.trajectories import Trajectories
 
@@ -229,11 +229,15 @@ class TrajectoriesScreen(DrawnScreen[int]):
 
     def whole_text(self) -> WholeText | None:
         """The two rollouts that are shown."""
+        from tui_eval.runs.export.whole_text import LetteredRollout, whole_pair
+
         two = self.trajectories.two
         if two is None:
             return None
-        rollouts = (two.first, two.second)
-        return whole_pair_of([*zip(self.sides, self.rows, rollouts, strict=True)])
+        sides = zip(self.sides, self.rows, (two.first, two.second), strict=True)
+        return whole_pair(
+            [LetteredRollout(one.letter, one.name, one.state, *rest) for one, *rest in sides]
+        )
 
     def action_help(self) -> None:
         """Shows the keys."""

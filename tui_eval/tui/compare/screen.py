@@ -31,7 +31,7 @@ from tui_eval.tui.base.terminal.drawing import DrawnScreen
 from tui_eval.tui.base.terminal.in_turn import focus_once_drawn
 from tui_eval.tui.compare.commands import GROUPS
 from tui_eval.tui.compare.comparing import Reading
-from tui_eval.tui.compare.export import ExportFlow, whole_text_of
+from tui_eval.tui.compare.export import ExportFlow
 from tui_eval.tui.compare.header import ComparedHeader
 from tui_eval.tui.compare.paired_examples import SORTS, PairedExamples, why_empty
 from tui_eval.tui.compare.pane_lines import number_lines, setting_lines
@@ -128,7 +128,7 @@ class CompareRuns(DrawnScreen[None]):
     def _follow(self) -> None:
         """Now and then reads runs again that have grown; until that is over nothing changes."""
         if self.again is None:
-            if self.found is not None and self.now() >= self.look_at:
+            if self.now() >= self.look_at:
                 self.look_at = self.now() + POLL_INTERVAL_S
                 self.again = self.reading.again
                 if self.again is not None:
@@ -142,7 +142,7 @@ class CompareRuns(DrawnScreen[None]):
     def _take(self, reading: Reading, place: int) -> None:
         """Shows what was read so far; once that is all, a run beside the first one."""
         self.reading = self.header.reading = reading
-        self.found = self.header.found = reading.found
+        self.found = reading.found
         if self.found is None:
             self._draw()
         else:
@@ -333,8 +333,10 @@ class CompareRuns(DrawnScreen[None]):
 
     def whole_text(self) -> WholeText | None:
         """The comparison, with the examples that are listed."""
+        from tui_eval.runs.export.whole_text import whole_comparison
+
         found = self.found
-        return None if found is None else whole_text_of(found.runs, self.examples.only)
+        return None if found is None else whole_comparison(found.runs, self.examples.only)
 
     def action_help(self) -> None:
         """Shows the keys."""
