@@ -44,8 +44,7 @@ def tool(use: ToolUse, limit: int | None = None, live: bool = True) -> Piece:
 def piece_of(
     entry: Entry, step: dict[str, Any] | None, limit: int | None, width: int, live: bool
 ) -> Piece:
-    kind: Any = "tool" if entry.tool else "message"
-    return Part(kind, None, entry.turn, entry, step, live=live).lay_out(View(limit), width)
+    return Part(None, entry.turn, entry, step, live=live).lay_out(View(limit), width)
 
 
 def test_every_stage_has_a_glyph_a_word_and_a_meaning_in_the_order_of_the_events() -> None:
@@ -330,9 +329,7 @@ def test_an_error_is_said_once_and_each_cause_on_a_line_of_its_own(error: str, t
 
 
 def test_a_folded_text_does_not_end_with_an_empty_line() -> None:
-    system = Part(
-        "message", None, 0, Entry("system", 0, "one\ntwo\nthree\n\nfive\nsix\nseven\neight")
-    )
+    system = Part(None, 0, Entry("system", 0, "one\ntwo\nthree\n\nfive\nsix\nseven\neight"))
     assert words(system.lay_out(View(), 60).lines)[1:] == [
         "  one",
         "  two",
@@ -342,5 +339,5 @@ def test_a_folded_text_does_not_end_with_an_empty_line() -> None:
 
 
 def test_a_folded_text_that_begins_with_empty_lines_only_shows_one_of_them() -> None:
-    system = Part("message", None, 0, Entry("system", 0, " \n" * 20 + "last"))
+    system = Part(None, 0, Entry("system", 0, " \n" * 20 + "last"))
     assert words(system.lay_out(View(), 60).lines)[1:] == ["", "  … 20 more lines  enter to show"]

@@ -50,7 +50,7 @@ class Layout:
 
     def _key(self, at: int) -> Hashable:
         part = self.parts[at]
-        return (part.kind, part.key, part.gap, self.views.get(at, USUAL))
+        return (part.key, part.gap, self.views.get(at, USUAL))
 
     @property
     def starts(self) -> list[int]:

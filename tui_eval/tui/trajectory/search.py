@@ -162,7 +162,7 @@ def search_parts(
     places: list[tuple[int, str]] = []
     texts: list[str] = []
     for at, part in enumerate(parts):
-        if part.kind == "coming":
+        if part.coming is not None:
             continue
         if part.entry is not None and part.entry.tool is not None:
             places.append((at, "name"))
