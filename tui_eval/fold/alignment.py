@@ -1,15 +1,33 @@
-"""Two trajectories beside each other, turn by turn, and where they differ."""
+"""Two trajectories beside each other, turn by turn, and where they differ, to the word."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from functools import lru_cache
 from itertools import zip_longest
+from typing import TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
 from tui_eval.fold.trajectory import Entry, Rollout
+
+Range: TypeAlias = tuple[int, int]
+"""The first character and the one after the last."""
+
+LONGEST = 4000
+MOST_WORK = 10_000
+"""Pairs of equal words in two texts: more take longer than a frame."""
+LEAST_ALIKE = 1 / 3
+"""Of the shorter text: of those with less in common every word would be marked."""
+FEW = 5
+"""Words from which on nothing is marked where that would be every one."""
+
+_WORD = re.compile(r"\w+|[^\w\s]+")
+_ON_ONE_LINE = re.compile(r"\S(?:.*\S)?")
 
 
 class AlignedTurn(msgspec.Struct, frozen=True):
@@ -181,3 +199,47 @@ def _plain(arguments: str) -> object:
         return msgspec.json.decode(arguments)
     except (ValueError, RecursionError):
         return arguments
+
+
+@lru_cache(maxsize=256)
+def changed_words(first: str, second: str) -> tuple[tuple[Range, ...], tuple[Range, ...]]:
+    """Where each text has words that the other one has not.
+
+    None where the texts are too long for that, nor in one of many words where they have too
+    little in common.
+    """
+    if first == second or max(len(first), len(second)) > LONGEST:
+        return (), ()
+    places = [[one.span() for one in _WORD.finditer(text)] for text in (first, second)]
+    ours, theirs = (
+        [text[start:end] for start, end in spans]
+        for text, spans in zip((first, second), places, strict=True)
+    )
+    counts = Counter(theirs)
+    if sum(counts[word] for word in ours) > MOST_WORK:
+        return (), ()
+    matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
+    alike = sum(block.size for block in matcher.get_matching_blocks())
+    is_alike = alike >= LEAST_ALIKE * min(len(ours), len(theirs))
+    changes = [step for step in matcher.get_opcodes() if step[0] != "equal"]
+    sides = (
+        (first, places[0], [(start, end) for _, start, end, _, _ in changes]),
+        (second, places[1], [(start, end) for _, _, _, start, end in changes]),
+    )
+    one, other = (tuple(_ranges(*side)) if is_alike or len(side[1]) < FEW else () for side in sides)
+    return one, other
+
+
+def _ranges(text: str, words: list[Range], changes: list[Range]) -> Iterator[Range]:
+    """Changed words as characters of each line, those between which only signs stand as one:
+    holes say nothing there."""
+    found: list[Range] = []
+    for first, after in changes:
+        if first == after:
+            continue
+        start, end = words[first][0], words[after - 1][1]
+        if found and not re.search(r"\w", text[found[-1][1] : start]):
+            start, _ = found.pop()
+        found.append((start, end))
+    for start, end in found:
+        yield from (one.span() for one in _ON_ONE_LINE.finditer(text, start, end))
