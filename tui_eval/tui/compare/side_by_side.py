@@ -168,7 +168,9 @@ class Shape(NamedTuple):
             turn = self.two.turns[unit.turn]
             is_first = entry is (turn.first, turn.second)[side][0]
             has_step = is_first and 0 < entry.turn <= len(rollout.steps)
-            part = Part(None, entry=entry, step=rollout.steps[entry.turn - 1] if has_step else None)
+            part = Part(
+                None, entry.turn, entry, rollout.steps[entry.turn - 1] if has_step else None
+            )
         return part.lay_out(View(limit), self._half if self.beside else self.width - MARGIN)
 
     def _lead(self, at: int, pieces: Sequence[Piece | None], parting: int | None) -> list[Line]:

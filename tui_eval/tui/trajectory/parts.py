@@ -9,17 +9,15 @@ import msgspec
 
 from tui_eval.text.step_words import step_note
 from tui_eval.tui.base.look.ink import Line
-from tui_eval.tui.trajectory.piece import Block, Piece, View, about_height
+from tui_eval.tui.trajectory.piece import USUAL, Block, Piece, View, about_height, lay_out
 from tui_eval.tui.trajectory.rendering import (
     LAST_TURN,
     about_message,
     coming_blocks,
-    coming_piece,
     ending_blocks,
-    ending_piece,
+    ending_line,
     is_folded,
     message_blocks,
-    message_piece,
     note_piece,
     role_line,
     tool_blocks,
@@ -27,7 +25,7 @@ from tui_eval.tui.trajectory.rendering import (
 )
 
 if TYPE_CHECKING:
-    from tui_eval.fold.trajectory import Entry, Rollout, RunningText
+    from tui_eval.fold.trajectory import Entry, Rollout, RunningText, ToolUse
 
 NOTHING_YET: Line = (("no messages yet", "faint"),)
 
@@ -59,9 +57,14 @@ class Part(msgspec.Struct):
     gap: bool = True
 
     @property
+    def tool(self) -> ToolUse | None:
+        """The tool call that it is."""
+        return self.entry.tool if self.entry is not None else None
+
+    @property
     def is_tool(self) -> bool:
         """Whether it is a tool call."""
-        return self.entry is not None and self.entry.tool is not None
+        return self.tool is not None
 
     def blocks(self) -> list[Block]:
         """Its texts, those that are folded too."""
@@ -69,31 +72,38 @@ class Part(msgspec.Struct):
             return coming_blocks(self.coming)
         if self.rollout is not None:
             return ending_blocks(self.rollout)
-        if self.entry is None:
-            return []
-        return tool_blocks(self.entry.tool) if self.entry.tool else message_blocks(self.entry)
+        if self.tool is not None:
+            return tool_blocks(self.tool)
+        return message_blocks(self.entry) if self.entry is not None else []
 
     def lay_out(self, view: View, width: int) -> Piece:
         """Its lines, without the empty one that may follow."""
-        if self.entry is not None and self.entry.tool is not None:
-            return tool_piece(self.entry.tool, view, width, self.live)
-        if self.entry is not None:
-            return message_piece(self.entry, self.step, view, width)
-        if self.coming is not None:
-            return coming_piece(self.coming, self.turn, width, self.live)
+        if self.tool is not None:
+            return tool_piece(self.tool, view, width, self.live)
+        if self.text:
+            if isinstance(self.text, str):
+                return note_piece(self.text, width, "~ " if self.live else "! ")
+            return Piece((self.text,))
+        view = view if self.coming is None else USUAL
+        piece = lay_out(self._head(width), self.blocks(), view, width)
+        if self.entry is not None and not piece.placed:
+            return piece._replace(lines=(*piece.lines, (("  (empty)", "faint"),)))
+        return piece
+
+    def _head(self, width: int) -> Line:
         if self.rollout is not None:
-            return ending_piece(self.rollout, view, width)
-        if not self.text:
-            return Piece((role_line("assistant", self.turn, step_note(self.step), width),))
-        if isinstance(self.text, str):
-            return note_piece(self.text, width, "~ " if self.live else "! ")
-        return Piece((self.text,))
+            return ending_line(self.rollout, width)
+        role = "assistant" if self.entry is None else self.entry.role
+        note = step_note(self.step)
+        if self.coming is not None:
+            note = (("writing…", "busy") if self.live else ("cut off", "warn"),)
+        return role_line(role, self.turn, note, width)
 
     def about_height(self, view: View, width: int) -> int:
         """About how many lines it has; costs next to nothing."""
-        if self.entry is not None and self.entry.tool and is_folded(self.entry.tool, view):
+        if self.tool is not None and is_folded(self.tool, view):
             return 1
-        if self.entry is not None and self.entry.tool is None:
+        if self.entry is not None and self.tool is None:
             return about_message(self.entry, view, width)
         return about_height(self.blocks(), view, width)
 
