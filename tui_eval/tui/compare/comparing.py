@@ -77,12 +77,13 @@ class Reading:
 
     def _work(self) -> None:
         from tui_eval.errors import RefusedError
-        from tui_eval.fold.compared_side import differing_settings
-        from tui_eval.runs.comparing import read_runs
 
         began = time.monotonic()
         gc.disable()  # each collection would go through all that was read, and stop the screen
         try:
+            from tui_eval.fold.compared_side import differing_settings
+            from tui_eval.runs.comparing import read_runs
+
             runs = read_runs(self.paths, self._look)
             self.found = ComparedRuns(runs, differing_settings([one.side for one in runs]))
         except RefusedError as error:

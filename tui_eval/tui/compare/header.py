@@ -88,12 +88,12 @@ class ComparedHeader(TextPanel, can_focus=False):
     def _compared(self, found: ComparedRuns, width: int) -> Iterator[Line]:
         letter = found.runs[self.place].letter
         text = list(_verdict(found.beside(self.place), letter, width))
-        self._places = self._fitting(found, text)
+        self._places = self._shown_places(found, text)
         runs = self._run_lines(found, width)
         yield from (runs[place] for place in self._places)
         yield from text
 
-    def _fitting(self, found: ComparedRuns, text: list[Line]) -> list[int]:
+    def _shown_places(self, found: ComparedRuns, text: list[Line]) -> list[int]:
         """Which runs have a line above such a verdict: the first, and some around the second."""
         most, many = self.styles.max_height, len(found.runs)
         room = many if most is None else max(int(most.value) - len(text), 2)

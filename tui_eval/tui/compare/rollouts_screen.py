@@ -76,7 +76,6 @@ class TrajectoriesScreen(DrawnScreen[int]):
         self._shown: tuple[int, ...] | None = None
 
     def controllers(self) -> Iterable[object]:
-        """What this screen can do, but for its panes."""
         return (ExportFlow(self, self.whole_text),)
 
     def compose(self) -> ComposeResult:
@@ -108,8 +107,7 @@ class TrajectoriesScreen(DrawnScreen[int]):
 
     def _open(self) -> None:
         """Reads what is wanted now."""
-        self.trajectories.empty = ((("reading…", "faint"),),)
-        self.trajectories.show(None)
+        self.trajectories.show(None, ((("reading…", "faint"),),))
         self._draw()
         self.run_worker(self._read(), group="read", exclusive=True)
 
@@ -119,8 +117,7 @@ class TrajectoriesScreen(DrawnScreen[int]):
         if wanted != (self.place, *self.at):
             return
         if isinstance(found, str):
-            self.trajectories.empty = (((found, "bad"),),)
-            self.trajectories.show(None)
+            self.trajectories.show(None, (((found, "bad"),),))
         else:
             self.trajectories.show(found)
             read = zip(self.sides, (found.first, found.second), strict=True)
@@ -234,9 +231,12 @@ class TrajectoriesScreen(DrawnScreen[int]):
         two = self.trajectories.two
         if two is None:
             return None
-        sides = zip(self.sides, self.rows, (two.first, two.second), strict=True)
+        read = zip(self.sides, self.rows, (two.first, two.second), strict=True)
         return whole_pair(
-            [LetteredRollout(one.letter, one.name, one.state, *rest) for one, *rest in sides]
+            [
+                LetteredRollout(side.letter, side.name, side.state, row, rollout)
+                for side, row, rollout in read
+            ]
         )
 
     def action_help(self) -> None:

@@ -87,7 +87,6 @@ class CompareRuns(DrawnScreen[None]):
         self.zoom = Zoom(self, self.grid, self._update_keys)
 
     def controllers(self) -> Iterable[object]:
-        """What this screen can do, but for its panes."""
         return self.zoom, ExportFlow(self, self.whole_text)
 
     def compose(self) -> ComposeResult:
@@ -123,7 +122,7 @@ class CompareRuns(DrawnScreen[None]):
         if self.is_ready:
             self._timer.stop()
             self._timer = self.set_interval(FOLLOWS_EVERY_S, self._tick)
-        self._take(self.reading, 1)
+        self._take(self.reading)
 
     def _follow(self) -> None:
         """Now and then reads runs again that have grown; until that is over nothing changes."""
@@ -137,9 +136,9 @@ class CompareRuns(DrawnScreen[None]):
             again, self.again = self.again, None
             self.look_at = self.now() + max(POLL_INTERVAL_S, again.took_s * RESTS)
             if again.found is not None:
-                self._take(again, self.place)
+                self._take(again)
 
-    def _take(self, reading: Reading, place: int) -> None:
+    def _take(self, reading: Reading) -> None:
         """Shows what was read so far; once that is all, a run beside the first one."""
         self.reading = self.header.reading = reading
         self.found = reading.found
@@ -147,7 +146,7 @@ class CompareRuns(DrawnScreen[None]):
             self._draw()
         else:
             self.examples.question = self.found.runs[0].question
-            self._show(place)
+            self._show(self.place)
 
     @property
     def comparison(self) -> Comparison | None:
@@ -267,11 +266,11 @@ class CompareRuns(DrawnScreen[None]):
         """Shows the examples of one outcome; asked for the same again, all of them."""
         view = self.examples
         view.only = "" if only == view.only else only
-        view.put_in_order()
-        self._show_examples()
+        self._put_in_order()
 
-    def _show_examples(self) -> None:
-        """Draws, and goes to the examples where they cannot be seen."""
+    def _put_in_order(self) -> None:
+        """Lists the examples anew, and goes to them where they cannot be seen."""
+        self.examples.put_in_order()
         if self.examples.region:
             self._draw()
         else:
@@ -282,8 +281,7 @@ class CompareRuns(DrawnScreen[None]):
         """Sorts in the next way."""
         names = list(SORTS)
         self.examples.sort = names[(names.index(self.examples.sort) + 1) % len(names)]
-        self.examples.put_in_order()
-        self._show_examples()
+        self._put_in_order()
 
     def action_run(self, by: int) -> None:
         """Puts the next or previous run beside the first one."""

@@ -48,7 +48,6 @@ class Trajectories(PieceView):
         self._kept: tuple[int, Place] | None = None
 
     def count(self) -> int:
-        """Lines of both trajectories, folded as they are."""
         return self._starts[-1] if self._blocks else len(self.empty)
 
     def line(self, index: int) -> Line:
@@ -61,9 +60,9 @@ class Trajectories(PieceView):
             self._blocks[unit] = self._shape.block(unit, marks=True)
         return self._blocks[unit].lines[index - self._starts[unit]]
 
-    def show(self, two: Alignment | None) -> None:
+    def show(self, two: Alignment | None, empty: tuple[Line, ...] = ()) -> None:
         """Shows two rollouts where they first differ; `empty` while there are none."""
-        self.two = two
+        self.two, self.empty = two, empty
         self._limits.clear()
         self._made.clear()
         self._blocks = []

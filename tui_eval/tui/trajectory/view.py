@@ -111,7 +111,6 @@ class TrajectoryView(PieceView):
         return self._layout.span(piece)
 
     def gap(self, piece: int) -> int:
-        """The blank line after it."""
         return int(self._layout.parts[piece].gap)
 
     def hold(self, piece: int) -> None:
