@@ -97,6 +97,20 @@ def _digest(value: Any) -> bytes:
     return blake2b(json.dumps(value, sort_keys=True).encode(), digest_size=16).digest()
 
 
+class Source(msgspec.Struct, frozen=True):
+    """Where the rollouts of a side come from, to read two of them beside each other.
+
+    Args:
+        name: What the run is called.
+        read: Reads a finished rollout by its row, in a thread; None where it cannot be read.
+    """
+
+    letter: str
+    name: str
+    state: RunState
+    read: Callable[[int], Rollout | None]
+
+
 class ComparedRun(msgspec.Struct, frozen=True):
     """A run to compare, and how it differs from the first one; None for the first itself.
 
@@ -123,9 +137,14 @@ class ComparedRun(msgspec.Struct, frozen=True):
         """How the question of an example of this run, the first one, begins."""
         return self.questions.get(example.first_rows[0] // self.state.per_example, "")
 
-    def read(self, row: int) -> Rollout | None:
-        """A rollout from disk, for a thread; None where it cannot be read."""
-        return read_rollout(self.run, row, self.state.offset[row], self.state.length[row])
+    @property
+    def source(self) -> Source:
+        """Where its rollouts come from: from disk."""
+
+        def read(row: int) -> Rollout | None:
+            return read_rollout(self.run, row, self.state.offset[row], self.state.length[row])
+
+        return Source(self.letter, self.name, self.state, read)
 
 
 def read_runs(

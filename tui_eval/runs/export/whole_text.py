@@ -6,18 +6,20 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from tui_eval.errors import Fault, RefusedError
-from tui_eval.fold.run_state import RunState
 from tui_eval.fold.trajectory import Rollout
 from tui_eval.printable import one_line
-from tui_eval.runs.comparing import ComparedRun
+from tui_eval.runs.comparing import ComparedRun, Source
 from tui_eval.runs.export.comparison_formats import FORMATS, USUAL
 from tui_eval.runs.export.markdown import plain
 from tui_eval.runs.export.one_rollout import plain_json, rollout_markdown, saved_line
 from tui_eval.runs.file_writing import is_replaceable
 from tui_eval.text.stages import rollout_name
+
+Side: TypeAlias = tuple[Source, int, Rollout]
+"""A rollout that is read beside another: where it comes from, its row, and itself."""
 
 
 class WholeText(NamedTuple):
@@ -70,19 +72,11 @@ def whole_comparison(runs: Sequence[ComparedRun], only: str) -> WholeText:
     return WholeText("The comparison", about, name, formats, (USUAL, USUAL))
 
 
-class LetteredRollout(NamedTuple):
-    """A finished rollout that is read beside another, with the letter and name of its run."""
-
-    letter: str
-    run: str
-    state: RunState
-    row: int
-    rollout: Rollout
-
-
-def whole_pair(sides: Sequence[LetteredRollout]) -> WholeText:
+def whole_pair(sides: Sequence[Side]) -> WholeText:
     """Two rollouts that have finished."""
-    names = "-".join(f"{one.letter}-{rollout_name(one.state, one.row)}" for one in sides)
+    names = "-".join(
+        f"{source.letter}-{rollout_name(source.state, row)}" for source, row, _ in sides
+    )
     made = {".md": _pair_markdown, ".json": _pair_object, ".jsonl": _pair_saved}
     name = one_line(names, 80).replace("#", "").replace("/", "-").replace(" ", "-")
     about = "Both rollouts, whole. The ending says how: .md to read, .json, .jsonl as saved."
@@ -90,19 +84,18 @@ def whole_pair(sides: Sequence[LetteredRollout]) -> WholeText:
     return WholeText("The pair", about, name, formats, (".md", ".json"))
 
 
-def _pair_markdown(sides: Sequence[LetteredRollout]) -> str:
+def _pair_markdown(sides: Sequence[Side]) -> str:
     return "".join(
-        f"# {plain(f'{one.letter} {one.run}'.rstrip())}\n\n"
-        f"{rollout_markdown(one.state, one.row, one.rollout, {})}\n"
-        for one in sides
+        f"# {plain(f'{source.letter} {source.name}'.rstrip())}\n\n"
+        f"{rollout_markdown(source.state, row, rollout, {})}\n"
+        for source, row, rollout in sides
     )
 
 
-def _pair_object(sides: Sequence[LetteredRollout]) -> str:
-    return (
-        plain_json({one.letter: json.loads(saved_line(one.state, one.row)) for one in sides}) + "\n"
-    )
+def _pair_object(sides: Sequence[Side]) -> str:
+    rows = {source.letter: json.loads(saved_line(source.state, row)) for source, row, _ in sides}
+    return plain_json(rows) + "\n"
 
 
-def _pair_saved(sides: Sequence[LetteredRollout]) -> str:
-    return "".join(saved_line(one.state, one.row) + "\n" for one in sides)
+def _pair_saved(sides: Sequence[Side]) -> str:
+    return "".join(saved_line(source.state, row) + "\n" for source, row, _ in sides)

@@ -13,6 +13,7 @@ from textual.content import Content
 
 from tui_eval.fold.alignment import Alignment, align
 from tui_eval.fold.rollout_columns import DONE
+from tui_eval.runs.comparing import Source
 from tui_eval.shipped import shipped
 from tui_eval.text.changes import LOOKS
 from tui_eval.text.stages import example_name
@@ -24,7 +25,7 @@ from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
 from tui_eval.tui.compare.commands import TRAJECTORY_GROUPS
 from tui_eval.tui.compare.export import ExportFlow
-from tui_eval.tui.compare.pairs import Pair, Source, head_lines
+from tui_eval.tui.compare.pairs import Pair, head_lines
 from tui_eval.tui.compare.trajectories import Trajectories
 
 if TYPE_CHECKING:
@@ -226,18 +227,12 @@ class TrajectoriesScreen(DrawnScreen[int]):
 
     def whole_text(self) -> WholeText | None:
         """The two rollouts that are shown."""
-        from tui_eval.runs.export.whole_text import LetteredRollout, whole_pair
+        from tui_eval.runs.export.whole_text import whole_pair
 
         two = self.trajectories.two
         if two is None:
             return None
-        read = zip(self.sides, self.rows, (two.first, two.second), strict=True)
-        return whole_pair(
-            [
-                LetteredRollout(side.letter, side.name, side.state, row, rollout)
-                for side, row, rollout in read
-            ]
-        )
+        return whole_pair([*zip(self.sides, self.rows, (two.first, two.second), strict=True)])
 
     def action_help(self) -> None:
         """Shows the keys."""

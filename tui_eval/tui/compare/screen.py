@@ -298,11 +298,10 @@ class CompareRuns(DrawnScreen[None]):
             if not self.reading.over:
                 self.say("Not yet: the runs are still being read.")
             return
-        from tui_eval.tui.compare.pairs import Pair, Source
+        from tui_eval.tui.compare.pairs import Pair
         from tui_eval.tui.compare.rollouts_screen import TrajectoriesScreen
 
-        runs = (self.found.runs[0], self.found.runs[self.place])
-        first, second = (Source(run.letter, run.name, run.state, run.read) for run in runs)
+        first, second = self.found.runs[0].source, self.found.runs[self.place].source
         examples, shown = self.comparison.examples, list(self.examples.shown)
 
         def pair(place: int) -> Pair:
