@@ -133,6 +133,12 @@ class ComparedRun(msgspec.Struct, frozen=True):
         """The run's fold."""
         return self.side.state
 
+    @property
+    def beside(self) -> Comparison:
+        """A run that is not the first, beside the first."""
+        assert self.comparison is not None, "the first run is compared with nothing"
+        return self.comparison
+
     def question(self, example: PairedExample) -> str:
         """How the question of an example of this run, the first one, begins."""
         return self.questions.get(example.first_rows[0] // self.state.per_example, "")

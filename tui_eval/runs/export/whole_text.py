@@ -18,7 +18,7 @@ from tui_eval.runs.export.one_rollout import plain_json, rollout_markdown, saved
 from tui_eval.runs.file_writing import is_replaceable
 from tui_eval.text.stages import rollout_name
 
-Side: TypeAlias = tuple[Source, int, Rollout]
+SourcedRollout: TypeAlias = tuple[Source, int, Rollout]
 """A rollout that is read beside another: where it comes from, its row, and itself."""
 
 
@@ -72,7 +72,7 @@ def whole_comparison(runs: Sequence[ComparedRun], only: str) -> WholeText:
     return WholeText("The comparison", about, name, formats, (USUAL, USUAL))
 
 
-def whole_pair(sides: Sequence[Side]) -> WholeText:
+def whole_pair(sides: Sequence[SourcedRollout]) -> WholeText:
     """Two rollouts that have finished."""
     names = "-".join(
         f"{source.letter}-{rollout_name(source.state, row)}" for source, row, _ in sides
@@ -84,7 +84,7 @@ def whole_pair(sides: Sequence[Side]) -> WholeText:
     return WholeText("The pair", about, name, formats, (".md", ".json"))
 
 
-def _pair_markdown(sides: Sequence[Side]) -> str:
+def _pair_markdown(sides: Sequence[SourcedRollout]) -> str:
     return "".join(
         f"# {plain(f'{source.letter} {source.name}'.rstrip())}\n\n"
         f"{rollout_markdown(source.state, row, rollout, {})}\n"
@@ -92,10 +92,10 @@ def _pair_markdown(sides: Sequence[Side]) -> str:
     )
 
 
-def _pair_object(sides: Sequence[Side]) -> str:
+def _pair_object(sides: Sequence[SourcedRollout]) -> str:
     rows = {source.letter: json.loads(saved_line(source.state, row)) for source, row, _ in sides}
     return plain_json(rows) + "\n"
 
 
-def _pair_saved(sides: Sequence[Side]) -> str:
+def _pair_saved(sides: Sequence[SourcedRollout]) -> str:
     return "".join(saved_line(source.state, row) + "\n" for source, row, _ in sides)

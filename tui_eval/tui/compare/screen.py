@@ -38,8 +38,8 @@ from tui_eval.tui.compare.pane_lines import number_lines, setting_lines
 
 if TYPE_CHECKING:
     from tui_eval.fold.comparison import Comparison
+    from tui_eval.runs.comparing import ComparedRun
     from tui_eval.runs.export.whole_text import WholeText
-    from tui_eval.tui.compare.comparing import ComparedRuns
 
 TICK_S = 1 / 12
 POLL_INTERVAL_S = 3.0
@@ -72,7 +72,7 @@ class CompareRuns(DrawnScreen[None]):
         self.reading = Reading(paths)
         self.again: Reading | None = None
         self.look_at = 0.0
-        self.found: ComparedRuns | None = None
+        self.runs: Sequence[ComparedRun] = ()
         self.is_ready = False
         self.place = 1
         self.header = ComparedHeader(self.reading, now, id="compared")
@@ -135,23 +135,23 @@ class CompareRuns(DrawnScreen[None]):
         elif self.again.over:
             again, self.again = self.again, None
             self.look_at = self.now() + max(POLL_INTERVAL_S, again.took_s * RESTS)
-            if again.found is not None:
+            if again.runs:
                 self._take(again)
 
     def _take(self, reading: Reading) -> None:
         """Shows what was read so far; once that is all, a run beside the first one."""
         self.reading = self.header.reading = reading
-        self.found = reading.found
-        if self.found is None:
-            self._draw()
-        else:
-            self.examples.question = self.found.runs[0].question
+        self.runs = reading.runs
+        if self.runs:
+            self.examples.question = self.runs[0].question
             self._show(self.place)
+        else:
+            self._draw()
 
     @property
     def comparison(self) -> Comparison | None:
         """The run that is shown, beside the first one."""
-        return self.found.beside(self.place) if self.found is not None else None
+        return self.runs[self.place].beside if self.runs else None
 
     @property
     def _letter(self) -> str:
@@ -162,13 +162,13 @@ class CompareRuns(DrawnScreen[None]):
         return () if found is None else number_lines(found, self._letter, width)
 
     def _setting_lines(self, width: int) -> Iterable[Line]:
-        return () if self.found is None else setting_lines(self.found, width)
+        letters = [one.letter for one in self.runs]
+        return setting_lines(letters, self.reading.settings, width) if letters else ()
 
     def _show(self, place: int) -> None:
         """Puts another run beside the first one."""
-        assert self.found is not None
         self.place = self.header.place = place
-        self.examples.show(self.found.beside(place), self._letter)
+        self.examples.show(self.runs[place].beside, self._letter)
         self._draw()
 
     def _draw(self) -> None:
@@ -182,8 +182,8 @@ class CompareRuns(DrawnScreen[None]):
         holds = (-1, -1, -1)
         between: list[str] = []
         differing: list[str] = []
-        if self.found is not None and comparison is not None:
-            count = len(self.found.settings)
+        if comparison is not None:
+            count = len(self.reading.settings)
             holds = (len(comparison.examples), len(comparison.figures), count)
             between = [f"A and {self._letter}", "means, 95 % intervals"]
             differing = [] if self.has_class("-narrow") else [str(count)]
@@ -210,23 +210,23 @@ class CompareRuns(DrawnScreen[None]):
         all_of_them = len(view.comparison.examples)
         what = LOOKS[Change(view.only)].word if view.only else "all"
         count = f"{len(view.shown):,} of {all_of_them:,}" if view.only else f"{all_of_them:,}"
-        passes = {run.state.threshold for run in self.found.runs} if self.found is not None else ()
+        passes = {run.state.threshold for run in self.runs}
         details = [f"passes from {min(passes):g}"] if len(passes) == 1 else []
         return [f"{what} {count}", view.sort, *details]
 
     def _update_keys(self) -> None:
-        several = self.found is not None and len(self.found.runs) > 2
+        several = len(self.runs) > 2
         has_one_pane = self.has_class("-narrow") or self.grid.has_class("-zoomed")
         has_list = not has_one_pane or self.grid.has_class("-in-1")
         self.keys.words = {
             "run(1)": "next run" if several else "",
             "open": "trajectories" if self.examples.shown else "",
             "sort": "sort" if self.examples.shown and has_list else "",
-            "next_pane(1)": "pane" if self.found is not None else "",
-            "zoom": self.zoom.word if self.found is not None else "",
-            "copy": "copy" if self.found is not None else "",
-            "export": "export" if self.found is not None else "",
-            "read_elsewhere(False)": "pager" if self.found is not None else "",
+            "next_pane(1)": "pane" if self.runs else "",
+            "zoom": self.zoom.word if self.runs else "",
+            "copy": "copy" if self.runs else "",
+            "export": "export" if self.runs else "",
+            "read_elsewhere(False)": "pager" if self.runs else "",
             "back": "" if self.reading.over else "cancel",
             "leave": "quit" if self.app.screen_stack[0] is self else "back",
         }
@@ -285,8 +285,8 @@ class CompareRuns(DrawnScreen[None]):
 
     def action_run(self, by: int) -> None:
         """Puts the next or previous run beside the first one."""
-        if self.found is not None:
-            self._show((self.place - 1 + by) % (len(self.found.runs) - 1) + 1)
+        if self.runs:
+            self._show((self.place - 1 + by) % (len(self.runs) - 1) + 1)
 
     def on_pane_tabs_chosen(self, message: PaneTabs.Chosen) -> None:
         """A tab was clicked."""
@@ -294,14 +294,14 @@ class CompareRuns(DrawnScreen[None]):
 
     def action_open(self) -> None:
         """Opens the trajectories of the selected example, and those of the others after it."""
-        if self.found is None or self.comparison is None:
+        if self.comparison is None:
             if not self.reading.over:
                 self.say("Not yet: the runs are still being read.")
             return
         from tui_eval.tui.compare.pairs import Pair
         from tui_eval.tui.compare.rollouts_screen import TrajectoriesScreen
 
-        first, second = self.found.runs[0].source, self.found.runs[self.place].source
+        first, second = self.runs[0].source, self.runs[self.place].source
         examples, shown = self.comparison.examples, list(self.examples.shown)
 
         def pair(place: int) -> Pair:
@@ -320,7 +320,7 @@ class CompareRuns(DrawnScreen[None]):
         """Asks what to copy of the two runs that stand beside each other."""
         from tui_eval.tui.copying.copyable import of_run, offer_copies
 
-        runs = [self.found.runs[0], self.found.runs[self.place]] if self.found is not None else []
+        runs = [self.runs[0], self.runs[self.place]] if self.runs else []
         of_runs = (
             of_run(run.state.run.path, run.letter, keys)
             for run, keys in zip(runs, ("pr", "PR"), strict=False)
@@ -332,8 +332,7 @@ class CompareRuns(DrawnScreen[None]):
         """The comparison, with the examples that are listed."""
         from tui_eval.runs.export.whole_text import whole_comparison
 
-        found = self.found
-        return None if found is None else whole_comparison(found.runs, self.examples.only)
+        return whole_comparison(self.runs, self.examples.only) if self.runs else None
 
     def action_help(self) -> None:
         """Shows the keys."""
