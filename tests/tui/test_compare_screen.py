@@ -47,7 +47,7 @@ async def test_reading_tells_how_far_it_is_and_can_be_cancelled(tmp_path: Path) 
         assert stage.text("keys").split() == ["q", "quit", "?", "help", "esc", "cancel"]
         await stage.press("escape")
         await stage.until(lambda: "✗ Cancelled." in stage.text("pairs"))
-        assert stage.screen.found is None
+        assert not stage.screen.runs
 
 
 async def test_enter_before_anything_is_read_says_that_it_is_too_early(tmp_path: Path) -> None:

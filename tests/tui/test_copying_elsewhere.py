@@ -82,7 +82,7 @@ async def test_a_comparison_copies_of_both_runs_and_of_both_rollouts(here: Path)
         assert await stage.copied("y", "p") == str(paths[0])
         assert await stage.copied("y", "P") == str(paths[1])
         await stage.pilot.press("enter")
-        await stage.until(lambda: getattr(stage.app.screen, "two", None))
+        await stage.until(lambda: getattr(stage.app.screen, "trajectories", None))
         await stage.until(lambda: stage.app.screen.is_ready)  # type: ignore[attr-defined]
         await stage.pilot.press("g", "j")
         first = await stage.copied("y", "m")

@@ -25,8 +25,8 @@ from tui_eval.tui.run.header import progress, title
 from tui_eval.tui.run.numbers.lines import numbers
 from tui_eval.tui.run.rollouts.lines import RolloutLines
 from tui_eval.tui.run.rollouts.listing import Listing
+from tui_eval.tui.trajectory.parts import Part
 from tui_eval.tui.trajectory.piece import View
-from tui_eval.tui.trajectory.rendering import ending_piece
 
 ENDED = RunFinished(0, 1060.0, "finished", 3)
 
@@ -139,9 +139,12 @@ def test_a_step_says_that_it_was_refused_and_who_answered() -> None:
 
 def test_a_trajectory_ends_with_what_failed_or_how_the_answer_ended() -> None:
     failed = Rollout(0, error="KeyError()", error_class="tool")
-    assert words(ending_piece(failed, View(), 80).lines[0]) == "✗ tool error"
+    assert words(Part(None, rollout=failed).lay_out(View(), 80).lines[0]) == "✗ tool error"
     refused = Rollout(0, reward=0.0, steps=[{"finish_reason": "refusal"}])
-    assert words(ending_piece(refused, View(), 80).lines[0]) == "✓ done · reward 0.00 · refused"
+    assert (
+        words(Part(None, rollout=refused).lay_out(View(), 80).lines[0])
+        == "✓ done · reward 0.00 · refused"
+    )
 
 
 @pytest.mark.parametrize(("width", "told"), [(69, "PromptRefusedError"), (67, "PromptRefused")])

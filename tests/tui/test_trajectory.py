@@ -30,7 +30,6 @@ from tui_eval.tui.base.look.ink import Line, line_width
 from tui_eval.tui.base.look.wrap import shown_lines, wrap
 from tui_eval.tui.trajectory.parts import Part
 from tui_eval.tui.trajectory.piece import Piece, View
-from tui_eval.tui.trajectory.rendering import ending_piece
 
 
 def words(lines: tuple[Line, ...]) -> list[str]:
@@ -44,8 +43,7 @@ def tool(use: ToolUse, limit: int | None = None, live: bool = True) -> Piece:
 def piece_of(
     entry: Entry, step: dict[str, Any] | None, limit: int | None, width: int, live: bool
 ) -> Piece:
-    kind: Any = "tool" if entry.tool else "message"
-    return Part(kind, None, entry.turn, entry, step, live=live).lay_out(View(limit), width)
+    return Part(None, entry.turn, entry, step, live=live).lay_out(View(limit), width)
 
 
 def test_every_stage_has_a_glyph_a_word_and_a_meaning_in_the_order_of_the_events() -> None:
@@ -229,7 +227,7 @@ def test_leaving_offers_what_can_be_decided() -> None:
 def test_a_line_of_a_traceback_goes_on_at_its_own_indent() -> None:
     raised = '  File "sums.py", line 88, in divide\n    return Fraction(first, second)\nAnd so on'
     rollout = Rollout(0, error="ToolCallError", traceback=raised)
-    piece = ending_piece(rollout, View(), 30)
+    piece = Part(None, rollout=rollout).lay_out(View(), 30)
     assert words(piece.lines)[2:] == [
         '    File "sums.py", line 88,',
         "    in divide",
@@ -245,7 +243,7 @@ def test_a_line_of_a_traceback_goes_on_at_its_own_indent() -> None:
 def test_a_traceback_has_the_whole_width_and_keeps_its_indentation() -> None:
     raised = '  File "environments/calculator/calculator.py", line 88, in divide'
     rollout = Rollout(0, error="ToolCallError", traceback=f"Traceback:\n{raised}", answer="2493")
-    lines = words(ending_piece(rollout, View(), 76).lines)
+    lines = words(Part(None, rollout=rollout).lay_out(View(), 76).lines)
     assert lines[1:] == [
         "  expected  2493",
         "  error     ToolCallError",
@@ -256,7 +254,10 @@ def test_a_traceback_has_the_whole_width_and_keeps_its_indentation() -> None:
 
 def test_how_a_rollout_stopped_is_told_in_the_room_that_there_is() -> None:
     rollout = Rollout(0, stop_condition="no_tools_called", is_truncated=True, reward=0.9)
-    told = {width: words(ending_piece(rollout, View(), width).lines)[0] for width in (70, 56, 44)}
+    told = {
+        width: words(Part(None, rollout=rollout).lay_out(View(), width).lines)[0]
+        for width in (70, 56, 44)
+    }
     assert told == {
         70: "✓ done · reward 0.90 · truncated · stopped by no_tools_called",
         56: "✓ done · reward 0.90 · truncated · stop: no_tools_called",
@@ -267,12 +268,12 @@ def test_how_a_rollout_stopped_is_told_in_the_room_that_there_is() -> None:
 def test_a_failure_is_called_by_one_name_and_said_once() -> None:
     failed = {"error_class": "scoring", "stop_condition": "has_error"}
     rollout = Rollout(0, error="ScoringError -> KeyError", **failed)
-    assert words(ending_piece(rollout, View(), 76).lines) == [
+    assert words(Part(None, rollout=rollout).lay_out(View(), 76).lines) == [
         "✗ scoring error",
         "  error     KeyError",
     ]
     alone = Rollout(0, error="ScoringError", **failed)
-    assert words(ending_piece(alone, View(), 76).lines) == ["✗ scoring error"]
+    assert words(Part(None, rollout=alone).lay_out(View(), 76).lines) == ["✗ scoring error"]
 
 
 def test_a_cut_answer_says_so_in_the_room_that_its_figures_leave() -> None:
@@ -290,7 +291,9 @@ def test_a_cut_answer_says_so_in_the_room_that_its_figures_leave() -> None:
 
 def test_what_was_never_scored_has_no_time_of_scoring() -> None:
     rollout = Rollout(0, error="ToolCallError", timing={"generation_ms": 2300.0, "scoring_ms": 0.0})
-    assert words(ending_piece(rollout, View(), 76).lines)[0].endswith("  2.3s generating")
+    assert words(Part(None, rollout=rollout).lay_out(View(), 76).lines)[0].endswith(
+        "  2.3s generating"
+    )
 
 
 TIMED_OUT = "Judge 'm' failed: APITimeoutError: Request timed out."
@@ -324,15 +327,13 @@ CHAIN = (
     ids=["said before", "escapes", "not yet said", "quoted", "longer name", "arrow", "cut", "text"],
 )
 def test_an_error_is_said_once_and_each_cause_on_a_line_of_its_own(error: str, told: str) -> None:
-    lines = words(ending_piece(Rollout(0, error=error), View(), 200).lines)[1:]
+    lines = words(Part(None, rollout=Rollout(0, error=error)).lay_out(View(), 200).lines)[1:]
     assert lines[0].startswith("  error     ")
     assert [line[12:] for line in lines] == told.split("|")
 
 
 def test_a_folded_text_does_not_end_with_an_empty_line() -> None:
-    system = Part(
-        "message", None, 0, Entry("system", 0, "one\ntwo\nthree\n\nfive\nsix\nseven\neight")
-    )
+    system = Part(None, 0, Entry("system", 0, "one\ntwo\nthree\n\nfive\nsix\nseven\neight"))
     assert words(system.lay_out(View(), 60).lines)[1:] == [
         "  one",
         "  two",
@@ -342,5 +343,5 @@ def test_a_folded_text_does_not_end_with_an_empty_line() -> None:
 
 
 def test_a_folded_text_that_begins_with_empty_lines_only_shows_one_of_them() -> None:
-    system = Part("message", None, 0, Entry("system", 0, " \n" * 20 + "last"))
+    system = Part(None, 0, Entry("system", 0, " \n" * 20 + "last"))
     assert words(system.lay_out(View(), 60).lines)[1:] == ["", "  … 20 more lines  enter to show"]

@@ -273,15 +273,13 @@ def test_every_match_is_marked_where_it_is(texts: list[str], typed: str, width: 
         piece = lay_out((("head", ""),), [block], USUAL, width)
         shown = printable(text.strip("\r\n"))
         matches = [
-            Match(0, found.start(), found.end())
+            Match(0, "text", found.start(), found.end())
             for found in re.finditer(source, shown, re.IGNORECASE | re.MULTILINE)
         ]
         marked = [
             "".join(part for part, ink in line if ink.startswith("match"))
             for at in range(1, len(piece.lines))
-            for line, _ in [
-                Texts(piece).line(at, [("text", one) for one in matches], None, lambda: True)
-            ]
+            for line, _ in [Texts(piece).line(at, matches, None, lambda: True)]
         ]
         expected = "".join(shown[one.start : one.end] for one in matches)
         assert "".join("".join(marked).split()) == "".join(expected.split())

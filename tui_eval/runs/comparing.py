@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ from tui_eval.fold.run_state import RunState
 from tui_eval.fold.saved_values import listing, mapping
 from tui_eval.fold.trajectory import Rollout, content_text, from_row
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import SavedRows, named_runs, read_rollout, read_run
+from tui_eval.runs.opening import SavedRows, named_runs, read_rollout, read_run, size_of
 from tui_eval.runs.versions import DATASET, read_versions
 from tui_eval.text.figures import letter_of
 
@@ -96,11 +97,26 @@ def _digest(value: Any) -> bytes:
     return blake2b(json.dumps(value, sort_keys=True).encode(), digest_size=16).digest()
 
 
+class Source(msgspec.Struct, frozen=True):
+    """Where the rollouts of a side come from, to read two of them beside each other.
+
+    Args:
+        name: What the run is called.
+        read: Reads a finished rollout by its row, in a thread; None where it cannot be read.
+    """
+
+    letter: str
+    name: str
+    state: RunState
+    read: Callable[[int], Rollout | None]
+
+
 class ComparedRun(msgspec.Struct, frozen=True):
     """A run to compare, and how it differs from the first one; None for the first itself.
 
     Args:
         name: What people call it: the last part of the path that they named.
+        size: Of its results when they began to be read, in bytes.
         questions: How the question of each example begins, by the example's place.
     """
 
@@ -109,6 +125,7 @@ class ComparedRun(msgspec.Struct, frozen=True):
     letter: str
     comparison: Comparison | None = None
     name: str = ""
+    size: int = 0
     questions: Mapping[int, str] = msgspec.field(default_factory=dict)
 
     @property
@@ -116,34 +133,51 @@ class ComparedRun(msgspec.Struct, frozen=True):
         """The run's fold."""
         return self.side.state
 
+    @property
+    def beside(self) -> Comparison:
+        """A run that is not the first, beside the first."""
+        assert self.comparison is not None, "the first run is compared with nothing"
+        return self.comparison
+
     def question(self, example: PairedExample) -> str:
         """How the question of an example of this run, the first one, begins."""
         return self.questions.get(example.first_rows[0] // self.state.per_example, "")
 
-    def read(self, row: int) -> Rollout | None:
-        """A rollout from disk, for a thread; None where it cannot be read."""
-        return read_rollout(self.run, row, self.state.offset[row], self.state.length[row])
+    @property
+    def source(self) -> Source:
+        """Where its rollouts come from: from disk."""
+
+        def read(row: int) -> Rollout | None:
+            return read_rollout(self.run, row, self.state.offset[row], self.state.length[row])
+
+        return Source(self.letter, self.name, self.state, read)
 
 
-def read_runs(paths: Sequence[Path]) -> list[ComparedRun]:
+def read_runs(
+    paths: Sequence[Path], progressed: Callable[[int, float], None] = lambda place, share: None
+) -> list[ComparedRun]:
     """Reads runs and compares all but the first with the first.
+
+    Args:
+        progressed: Called with the place of a run and the share of it that was read, often, and
+            with the one after the last when all were; what it raises ends the reading.
 
     Raises:
         RefusedError: Something is no run; says all that is wrong.
     """
-    named = zip(paths, named_runs(paths), strict=True)
-    return compared([read_one(path, run, at) for at, (path, run) in enumerate(named)])
+    runs: list[ComparedRun] = []
+    for place, (path, run) in enumerate(zip(paths, named_runs(paths), strict=True)):
+        progressed(place, 0.0)
+        runs.append(_read_one(path, run, place, partial(progressed, place)))
+    progressed(len(runs), 0.0)
+    found = compare_runs([one.side for one in runs])
+    return [runs[0], *(replace(a, comparison=b) for a, b in zip(runs[1:], found, strict=True))]
 
 
-def read_one(
-    path: Path, run: RunDir, place: int, progressed: Callable[[float], None] = lambda share: None
+def _read_one(
+    path: Path, run: RunDir, place: int, progressed: Callable[[float], None]
 ) -> ComparedRun:
-    """Reads a run at a place among those that are compared.
-
-    Args:
-        path: By which it was named.
-        progressed: Called with the share that was read, often; what it raises ends the reading.
-    """
+    size = size_of(run.results)
     state, _ = read_run(run, lambda share: progressed(ROWS_SHARE * share))
     examples = max(state.total // state.per_example, 1)
     questions: dict[int, str] = {}
@@ -157,13 +191,7 @@ def read_one(
     side = side_of(run, state, contents())
     is_own = path.is_dir() or run.place != run.path
     name = path.name if path.name and is_own else run.path.resolve().name
-    return ComparedRun(run, side, letter_of(place), name=name, questions=questions)
-
-
-def compared(runs: Sequence[ComparedRun]) -> list[ComparedRun]:
-    """The same runs, each but the first beside the first."""
-    found = compare_runs([one.side for one in runs])
-    return [runs[0], *(replace(a, comparison=b) for a, b in zip(runs[1:], found, strict=True))]
+    return ComparedRun(run, side, letter_of(place), name=name, size=size, questions=questions)
 
 
 def side_of(run: RunDir, state: RunState, contents: Iterator[tuple[int, ExampleContent]]) -> Side:

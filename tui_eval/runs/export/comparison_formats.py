@@ -45,8 +45,7 @@ def _markdown(runs: Sequence[ComparedRun], only: str) -> Iterator[str]:
             ([name, *map(value_text, values)] for name, values in settings.items()),
         )
     for run in runs[1:]:
-        compared = run.comparison
-        assert compared is not None, "each run but the first is compared with it"
+        compared = run.beside
         yield from ("", f"## {first.letter} and {run.letter}", "")
         yield f"{len(compared.examples):,} examples in both."
         notes = [f"not paired: {count:,} {why}" for why, count in compared.unpaired.items()]
@@ -116,8 +115,7 @@ def comparison_csv(runs: Sequence[ComparedRun], only: str) -> str:
     table.writerow(heads.split())
     first = runs[0].letter
     for run in runs[1:]:
-        compared = run.comparison
-        assert compared is not None, "each run but the first is compared with it"
+        compared = run.beside
         for one in compared.examples:
             if not only or one.change == only:
                 texts = [safe_cell(str(one.example_id)), safe_cell(runs[0].question(one))]

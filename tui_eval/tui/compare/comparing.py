@@ -7,26 +7,12 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from tui_eval.text.figures import letter_of
 
 if TYPE_CHECKING:
-    from tui_eval.fold.comparison import Comparison
     from tui_eval.runs.comparing import ComparedRun
-
-
-class ComparedRuns(NamedTuple):
-    """All that there is to show: the runs, each but the first beside it, and where they differ."""
-
-    runs: list[ComparedRun]
-    settings: dict[str, list[Any]]
-
-    def beside(self, place: int) -> Comparison:
-        """A run that is not the first, beside the first."""
-        found = self.runs[place].comparison
-        assert found is not None, "the first run is compared with nothing"
-        return found
 
 
 class _CancelledError(Exception):
@@ -34,7 +20,7 @@ class _CancelledError(Exception):
 
 
 class Reading:
-    """Reads and compares; `over` once there is something in `found`, or `faults` says why not.
+    """Reads and compares; `over` once `runs` are there, or `faults` says why not.
 
     Args:
         paths: What people named: a run, a file in it, or a folder that holds one run.
@@ -44,11 +30,13 @@ class Reading:
         self.paths = paths
         self.place = 0
         self.share = 0.0
-        self.found: ComparedRuns | None = None
+        self.runs: Sequence[ComparedRun] = ()
+        """All of them, each but the first beside it; none before all were read."""
+        self.settings: dict[str, list[Any]] = {}
+        """Where they differ."""
         self.faults: list[str] = []
         self.over = False
         self.took_s = 0.0
-        self._sizes: dict[Path, int] = {}
         self._cancelled = threading.Event()
         self._thread = threading.Thread(target=self._work, name="comparing", daemon=True)
 
@@ -68,7 +56,7 @@ class Reading:
         """The same runs to be read once more; None where nothing was written to them since."""
         from tui_eval.runs.opening import size_of
 
-        is_changed = any(size_of(one) != size for one, size in self._sizes.items())
+        is_changed = any(size_of(one.run.results) != one.size for one in self.runs)
         return Reading(self.paths) if is_changed else None
 
     def cancel(self) -> None:
@@ -81,7 +69,12 @@ class Reading:
         began = time.monotonic()
         gc.disable()  # each collection would go through all that was read, and stop the screen
         try:
-            self.found = self._compare()
+            from tui_eval.fold.compared_side import differing_settings
+            from tui_eval.runs.comparing import read_runs
+
+            runs = read_runs(self.paths, self._look)
+            self.settings = differing_settings([one.side for one in runs])
+            self.runs = runs
         except RefusedError as error:
             self.faults = [str(fault) for fault in error.faults]
         except OSError as error:
@@ -96,20 +89,7 @@ class Reading:
             self.took_s = time.monotonic() - began
             self.over = True
 
-    def _compare(self) -> ComparedRuns:
-        from tui_eval.fold.compared_side import differing_settings
-        from tui_eval.runs.comparing import compared, read_one
-        from tui_eval.runs.opening import named_runs, size_of
-
-        runs: list[ComparedRun] = []
-        for path, run in zip(self.paths, named_runs(self.paths), strict=True):
-            self.place, self.share = len(runs), 0.0
-            self._sizes[run.results] = size_of(run.results)
-            runs.append(read_one(path, run, self.place, self._look))
-        self.place = len(runs)
-        return ComparedRuns(compared(runs), differing_settings([one.side for one in runs]))
-
-    def _look(self, share: float) -> None:
+    def _look(self, place: int, share: float) -> None:
         if self._cancelled.is_set():
             raise _CancelledError
-        self.share = max(self.share, share)
+        self.place, self.share = place, share

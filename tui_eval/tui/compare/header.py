@@ -34,7 +34,7 @@ from tui_eval.tui.base.look.ink import Line, Span, cut, left, letter_ink, line_w
 if TYPE_CHECKING:
     from tui_eval.fold.comparison import Comparison
     from tui_eval.runs.comparing import ComparedRun
-    from tui_eval.tui.compare.comparing import ComparedRuns, Reading
+    from tui_eval.tui.compare.comparing import Reading
 
 NAME_LEAST, NAME_MOST = 8, 28
 BESIDE, INTERVAL, VERDICT = 30, 17, 14
@@ -57,23 +57,20 @@ class ComparedHeader(TextPanel, can_focus=False):
         super().__init__(self._all, id=id)
         self.reading = reading
         self.now = now
-        self.found: ComparedRuns | None = None
         self.place = 1
         self._places: list[int] = []
         """Which runs have a line; all where there is room."""
 
     def marked(self, index: int) -> bool:
         """The run that stands beside the first one, where there are several."""
-        if self.found is None or len(self.found.runs) < 3:
-            return False
-        return self._place_at(index) == self.place
+        return len(self.reading.paths) > 2 and self._place_at(index) == self.place
 
     def _place_at(self, index: int) -> int | None:
         return self._places[index] if index < len(self._places) else None
 
     def _all(self, width: int) -> Iterator[Line]:
-        found = self.found
-        return self._waiting(width) if found is None else self._compared(found, width)
+        runs = self.reading.runs
+        return self._compared(runs, width) if runs else self._waiting(width)
 
     def _waiting(self, width: int) -> Iterator[Line]:
         reading = self.reading
@@ -88,33 +85,33 @@ class ComparedHeader(TextPanel, can_focus=False):
             name = cut(one_line(str(path), 200), max(width - 24, 8))
             yield (letter_of(place), letter_ink(letter_of(place))), (f"  {name}  ", ""), state
 
-    def _compared(self, found: ComparedRuns, width: int) -> Iterator[Line]:
-        letter = found.runs[self.place].letter
-        text = list(_verdict(found.beside(self.place), letter, width))
-        self._places = self._fitting(found, text)
-        runs = self._run_lines(found, width)
-        yield from (runs[place] for place in self._places)
+    def _compared(self, runs: Sequence[ComparedRun], width: int) -> Iterator[Line]:
+        letter = runs[self.place].letter
+        text = list(_verdict(runs[self.place].beside, letter, width))
+        self._places = self._shown_places(runs, text)
+        lines = self._run_lines(runs, width)
+        yield from (lines[place] for place in self._places)
         yield from text
 
-    def _fitting(self, found: ComparedRuns, text: list[Line]) -> list[int]:
+    def _shown_places(self, runs: Sequence[ComparedRun], text: list[Line]) -> list[int]:
         """Which runs have a line above such a verdict: the first, and some around the second."""
-        most, many = self.styles.max_height, len(found.runs)
+        most, many = self.styles.max_height, len(runs)
         room = many if most is None else max(int(most.value) - len(text), 2)
         start = min(max(self.place - room + 2, 1), max(many - room + 1, 1))
         return [0, *range(start, min(start + room - 1, many))]
 
-    def _run_lines(self, found: ComparedRuns, width: int) -> list[Line]:
+    def _run_lines(self, runs: Sequence[ComparedRun], width: int) -> list[Line]:
         """Names, rewards, and between them the facts that there is room for in every line."""
         room = width - len("A  reward 0.625") - 2
         most = min(max(room - BESIDE, NAME_LEAST), NAME_MOST)
-        names = padded([one_line(one.name, most) for one in found.runs])
+        names = padded([one_line(one.name, most) for one in runs])
         room -= cell_len(names[0])
-        ends = [self._reward(one, room >= BESIDE + INTERVAL) for one in found.runs]
-        columns = [padded(texts) for texts in zip(*map(self._facts, found.runs), strict=True)]
-        letters = max(len(one.letter) for one in found.runs)
+        ends = [self._reward(one, room >= BESIDE + INTERVAL) for one in runs]
+        columns = [padded(texts) for texts in zip(*map(self._facts, runs), strict=True)]
+        letters = max(len(one.letter) for one in runs)
         room = width - letters - 4 - len(names[0]) - max(map(line_width, ends))
         kept, lines = _columns_that_fit(columns, room), []
-        for place, one in enumerate(found.runs):
+        for place, one in enumerate(runs):
             start: list[Span] = [
                 (left(one.letter, letters), letter_ink(one.letter)),
                 (f"  {names[place]}", "strong"),
@@ -159,7 +156,7 @@ class ComparedHeader(TextPanel, can_focus=False):
 
     def clicked(self, index: int) -> None:
         """Puts that run beside the first one."""
-        if self.found is not None and (place := self._place_at(index)):
+        if place := self._place_at(index):
             self.call_later(self.screen.run_action, f"run({place - self.place})")
 
 

@@ -73,9 +73,7 @@ class PairedExamples(LineList):
         selected = self.selected
         found = [at for at, one in enumerate(examples) if self.only in ("", one.change)]
         self.shown = sorted(found, key=lambda at: SORTS[self.sort](examples[at].difference))
-        self.cursor = self.shown.index(selected) if selected in self.shown else 0
-        self.update()
-        self.show_line(self.cursor, margin=1)
+        self.select(self.shown.index(selected) if selected in self.shown else 0)
 
     @property
     def selected(self) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
@@ -21,26 +21,12 @@ from tui_eval.tui.compare.side_by_side import GUTTER, fitted
 if TYPE_CHECKING:
     from tui_eval.fold.comparison import PairedExample
     from tui_eval.fold.run_state import RunState
-    from tui_eval.fold.trajectory import Rollout
+    from tui_eval.runs.comparing import Source
 
 NAME_MOST = 28
 
 
-class Source(msgspec.Struct, frozen=True):
-    """Where the rollouts of one side come from.
-
-    Args:
-        name: What the run is called.
-        read: Reads a finished rollout by its row, in a thread; None where it cannot be read.
-    """
-
-    letter: str
-    name: str
-    state: RunState
-    read: Callable[[int], Rollout | None]
-
-
-Head: TypeAlias = tuple[Source, int, Sequence[int]]
+Head: TypeAlias = "tuple[Source, int, Sequence[int]]"
 """A side's run, its row, and the rows that it could be."""
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tui_eval.printable import one_line
 from tui_eval.text.changes import lettered
@@ -29,7 +29,6 @@ from tui_eval.tui.base.look.wrap import shown_lines
 if TYPE_CHECKING:
     from tui_eval.fold.comparison import Comparison
     from tui_eval.fold.paired_figures import PairedFigure
-    from tui_eval.tui.compare.comparing import ComparedRuns
 
 NUMBER, DIFFERENCE, INTERVAL, VERDICT = 7, 8, 18, 15
 NAME_LEAST, NAME_MOST = 10, 26
@@ -132,21 +131,22 @@ def wrapped(sign: str, text: str, ink: str, width: int, most: int = 8) -> Iterat
         yield (sign if at == 0 else "  ", ink), (part.replace("\xa0", " "), ink)
 
 
-def setting_lines(found: ComparedRuns, width: int) -> Iterator[Line]:
-    """Every setting that differs, with its value in each run."""
-    letters = [one.letter for one in found.runs]
-    if not found.settings:
+def setting_lines(
+    letters: Sequence[str], settings: Mapping[str, Sequence[Any]], width: int
+) -> Iterator[Line]:
+    """Every setting that differs, with its value in each run; runs are called by their letters."""
+    if not settings:
         yield ((SAME, "muted"),)
         return
-    name = min(max(map(len, found.settings)), SETTING_MOST)
+    name = min(max(map(len, settings)), SETTING_MOST)
     column = (width - name) // len(letters) - 2
     if column < COLUMN_LEAST:
-        yield from _stacked(found, letters, width)
+        yield from _stacked(settings, letters, width)
         return
     head: list[Span] = [(" " * name, "")]
     head += [("  " + left(one, column), letter_ink(one)) for one in letters]
     yield tuple(head)
-    for setting, values in found.settings.items():
+    for setting, values in settings.items():
         cells = [shown_lines(value_text(value), column, VALUE_LINES)[0] for value in values]
         for at, parts in enumerate(zip_longest(*cells, fillvalue="")):
             shown = one_line(setting, name) if at == 0 else ""
@@ -156,8 +156,10 @@ def setting_lines(found: ComparedRuns, width: int) -> Iterator[Line]:
             )
 
 
-def _stacked(found: ComparedRuns, letters: list[str], width: int) -> Iterator[Line]:
-    for setting, values in found.settings.items():
+def _stacked(
+    settings: Mapping[str, Sequence[Any]], letters: Sequence[str], width: int
+) -> Iterator[Line]:
+    for setting, values in settings.items():
         yield ((one_line(setting, SETTING_MOST), "muted"),)
         for letter, value in zip(letters, values, strict=True):
             for at, part in enumerate(shown_lines(value_text(value), width - 5, VALUE_LINES)[0]):

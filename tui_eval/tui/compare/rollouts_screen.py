@@ -11,7 +11,9 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
 
+from tui_eval.fold.alignment import Alignment, align
 from tui_eval.fold.rollout_columns import DONE
+from tui_eval.runs.comparing import Source
 from tui_eval.shipped import shipped
 from tui_eval.text.changes import LOOKS
 from tui_eval.text.stages import example_name
@@ -22,8 +24,8 @@ from tui_eval.tui.base.lines.text_panel import PlainPanel
 from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.base.terminal.drawing import DrawnScreen
 from tui_eval.tui.compare.commands import TRAJECTORY_GROUPS
-from tui_eval.tui.compare.export import ExportFlow, whole_pair_of
-from tui_eval.tui.compare.pairs import Pair, Source, head_lines
+from tui_eval.tui.compare.export import ExportFlow
+from tui_eval.tui.compare.pairs import Pair, head_lines
 from tui_eval.tui.compare.trajectories import Trajectories
 
 if TYPE_CHECKING:
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from tui_eval.fold.run_state import RunState
     from tui_eval.fold.trajectory import Rollout
     from tui_eval.runs.export.whole_text import WholeText
-    from tui_eval.tui.compare.units import Two
     from tui_eval.tui.copying.copyable import Copyable
 
 BESIDE_LEAST = 100
@@ -69,15 +70,13 @@ class TrajectoriesScreen(DrawnScreen[int]):
         self.pair = pairs(place)
         self.at = list(self.pair.at)
         self.now = now
-        self.two: Two | None = None
         self.heads = PlainPanel(self._head_lines, id="heads")
-        self.trajectories = Trajectories(id="trajectories")
+        self.trajectories = Trajectories([first.letter, second.letter], id="trajectories")
         self.keys = KeyLine(id="keys")
         self._beside: bool | None = None
         self._shown: tuple[int, ...] | None = None
 
     def controllers(self) -> Iterable[object]:
-        """What this screen can do, but for its panes."""
         return (ExportFlow(self, self.whole_text),)
 
     def compose(self) -> ComposeResult:
@@ -109,9 +108,7 @@ class TrajectoriesScreen(DrawnScreen[int]):
 
     def _open(self) -> None:
         """Reads what is wanted now."""
-        self.two = None
-        self.trajectories.empty = ((("reading…", "faint"),),)
-        self.trajectories.show(None)
+        self.trajectories.show(None, ((("reading…", "faint"),),))
         self._draw()
         self.run_worker(self._read(), group="read", exclusive=True)
 
@@ -121,22 +118,18 @@ class TrajectoriesScreen(DrawnScreen[int]):
         if wanted != (self.place, *self.at):
             return
         if isinstance(found, str):
-            self.trajectories.empty = (((found, "bad"),),)
-            self.trajectories.show(None)
+            self.trajectories.show(None, (((found, "bad"),),))
         else:
-            self.two = found
             self.trajectories.show(found)
-            sides = zip(found.letters, (found.first, found.second), strict=True)
-            doubts = [f"{letter}: {side.doubt}" for letter, side in sides if side.doubt]
+            read = zip(self.sides, (found.first, found.second), strict=True)
+            doubts = [f"{side.letter}: {one.doubt}" for side, one in read if one.doubt]
             if doubts:
                 self.say("; ".join(doubts))
         self._shown = wanted
         self._draw()
 
-    def _two(self, *rows: int) -> Two | str:
+    def _two(self, *rows: int) -> Alignment | str:
         """Both rollouts, aligned, or why they cannot be shown."""
-        from tui_eval.tui.compare.units import two_of
-
         found = []
         for side, row in zip(self.sides, rows, strict=True):
             try:
@@ -149,8 +142,7 @@ class TrajectoriesScreen(DrawnScreen[int]):
             if rollout is None:
                 return f"✗ The rollout of {side.letter} cannot be read back from results.jsonl."
             found.append(rollout)
-        first, second = self.sides
-        return two_of(found[0], found[1], (first.letter, second.letter))
+        return align(*found)
 
     def _draw(self) -> None:
         beside = self.size.width >= BESIDE_LEAST if self._beside is None else self._beside
@@ -158,14 +150,15 @@ class TrajectoriesScreen(DrawnScreen[int]):
         self.heads.lay_out()
         self.trajectories.update()
         self.trajectories.border_title = self._title()
+        two = self.trajectories.two
         several = any(len(rows) > 1 for rows in self.pair.rows)
         self.keys.words = {
             "switch_view": "one above the other" if beside else "beside",
             "example(1)": "example" if self.count > 1 else "",
             "rollout(0)": "other rollout" if several else "",
-            "difference(1)": "difference" if self.two and self.two.stops else "",
-            "export": "export" if self.two is not None else "",
-            "read_elsewhere(False)": "pager" if self.two is not None else "",
+            "difference(1)": "difference" if two and two.stops else "",
+            "export": "export" if two is not None else "",
+            "read_elsewhere(False)": "pager" if two is not None else "",
             "back": "",
             "leave": "quit" if self.app.screen_stack[0] is self else "back",
         }
@@ -184,8 +177,8 @@ class TrajectoriesScreen(DrawnScreen[int]):
             name += f" · {self.place + 1:,} of {self.count:,}"
         if pair.change is not None:
             name += f" · {LOOKS[pair.change].text}"
-        if self.two is not None:
-            name += f" · {self.two.differing}"
+        if self.trajectories.two is not None:
+            name += f" · {self.trajectories.two.differing}"
         return Content(name + " ")
 
     def on_resize(self) -> None:
@@ -223,7 +216,7 @@ class TrajectoriesScreen(DrawnScreen[int]):
 
         found: list[Copyable] = []
         for at, (side, row) in enumerate(zip(self.sides, self.rows, strict=True)):
-            if self.two is None or side.state.run is None or row < 0:
+            if self.trajectories.two is None or side.state.run is None or row < 0:
                 continue
             unit = self.trajectories.selected_unit
             entry = None if unit is None else (unit.first, unit.second)[at]
@@ -234,10 +227,12 @@ class TrajectoriesScreen(DrawnScreen[int]):
 
     def whole_text(self) -> WholeText | None:
         """The two rollouts that are shown."""
-        if self.two is None:
+        from tui_eval.runs.export.whole_text import whole_pair
+
+        two = self.trajectories.two
+        if two is None:
             return None
-        rollouts = (self.two.first, self.two.second)
-        return whole_pair_of([*zip(self.sides, self.rows, rollouts, strict=True)])
+        return whole_pair([*zip(self.sides, self.rows, (two.first, two.second), strict=True)])
 
     def action_help(self) -> None:
         """Shows the keys."""

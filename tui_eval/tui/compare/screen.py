@@ -29,15 +29,15 @@ from tui_eval.tui.base.terminal.drawing import DrawnScreen
 from tui_eval.tui.base.terminal.in_turn import focus_once_drawn
 from tui_eval.tui.compare.commands import GROUPS
 from tui_eval.tui.compare.comparing import Reading
-from tui_eval.tui.compare.export import ExportFlow, whole_text_of
+from tui_eval.tui.compare.export import ExportFlow
 from tui_eval.tui.compare.header import ComparedHeader
 from tui_eval.tui.compare.paired_examples import SORTS, PairedExamples, why_empty
 from tui_eval.tui.compare.pane_lines import number_lines, setting_lines
 
 if TYPE_CHECKING:
     from tui_eval.fold.comparison import Comparison
+    from tui_eval.runs.comparing import ComparedRun
     from tui_eval.runs.export.whole_text import WholeText
-    from tui_eval.tui.compare.comparing import ComparedRuns
 
 TICK_S = 1 / 12
 POLL_INTERVAL_S = 3.0
@@ -70,7 +70,7 @@ class CompareRuns(DrawnScreen[None]):
         self.reading = Reading(paths)
         self.again: Reading | None = None
         self.look_at = 0.0
-        self.found: ComparedRuns | None = None
+        self.runs: Sequence[ComparedRun] = ()
         self.is_ready = False
         self.place = 1
         self.header = ComparedHeader(self.reading, now, id="compared")
@@ -85,7 +85,6 @@ class CompareRuns(DrawnScreen[None]):
         self.zoom = Zoom(self, self.grid, self._update_keys)
 
     def controllers(self) -> Iterable[object]:
-        """What this screen can do, but for its panes."""
         return self.zoom, ExportFlow(self, self.whole_text)
 
     def compose(self) -> ComposeResult:
@@ -121,12 +120,12 @@ class CompareRuns(DrawnScreen[None]):
         if self.is_ready:
             self._timer.stop()
             self._timer = self.set_interval(FOLLOWS_EVERY_S, self._tick)
-        self._take(self.reading, 1)
+        self._take(self.reading)
 
     def _follow(self) -> None:
         """Now and then reads runs again that have grown; until that is over nothing changes."""
         if self.again is None:
-            if self.found is not None and self.now() >= self.look_at:
+            if self.now() >= self.look_at:
                 self.look_at = self.now() + POLL_INTERVAL_S
                 self.again = self.reading.again
                 if self.again is not None:
@@ -134,23 +133,23 @@ class CompareRuns(DrawnScreen[None]):
         elif self.again.over:
             again, self.again = self.again, None
             self.look_at = self.now() + max(POLL_INTERVAL_S, again.took_s * RESTS)
-            if again.found is not None:
-                self._take(again, self.place)
+            if again.runs:
+                self._take(again)
 
-    def _take(self, reading: Reading, place: int) -> None:
+    def _take(self, reading: Reading) -> None:
         """Shows what was read so far; once that is all, a run beside the first one."""
         self.reading = self.header.reading = reading
-        self.found = self.header.found = reading.found
-        if self.found is None:
-            self._draw()
+        self.runs = reading.runs
+        if self.runs:
+            self.examples.question = self.runs[0].question
+            self._show(self.place)
         else:
-            self.examples.question = self.found.runs[0].question
-            self._show(place)
+            self._draw()
 
     @property
     def comparison(self) -> Comparison | None:
         """The run that is shown, beside the first one."""
-        return self.found.beside(self.place) if self.found is not None else None
+        return self.runs[self.place].beside if self.runs else None
 
     @property
     def _letter(self) -> str:
@@ -161,13 +160,13 @@ class CompareRuns(DrawnScreen[None]):
         return () if found is None else number_lines(found, self._letter, width)
 
     def _setting_lines(self, width: int) -> Iterable[Line]:
-        return () if self.found is None else setting_lines(self.found, width)
+        letters = [one.letter for one in self.runs]
+        return setting_lines(letters, self.reading.settings, width) if letters else ()
 
     def _show(self, place: int) -> None:
         """Puts another run beside the first one."""
-        assert self.found is not None
         self.place = self.header.place = place
-        self.examples.show(self.found.beside(place), self._letter)
+        self.examples.show(self.runs[place].beside, self._letter)
         self._draw()
 
     def _draw(self) -> None:
@@ -181,8 +180,8 @@ class CompareRuns(DrawnScreen[None]):
         holds = (-1, -1, -1)
         between: list[str] = []
         differing: list[str] = []
-        if self.found is not None and comparison is not None:
-            count = len(self.found.settings)
+        if comparison is not None:
+            count = len(self.reading.settings)
             holds = (len(comparison.examples), len(comparison.figures), count)
             between = [f"A and {self._letter}", "means, 95 % intervals"]
             differing = [] if self.has_class("-narrow") else [str(count)]
@@ -209,23 +208,23 @@ class CompareRuns(DrawnScreen[None]):
         all_of_them = len(view.comparison.examples)
         what = LOOKS[Change(view.only)].word if view.only else "all"
         count = f"{len(view.shown):,} of {all_of_them:,}" if view.only else f"{all_of_them:,}"
-        passes = {run.state.threshold for run in self.found.runs} if self.found is not None else ()
+        passes = {run.state.threshold for run in self.runs}
         details = [f"passes from {min(passes):g}"] if len(passes) == 1 else []
         return [f"{what} {count}", view.sort, *details]
 
     def _update_keys(self) -> None:
-        several = self.found is not None and len(self.found.runs) > 2
+        several = len(self.runs) > 2
         has_one_pane = self.has_class("-narrow") or self.grid.has_class("-zoomed")
         has_list = not has_one_pane or self.grid.has_class("-in-1")
         self.keys.words = {
             "run(1)": "next run" if several else "",
             "open": "trajectories" if self.examples.shown else "",
             "sort": "sort" if self.examples.shown and has_list else "",
-            "next_pane(1)": "pane" if self.found is not None else "",
-            "zoom": self.zoom.word if self.found is not None else "",
-            "copy": "copy" if self.found is not None else "",
-            "export": "export" if self.found is not None else "",
-            "read_elsewhere(False)": "pager" if self.found is not None else "",
+            "next_pane(1)": "pane" if self.runs else "",
+            "zoom": self.zoom.word if self.runs else "",
+            "copy": "copy" if self.runs else "",
+            "export": "export" if self.runs else "",
+            "read_elsewhere(False)": "pager" if self.runs else "",
             "back": "" if self.reading.over else "cancel",
             "leave": "quit" if self.app.screen_stack[0] is self else "back",
         }
@@ -265,11 +264,11 @@ class CompareRuns(DrawnScreen[None]):
         """Shows the examples of one outcome; asked for the same again, all of them."""
         view = self.examples
         view.only = "" if only == view.only else only
-        view.put_in_order()
-        self._show_examples()
+        self._put_in_order()
 
-    def _show_examples(self) -> None:
-        """Draws, and goes to the examples where they cannot be seen."""
+    def _put_in_order(self) -> None:
+        """Lists the examples anew, and goes to them where they cannot be seen."""
+        self.examples.put_in_order()
         if self.examples.region:
             self._draw()
         else:
@@ -280,13 +279,12 @@ class CompareRuns(DrawnScreen[None]):
         """Sorts in the next way."""
         names = list(SORTS)
         self.examples.sort = names[(names.index(self.examples.sort) + 1) % len(names)]
-        self.examples.put_in_order()
-        self._show_examples()
+        self._put_in_order()
 
     def action_run(self, by: int) -> None:
         """Puts the next or previous run beside the first one."""
-        if self.found is not None:
-            self._show((self.place - 1 + by) % (len(self.found.runs) - 1) + 1)
+        if self.runs:
+            self._show((self.place - 1 + by) % (len(self.runs) - 1) + 1)
 
     def on_pane_tabs_chosen(self, message: PaneTabs.Chosen) -> None:
         """A tab was clicked."""
@@ -294,15 +292,14 @@ class CompareRuns(DrawnScreen[None]):
 
     def action_open(self) -> None:
         """Opens the trajectories of the selected example, and those of the others after it."""
-        if self.found is None or self.comparison is None:
+        if self.comparison is None:
             if not self.reading.over:
                 self.say("Not yet: the runs are still being read.")
             return
-        from tui_eval.tui.compare.pairs import Pair, Source
+        from tui_eval.tui.compare.pairs import Pair
         from tui_eval.tui.compare.rollouts_screen import TrajectoriesScreen
 
-        runs = (self.found.runs[0], self.found.runs[self.place])
-        first, second = (Source(run.letter, run.name, run.state, run.read) for run in runs)
+        first, second = self.runs[0].source, self.runs[self.place].source
         examples, shown = self.comparison.examples, list(self.examples.shown)
 
         def pair(place: int) -> Pair:
@@ -321,7 +318,7 @@ class CompareRuns(DrawnScreen[None]):
         """Asks what to copy of the two runs that stand beside each other."""
         from tui_eval.tui.copying.copyable import of_run, offer_copies
 
-        runs = [self.found.runs[0], self.found.runs[self.place]] if self.found is not None else []
+        runs = [self.runs[0], self.runs[self.place]] if self.runs else []
         of_runs = (
             of_run(run.state.run.path, run.letter, keys)
             for run, keys in zip(runs, ("pr", "PR"), strict=False)
@@ -331,8 +328,9 @@ class CompareRuns(DrawnScreen[None]):
 
     def whole_text(self) -> WholeText | None:
         """The comparison, with the examples that are listed."""
-        found = self.found
-        return None if found is None else whole_text_of(found.runs, self.examples.only)
+        from tui_eval.runs.export.whole_text import whole_comparison
+
+        return whole_comparison(self.runs, self.examples.only) if self.runs else None
 
     def action_help(self) -> None:
         """Shows the keys."""

@@ -9,18 +9,16 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 from rich.cells import cell_len
 
+from tui_eval.fold.alignment import Alignment, Range, Unit, changed_words
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut, letter_ink, line_width
-from tui_eval.tui.compare.changed_words import with_changes
-from tui_eval.tui.compare.units import Two, Unit
-from tui_eval.tui.trajectory.piece import STEP, Piece, View
+from tui_eval.tui.trajectory.marking import overlaid
+from tui_eval.tui.trajectory.parts import Part
+from tui_eval.tui.trajectory.piece import STEP, Piece, Placed, View
 from tui_eval.tui.trajectory.rendering import (
     MEASURE,
     TEXT_LINES,
     TOOL_LINES,
-    ending_piece,
-    message_piece,
-    tool_piece,
 )
 
 GUTTER = 3
@@ -56,13 +54,15 @@ class Shape(NamedTuple):
     """Two rollouts as they are laid out; units are named by their places.
 
     Args:
+        letters: Of the sides.
         beside: Whether the sides stand beside each other, and not one above the other.
         limits: Lines of a text to show, by unit; 0 for folded. Where there is none, what is usual:
             what differs in a tool call or in the prompt is unfolded, and a text that differs in
             what is usually not shown.
     """
 
-    two: Two
+    two: Alignment
+    letters: Sequence[str]
     width: int
     beside: bool
     limits: Mapping[int, int]
@@ -158,19 +158,20 @@ class Shape(NamedTuple):
 
     def _piece(self, unit: Unit, side: int, limit: int | None) -> Piece | None:
         """What a side says in a unit; None where it says nothing."""
-        two, width = self.two, self._half if self.beside else self.width - MARGIN
-        rollout, entry = (two.first, two.second)[side], (unit.first, unit.second)[side]
+        rollout = (self.two.first, self.two.second)[side]
+        entry = (unit.first, unit.second)[side]
         if unit.is_ending:
-            return ending_piece(rollout, View(limit), width)
-        if entry is None:
+            part = Part(None, rollout=rollout)
+        elif entry is None:
             return None
-        if entry.tool is not None:
-            return tool_piece(entry.tool, View(limit), width, False)
-        turn = two.alignment.turns[unit.turn]
-        is_first = entry is (turn.first, turn.second)[side][0]
-        has_step = is_first and 0 < entry.turn <= len(rollout.steps)
-        step = rollout.steps[entry.turn - 1] if has_step else None
-        return message_piece(entry, step, View(limit), width)
+        else:
+            turn = self.two.turns[unit.turn]
+            is_first = entry is (turn.first, turn.second)[side][0]
+            has_step = is_first and 0 < entry.turn <= len(rollout.steps)
+            part = Part(
+                None, entry.turn, entry, rollout.steps[entry.turn - 1] if has_step else None
+            )
+        return part.lay_out(View(limit), self._half if self.beside else self.width - MARGIN)
 
     def _lead(self, at: int, pieces: Sequence[Piece | None], parting: int | None) -> list[Line]:
         """What stands above the lines of a unit: what it is, or where its sides part far below."""
@@ -181,7 +182,7 @@ class Shape(NamedTuple):
         return [_far_below(*pieces)] if is_far else []
 
     def _head(self, unit: Unit) -> Line:
-        turn = self.two.alignment.turns[unit.turn]
+        turn = self.two.turns[unit.turn]
         name = f" turn {turn.turn} " if turn.turn else " prompt "
         spans: list[Span] = [("──", "rule"), (name, "strong" if unit.differs else "muted")]
         if not unit.differs:
@@ -191,7 +192,7 @@ class Shape(NamedTuple):
         else:
             spans.append(("≠ differs " if turn.first and turn.second else "≠ ", "warn"))
         if not turn.first or not turn.second:
-            spans.append((f"only in {self.two.letters[bool(turn.second)]} ", "warn"))
+            spans.append((f"only in {self.letters[bool(turn.second)]} ", "warn"))
         return _rule(tuple(spans), self._ruled)
 
     def _beside(
@@ -210,7 +211,7 @@ class Shape(NamedTuple):
         self, unit: Unit, pieces: Sequence[Piece | None], marks: bool, parting: int | None
     ) -> list[Line]:
         lines: list[Line] = []
-        for letter, side, rail in zip(self.two.letters, _sides(pieces, marks), RAILS, strict=False):
+        for letter, side, rail in zip(self.letters, _sides(pieces, marks), RAILS, strict=False):
             for at, line in enumerate(side):
                 margin: Span = (f"{letter if at == 0 else rail} ", letter_ink(letter))
                 if 0 < at == parting:
@@ -255,11 +256,31 @@ def _sides(pieces: Sequence[Piece | None], marks: bool) -> list[list[Line]]:
     """The lines of the pieces without the blank ones at their ends."""
     sides = [[] if piece is None else list(piece.lines) for piece in pieces]
     if marks and len(pieces) == 2 and pieces[0] is not None and pieces[1] is not None:
-        sides = list(with_changes(pieces[0], pieces[1]))
+        _mark_changes(pieces[0], pieces[1], sides)
     for lines in sides:
         while lines and not lines[-1]:
             lines.pop()
     return sides
+
+
+def _mark_changes(first: Piece, second: Piece, sides: list[list[Line]]) -> None:
+    """Marks the words in the lines of two pieces that are not in the other one."""
+    others = {one.block.name: one for one in second.placed}
+    for ours in first.placed:
+        theirs = others.get(ours.block.name)
+        if theirs is not None:
+            both = changed_words(ours.shown.source, theirs.shown.source)
+            for placed, lines, ranges in zip((ours, theirs), sides, both, strict=True):
+                _mark(placed, lines, ranges)
+
+
+def _mark(placed: Placed, lines: list[Line], ranges: Sequence[Range]) -> None:
+    for at, start in enumerate(placed.shown.offsets() if ranges else (), placed.at):
+        lead, rest = lines[at][: placed.lead], lines[at][placed.lead :]
+        end = start + sum(len(text) for text, _ in rest)
+        here = [one for one in ranges if one[0] < end and one[1] > start]
+        marks = [(first - start, after - start, "changed") for first, after in here]
+        lines[at] = (*lead, *overlaid(rest, marks))
 
 
 def fitted(line: Line, width: int) -> Line:

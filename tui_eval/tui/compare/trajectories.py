@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
 from itertools import accumulate
 from typing import ClassVar
 
 from textual.binding import BindingType
 
+from tui_eval.fold.alignment import Alignment, Unit
 from tui_eval.tui.base.keys.keymap import bindings
 from tui_eval.tui.base.lines.line_list import PieceView
 from tui_eval.tui.base.lines.line_view import ALL_SHOWN, NOT_FOLDED
 from tui_eval.tui.base.look.ink import Line
 from tui_eval.tui.compare.side_by_side import Block, Place, Shape
-from tui_eval.tui.compare.units import Two, Unit
 from tui_eval.tui.trajectory.piece import STEP
 from tui_eval.tui.trajectory.rendering import TEXT_LINES
 
@@ -30,9 +30,10 @@ class Trajectories(PieceView):
     BINDINGS: ClassVar[list[BindingType]] = bindings("beside")
     keeps_cut = True
 
-    def __init__(self, *, id: str) -> None:
+    def __init__(self, letters: Sequence[str], *, id: str) -> None:
         super().__init__(id=id)
-        self.two: Two | None = None
+        self._letters = letters
+        self.two: Alignment | None = None
         self.empty: tuple[Line, ...] = ()
         self.beside = True
         self._limits: dict[int, int] = {}
@@ -42,14 +43,11 @@ class Trajectories(PieceView):
         """The first line of every block, and the number of all lines behind them."""
         self._unmarked: set[int] = set()
         self._shape: Shape | None = None
-        self._laid_out: Hashable = None
-        self._wanted: Hashable = None
+        self._wanted: Shape | None = None
         self._goes_to: Callable[[], None] | None = None
-        self._version = 0
         self._kept: tuple[int, Place] | None = None
 
     def count(self) -> int:
-        """Lines of both trajectories, folded as they are."""
         return self._starts[-1] if self._blocks else len(self.empty)
 
     def line(self, index: int) -> Line:
@@ -62,59 +60,63 @@ class Trajectories(PieceView):
             self._blocks[unit] = self._shape.block(unit, marks=True)
         return self._blocks[unit].lines[index - self._starts[unit]]
 
-    def show(self, two: Two | None) -> None:
+    def show(self, two: Alignment | None, empty: tuple[Line, ...] = ()) -> None:
         """Shows two rollouts where they first differ; `empty` while there are none."""
-        self.two = two
-        self._version += 1
+        self.two, self.empty = two, empty
         self._limits.clear()
         self._made.clear()
         self._blocks = []
         self._kept = None
         self._unmarked.clear()
-        self._laid_out = self._wanted = None
+        self._shape = self._wanted = None
         self.cursor = 0
         self._goes_to = self._open
         self.jump(0)
         self.update()
 
     @property
+    def _units(self) -> Sequence[Unit]:
+        return self.two.units if self.two is not None else ()
+
+    @property
     def selected_unit(self) -> Unit | None:
         """What is under the cursor."""
-        units = self.two.units if self.two is not None else ()
-        return units[self.cursor] if self.cursor < len(units) else None
+        return self._units[self.cursor] if self.cursor < len(self._units) else None
 
     @property
     def is_laid_out(self) -> bool:
         """Whether all that there is can be seen."""
-        return self.two is None or self._laid_out == self._facts()
+        return self._shape == self._shape_now
 
-    def _facts(self) -> Hashable:
-        return (self._version, self.line_width, self.beside, tuple(self._limits.items()))
+    @property
+    def _shape_now(self) -> Shape | None:
+        if self.two is None:
+            return None
+        return Shape(self.two, self._letters, self.line_width, self.beside, dict(self._limits))
 
     def update(self) -> None:
-        two, facts = self.two, self._facts()
-        if two is not None and facts not in (self._laid_out, self._wanted):
-            self._wanted = facts
-            shape = Shape(two, self.line_width, self.beside, dict(self._limits))
+        shape = self._shape_now
+        if shape is not None and shape not in (self._shape, self._wanted):
+            self._wanted = shape
             missing = sum(key not in self._made for key in shape.keys)
             if missing <= AT_ONCE:
-                self._take(facts, shape, shape.blocks(self._made))
+                self._take(shape, shape.blocks(self._made))
             else:
-                self.run_worker(self._lay_out_far(facts, shape), group="lay", exclusive=True)
+                self.run_worker(self._lay_out_far(shape), group="lay", exclusive=True)
         super().update()
 
-    async def _lay_out_far(self, facts: Hashable, shape: Shape) -> None:
+    async def _lay_out_far(self, shape: Shape) -> None:
         blocks = await asyncio.to_thread(shape.blocks, dict(self._made))
-        if facts == self._wanted:
-            self._take(facts, shape, blocks)
+        if shape == self._wanted:
+            self._take(shape, blocks)
             self.update()
 
-    def _take(self, facts: Hashable, shape: Shape, blocks: dict[Hashable, Block]) -> None:
+    def _take(self, shape: Shape, blocks: dict[Hashable, Block]) -> None:
         """Shows what was laid out, at the place that was seen before."""
         place = self._place()
         self._made = blocks
         self._blocks = list(blocks.values())
-        self._laid_out, self._shape = facts, shape
+        self._shape = shape
         self._unmarked = {at for at, one in enumerate(shape.two.units) if one.has_changes}
         self._starts = [0, *accumulate(len(one.lines) for one in self._blocks)]
         super().update()
@@ -171,8 +173,7 @@ class Trajectories(PieceView):
 
         It is the head, or what differs where that line is too far below the head.
         """
-        assert self.two is not None
-        units = self.two.units
+        units = self._units
         after = range(head + 1, len(units))
         unit = next((at for at in after if units[at].differs and not units[at].is_head), head)
         line = self._starts[unit] + self._blocks[unit].parting
@@ -192,8 +193,8 @@ class Trajectories(PieceView):
 
     def action_turn(self, by: int) -> None:
         """Goes to the next or previous turn."""
-        if self.two is not None and self._blocks:
-            heads = [at for at, one in enumerate(self.two.units) if one.is_head]
+        if self._blocks:
+            heads = [at for at, one in enumerate(self._units) if one.is_head]
             found = self._next(heads, by, "There is no other turn this way.")
             if found is not None:
                 self.go_to(found)
@@ -208,9 +209,9 @@ class Trajectories(PieceView):
 
     def _go_far(self) -> bool:
         """Goes to where the sides of the selected unit part, if that is below what is seen."""
-        assert self.two is not None and self._shape is not None
+        assert self._shape is not None
         unit = self._folding
-        one, block = self.two.units[unit], self._blocks[unit]
+        block = self._blocks[unit]
         was_far = block.is_far
         limit = self._limits.get(unit, TEXT_LINES)
         while block.is_far and block.hidden:
@@ -219,7 +220,7 @@ class Trajectories(PieceView):
             self._limits[unit] = limit
         self.update()
         line = self._starts[unit] + self._blocks[unit].parting
-        is_below = one.has_changes and line >= self.scroll_offset.y + self.view_height
+        is_below = self._units[unit].has_changes and line >= self.scroll_offset.y + self.view_height
         if is_below:
             self.cursor = unit
             self.jump(line - self.view_height // 4)
@@ -242,8 +243,7 @@ class Trajectories(PieceView):
             self.action_fold()
 
     def _is_folded(self, unit: int) -> bool:
-        assert self.two is not None
-        one = self.two.units[unit]
+        one = self._units[unit]
         usual = 0 if one.is_tool and not one.starts_unfolded else None
         return self._limits.get(unit, usual) == 0
 
@@ -269,9 +269,9 @@ class Trajectories(PieceView):
 
     def action_fold_tools(self) -> None:
         """Unfolds every tool call, or folds them all if any is unfolded."""
-        if self.two is None or not self._blocks:
+        if not self._blocks:
             return
-        tools = [at for at, one in enumerate(self.two.units) if one.is_tool]
+        tools = [at for at, one in enumerate(self._units) if one.is_tool]
         limit = 0 if any(not self._is_folded(at) for at in tools) else TEXT_LINES
         self._limits |= dict.fromkeys(tools, limit)
         self._goes_to = partial(self.go_to, self.cursor)
@@ -280,11 +280,10 @@ class Trajectories(PieceView):
     @property
     def _folding(self) -> int:
         """The unit to fold: the selected one, or the first below a head, of those that differ."""
-        one = self.selected_unit
-        if self.two is None or one is None or not one.is_head:
+        units, one = self._units, self.selected_unit
+        if one is None or not one.is_head:
             return self.cursor
-        below = range(self.cursor + 1, len(self.two.units))
-        units = self.two.units
+        below = range(self.cursor + 1, len(units))
         return next((at for at in below if units[at].differs or not one.differs), self.cursor)
 
     def _selected(self) -> Block | None:

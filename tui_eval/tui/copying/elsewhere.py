@@ -51,11 +51,10 @@ class Readable(NamedTuple):
 
 def piece_text(part: Part, editor: bool) -> Readable | None:
     """A piece of the trajectory; None where it has no text."""
-    tool = part.entry.tool if part.entry is not None else None
-    if tool is not None and editor:
-        return Readable(whole_call_json(tool), ".json")
-    if tool is not None:
-        return Readable(printable(call_text(tool)), ".txt")
+    if part.tool is not None and editor:
+        return Readable(whole_call_json(part.tool), ".json")
+    if part.tool is not None:
+        return Readable(printable(call_text(part.tool)), ".txt")
     texts = [block.text for block in part.blocks()]
     if part.entry is not None:
         texts = list(filter(None, (part.entry.reasoning, part.entry.text)))

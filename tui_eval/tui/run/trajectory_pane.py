@@ -287,7 +287,7 @@ class TrajectoryPane(TrajectoryView):
 
     def _show_match(self, match: Match) -> None:
         """Unfolds as much as is needed to see a match, and goes there."""
-        at, name = self.search.places[match.text]
+        at, name = match.part, match.name
         if at >= len(self._layout.parts):
             return
         self.cursor = at

@@ -23,7 +23,7 @@ class Layout:
     def __init__(self) -> None:
         self.parts: Sequence[Part] = ()
         self.views: dict[int, View] = {}
-        self._width = 0
+        self.width = 0
         self._keys: list[Hashable] = []
         self._measured: dict[int, int] = {}
         self._heights: list[int] = []
@@ -35,22 +35,18 @@ class Layout:
         """Takes these parts; what is as it was before keeps its place."""
         self.commit()
         before, heights, exact = self._keys, self._heights, self._exact
-        same_width = width == self._width
-        self.parts, self._width = parts, width
-        self._keys = [self._key(at) for at in range(len(parts))]
+        same_width = width == self.width
+        self.parts, self.width = parts, width
+        views = [self.views.get(at, USUAL) for at in range(len(parts))]
+        self._keys = [(one.key, one.gap, view) for one, view in zip(parts, views, strict=True)]
         self._heights, self._exact = [0] * len(parts), bytearray(len(parts))
         for at, key in enumerate(self._keys):
             if same_width and at < len(before) and before[at] == key:
                 self._heights[at], self._exact[at] = heights[at], exact[at]
             else:
                 part = parts[at]
-                view = self.views.get(at, USUAL)
-                self._heights[at] = part.about_height(view, width) + part.gap
+                self._heights[at] = part.about_height(views[at], width) + part.gap
         self._starts = None
-
-    def _key(self, at: int) -> Hashable:
-        part = self.parts[at]
-        return (part.kind, part.key, part.gap, self.views.get(at, USUAL))
 
     @property
     def starts(self) -> list[int]:
@@ -76,12 +72,12 @@ class Layout:
 
     def texts(self, at: int) -> Texts:
         """The texts of a part, which is laid out for that."""
-        key = (self._keys[at], self._width)
+        key = (self._keys[at], self.width)
         kept = self._pieces.get(at)
         if kept is not None and kept[0] == key:
             return kept[1]
         part = self.parts[at]
-        texts = Texts(part.lay_out(self.views.get(at, USUAL), self._width))
+        texts = Texts(part.lay_out(self.views.get(at, USUAL), self.width))
         self._pieces.pop(at, None)  # to be the newest, as Textual's caches do not
         self._pieces[at] = key, texts
         if len(self._pieces) > KEPT:
@@ -135,7 +131,7 @@ class Layout:
                 if time.perf_counter() > end:
                     return False
                 part = self.parts[at]
-                lines = part.lay_out(self.views.get(at, USUAL), self._width).lines
+                lines = part.lay_out(self.views.get(at, USUAL), self.width).lines
                 self._measured[at] = len(lines) + part.gap
                 self._exact[at] = MEASURED
         return True

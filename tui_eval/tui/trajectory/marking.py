@@ -24,14 +24,14 @@ class Texts:
     def line(
         self,
         at: int,
-        matches: Sequence[tuple[str, Match]],
+        matches: Sequence[Match],
         current: Match | None,
         in_time: Callable[[], bool],
     ) -> tuple[Line, bool]:
         """A line of the piece with its inks, and whether all of them were found in time.
 
         Args:
-            matches: What was found in the piece, with the names of the texts.
+            matches: What was found in the piece.
             current: The one that somebody is at.
         """
         line = self.piece.lines[at]
@@ -54,11 +54,11 @@ class Texts:
             found = inked.between(inner, inner + length)
             rest = overlaid(rest, [(a - inner, b - inner, ink) for a, b, ink in found])
         if placed.block.name == "name" and len(self.piece.lines) == 1:
-            rest = _folded(rest, {name for name, _ in matches})
+            rest = _folded(rest, {one.name for one in matches})
         marks: list[Token] = [
             (one.start - start, one.end - start, "match-here" if one == current else "match")
-            for name, one in matches
-            if name == placed.block.name and one.start < start + length and one.end > start
+            for one in matches
+            if one.name == placed.block.name and one.start < start + length and one.end > start
         ]
         return (*lead, *overlaid(rest, marks)), is_whole
 

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from tui_eval.text.step_words import step_note
 from tui_eval.tui.base.look.ink import Line
-from tui_eval.tui.trajectory.piece import Block, Piece, View, about_height
+from tui_eval.tui.trajectory.piece import USUAL, Block, Piece, View, about_height, lay_out
 from tui_eval.tui.trajectory.rendering import (
     LAST_TURN,
     about_message,
     coming_blocks,
-    coming_piece,
     ending_blocks,
-    ending_piece,
+    ending_line,
     is_folded,
     message_blocks,
-    message_piece,
     note_piece,
     role_line,
     tool_blocks,
@@ -27,9 +25,8 @@ from tui_eval.tui.trajectory.rendering import (
 )
 
 if TYPE_CHECKING:
-    from tui_eval.fold.trajectory import Entry, Rollout, RunningText
+    from tui_eval.fold.trajectory import Entry, Rollout, RunningText, ToolUse
 
-Kind = Literal["message", "tool", "head", "note", "coming", "end"]
 NOTHING_YET: Line = (("no messages yet", "faint"),)
 
 NO_MESSAGES: Line = (("no messages were saved of it", "faint"),)
@@ -38,6 +35,9 @@ NO_MESSAGES: Line = (("no messages were saved of it", "faint"),)
 class Part(msgspec.Struct):
     """A piece of the trajectory that may not be laid out yet.
 
+    What it has says what it is: an entry, the end of a rollout, what is coming, a text; with none
+    of these it is the head of a turn.
+
     Args:
         key: A value that determines what it shows, but for view and width.
         turn: The model call that it belongs to; 0 for the prompt.
@@ -45,7 +45,6 @@ class Part(msgspec.Struct):
         failed: Whether something went wrong here.
     """
 
-    kind: Kind
     key: Hashable
     turn: int = 0
     entry: Entry | None = None
@@ -58,9 +57,14 @@ class Part(msgspec.Struct):
     gap: bool = True
 
     @property
+    def tool(self) -> ToolUse | None:
+        """The tool call that it is."""
+        return self.entry.tool if self.entry is not None else None
+
+    @property
     def is_tool(self) -> bool:
         """Whether it is a tool call."""
-        return self.kind == "tool"
+        return self.tool is not None
 
     def blocks(self) -> list[Block]:
         """Its texts, those that are folded too."""
@@ -68,31 +72,38 @@ class Part(msgspec.Struct):
             return coming_blocks(self.coming)
         if self.rollout is not None:
             return ending_blocks(self.rollout)
-        if self.entry is None:
-            return []
-        return tool_blocks(self.entry.tool) if self.entry.tool else message_blocks(self.entry)
+        if self.tool is not None:
+            return tool_blocks(self.tool)
+        return message_blocks(self.entry) if self.entry is not None else []
 
     def lay_out(self, view: View, width: int) -> Piece:
         """Its lines, without the empty one that may follow."""
-        if self.entry is not None and self.entry.tool is not None:
-            return tool_piece(self.entry.tool, view, width, self.live)
-        if self.entry is not None:
-            return message_piece(self.entry, self.step, view, width)
-        if self.coming is not None:
-            return coming_piece(self.coming, self.turn, width, self.live)
+        if self.tool is not None:
+            return tool_piece(self.tool, view, width, self.live)
+        if self.text:
+            if isinstance(self.text, str):
+                return note_piece(self.text, width, "~ " if self.live else "! ")
+            return Piece((self.text,))
+        view = view if self.coming is None else USUAL
+        piece = lay_out(self._head(width), self.blocks(), view, width)
+        if self.entry is not None and not piece.placed:
+            return piece._replace(lines=(*piece.lines, (("  (empty)", "faint"),)))
+        return piece
+
+    def _head(self, width: int) -> Line:
         if self.rollout is not None:
-            return ending_piece(self.rollout, view, width)
-        if self.kind == "head":
-            return Piece((role_line("assistant", self.turn, step_note(self.step), width),))
-        if isinstance(self.text, str):
-            return note_piece(self.text, width, "~ " if self.live else "! ")
-        return Piece((self.text,))
+            return ending_line(self.rollout, width)
+        role = "assistant" if self.entry is None else self.entry.role
+        note = step_note(self.step)
+        if self.coming is not None:
+            note = (("writing…", "busy") if self.live else ("cut off", "warn"),)
+        return role_line(role, self.turn, note, width)
 
     def about_height(self, view: View, width: int) -> int:
         """About how many lines it has; costs next to nothing."""
-        if self.entry is not None and self.entry.tool and is_folded(self.entry.tool, view):
+        if self.tool is not None and is_folded(self.tool, view):
             return 1
-        if self.entry is not None and self.entry.tool is None:
+        if self.entry is not None and self.tool is None:
             return about_message(self.entry, view, width)
         return about_height(self.blocks(), view, width)
 
@@ -104,20 +115,20 @@ def parts_of(rollout: Rollout, is_over: bool) -> list[Part]:
     parts: list[Part] = []
     turn = 0
     if rollout.doubt:
-        parts.append(Part("note", rollout.doubt, text=rollout.doubt))
+        parts.append(Part(rollout.doubt, text=rollout.doubt))
     for entry in rollout.entries():
         step = steps.get(entry.turn) if entry.turn > turn else None
         if entry.turn > turn and entry.tool is not None:
-            parts.append(Part("head", (entry.turn, str(step)), entry.turn, step=step))
+            parts.append(Part((entry.turn, str(step)), entry.turn, step=step))
             step = None  # the model called tools without a word
         turn = max(turn, entry.turn)
         parts.append(_part(entry, step, live))
     if rollout.finished:
         if not rollout.messages:
-            parts.append(Part("note", "unsaved", text=NO_MESSAGES))
+            parts.append(Part("unsaved", text=NO_MESSAGES))
         key = (rollout.row, rollout.version, "end")
         failed = bool(rollout.error)
-        parts.append(Part("end", key, LAST_TURN, rollout=rollout, failed=failed))
+        parts.append(Part(key, LAST_TURN, rollout=rollout, failed=failed))
     return parts
 
 
@@ -129,12 +140,12 @@ def tail_of(rollout: Rollout, note: str, parts: list[Part], is_over: bool) -> li
     if rollout.coming is not None and rollout.coming.parts:
         turn = max((part.turn for part in parts), default=0) + 1
         key = (rollout.coming.call, rollout.coming.version, turn, is_over)
-        tail.append(Part("coming", key, turn, coming=rollout.coming, live=not is_over))
+        tail.append(Part(key, turn, coming=rollout.coming, live=not is_over))
     if not parts and not tail:
-        tail.append(Part("note", "nothing", text=NOTHING_YET))
+        tail.append(Part("nothing", text=NOTHING_YET))
     if note and not is_over:
         turn = parts[-1].turn if parts else 0
-        tail.append(Part("note", note, turn, text=note, live=True))
+        tail.append(Part(note, turn, text=note, live=True))
     return tail
 
 
@@ -149,6 +160,6 @@ def _part(entry: Entry, step: dict[str, Any] | None, live: bool) -> Part:
     use = entry.tool
     if use is None:
         key: Hashable = (entry.role, entry.turn, entry.text, entry.reasoning, str(step))
-        return Part("message", key, entry.turn, entry, step, live=live)
+        return Part(key, entry.turn, entry, step, live=live)
     key = (entry.turn, use.name, use.arguments, use.result, use.ms, use.error, use.output, live)
-    return Part("tool", key, entry.turn, entry, live=live, failed=bool(use.error))
+    return Part(key, entry.turn, entry, live=live, failed=bool(use.error))

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from tui_eval.printable import printable
+from tui_eval.text.figures import plural
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.look.ink import Line, line_width
 from tui_eval.tui.base.look.wrap import Shown, about_lines, shown
@@ -133,8 +134,7 @@ def lines_at_most(usual: int, view: View) -> int:
 def _more(hidden: int, before: Line) -> list[Line]:
     if hidden <= 0:
         return []
-    noun = "line" if hidden == 1 else "lines"
     key = key_for("trajectory.switch-fold")
     does = f"{key} shows {STEP:,}" if hidden > STEP else f"{key} to show"
     plain = tuple((text, "rule" if text.strip() else ink) for text, ink in before)
-    return [(*plain, (f"… {hidden:,} more {noun}", "muted"), (f"  {does}", "faint"))]
+    return [(*plain, (f"… {plural(hidden, 'more line')}", "muted"), (f"  {does}", "faint"))]

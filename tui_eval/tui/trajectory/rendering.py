@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
@@ -11,18 +11,10 @@ from tui_eval.printable import one_line
 from tui_eval.text.figures import reward_text
 from tui_eval.text.json_text import arguments_shown, inline_arguments, pretty_json
 from tui_eval.text.stages import TRUNCATED
-from tui_eval.text.step_words import CUTS, step_note, timing_note, tool_note
+from tui_eval.text.step_words import CUTS, timing_note, tool_note
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut, line_width, spread
 from tui_eval.tui.base.look.wrap import Shown, about_lines, shown_lines
-from tui_eval.tui.trajectory.piece import (
-    USUAL,
-    Block,
-    Piece,
-    Placed,
-    View,
-    lay_out,
-    lines_at_most,
-)
+from tui_eval.tui.trajectory.piece import Block, Piece, Placed, View, lay_out, lines_at_most
 
 if TYPE_CHECKING:
     from tui_eval.fold.trajectory import Entry, Rollout, RunningText, ToolUse
@@ -42,7 +34,7 @@ _HAS_ERROR = "has_error"
 
 
 def about_message(entry: Entry, view: View, width: int) -> int:
-    """The same for a message, whose texts are taken as they came."""
+    """About how many lines a message has, its texts taken as they came."""
     width = min(width, MEASURE) - 2
     usual = SYSTEM_LINES if entry.role in ("system", "developer") else TEXT_LINES
     return 1 + sum(
@@ -69,15 +61,6 @@ def message_blocks(entry: Entry) -> list[Block]:
     return blocks
 
 
-def message_piece(entry: Entry, step: dict[str, Any] | None, view: View, width: int) -> Piece:
-    """A message laid out, with the model call that it began with, if that is known."""
-    head = role_line(entry.role, entry.turn, step_note(step), width)
-    piece = lay_out(head, message_blocks(entry), view, width)
-    if not piece.placed:
-        return piece._replace(lines=(*piece.lines, (("  (empty)", "faint"),)))
-    return piece
-
-
 def coming_blocks(text: RunningText) -> list[Block]:
     """The end of each text of an answer that is just coming."""
     looks = {
@@ -93,13 +76,6 @@ def coming_blocks(text: RunningText) -> list[Block]:
             Block(kind, end[cut_at:], lead, lead, COMING_LINES * 2, ink, language, MEASURE)
         )
     return blocks
-
-
-def coming_piece(text: RunningText, turn: int, width: int, live: bool) -> Piece:
-    """An answer as far as it came; more of it may come while the rollout is live."""
-    note = ("writing…", "busy") if live else ("cut off", "warn")
-    head = role_line("assistant", turn, (note,), width)
-    return lay_out(head, coming_blocks(text), USUAL, width)
 
 
 def role_line(role: str, turn: int, note: Line, width: int) -> Line:
@@ -190,8 +166,8 @@ def ending_blocks(rollout: Rollout) -> list[Block]:
     return named
 
 
-def ending_piece(rollout: Rollout, view: View, width: int) -> Piece:
-    """How a finished rollout ended, and why."""
+def ending_line(rollout: Rollout, width: int) -> Line:
+    """The head of the end of a finished rollout: how it ended, and why."""
     glyph, ink = ("✗", "bad") if rollout.error else ("✓", "good")
     word = f"{rollout.error_class or ''} error".lstrip() if rollout.error else "done"
     start: list[Span] = [(f"{glyph} ", ink), (word, ink)]
@@ -206,8 +182,7 @@ def ending_piece(rollout: Rollout, view: View, width: int) -> Piece:
         room = max(edge - line_width(start) - 3, 8)
         words = f"stopped by {stop}" if cell_len(stop) + 11 <= room else cut(f"stop: {stop}", room)
         start.append((f" · {words}", "muted"))
-    head = spread(tuple(start), timing_note(rollout.timing), edge)
-    return lay_out(head, ending_blocks(rollout), view, width)
+    return spread(tuple(start), timing_note(rollout.timing), edge)
 
 
 def note_piece(note: str, width: int, glyph: str) -> Piece:

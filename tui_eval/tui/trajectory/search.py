@@ -23,9 +23,11 @@ LONGEST = 400
 
 
 class Match(NamedTuple):
-    """Where a match is: which text, and from where to where in what can be shown of it."""
+    """Where a match is: in which part and which text, and from where to where in what can be shown
+    of that."""
 
-    text: int
+    part: int
+    name: str
     start: int
     end: int
 
@@ -41,8 +43,7 @@ class Search:
         self.trouble = ""
         self.matches: list[Match] = []
         self.current = -1
-        self.places: list[tuple[int, str]] = []
-        self._by_part: dict[int, list[tuple[str, Match]]] = {}
+        self._by_part: dict[int, list[Match]] = {}
 
     @property
     def is_on(self) -> bool:
@@ -65,7 +66,7 @@ class Search:
 
     def forget(self) -> None:
         """Lets go of what was found."""
-        self.matches, self.places, self._by_part, self.current = [], [], {}, -1
+        self.matches, self._by_part, self.current = [], {}, -1
         self.trouble, self.is_busy = "", False
 
     def take_key(self, event: events.Key) -> bool:
@@ -92,27 +93,24 @@ class Search:
             shown = "".join(filter(str.isprintable, text))
             self.typing.insert(shown[: LONGEST - len(self.typing.text)])
 
-    def found(self, places: list[tuple[int, str]], matches: list[Match], trouble: str) -> None:
+    def found(self, matches: list[Match], trouble: str) -> None:
         """Takes what `search_parts` found."""
-        here = self._place_of(self.here) if self.here is not None else None
-        self.is_busy, self.places, self.matches, self.trouble = False, places, matches, trouble
-        where = (at for at, one in enumerate(matches) if self._place_of(one) == here)
+        here = self.here
+        self.is_busy, self.matches, self.trouble = False, matches, trouble
+        # The end may be another one where the text has grown.
+        where = (at for at, one in enumerate(matches) if here and one[:3] == here[:3])
         self.current = next(where, -1)
         self._by_part = {}
         for match in matches:
-            part, name = places[match.text]
-            self._by_part.setdefault(part, []).append((name, match))
-
-    def _place_of(self, match: Match) -> tuple[int, str, int]:
-        return (*self.places[match.text], match.start)
+            self._by_part.setdefault(match.part, []).append(match)
 
     @property
     def matches_may_come(self) -> bool:
         """Whether there is something to be found in what a trajectory has from now on."""
         return bool(self.source) and not self.trouble
 
-    def in_part(self, part: int) -> Sequence[tuple[str, Match]]:
-        """What was found in a part, with the names of the texts."""
+    def in_part(self, part: int) -> Sequence[Match]:
+        """What was found in a part."""
         return self._by_part.get(part, ())
 
     def step(self, by: int, part: int) -> Match | None:
@@ -120,7 +118,7 @@ class Search:
         if self.is_busy or not self.matches:
             return None
         if self.current < 0:
-            behind = (at for at, one in enumerate(self.matches) if self.places[one.text][0] >= part)
+            behind = (at for at, one in enumerate(self.matches) if one.part >= part)
             first = next(behind, 0)
             self.current = first if by > 0 else (first - 1) % len(self.matches)
         else:
@@ -155,26 +153,25 @@ class Search:
         return f"{self.current + 1:,}/{len(self.matches):,}{more}", "strong"
 
 
-def search_parts(
-    source: str, parts: Sequence[Part]
-) -> tuple[list[tuple[int, str]], list[Match], str]:
-    """Where texts are, what was found in them, and why nothing could be; takes long."""
+def search_parts(source: str, parts: Sequence[Part]) -> tuple[list[Match], str]:
+    """What was found in the texts of parts, and why nothing could be; takes long."""
     places: list[tuple[int, str]] = []
     texts: list[str] = []
     for at, part in enumerate(parts):
-        if part.kind == "coming":
+        if part.coming is not None:
             continue
-        if part.entry is not None and part.entry.tool is not None:
+        if part.tool is not None:
             places.append((at, "name"))
-            texts.append(part.entry.tool.name)
+            texts.append(part.tool.name)
         for block in part.blocks():
             places.append((at, block.name))
             texts.append(block.text)
     shown = [printable_slices(text.strip("\r\n")) for text in texts]
     try:
-        return places, [Match(*found) for found in matches_in(source, shown, MOST)], ""
+        found = matches_in(source, shown, MOST)
     except OSError as error:
-        return places, [], str(error)
+        return [], str(error)
+    return [Match(*places[text], start, end) for text, start, end in found], ""
 
 
 def expression_of(typed: str) -> tuple[str, str]:

@@ -42,7 +42,6 @@ class TrajectoryView(PieceView):
         self.search = Search()
         self._layout = Layout()
         self._taken: Hashable = None
-        self._wrapped_to = 0
         self._parts: tuple[Hashable, list[Part]] = (None, [])
         self._inked: dict[int, Line] = {}
         self._ink_from = self._ink_until = 0.0
@@ -64,22 +63,19 @@ class TrajectoryView(PieceView):
     def line(self, index: int) -> Line:
         if self.rollout is None:
             return self.empty[index]
-        line = self._inked.get(index)
-        if line is None:
-            line, is_whole = self._ink_line(index)
-            if is_whole:
-                self._inked[index] = line
-            else:
-                self._soon(self._highlight)
-        return line
-
-    def _ink_line(self, index: int) -> tuple[Line, bool]:
+        if index in self._inked:
+            return self._inked[index]
         at = self._layout.at(index)
         texts, inner = self._layout.texts(at), index - self._layout.starts[at]
         if not 0 <= inner < len(texts.piece.lines):
-            return EMPTY, True
-        found = self.search.in_part(at)
-        return texts.line(inner, found, self.search.here, self._has_ink_time)
+            return EMPTY
+        search = self.search
+        line, is_whole = texts.line(inner, search.in_part(at), search.here, self._has_ink_time)
+        if is_whole:
+            self._inked[index] = line
+        else:
+            self._soon(self._highlight)
+        return line
 
     def _begin_to_ink(self) -> None:
         """Gives the lines of a frame their time, once, however often they are asked for."""
@@ -111,7 +107,6 @@ class TrajectoryView(PieceView):
         return self._layout.span(piece)
 
     def gap(self, piece: int) -> int:
-        """The blank line after it."""
         return int(self._layout.parts[piece].gap)
 
     def hold(self, piece: int) -> None:
@@ -123,7 +118,7 @@ class TrajectoryView(PieceView):
         """Lays out what is new and can be seen, and draws what changed."""
         self._begin_to_ink()
         # To be shown again where lines are wrapped to another width.
-        place = self._place() if self.line_width != self._wrapped_to else None
+        place = self._place() if self.line_width != self._layout.width else None
         if self.rollout is not None:
             self._take(self.rollout)
         self._settle()
@@ -145,7 +140,6 @@ class TrajectoryView(PieceView):
         if facts == self._taken:
             return
         self._taken = facts
-        self._wrapped_to = self.line_width
         version = (rollout.version, rollout.finished, self.is_over)
         if version != self._parts[0]:
             self._parts = version, parts_of(rollout, self.is_over)
