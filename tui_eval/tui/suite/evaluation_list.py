@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from msgspec.structs import astuple
 from textual.binding import BindingType
 from textual.message import Message
 
@@ -46,8 +47,8 @@ SHORT = {
 LEAST_LETTERS = 4
 """Of the name of a setting: fewer say nothing."""
 BAR, WIDE_BAR = 8, 16
-WIDTHS = {"reward": 8, "bar": BAR + 1, "±": 6, "✗=0": 6, "time": 8, "errors": 7}
-WIDTHS |= {"tokens": 8, "cost": 10}
+WIDTHS = {"bar": BAR + 1, "reward": 8, "±": 6, "✗=0": 6}
+WIDTHS |= {"errors": 7, "tokens": 8, "cost": 10, "time": 8}
 LEAST_WHY = 16
 """Cells that a reason is worth showing in."""
 OPTIONAL = ("cost", "tokens", "errors", "time", "bar", "±")
@@ -57,7 +58,7 @@ WITH_ERRORS = (*OPTIONAL, "✗=0")
 
 
 class Columns(NamedTuple):
-    """The widths of names and bar, and the columns of numbers that there is room for.
+    """The widths of names and bar, 0 for none, and the columns of numbers that there is room for.
 
     `names` are those of the settings that vary, where the lines have their values alone.
     """
@@ -67,7 +68,7 @@ class Columns(NamedTuple):
     names: str
     bar: int
     done: int
-    numbers: frozenset[str]
+    numbers: tuple[str, ...]
 
 
 class EvaluationList(LineList):
@@ -94,19 +95,16 @@ class EvaluationList(LineList):
         self.suite = suite
         self._columns_of = (0, 0, False)
         self._varying: list[str] = []
-        self._made = Columns(0, 0, "", 0, 0, frozenset())
+        self._made = Columns(0, 0, "", 0, 0, ())
 
     def count(self) -> int:
         return len(self.suite.evaluations)
 
     def key(self, index: int) -> Hashable:
-        """The status of the evaluation, and how the suite is."""
-        last, suite = self.suite.evaluations[index].last, self.suite
-        counts = (last.finished, last.errored, last.running, last.total, last.reward, last.cost)
-        tokens = last.input_tokens + last.output_tokens
-        used = (last.low, last.high, tokens, int(last.elapsed_s))
-        stands = (last.status, last.text, suite.end is None, suite.gate_open)
-        return (index, self._columns, *stands, *counts, *used)
+        """All that was told of the evaluation last, and how the suite is."""
+        suite = self.suite
+        told = astuple(suite.evaluations[index].last)
+        return (self._columns, suite.end is None, suite.gate_open, *told)
 
     @property
     def _columns(self) -> Columns:
@@ -140,10 +138,11 @@ class EvaluationList(LineList):
         varies = least if is_short else varies
         wide = WIDE_BAR - (WIDTHS["✗=0"] if has_errors else 0)
         bar = wide if room - titles - 2 - varies >= wide - BAR else BAR
+        bar = bar if "bar" in shown else 0
         title = min(titles, max(room - varies - 2, room // 2))
         varies = min(varies, max(room - title - 2, 0))
         heads = self._names(varies) if is_short else ""
-        return Columns(title, varies, heads, bar, done, frozenset(shown))
+        return Columns(title, varies, heads, bar, done, tuple(one for one in shown if one != "bar"))
 
     def _done_width(self) -> int:
         digits = max((len(str(one.total or 100)) for one in self.suite.evaluations), default=0)
@@ -172,15 +171,13 @@ class EvaluationList(LineList):
     def head(self, index: int) -> Line:
         """Names of the columns, over their columns."""
         columns = self._columns
-        shown = columns.numbers
         text = left(f"  {TITLE}", 2 + columns.title)
         names = left(columns.names or VARIES, columns.varies)
         text += f"  {names}" if columns.varies else ""
-        text += " " * (columns.bar + 1) if "bar" in shown else ""
-        text += right("done", columns.done) + right("reward", WIDTHS["reward"])
-        text += left(" ±95%", WIDTHS["±"]) if "±" in shown else ""
-        for name in ("✗=0", "errors", "tokens", "cost", "time"):
-            text += right(name, WIDTHS[name]) if name in shown else ""
+        text += " " * (columns.bar + 1) if columns.bar else ""
+        text += right("done", columns.done)
+        for name in columns.numbers:
+            text += right("±95% " if name == "±" else name, WIDTHS[name])
         return ((text + "  state", "faint"),)
 
     def line(self, index: int) -> Line:
@@ -205,30 +202,26 @@ class EvaluationList(LineList):
         return tuple(spans)
 
     def _numbers(self, one: EvaluationState, columns: Columns) -> list[Span]:
-        last, shown, begun = one.last, columns.numbers, bool(one.last.path or one.last.finished)
+        last, begun = one.last, bool(one.last.path or one.last.finished)
         spans: list[Span] = []
-        if "bar" in shown:
+        if columns.bar:
             running = last.running if self.suite.end is None else 0
             bar = bar_spans(last.finished, last.errored, running, one.total, columns.bar)
             spans += [(" ", ""), *(bar if begun else [(" " * columns.bar, "")])]
         spans.append((right(done_text(one), columns.done), "muted" if begun else "faint"))
-        reward = reward_text(last.reward) if last.finished else ""
-        spans.append((right(reward, WIDTHS["reward"]), "strong"))
-        if "±" in shown:
-            half = half_text(last.reward, last.low, last.high)
-            spans.append((right(half, WIDTHS["±"]), "muted"))
         zeros = errors_as_0(last.reward, last.errored, last.finished) if last.errored else None
         facts = {
+            "reward": (reward_text(last.reward) if last.finished else "", "strong"),
+            "±": (half_text(last.reward, last.low, last.high), "muted"),
             "✗=0": ("" if zeros is None else reward_text(zeros), "muted"),
             "errors": (f"✗ {count_text(last.errored)}" if last.errored else "", "bad"),
             "tokens": (count_text(tokens_of(one)) if tokens_of(one) else "", "muted"),
             "cost": (money_text(last.cost) if last.cost is not None else "", "muted"),
             "time": (clock_text(last.elapsed_s) if begun and last.elapsed_s else "", "muted"),
         }
-        for name, (text, ink) in facts.items():
-            if name in shown:
-                spans.append((right(text, WIDTHS[name]), ink))
-        return spans
+        return spans + [
+            (right(facts[name][0], WIDTHS[name]), facts[name][1]) for name in columns.numbers
+        ]
 
     def put(self) -> None:
         """Somebody moved the list."""
