@@ -37,6 +37,8 @@ from tui_eval.tui.run.trajectory_pane import TrajectoryPane
 
 if TYPE_CHECKING:
     from tui_eval import events as ev
+    from tui_eval.fold.run_state import RunState
+    from tui_eval.fold.suite_state import SuiteState
 
 FOLLOWED = (
     (("The file is empty. What is written to it is shown here.", "faint"),),
@@ -50,7 +52,7 @@ NO_ROWS = "None of its lines can be read; {} says why."
 class RunScreen(DrawnScreen[None]):
     """Five panes over one fold; `refresh_run` draws what changed since it was called last.
 
-    Commands that concern all that the engine does go to `root`: the feed of the first run.
+    Commands that concern all that the engine does go to `root`, and `whole` is how that stands.
     """
 
     scopes: ClassVar[tuple[Scope, ...]] = ("run",)
@@ -83,6 +85,7 @@ class RunScreen(DrawnScreen[None]):
     def __init__(self, run: RunSession, now: Callable[[], float]) -> None:
         super().__init__()
         self.root = run.feed
+        self.whole: RunState | SuiteState = run.state
         self.now = now
         self.over_home = False
         """Whether leaving leads back to the list of runs, where nothing gets lost."""

@@ -11,20 +11,18 @@ from typing import TYPE_CHECKING, Any
 from tui_eval.events import OUT_OF_BUDGET
 from tui_eval.text.evaluation_words import rollouts_on_disk
 from tui_eval.text.figures import plural
-from tui_eval.tui.base.dialogs.prompts import STAY, Choice, Prompt
+from tui_eval.tui.base.dialogs.prompts import Choice, Prompt
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.layout import Zoom
 from tui_eval.tui.run.panes import STILL_LOADING
 from tui_eval.tui.run.session import RunStatus
-from tui_eval.tui.run.steering import RerunFlow
+from tui_eval.tui.run.steering import BACK, RerunFlow
 
 if TYPE_CHECKING:
     from tui_eval.commands import Rerun
     from tui_eval.fold.suite_state import SuiteState
     from tui_eval.tui.suite.screen import SuiteScreen
 
-ALL = "all"
-"""The answer that the suite is to go on."""
 NOT_YET = "When all of the suite is over, what errored here can run again."
 NOTHING = "All of it has finished without an error: there is nothing to run again."
 
@@ -35,18 +33,10 @@ class SuiteStatus(RunStatus):
     _screen: SuiteScreen
 
     @property
-    def at_work(self) -> bool:
-        return self._screen.root.live and self._screen.suite.end is None
-
-    @property
     def max_concurrent(self) -> int | None:
         """Rollouts in flight at most, of all evaluations; 0 for no limit, None for not known."""
         started = self._screen.suite.started
         return started.max_concurrent if started is not None else None
-
-    @property
-    def is_gate_open(self) -> bool:
-        return self._screen.suite.gate_open
 
     @property
     def is_finishing(self) -> bool:
@@ -92,15 +82,11 @@ class SuiteRerun(RerunFlow):
         is_run = status.is_live or status.at_work
         return super().prompt(row) if is_run else prompt_of(self._screen.suite)
 
-    def answered(self, command: Rerun | str | None) -> None:
-        screen = self._screen
-        if command == ALL:
-            if (request := request_of(self._screen.suite)) is not None:
-                screen.post_message(screen.RunAgain(request))
-        elif command is not None and not screen.status.is_live:  # it ended meanwhile
-            screen.say(self.why_not())
+    def answered(self, answer: Rerun | dict[str, Any] | None) -> None:
+        if answer is None or isinstance(answer, dict) or self._screen.status.is_live:
+            super().answered(answer)
         else:
-            super().answered(command)
+            self._screen.say(self.why_not())  # it ended meanwhile
 
 
 class SuiteZoom(Zoom):
@@ -163,7 +149,7 @@ def prompt_of(suite: SuiteState) -> Prompt:
     """The question whether it is to go on."""
     title = "Run again?" if errored(suite) else "Resume the suite?"
     if why := why_not(suite):
-        return Prompt(title, [why], [STAY._replace(label="back")])
+        return Prompt(title, [why], [BACK])
     missing = max(suite.rollouts - sum(one.last.finished for one in suite.evaluations), 0)
     refused = sum(one.last.status == "refused" for one in suite.evaluations)
     counts = {"errored": errored(suite), "missing": missing, "refused": refused}
@@ -178,8 +164,8 @@ def prompt_of(suite: SuiteState) -> Prompt:
         text.append("Old rows of what errored stay in superseded.jsonl.")
     copies = f"{key_for('run.copy')} copies its path"
     text.append(f"One of them alone: tui-eval open PATH; {copies}.")
-    all_of_it = Choice("g", "resume all", note or "what has not finished", ALL)
-    return Prompt(title, text, [all_of_it, STAY._replace(label="back")])
+    note = note or "what has not finished"
+    return Prompt(title, text, [Choice("g", "resume all", note, request_of(suite)), BACK])
 
 
 def request_of(suite: SuiteState) -> dict[str, Any] | None:

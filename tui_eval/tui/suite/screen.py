@@ -68,7 +68,7 @@ class SuiteScreen(RunScreen):
         self._no_run = RunSession(NullFeed())
         self.suite = suite
         super().__init__(self._no_run, now)
-        self.root = root.feed
+        self.root, self.whole = root.feed, suite
         self.status = SuiteStatus(self)
         self.rerun = SuiteRerun(self)
         self.zoom = SuiteZoom(self, self.grid, self.update_keys)
