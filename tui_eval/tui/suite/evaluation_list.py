@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from msgspec.structs import astuple
 from textual.binding import BindingType
 from textual.message import Message
 
 from tui_eval.fold.outcome_words import errors_as_0
+from tui_eval.fold.suite_state import EvaluationState, SuiteState
 from tui_eval.printable import one_line
 from tui_eval.text.evaluation_words import (
     WORD,
@@ -27,9 +27,6 @@ from tui_eval.tui.base.keys.registry import bindings
 from tui_eval.tui.base.lines.line_list import LineList
 from tui_eval.tui.base.look.ink import Line, Span, left, line_width, right
 from tui_eval.tui.run.header import bar_spans
-
-if TYPE_CHECKING:
-    from tui_eval.fold.suite_state import EvaluationState, SuiteState
 
 TITLE, VARIES = "evaluation", "settings"
 TITLE_MOST, VARIES_MOST, HEAD_MOST = 48, 64, 32
@@ -51,10 +48,8 @@ WIDTHS = {"bar": BAR + 1, "reward": 8, "±": 6, "✗=0": 6}
 WIDTHS |= {"errors": 7, "tokens": 8, "cost": 10, "time": 8}
 LEAST_WHY = 16
 """Cells that a reason is worth showing in."""
-OPTIONAL = ("cost", "tokens", "errors", "time", "bar", "±")
+OPTIONAL = ("cost", "tokens", "errors", "time", "bar", "±", "✗=0")
 """Columns that a narrow list does without, first to go first."""
-WITH_ERRORS = (*OPTIONAL, "✗=0")
-"""The same where rollouts errored: the reward with those as 0 stays longest."""
 
 
 class Columns(NamedTuple):
@@ -77,18 +72,14 @@ class EvaluationList(LineList):
     BINDINGS: ClassVar[list[BindingType]] = bindings("evaluations")
     heads = 1
 
-    @dataclass
-    class Selected(Message):
-        """Another evaluation is selected; `by_hand` where a person did it."""
+    follows = True
+    """Whether the selection goes along with what runs, until somebody moves it."""
 
-        place: int
-        by_hand: bool
+    class Chosen(Message):
+        """Somebody selected another evaluation."""
 
     class FollowWanted(Message):
         """Somebody went to the evaluation that is running."""
-
-    class Held(Message):
-        """Somebody moved the list: it must not move by itself any more."""
 
     def __init__(self, suite: SuiteState, *, id: str) -> None:
         super().__init__(id=id)
@@ -127,12 +118,13 @@ class EvaluationList(LineList):
         names = titles + 2 + least
         has_errors = self._has_errors
         shown = [name for name in WIDTHS if name != "✗=0" or has_errors]
-        done = self._done_width()
+        digits = max((len(str(one.total or 100)) for one in self.suite.evaluations), default=0)
+        done = max(2 * min(digits, 5) + 1, len("done")) + 2
         room = width - 2 - WORD - 2 - done
-        for column in WITH_ERRORS if has_errors else OPTIONAL:
+        for column in OPTIONAL:
             if room - sum(WIDTHS[one] for one in shown) >= min(names, int(width * NAMES_SHARE)):
                 break
-            shown.remove(column)
+            shown = [one for one in shown if one != column]
         room = max(room - sum(WIDTHS[one] for one in shown), 4)
         is_short = titles + 2 + varies > room
         varies = least if is_short else varies
@@ -143,10 +135,6 @@ class EvaluationList(LineList):
         varies = min(varies, max(room - title - 2, 0))
         heads = self._names(varies) if is_short else ""
         return Columns(title, varies, heads, bar, done, tuple(one for one in shown if one != "bar"))
-
-    def _done_width(self) -> int:
-        digits = max((len(str(one.total or 100)) for one in self.suite.evaluations), default=0)
-        return max(2 * min(digits, 5) + 1, len("done")) + 2
 
     def _settings(self, one: EvaluationState) -> str:
         return variation_of(one, self.suite, VARIES_MOST)
@@ -169,7 +157,6 @@ class EvaluationList(LineList):
         return one_line(", ".join(map(one_line, names, kept)), room)
 
     def head(self, index: int) -> Line:
-        """Names of the columns, over their columns."""
         columns = self._columns
         text = left(f"  {TITLE}", 2 + columns.title)
         names = left(columns.names or VARIES, columns.varies)
@@ -224,17 +211,16 @@ class EvaluationList(LineList):
         ]
 
     def put(self) -> None:
-        """Somebody moved the list."""
-        self.post_message(self.Held())
+        self.follows = False
 
     def select(self, index: int, by_hand: bool = True) -> None:
-        index = min(max(index, 0), max(self.count() - 1, 0))
-        if index != self.cursor:
-            self.cursor = index
-            self.post_message(self.Selected(index, by_hand))
-        elif by_hand:
+        before = self.cursor
+        self.cursor = min(max(index, 0), max(self.count() - 1, 0))
+        if by_hand:
             self.put()
-        self.show_line(index, margin=1)
+            if self.cursor != before:
+                self.post_message(self.Chosen())
+        self.show_line(self.cursor, margin=1)
         self.update()
 
     def action_bottom(self) -> None:
