@@ -138,21 +138,20 @@ class TrajectoryPane(TrajectoryView):
     def action_switch_fold(self) -> None:
         """Unfolds the selected piece, shows more of it, or folds it when all is shown."""
         piece = self._selected()
-        if piece is None:
-            self.post_message(self.Missed(ALL_SHOWN))
-            return
-        if self._view.skip:
-            self._set_view(USUAL)
-        elif self._unfolds(piece):
+        if piece is None or self._unfolds(piece):
             self.action_unfold()
-        elif not self._layout.parts[self.cursor].is_tool and self._view.limit is not None:
+        elif self._view.skip or not (self._is_tool or self._view.limit is None):
             self._set_view(USUAL)
         else:
             self.action_fold()
 
+    @property
+    def _is_tool(self) -> bool:
+        return self._layout.parts[self.cursor].is_tool
+
     def _unfolds(self, piece: Piece) -> bool:
         """Whether there is more of the selected piece, below what is shown of it."""
-        is_folded = self._layout.parts[self.cursor].is_tool and len(piece.lines) == 1
+        is_folded = self._is_tool and len(piece.lines) == 1
         return not self._view.skip and (piece.hidden > 0 or is_folded)
 
     @property
@@ -163,17 +162,13 @@ class TrajectoryPane(TrajectoryView):
 
     def action_unfold(self) -> None:
         """Shows more of the selected piece."""
-        piece = self._selected()
-        if piece is None:
-            self.post_message(self.Missed(ALL_SHOWN))
-            return
-        limit = self._view.limit
-        if limit is None or limit <= 1:
+        piece, limit = self._selected(), self._view.limit
+        if piece is not None and (limit is None or limit <= 1):
             lines = len(piece.lines)
             limit = TEXT_LINES if lines < TEXT_LINES else lines + STEP
             self._set_view(self._view._replace(limit=limit))
-        elif piece.hidden:
-            self._set_view(self._view._replace(limit=limit + STEP))
+        elif piece is not None and piece.hidden:
+            self._set_view(self._view._replace(limit=(limit or 0) + STEP))
         else:
             self.post_message(self.Missed(ALL_SHOWN))
 
@@ -182,7 +177,7 @@ class TrajectoryPane(TrajectoryView):
         if self._selected() is None:
             self.post_message(self.Missed(NOT_FOLDED))
         else:
-            self._set_view(View(0 if self._layout.parts[self.cursor].is_tool else 1))
+            self._set_view(View(0 if self._is_tool else 1))
 
     def action_fold_tools(self) -> None:
         """Unfolds every tool call, or folds them all if any is unfolded."""
@@ -248,7 +243,6 @@ class TrajectoryPane(TrajectoryView):
             self._show_match(match)
 
     def on_key(self, event: events.Key) -> None:
-        """Takes what is typed to be found."""
         if self.search.typing is None or event.key in ("tab", "shift+tab"):
             return
         event.stop()
@@ -258,7 +252,6 @@ class TrajectoryPane(TrajectoryView):
         self._searched()
 
     def on_paste(self, event: events.Paste) -> None:
-        """Takes what is pasted to be found."""
         if self.search.typing is not None:
             event.stop()
             self.search.take_text(" ".join(event.text.split()))
