@@ -151,9 +151,8 @@ class RunScreen(DrawnScreen[None]):
         """Draws the first frame: there is no run yet."""
         self.set_focus(self.first_focus)
         self.trajectory.empty = self.reward.empty = ((("no rollout yet", "faint"),),)
-        self.screen_layout_refresh_signal.subscribe(self, lambda _: self._laid_out())
+        self.screen_layout_refresh_signal.subscribe(self, lambda _: self.retitle())
         self.retitle()
-        self.update_keys()
         for view in (self.header, self.trajectory, self.reward):
             view.update()
 
@@ -218,14 +217,12 @@ class RunScreen(DrawnScreen[None]):
             view.update()
         self.navigation.show_reward()
         self.retitle()
-        self.update_keys()
 
     def invalidate(self) -> None:
         """Everything is drawn next time."""
         self._drawn = None
 
     def on_rollout_list_selected(self, message: RolloutList.Selected) -> None:
-        """Another rollout was selected."""
         if message.by_hand:
             self.follower.switch(False)
         if message.row != self.rollouts.row or message.row == self.reader.row:
@@ -247,17 +244,14 @@ class RunScreen(DrawnScreen[None]):
             self.rollouts.select_line(self.rollouts.count() - 1)
 
     def on_numbers_panel_wanted(self, message: NumbersPanel.Wanted) -> None:
-        """The rollouts behind a number are wanted."""
         self.navigation.go_to(message.target)
 
     def on_log_pane_opened(self, message: LogPane.Opened) -> None:
-        """The rollout of a line of the log is wanted."""
         self.navigation.show_row(message.row)
 
     def on_line_view_retitled(self) -> None:
         """A pane shows, lists or searches for something else, or enter does something else."""
         self.retitle()
-        self.update_keys()
 
     def on_rollout_list_opened(self) -> None:
         """Goes on reading in the trajectory."""
@@ -276,14 +270,9 @@ class RunScreen(DrawnScreen[None]):
         self.refresh_run()
 
     def retitle(self) -> None:
-        """Names the panes anew."""
+        """Names the panes, and the keys that work, as there is room now."""
         self.grid.entitle_all(pane_titles(self))
-
-    def _laid_out(self) -> None:
-        """Names panes, and the key that zooms one, as there is room now."""
-        self.retitle()
-        if self.keys.words.get("zoom") != self.zoom.word:
-            self.update_keys()
+        self.update_keys()
 
     @property
     def _is_searching(self) -> bool:

@@ -89,11 +89,6 @@ class RunSession:
         self.reader = Reader(feed, self.state)
         self.follower = Follower(self.state)
 
-    def take(self, event: ev.Event) -> None:
-        """Takes in one event that the fold has already seen."""
-        self.follower.take(event)
-        self.reader.take(event)
-
     def fold(self, deadline: float, then: Callable[[ev.Event], None]) -> bool:
         """Folds what is new; returns whether all of it was.
 
@@ -104,7 +99,8 @@ class RunSession:
         while events := self.feed.drain(BATCH):
             for event in events:
                 self.state.apply(event)
-                self.take(event)
+                self.follower.take(event)
+                self.reader.take(event)
                 then(event)
             if time.perf_counter() > deadline:
                 return len(events) < BATCH  # what has come meanwhile is the next tick's
