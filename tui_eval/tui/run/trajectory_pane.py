@@ -286,8 +286,7 @@ class TrajectoryPane(TrajectoryView):
             return
         self.cursor = at
         self._inked.clear()
-        line = self._line_of(at, name, match.start)
-        if line is None:
+        if self._layout.texts(at).line_of(name, match.start) is None:
             block = next(one for one in self._layout.parts[at].blocks() if one.name == name)
             needed = match.start // block.width(self.line_width) + block.text.count(
                 "\n", 0, match.start + 1
@@ -297,9 +296,6 @@ class TrajectoryPane(TrajectoryView):
             skip = max(match.start - block.width(self.line_width), 0) if deep else 0
             self._layout.views[at] = View(limit, name if deep else "", skip)
         self.update()
-        line = self._line_of(at, name, match.start)
+        line = self._layout.texts(at).line_of(name, match.start)
         self.show_line(self._layout.starts[at] + (line or 0), margin=3)
         self.update()
-
-    def _line_of(self, at: int, name: str, place: int) -> int | None:
-        return self._layout.texts(at).line_of(name, place)

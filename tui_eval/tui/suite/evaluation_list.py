@@ -94,21 +94,18 @@ class EvaluationList(LineList):
     def key(self, index: int) -> Hashable:
         """All that was told of the evaluation last, and how the suite is."""
         suite = self.suite
-        told = astuple(suite.evaluations[index].last)
-        return (self._columns, suite.end is None, suite.gate_open, *told)
+        last = astuple(suite.evaluations[index].last)
+        return (self._columns, suite.end is None, suite.gate_open, *last)
 
     @property
     def _columns(self) -> Columns:
-        wanted = (self.line_width, self.count(), self._has_errors)
+        has_errors = any(one.last.errored for one in self.suite.evaluations)
+        wanted = (self.line_width, self.count(), has_errors)
         if wanted != self._columns_of:
-            self._columns_of, self._made = wanted, self._fit(self.line_width)
+            self._columns_of, self._made = wanted, self._fit(self.line_width, has_errors)
         return self._made
 
-    @property
-    def _has_errors(self) -> bool:
-        return any(one.last.errored for one in self.suite.evaluations)
-
-    def _fit(self, width: int) -> Columns:
+    def _fit(self, width: int, has_errors: bool) -> Columns:
         self._varying = names_that_vary(self.suite)
         every = (title_of(one, TITLE_MOST) for one in self.suite.evaluations)
         titles = max(map(len, (TITLE, *every)))
@@ -116,7 +113,6 @@ class EvaluationList(LineList):
         varies, least = self._longest(self._settings), max(self._longest(self._values), head)
         varies = max(varies, len(VARIES)) if varies else 0
         names = titles + 2 + least
-        has_errors = self._has_errors
         shown = [name for name in WIDTHS if name != "✗=0" or has_errors]
         digits = max((len(str(one.total or 100)) for one in self.suite.evaluations), default=0)
         done = max(2 * min(digits, 5) + 1, len("done")) + 2
