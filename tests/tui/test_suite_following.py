@@ -9,7 +9,7 @@ from staging import staged_suite
 
 from tui_eval import events as ev
 from tui_eval.commands import Detach, Stop, Subscribe
-from tui_eval.tui.suite.opened import KEPT
+from tui_eval.tui.suite.controllers import KEPT
 
 
 async def test_the_running_evaluation_is_joined_and_shown() -> None:
@@ -54,7 +54,7 @@ async def test_what_is_chosen_between_two_ticks_stays_chosen() -> None:
         stage.live.refresh_run()
         await stage.pilot.pause()
         assert stage.live.evaluations.cursor == 2
-        assert not stage.live.follows
+        assert not stage.live.evaluations.follows
 
 
 async def test_a_finished_evaluation_is_read_from_disk() -> None:

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.own_folders import typed_path
-from tui_eval.tui.base.dialogs.prompts import Leave, leave_question
+from tui_eval.tui.base.dialogs.prompts import Leave, Prompt, leave_question
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.terminal.browser import in_browser, lies_in
 
 if TYPE_CHECKING:
     from tui_eval.events import WritingMoved
-    from tui_eval.tui.base.dialogs.prompts import Prompt
     from tui_eval.tui.base.dialogs.question import Question
     from tui_eval.tui.run.screen import RunScreen
 

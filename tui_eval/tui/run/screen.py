@@ -36,6 +36,8 @@ from tui_eval.tui.run.trajectory_pane import TrajectoryPane
 
 if TYPE_CHECKING:
     from tui_eval import events as ev
+    from tui_eval.fold.run_state import RunState
+    from tui_eval.fold.suite_state import SuiteState
 
 FOLLOWED = (
     (("The file is empty. What is written to it is shown here.", "faint"),),
@@ -49,7 +51,7 @@ NO_ROWS = "None of its lines can be read; {} says why."
 class RunScreen(DrawnScreen[None]):
     """Five panes over one fold; `refresh_run` draws what changed since it was called last.
 
-    Commands that concern all that the engine does go to `root`: the feed of the first run.
+    Commands that concern all that the engine does go to `root`, and `whole` is how that stands.
     """
 
     scopes: ClassVar[tuple[Scope, ...]] = ("run",)
@@ -82,6 +84,7 @@ class RunScreen(DrawnScreen[None]):
     def __init__(self, run: RunSession, now: Callable[[], float]) -> None:
         super().__init__()
         self.root = run.feed
+        self.whole: RunState | SuiteState = run.state
         self.now = now
         self.over_home = False
         """Whether leaving leads back to the list of runs, where nothing gets lost."""
@@ -147,9 +150,8 @@ class RunScreen(DrawnScreen[None]):
         """Draws the first frame: there is no run yet."""
         self.set_focus(self.first_focus)
         self.trajectory.empty = self.reward.empty = ((("no rollout yet", "faint"),),)
-        self.screen_layout_refresh_signal.subscribe(self, lambda _: self._laid_out())
+        self.screen_layout_refresh_signal.subscribe(self, lambda _: self.retitle())
         self.retitle()
-        self.update_keys()
         for view in (self.header, self.trajectory, self.reward):
             view.update()
 
@@ -214,14 +216,12 @@ class RunScreen(DrawnScreen[None]):
             view.update()
         self.navigation.show_reward()
         self.retitle()
-        self.update_keys()
 
     def invalidate(self) -> None:
         """Everything is drawn next time."""
         self._drawn = None
 
     def on_rollout_list_selected(self, message: RolloutList.Selected) -> None:
-        """Another rollout was selected."""
         if message.by_hand:
             self.follower.switch(False)
         if message.row != self.rollouts.row or message.row == self.reader.row:
@@ -243,17 +243,14 @@ class RunScreen(DrawnScreen[None]):
             self.rollouts.select_line(self.rollouts.count() - 1)
 
     def on_numbers_panel_wanted(self, message: NumbersPanel.Wanted) -> None:
-        """The rollouts behind a number are wanted."""
         self.navigation.go_to(message.target)
 
     def on_log_pane_opened(self, message: LogPane.Opened) -> None:
-        """The rollout of a line of the log is wanted."""
         self.navigation.show_row(message.row)
 
     def on_line_view_retitled(self) -> None:
         """A pane shows, lists or searches for something else, or enter does something else."""
         self.retitle()
-        self.update_keys()
 
     def on_rollout_list_opened(self) -> None:
         """Goes on reading in the trajectory."""
@@ -272,14 +269,9 @@ class RunScreen(DrawnScreen[None]):
         self.refresh_run()
 
     def retitle(self) -> None:
-        """Names the panes anew."""
+        """Names the panes, and the keys that work, as there is room now."""
         self.grid.entitle_all(pane_titles(self))
-
-    def _laid_out(self) -> None:
-        """Names panes, and the key that zooms one, as there is room now."""
-        self.retitle()
-        if self.keys.words.get("zoom") != self.zoom.word:
-            self.update_keys()
+        self.update_keys()
 
     @property
     def _is_searching(self) -> bool:

@@ -89,11 +89,6 @@ class RunSession:
         self.reader = Reader(feed, self.state)
         self.follower = Follower(self.state)
 
-    def take(self, event: ev.Event) -> None:
-        """Takes in one event that the fold has already seen."""
-        self.follower.take(event)
-        self.reader.take(event)
-
     def fold(self, deadline: float, then: Callable[[ev.Event], None]) -> bool:
         """Folds what is new; returns whether all of it was.
 
@@ -104,7 +99,8 @@ class RunSession:
         while events := self.feed.drain(BATCH):
             for event in events:
                 self.state.apply(event)
-                self.take(event)
+                self.follower.take(event)
+                self.reader.take(event)
                 then(event)
             if time.perf_counter() > deadline:
                 return len(events) < BATCH  # what has come meanwhile is the next tick's
@@ -112,7 +108,7 @@ class RunSession:
 
 
 class RunStatus:
-    """Whether an engine works on the run on a screen, and what of it is kept."""
+    """Whether an engine works on what a screen shows, and what of it is kept."""
 
     def __init__(self, screen: RunScreen) -> None:
         self._screen = screen
@@ -129,17 +125,12 @@ class RunStatus:
     @property
     def at_work(self) -> bool:
         """Whether an engine is at work that the root's commands would reach."""
-        return self.is_live
+        return self._screen.root.live and self._screen.whole.end is None
 
     @property
     def max_concurrent(self) -> int | None:
         """Rollouts in flight at most, of all at the root; 0 for no limit, None while unknown."""
         return self._state.run.max_concurrent if self._state.run is not None else None
-
-    @property
-    def is_gate_open(self) -> bool:
-        """Whether the engine begins rollouts: it does not while it pauses."""
-        return self._state.gate_open
 
     @property
     def is_finishing(self) -> bool:

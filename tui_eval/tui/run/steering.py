@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tui_eval.fold.rollout_columns import DONE
 from tui_eval.text.figures import plural
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from tui_eval.tui.run.screen import RunScreen
 
 BACK = STAY._replace(label="back")
-MISSING = "missing"
-"""The answer that a run is resumed with what it lacks."""
 
 
 def at_most(limit: int) -> str:
@@ -49,8 +47,8 @@ class Steering:
     @property
     def is_paused(self) -> bool:
         """Whether the gate is closed, or was asked to close and has not answered yet."""
-        requested, status = self._screen.header.requested_pause, self._screen.status
-        return not status.is_gate_open if requested is None else requested
+        requested = self._screen.header.requested_pause
+        return not self._screen.whole.gate_open if requested is None else requested
 
     def action_pause(self) -> None:
         """Closes the engine's gate, or opens it."""
@@ -192,7 +190,7 @@ class RerunFlow:
         if self.is_resumable:
             missing = f"the {state.total - state.finished:,} missing"
             note = "and all that errored" if state.errors else "what has finished stays"
-            choices.append(Choice("m", missing, note, MISSING))
+            choices.append(Choice("m", missing, note, self._request))
         return choices
 
     @property
@@ -208,21 +206,19 @@ class RerunFlow:
         is_own = self._screen.noun != "suite" and not self._screen.state.is_foreign
         return is_own and self._is_cut_off
 
-    def answered(self, command: Rerun | str | None) -> None:
-        if command is None:
-            return
-        state = self._screen.state
-        path = state.run.path if state.run is not None else ""
-        if isinstance(command, str):
-            again = {"env_id": None, "raw": {"resume": path}}
-            self._screen.post_message(self._screen.RunAgain(again))
-            return
-        if self._screen.status.is_live:
-            self._screen.feed.send(command)
-            return
-        rows = command.rows or [
-            row for row, error in state.errors.items() if command.error in ("", error)
-        ]
-        request = {"env_id": None, "raw": {"resume": path}, "again": sorted(rows)}
-        row = rows[0] if len(rows) == 1 else self._screen.rollouts.row
-        self._screen.post_message(self._screen.RunAgain(request, row))
+    @property
+    def _request(self) -> dict[str, Any]:
+        run = self._screen.state.run
+        return {"env_id": None, "raw": {"resume": run.path if run is not None else ""}}
+
+    def answered(self, answer: Rerun | dict[str, Any] | None) -> None:
+        """Tells the engine at work, or asks for one."""
+        screen, errors = self._screen, self._screen.state.errors
+        if isinstance(answer, dict):
+            screen.post_message(screen.RunAgain(answer))
+        elif answer is not None and screen.status.is_live:
+            screen.feed.send(answer)
+        elif answer is not None:
+            rows = answer.rows or [row for row, why in errors.items() if answer.error in ("", why)]
+            row = rows[0] if len(rows) == 1 else screen.rollouts.row
+            screen.post_message(screen.RunAgain({**self._request, "again": sorted(rows)}, row))

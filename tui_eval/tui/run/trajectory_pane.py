@@ -137,21 +137,20 @@ class TrajectoryPane(TrajectoryView):
     def action_switch_fold(self) -> None:
         """Unfolds the selected piece, shows more of it, or folds it when all is shown."""
         piece = self._selected()
-        if piece is None:
-            self.post_message(self.Missed(ALL_SHOWN))
-            return
-        if self._view.skip:
-            self._set_view(USUAL)
-        elif self._unfolds(piece):
+        if piece is None or self._unfolds(piece):
             self.action_unfold()
-        elif not self._layout.parts[self.cursor].is_tool and self._view.limit is not None:
+        elif self._view.skip or not (self._is_tool or self._view.limit is None):
             self._set_view(USUAL)
         else:
             self.action_fold()
 
+    @property
+    def _is_tool(self) -> bool:
+        return self._layout.parts[self.cursor].is_tool
+
     def _unfolds(self, piece: Piece) -> bool:
         """Whether there is more of the selected piece, below what is shown of it."""
-        is_folded = self._layout.parts[self.cursor].is_tool and len(piece.lines) == 1
+        is_folded = self._is_tool and len(piece.lines) == 1
         return not self._view.skip and (piece.hidden > 0 or is_folded)
 
     @property
@@ -162,17 +161,13 @@ class TrajectoryPane(TrajectoryView):
 
     def action_unfold(self) -> None:
         """Shows more of the selected piece."""
-        piece = self._selected()
-        if piece is None:
-            self.post_message(self.Missed(ALL_SHOWN))
-            return
-        limit = self._view.limit
-        if limit is None or limit <= 1:
+        piece, limit = self._selected(), self._view.limit
+        if piece is not None and (limit is None or limit <= 1):
             lines = len(piece.lines)
             limit = TEXT_LINES if lines < TEXT_LINES else lines + STEP
             self._set_view(self._view._replace(limit=limit))
-        elif piece.hidden:
-            self._set_view(self._view._replace(limit=limit + STEP))
+        elif piece is not None and piece.hidden:
+            self._set_view(self._view._replace(limit=(limit or 0) + STEP))
         else:
             self.post_message(self.Missed(ALL_SHOWN))
 
@@ -181,7 +176,7 @@ class TrajectoryPane(TrajectoryView):
         if self._selected() is None:
             self.post_message(self.Missed(NOT_FOLDED))
         else:
-            self._set_view(View(0 if self._layout.parts[self.cursor].is_tool else 1))
+            self._set_view(View(0 if self._is_tool else 1))
 
     def action_fold_tools(self) -> None:
         """Unfolds every tool call, or folds them all if any is unfolded."""
@@ -247,7 +242,6 @@ class TrajectoryPane(TrajectoryView):
             self._show_match(match)
 
     def on_key(self, event: events.Key) -> None:
-        """Takes what is typed to be found."""
         if self.search.typing is None or event.key in ("tab", "shift+tab"):
             return
         event.stop()
@@ -257,7 +251,6 @@ class TrajectoryPane(TrajectoryView):
         self._searched()
 
     def on_paste(self, event: events.Paste) -> None:
-        """Takes what is pasted to be found."""
         if self.search.typing is not None:
             event.stop()
             self.search.take_text(" ".join(event.text.split()))
@@ -292,8 +285,7 @@ class TrajectoryPane(TrajectoryView):
             return
         self.cursor = at
         self._inked.clear()
-        line = self._line_of(at, name, match.start)
-        if line is None:
+        if self._layout.texts(at).line_of(name, match.start) is None:
             block = next(one for one in self._layout.parts[at].blocks() if one.name == name)
             needed = match.start // block.width(self.line_width) + block.text.count(
                 "\n", 0, match.start + 1
@@ -303,9 +295,6 @@ class TrajectoryPane(TrajectoryView):
             skip = max(match.start - block.width(self.line_width), 0) if deep else 0
             self._layout.views[at] = View(limit, name if deep else "", skip)
         self.update()
-        line = self._line_of(at, name, match.start)
+        line = self._layout.texts(at).line_of(name, match.start)
         self.show_line(self._layout.starts[at] + (line or 0), margin=3)
         self.update()
-
-    def _line_of(self, at: int, name: str, place: int) -> int | None:
-        return self._layout.texts(at).line_of(name, place)

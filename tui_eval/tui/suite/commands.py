@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from tui_eval.tui.base.keys.command import ABOVE, HELP, LEAVE, MOVE, PANES, PASS, READ, RUN, Command
-from tui_eval.tui.run.commands import LIST, PANE_SCOPES
+from tui_eval.tui.base.keys.command import Command, both_ways
+from tui_eval.tui.run.commands import GROUPS as OF_A_RUN
+from tui_eval.tui.run.commands import PANE_SCOPES
 
 SUITE = "Several evaluations"
-GROUPS = (RUN, MOVE, READ, LIST, PASS, PANES, SUITE, HELP, LEAVE)
+GROUPS = (*OF_A_RUN[:-2], SUITE, *OF_A_RUN[-2:])  # before the help and leaving
 TOGETHER = tuple(
     frozenset((pane, "view", "run", "suite")) for pane in (*PANE_SCOPES, "evaluations")
 )
@@ -15,13 +16,8 @@ COMMANDS = (
     Command(
         "0", "pane(0)", "suite", SUITE, "The list of evaluations", palette=True, name="evaluations",
     ),
-    Command(
-        "greater_than_sign", "evaluation(1)", "suite", SUITE, "Next, previous evaluation",
-        name="next-evaluation",
-    ),
-    Command(
-        "less_than_sign", "evaluation(-1)", "suite", ABOVE, "Previous evaluation",
-        name="previous-evaluation",
+    *both_ways(
+        "greater_than_sign", "less_than_sign", "evaluation", "suite", SUITE, "evaluation",
     ),
     Command(
         "v", "switch_list", "suite", SUITE, "Hide the list, or show it", "list", 14, palette=True,

@@ -1,30 +1,33 @@
-"""What a suite's screen does otherwise than a run's: how it stands, its reruns, its zoom.
+"""What a suite's screen does otherwise than a run's: status, reruns, zoom, and several open runs.
 
 A suite that nobody works on goes on as a whole: what errored and what is missing, of all at once.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.events import OUT_OF_BUDGET
 from tui_eval.text.evaluation_words import rollouts_on_disk
 from tui_eval.text.figures import plural
-from tui_eval.tui.base.dialogs.prompts import STAY, Choice, Prompt
+from tui_eval.tui.base.dialogs.prompts import Choice, Prompt
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.layout import Zoom
 from tui_eval.tui.run.panes import STILL_LOADING
-from tui_eval.tui.run.session import RunStatus
-from tui_eval.tui.run.steering import RerunFlow
+from tui_eval.tui.run.session import RunSession, RunStatus, begin
+from tui_eval.tui.run.steering import BACK, RerunFlow
 
 if TYPE_CHECKING:
     from tui_eval.commands import Rerun
-    from tui_eval.fold.suite_state import SuiteState
+    from tui_eval.feeds.feed import OpenFeed
+    from tui_eval.fold.suite_state import EvaluationState, SuiteState
     from tui_eval.tui.suite.screen import SuiteScreen
 
-ALL = "all"
-"""The answer that the suite is to go on."""
+KEPT = 4
+"""Evaluations that stay open, so that going back and forth opens nothing."""
 NOT_YET = "When all of the suite is over, what errored here can run again."
 NOTHING = "All of it has finished without an error: there is nothing to run again."
 
@@ -35,18 +38,9 @@ class SuiteStatus(RunStatus):
     _screen: SuiteScreen
 
     @property
-    def at_work(self) -> bool:
-        return self._screen.root.live and self._screen.suite.end is None
-
-    @property
     def max_concurrent(self) -> int | None:
-        """Rollouts in flight at most, of all evaluations; 0 for no limit, None for not known."""
         started = self._screen.suite.started
         return started.max_concurrent if started is not None else None
-
-    @property
-    def is_gate_open(self) -> bool:
-        return self._screen.suite.gate_open
 
     @property
     def is_finishing(self) -> bool:
@@ -54,12 +48,10 @@ class SuiteStatus(RunStatus):
 
     @property
     def is_saved(self) -> bool:
-        """Whether all runs are kept without being asked for."""
         return all(one.last.saved for one in self._screen.suite.evaluations)
 
     @property
     def on_disk(self) -> str:
-        """How much of them is kept, as a sentence."""
         return rollouts_on_disk(self._screen.suite)
 
 
@@ -70,14 +62,12 @@ class SuiteRerun(RerunFlow):
 
     @property
     def word(self) -> str:
-        """What the key does, in a word; empty where it does nothing."""
         if self._screen.status.is_live:
             return super().word
         again = "" if self._screen.status.at_work or why_not(self._screen.suite) else "rerun"
         return again if errored(self._screen.suite) else again and "resume"
 
     def why_not(self) -> str:
-        """Why nothing can run again; empty where something can."""
         status = self._screen.status
         if status.is_live:
             return super().why_not()
@@ -88,19 +78,34 @@ class SuiteRerun(RerunFlow):
         return why_not(self._screen.suite)
 
     def prompt(self, row: int) -> Prompt:
-        status = self._screen.status
-        is_run = status.is_live or status.at_work
-        return super().prompt(row) if is_run else prompt_of(self._screen.suite)
+        suite, status = self._screen.suite, self._screen.status
+        if status.is_live or status.at_work:
+            return super().prompt(row)
+        title = "Run again?" if errored(suite) else "Resume the suite?"
+        if why := why_not(suite):
+            return Prompt(title, [why], [BACK])
+        missing = max(suite.rollouts - sum(one.last.finished for one in suite.evaluations), 0)
+        refused = sum(one.last.status == "refused" for one in suite.evaluations)
+        counts = {"errored": errored(suite), "missing": missing, "refused": refused}
+        note = ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
+        count = len(suite.evaluations)
+        each = "Both evaluations" if count == 2 else f"All {plural(count, 'evaluation')}"
+        text = [f"{each} resume the runs they have."]
+        if suite.started is not None and suite.started.budgets:
+            flags = " and ".join(suite.started.budgets)
+            text.append(f"They do without {flags}, which held for one command.")
+        if errored(suite):
+            text.append("Old rows of what errored stay in superseded.jsonl.")
+        copies = f"{key_for('run.copy')} copies its path"
+        text.append(f"One of them alone: tui-eval open PATH; {copies}.")
+        note = note or "what has not finished"
+        return Prompt(title, text, [Choice("g", "resume all", note, request_of(suite)), BACK])
 
-    def answered(self, command: Rerun | str | None) -> None:
-        screen = self._screen
-        if command == ALL:
-            if (request := request_of(self._screen.suite)) is not None:
-                screen.post_message(screen.RunAgain(request))
-        elif command is not None and not screen.status.is_live:  # it ended meanwhile
-            screen.say(self.why_not())
+    def answered(self, answer: Rerun | dict[str, Any] | None) -> None:
+        if answer is None or isinstance(answer, dict) or self._screen.status.is_live:
+            super().answered(answer)
         else:
-            super().answered(command)
+            self._screen.say(self.why_not())  # it ended meanwhile
 
 
 class SuiteZoom(Zoom):
@@ -124,13 +129,91 @@ class SuiteZoom(Zoom):
         return self.grid.has_class("-zoomed")
 
     def action_zoom(self) -> None:
-        """Gives the whole screen to the list or the pane with the focus, or takes it back."""
         if self._has_list:
             self.screen.toggle_class("-list")
             self.changed()
         elif not self.screen.is_blank:
             self.screen.set_class(not self.grid.has_class("-zoomed"), "-pane")
             super().action_zoom()
+
+
+class Opened:
+    """Opens runs and closes those that were shown longest ago.
+
+    A connection is never dropped half made: a listener that goes without a word stops its run.
+    """
+
+    def __init__(self, open_feed: OpenFeed) -> None:
+        self._open_feed = open_feed
+        self._runs: dict[int, RunSession] = {}
+        self._joined: set[int] = set()
+        self._starts: dict[int, asyncio.Task[bool]] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+
+    def get(self, place: int) -> RunSession | None:
+        """The open run of the evaluation at this place; it is the last to be closed."""
+        run = self._runs.pop(place, None)
+        if run is not None:
+            self._runs[place] = run
+        return run
+
+    def __iter__(self) -> Iterator[RunSession]:
+        """The open runs, the one shown last first."""
+        return reversed(list(self._runs.values()))
+
+    def open(self, place: int, path: str, socket: str) -> RunSession:
+        """Begins to open a run, in place of the one that was open there."""
+        self.drop(place)
+        run = self._runs[place] = RunSession(self._open_feed(path, socket))
+        self._starts[place] = asyncio.create_task(begin(run.feed, run.state))
+        if socket:
+            self._joined.add(place)
+        while len(self._runs) > KEPT:
+            self.drop(next(iter(self._runs)))
+        return run
+
+    def is_lost(self, place: int, one: EvaluationState) -> bool:
+        """Whether a run was joined and told less than there is: it is to be opened anew."""
+        run = self._runs.get(place)
+        if run is None or place not in self._joined or run.feed.live or run.state.end is None:
+            return False
+        if run.state.run is None:
+            return True
+        return one.is_over and run.state.end.status == "failed" != one.last.status
+
+    def drop(self, place: int) -> None:
+        """Closes the run of an evaluation; it goes on without this listener."""
+        run = self._runs.pop(place, None)
+        self._joined.discard(place)
+        if run is not None:
+            closing = asyncio.create_task(self._close(run, self._starts.pop(place)))
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
+
+    async def _close(self, run: RunSession, start: asyncio.Task[bool]) -> None:
+        from tui_eval.commands import Detach
+
+        await start
+        run.feed.send(Detach())
+        await run.feed.close()
+
+    async def close(self) -> None:
+        """Closes all of them."""
+        for place in list(self._runs):
+            self.drop(place)
+        await asyncio.gather(*self._closing)
+
+
+def place_of(one: EvaluationState, engine_lives: bool) -> tuple[str, str] | None:
+    """Path and socket by which an evaluation can be opened now; None while it cannot.
+
+    Args:
+        engine_lives: Without its engine a run is read from disk, whatever was told of it last.
+    """
+    last = one.last
+    if not last.path or not (last.socket or one.is_over or not engine_lives):
+        return None
+    return last.path, "" if one.is_over or not engine_lives else last.socket
 
 
 def errored(suite: SuiteState) -> int:
@@ -157,29 +240,6 @@ def why_not(suite: SuiteState) -> str:
     if request_of(suite) is None:
         return f"A secret setting of it is not kept. Type it again behind: {command}"
     return ""
-
-
-def prompt_of(suite: SuiteState) -> Prompt:
-    """The question whether it is to go on."""
-    title = "Run again?" if errored(suite) else "Resume the suite?"
-    if why := why_not(suite):
-        return Prompt(title, [why], [STAY._replace(label="back")])
-    missing = max(suite.rollouts - sum(one.last.finished for one in suite.evaluations), 0)
-    refused = sum(one.last.status == "refused" for one in suite.evaluations)
-    counts = {"errored": errored(suite), "missing": missing, "refused": refused}
-    note = ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
-    count = len(suite.evaluations)
-    each = "Both evaluations" if count == 2 else f"All {plural(count, 'evaluation')}"
-    text = [f"{each} resume the runs they have."]
-    if suite.started is not None and suite.started.budgets:
-        flags = " and ".join(suite.started.budgets)
-        text.append(f"They do without {flags}, which held for one command.")
-    if errored(suite):
-        text.append("Old rows of what errored stay in superseded.jsonl.")
-    copies = f"{key_for('run.copy')} copies its path"
-    text.append(f"One of them alone: tui-eval open PATH; {copies}.")
-    all_of_it = Choice("g", "resume all", note or "what has not finished", ALL)
-    return Prompt(title, text, [all_of_it, STAY._replace(label="back")])
 
 
 def request_of(suite: SuiteState) -> dict[str, Any] | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
+from msgspec.structs import astuple
 from textual.binding import BindingType
 from textual.message import Message
 
 from tui_eval.fold.outcome_words import errors_as_0
+from tui_eval.fold.suite_state import EvaluationState, SuiteState
 from tui_eval.printable import one_line
 from tui_eval.text.evaluation_words import (
     WORD,
@@ -27,9 +28,6 @@ from tui_eval.tui.base.lines.line_list import LineList
 from tui_eval.tui.base.look.ink import Line, Span, left, line_width, right
 from tui_eval.tui.run.header import bar_spans
 
-if TYPE_CHECKING:
-    from tui_eval.fold.suite_state import EvaluationState, SuiteState
-
 TITLE, VARIES = "evaluation", "settings"
 TITLE_MOST, VARIES_MOST, HEAD_MOST = 48, 64, 32
 NAMES_SHARE = 0.5
@@ -46,18 +44,16 @@ SHORT = {
 LEAST_LETTERS = 4
 """Of the name of a setting: fewer say nothing."""
 BAR, WIDE_BAR = 8, 16
-WIDTHS = {"reward": 8, "bar": BAR + 1, "±": 6, "✗=0": 6, "time": 8, "errors": 7}
-WIDTHS |= {"tokens": 8, "cost": 10}
+WIDTHS = {"bar": BAR + 1, "reward": 8, "±": 6, "✗=0": 6}
+WIDTHS |= {"errors": 7, "tokens": 8, "cost": 10, "time": 8}
 LEAST_WHY = 16
 """Cells that a reason is worth showing in."""
-OPTIONAL = ("cost", "tokens", "errors", "time", "bar", "±")
+OPTIONAL = ("cost", "tokens", "errors", "time", "bar", "±", "✗=0")
 """Columns that a narrow list does without, first to go first."""
-WITH_ERRORS = (*OPTIONAL, "✗=0")
-"""The same where rollouts errored: the reward with those as 0 stays longest."""
 
 
 class Columns(NamedTuple):
-    """The widths of names and bar, and the columns of numbers that there is room for.
+    """The widths of names and bar, 0 for none, and the columns of numbers that there is room for.
 
     `names` are those of the settings that vary, where the lines have their values alone.
     """
@@ -67,7 +63,7 @@ class Columns(NamedTuple):
     names: str
     bar: int
     done: int
-    numbers: frozenset[str]
+    numbers: tuple[str, ...]
 
 
 class EvaluationList(LineList):
@@ -76,50 +72,40 @@ class EvaluationList(LineList):
     BINDINGS: ClassVar[list[BindingType]] = bindings("evaluations")
     heads = 1
 
-    @dataclass
-    class Selected(Message):
-        """Another evaluation is selected; `by_hand` where a person did it."""
+    follows = True
+    """Whether the selection goes along with what runs, until somebody moves it."""
 
-        place: int
-        by_hand: bool
+    class Chosen(Message):
+        """Somebody selected another evaluation."""
 
     class FollowWanted(Message):
         """Somebody went to the evaluation that is running."""
-
-    class Held(Message):
-        """Somebody moved the list: it must not move by itself any more."""
 
     def __init__(self, suite: SuiteState, *, id: str) -> None:
         super().__init__(id=id)
         self.suite = suite
         self._columns_of = (0, 0, False)
         self._varying: list[str] = []
-        self._made = Columns(0, 0, "", 0, 0, frozenset())
+        self._made = Columns(0, 0, "", 0, 0, ())
 
     def count(self) -> int:
         return len(self.suite.evaluations)
 
     def key(self, index: int) -> Hashable:
-        """The status of the evaluation, and how the suite is."""
-        last, suite = self.suite.evaluations[index].last, self.suite
-        counts = (last.finished, last.errored, last.running, last.total, last.reward, last.cost)
-        tokens = last.input_tokens + last.output_tokens
-        used = (last.low, last.high, tokens, int(last.elapsed_s))
-        stands = (last.status, last.text, suite.end is None, suite.gate_open)
-        return (index, self._columns, *stands, *counts, *used)
+        """All that was told of the evaluation last, and how the suite is."""
+        suite = self.suite
+        last = astuple(suite.evaluations[index].last)
+        return (self._columns, suite.end is None, suite.gate_open, *last)
 
     @property
     def _columns(self) -> Columns:
-        wanted = (self.line_width, self.count(), self._has_errors)
+        has_errors = any(one.last.errored for one in self.suite.evaluations)
+        wanted = (self.line_width, self.count(), has_errors)
         if wanted != self._columns_of:
-            self._columns_of, self._made = wanted, self._fit(self.line_width)
+            self._columns_of, self._made = wanted, self._fit(self.line_width, has_errors)
         return self._made
 
-    @property
-    def _has_errors(self) -> bool:
-        return any(one.last.errored for one in self.suite.evaluations)
-
-    def _fit(self, width: int) -> Columns:
+    def _fit(self, width: int, has_errors: bool) -> Columns:
         self._varying = names_that_vary(self.suite)
         every = (title_of(one, TITLE_MOST) for one in self.suite.evaluations)
         titles = max(map(len, (TITLE, *every)))
@@ -127,27 +113,24 @@ class EvaluationList(LineList):
         varies, least = self._longest(self._settings), max(self._longest(self._values), head)
         varies = max(varies, len(VARIES)) if varies else 0
         names = titles + 2 + least
-        has_errors = self._has_errors
         shown = [name for name in WIDTHS if name != "✗=0" or has_errors]
-        done = self._done_width()
+        digits = max((len(str(one.total or 100)) for one in self.suite.evaluations), default=0)
+        done = max(2 * min(digits, 5) + 1, len("done")) + 2
         room = width - 2 - WORD - 2 - done
-        for column in WITH_ERRORS if has_errors else OPTIONAL:
+        for column in OPTIONAL:
             if room - sum(WIDTHS[one] for one in shown) >= min(names, int(width * NAMES_SHARE)):
                 break
-            shown.remove(column)
+            shown = [one for one in shown if one != column]
         room = max(room - sum(WIDTHS[one] for one in shown), 4)
         is_short = titles + 2 + varies > room
         varies = least if is_short else varies
         wide = WIDE_BAR - (WIDTHS["✗=0"] if has_errors else 0)
         bar = wide if room - titles - 2 - varies >= wide - BAR else BAR
+        bar = bar if "bar" in shown else 0
         title = min(titles, max(room - varies - 2, room // 2))
         varies = min(varies, max(room - title - 2, 0))
         heads = self._names(varies) if is_short else ""
-        return Columns(title, varies, heads, bar, done, frozenset(shown))
-
-    def _done_width(self) -> int:
-        digits = max((len(str(one.total or 100)) for one in self.suite.evaluations), default=0)
-        return max(2 * min(digits, 5) + 1, len("done")) + 2
+        return Columns(title, varies, heads, bar, done, tuple(one for one in shown if one != "bar"))
 
     def _settings(self, one: EvaluationState) -> str:
         return variation_of(one, self.suite, VARIES_MOST)
@@ -170,17 +153,14 @@ class EvaluationList(LineList):
         return one_line(", ".join(map(one_line, names, kept)), room)
 
     def head(self, index: int) -> Line:
-        """Names of the columns, over their columns."""
         columns = self._columns
-        shown = columns.numbers
         text = left(f"  {TITLE}", 2 + columns.title)
         names = left(columns.names or VARIES, columns.varies)
         text += f"  {names}" if columns.varies else ""
-        text += " " * (columns.bar + 1) if "bar" in shown else ""
-        text += right("done", columns.done) + right("reward", WIDTHS["reward"])
-        text += left(" ±95%", WIDTHS["±"]) if "±" in shown else ""
-        for name in ("✗=0", "errors", "tokens", "cost", "time"):
-            text += right(name, WIDTHS[name]) if name in shown else ""
+        text += " " * (columns.bar + 1) if columns.bar else ""
+        text += right("done", columns.done)
+        for name in columns.numbers:
+            text += right("±95% " if name == "±" else name, WIDTHS[name])
         return ((text + "  state", "faint"),)
 
     def line(self, index: int) -> Line:
@@ -205,43 +185,38 @@ class EvaluationList(LineList):
         return tuple(spans)
 
     def _numbers(self, one: EvaluationState, columns: Columns) -> list[Span]:
-        last, shown, begun = one.last, columns.numbers, bool(one.last.path or one.last.finished)
+        last, begun = one.last, bool(one.last.path or one.last.finished)
         spans: list[Span] = []
-        if "bar" in shown:
+        if columns.bar:
             running = last.running if self.suite.end is None else 0
             bar = bar_spans(last.finished, last.errored, running, one.total, columns.bar)
             spans += [(" ", ""), *(bar if begun else [(" " * columns.bar, "")])]
         spans.append((right(done_text(one), columns.done), "muted" if begun else "faint"))
-        reward = reward_text(last.reward) if last.finished else ""
-        spans.append((right(reward, WIDTHS["reward"]), "strong"))
-        if "±" in shown:
-            half = half_text(last.reward, last.low, last.high)
-            spans.append((right(half, WIDTHS["±"]), "muted"))
         zeros = errors_as_0(last.reward, last.errored, last.finished) if last.errored else None
         facts = {
+            "reward": (reward_text(last.reward) if last.finished else "", "strong"),
+            "±": (half_text(last.reward, last.low, last.high), "muted"),
             "✗=0": ("" if zeros is None else reward_text(zeros), "muted"),
             "errors": (f"✗ {count_text(last.errored)}" if last.errored else "", "bad"),
             "tokens": (count_text(tokens_of(one)) if tokens_of(one) else "", "muted"),
             "cost": (money_text(last.cost) if last.cost is not None else "", "muted"),
             "time": (clock_text(last.elapsed_s) if begun and last.elapsed_s else "", "muted"),
         }
-        for name, (text, ink) in facts.items():
-            if name in shown:
-                spans.append((right(text, WIDTHS[name]), ink))
-        return spans
+        return spans + [
+            (right(facts[name][0], WIDTHS[name]), facts[name][1]) for name in columns.numbers
+        ]
 
     def put(self) -> None:
-        """Somebody moved the list."""
-        self.post_message(self.Held())
+        self.follows = False
 
     def select(self, index: int, by_hand: bool = True) -> None:
-        index = min(max(index, 0), max(self.count() - 1, 0))
-        if index != self.cursor:
-            self.cursor = index
-            self.post_message(self.Selected(index, by_hand))
-        elif by_hand:
+        before = self.cursor
+        self.cursor = min(max(index, 0), max(self.count() - 1, 0))
+        if by_hand:
             self.put()
-        self.show_line(index, margin=1)
+            if self.cursor != before:
+                self.post_message(self.Chosen())
+        self.show_line(self.cursor, margin=1)
         self.update()
 
     def action_bottom(self) -> None:

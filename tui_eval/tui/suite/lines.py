@@ -4,9 +4,9 @@ place of the panes why an evaluation has no run to show."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from tui_eval.events import OUT_OF_BUDGET, STOPPED_EARLY
+from tui_eval.events import OUT_OF_BUDGET, STOPPED_EARLY, RunFinished
+from tui_eval.fold.suite_state import SuiteState
 from tui_eval.text.evaluation_words import (
     done_text,
     look_of,
@@ -21,12 +21,8 @@ from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.lines.text_panel import PlainPanel
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, line_width, spread
 from tui_eval.tui.base.look.wrap import shown_lines
-from tui_eval.tui.run.header import LEAST_BAR, bar_spans
+from tui_eval.tui.run.header import LEAST_BAR, bar_spans, counted
 from tui_eval.tui.suite.controllers import why_not
-
-if TYPE_CHECKING:
-    from tui_eval.events import RunFinished
-    from tui_eval.fold.suite_state import SuiteState
 
 GOES_ON = "Leaving prints the command that resumes it."
 GAP = 3
@@ -40,18 +36,8 @@ RULE = 1
 """Lines that the rule above what stands in place of the panes takes."""
 
 
-def header_lines(suite: SuiteState, how: Span, held: int, width: int) -> list[Line]:
-    """Title and progress, a line each; below them how an early end came and how to go on.
-
-    Args:
-        how: The status of the suite.
-        held: Rollouts that wait before the closed gate.
-    """
-    bar = progress(suite, width, held)
-    return [_title(suite, how, width), bar, *_early_end(suite, width)]
-
-
-def _title(suite: SuiteState, how: Span, width: int) -> Line:
+def title(suite: SuiteState, how: Span, width: int) -> Line:
+    """Its name and how many of its evaluations are over; on the right how it is."""
     over, name = tally(suite), name_of(suite, NAME_MOST)
     room = width - line_width((how,)) - GAP - 3
     if room < len(name) + line_width(over):
@@ -60,7 +46,8 @@ def _title(suite: SuiteState, how: Span, width: int) -> Line:
     return spread(((name, "role"), (" · ", "faint"), *over), (how,), width)
 
 
-def _early_end(suite: SuiteState, width: int) -> list[Line]:
+def early_end(suite: SuiteState, width: int) -> list[Line]:
+    """How an early end came and how to go on; nothing where there was none."""
     end = suite.end
     if end is None or end.status == "finished":
         return []
@@ -76,7 +63,7 @@ def _early_end(suite: SuiteState, width: int) -> list[Line]:
 
 
 def status(
-    suite: SuiteState, live: bool, requested_pause: bool | None, now: float, in_flight: int = 0
+    suite: SuiteState, live: bool, requested_pause: bool | None, now: float, in_flight: int
 ) -> Span:
     """How the suite is, in the words that a run has for it."""
     end = suite.end
@@ -113,8 +100,8 @@ def _stood(end: RunFinished | None, now: float) -> Span:
     return (f"■ {how} {when}, resumable", "warn")
 
 
-def progress(suite: SuiteState, width: int, held: int = 0) -> Line:
-    """A bar of all rollouts of all evaluations, and their numbers."""
+def progress(suite: SuiteState, width: int, held: int) -> Line:
+    """A bar of all rollouts of all evaluations, and their numbers; `held` wait at the gate."""
     last = [one.last for one in suite.evaluations]
     total = suite.rollouts
     finished, errored = sum(one.finished for one in last), sum(one.errored for one in last)
@@ -132,10 +119,8 @@ def progress(suite: SuiteState, width: int, held: int = 0) -> Line:
     for words, least in ((True, GOOD_BAR), (False, LEAST_BAR)):
         facts = [(f"{finished:,}/{total:,}{more}", "strong"), (" rollouts", "muted")]
         gap = " " * (GAP if words else GAP - 1)
-        for count, glyph, word, ink in counts:
-            if count:
-                spoken = (f"{glyph} ", f" {word}") if words else (glyph, "")
-                facts += [(gap, ""), (spoken[0], ink), (f"{count:,}", ""), (spoken[1], "muted")]
+        for part in counted(counts, words):
+            facts += [(gap, ""), *part]
         facts += [(f"{gap}{text}", "muted") for text in spent(suite)]
         room = width - line_width(facts) - 2
         if room >= least:
@@ -156,7 +141,6 @@ class Blank(PlainPanel):
         return [EMPTY, *blank_lines(self.suite, self.place, self.fault, width)]
 
     def lay_out(self) -> None:
-        """Writes the lines anew."""
         super().lay_out()
         # While others come and go the lines change: the list is not to move with them.
         self.styles.max_height = RULE + self.count() if self.suite.end is not None else None

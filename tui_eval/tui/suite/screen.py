@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 
-from tui_eval.feeds.feed import NullFeed
+from tui_eval import events as ev
+from tui_eval.feeds.feed import NullFeed, OpenFeed
 from tui_eval.fold.rollout_columns import HELD
+from tui_eval.fold.suite_state import SuiteState
 from tui_eval.shipped import shipped
 from tui_eval.tui.base.keys.command import Scope
 from tui_eval.tui.base.keys.keymap import bindings, key_for
@@ -25,15 +27,9 @@ from tui_eval.tui.run.rollouts.rollout_list import RolloutList
 from tui_eval.tui.run.screen import NO_CLOCK_S, RunScreen
 from tui_eval.tui.run.session import DWELL_S, RunSession
 from tui_eval.tui.suite.commands import GROUPS
-from tui_eval.tui.suite.controllers import SuiteRerun, SuiteStatus, SuiteZoom
+from tui_eval.tui.suite.controllers import Opened, SuiteRerun, SuiteStatus, SuiteZoom, place_of
 from tui_eval.tui.suite.evaluation_list import EvaluationList
-from tui_eval.tui.suite.lines import Blank, header_lines, status
-from tui_eval.tui.suite.opened import Opened, place_of
-
-if TYPE_CHECKING:
-    from tui_eval import events as ev
-    from tui_eval.feeds.feed import OpenFeed
-    from tui_eval.fold.suite_state import SuiteState
+from tui_eval.tui.suite.lines import Blank, early_end, progress, status, title
 
 RESTS_S = 0.15
 """How long an evaluation is selected before its run is opened: who runs past opens nothing."""
@@ -67,12 +63,11 @@ class SuiteScreen(RunScreen):
         self._no_run = RunSession(NullFeed())
         self.suite = suite
         super().__init__(self._no_run, now)
-        self.root = root.feed
+        self.root, self.whole = root.feed, suite
         self.status = SuiteStatus(self)
         self.rerun = SuiteRerun(self)
         self.zoom = SuiteZoom(self, self.grid, self.update_keys)
         self.opened = Opened(open_feed)
-        self.follows = True
         self.top = PlainPanel(self._top_lines, id="top")
         self.evaluations = EvaluationList(suite, id="evaluations")
         self.blank = Blank(suite, id="blank")
@@ -80,7 +75,6 @@ class SuiteScreen(RunScreen):
         self._gate = (0, 0)
         """Rollouts that wait before the closed gate, and those whose call is still out."""
         self._events_taken = 0
-        self._place = 0
         self._drawn_suite: tuple[object, ...] = ()
         self._rests_at = 0.0
         self._over_at = self._covered_at = -math.inf
@@ -95,18 +89,17 @@ class SuiteScreen(RunScreen):
         yield from super().compose()
 
     def take(self, event: ev.Event) -> None:
-        """Takes in one event of the root."""
         super().take(event)
         self.suite.apply(event)
         self._events_taken += 1
-        if type(event).__name__ == "SuiteStarted":
+        if isinstance(event, ev.SuiteStarted):
             self.evaluations.styles.max_height = self.evaluations.count() + 2
-        elif type(event).__name__ == "Noticed":
-            self.say(self.suite.notices[-1][1])
+        elif isinstance(event, ev.Noticed):
+            self.say(event.text)
 
     def _take_of_run(self, event: ev.Event) -> None:
         """What an evaluation tells that concerns all of them."""
-        if type(event).__name__ in ("GateMoved", "CommandAnswered"):
+        if isinstance(event, ev.GateMoved | ev.CommandAnswered):
             self.take(event)
 
     def fold(self, deadline: float) -> bool:
@@ -122,17 +115,17 @@ class SuiteScreen(RunScreen):
         self._follow_on(now)
         self._show_evaluation()
         self._turn_blank()
-        fault = self.state.end.text if self.state.end is not None else ""
         shut = [run.state for run in self.opened if not run.state.gate_open]
         held = sum(state.by_stage[HELD] for state in shut)
         self._gate = (held, sum(state.in_flight for state in shut))
-        self.blank.place, self.blank.fault = self.evaluations.cursor, fault
-        how = (self._events_taken, self.follows, self.root.live, self.header.requested_pause)
-        clock = int(now) if self.status.at_work else -int(now / NO_CLOCK_S)
-        drawn = (how, self._gate, self.blank.place, fault, clock)
+        self.blank.place, at_work = self.evaluations.cursor, self.status.at_work
+        self.blank.fault = self.state.end.text if self.state.end is not None else ""
+        follows, clock = self.evaluations.follows, int(now / (1 if at_work else NO_CLOCK_S))
+        how = (self._events_taken, follows, self.root.live, self.header.requested_pause)
+        drawn = (how, self._gate, self.blank.place, self.blank.fault, clock)
         if drawn != self._drawn_suite:
             self._drawn_suite = drawn
-            how_far = following_title(self.follows) if self.status.at_work else ""
+            how_far = following_title(follows) if at_work else ""
             title = f" {key_for('suite.evaluations')} Evaluations"
             self.grid.entitle(self.evaluations, Content.assemble(title, how_far, " "))
             self.top.lay_out()
@@ -142,10 +135,9 @@ class SuiteScreen(RunScreen):
         super().refresh_run()
 
     def _top_lines(self, width: int) -> list[Line]:
-        (held, in_flight), is_live = self._gate, self.root.live
-        pause = self.header.requested_pause
-        how = status(self.suite, is_live, pause, self.now(), in_flight)
-        return header_lines(self.suite, how, held, width)
+        (held, in_flight), suite = self._gate, self.suite
+        how = status(suite, self.root.live, self.header.requested_pause, self.now(), in_flight)
+        return [title(suite, how, width), progress(suite, width, held), *early_end(suite, width)]
 
     def _follow_on(self, now: float) -> None:
         """Goes to a running evaluation a moment after the one that was followed is over.
@@ -160,12 +152,10 @@ class SuiteScreen(RunScreen):
             self._over_at = math.inf
         elif self._over_at == math.inf:
             self._over_at = now
-        if not self.follows or not running or one.last.status == "running":
+        if not self.evaluations.follows or not running or one.last.status == "running":
             return
         if now - self._covered_at < DWELL_S:
             return
-        if self.evaluations.cursor != self._place:
-            return  # somebody has just chosen another one: that message is on its way
         if not one.is_over or now - self._over_at >= DWELL_S:
             self.evaluations.select(running[-1], by_hand=False)
 
@@ -210,17 +200,9 @@ class SuiteScreen(RunScreen):
         self.rollouts.jump(0)
         self.rollouts.show_row()
 
-    def on_evaluation_list_selected(self, message: EvaluationList.Selected) -> None:
-        """Another evaluation was selected."""
-        self._place = message.place
-        if message.by_hand:
-            self.follows = False
-            self._rests_at = time.monotonic() + RESTS_S
+    def on_evaluation_list_chosen(self) -> None:
+        self._rests_at = time.monotonic() + RESTS_S
         self.refresh_run()
-
-    def on_evaluation_list_held(self) -> None:
-        """Somebody moved the list."""
-        self.follows = False
 
     def on_evaluation_list_follow_wanted(self) -> None:
         """Goes to the running evaluation and follows; to the last one where none runs."""
@@ -232,14 +214,14 @@ class SuiteScreen(RunScreen):
     def on_rollout_list_selected(self, message: RolloutList.Selected) -> None:
         """Who chose a rollout wants to stay with its evaluation."""
         if message.by_hand:
-            self.follows = False
+            self.evaluations.put()
 
     def on_line_view_scrolled_back(self) -> None:
         """Who reads wants to stay with the evaluation."""
-        self.follows = False
+        self.evaluations.put()
 
     def _follow_evaluations(self, on: bool) -> None:
-        self.follows = on
+        self.evaluations.follows = on
         if on:
             self._over_at = -math.inf  # at once, not after a moment
         self.refresh_run()
@@ -250,9 +232,10 @@ class SuiteScreen(RunScreen):
             self.keys.words["next_pane(1)"] = ""
         self.keys.words["switch_list"] = "list" if self.has_class("-no-list") else "hide list"
         if self.focused is self.evaluations:
-            follow = ("stay" if self.follows else "follow") if self.status.at_work else ""
+            follow = "stay" if self.evaluations.follows else "follow"
             enter = "" if self.is_blank else "rollouts"
-            self.keys.words |= {"follow": follow, "error(1)": "", "enter": enter}
+            self.keys.words |= {"error(1)": "", "enter": enter}
+            self.keys.words["follow"] = follow if self.status.at_work else ""
         self.keys.tick(self.now())
 
     def on_descendant_focus(self) -> None:
@@ -313,6 +296,6 @@ class SuiteScreen(RunScreen):
         if self.focused is not self.evaluations and self.status.is_live:
             super().action_follow()
         elif self.status.at_work:
-            self._follow_evaluations(not self.follows)
+            self._follow_evaluations(not self.evaluations.follows)
         else:
             self.say("The suite has ended: there is nothing to follow.")
