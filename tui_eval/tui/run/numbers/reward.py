@@ -15,7 +15,7 @@ from tui_eval.text.blocks import bar
 from tui_eval.text.figures import NONE, plural, reward_text, signed_text
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, left, right
-from tui_eval.tui.base.look.wrap import shown, shown_lines
+from tui_eval.tui.base.look.wrap import hanging, shown, shown_lines
 
 if TYPE_CHECKING:
     from tui_eval.fold.trajectory import Rollout, Score
@@ -63,19 +63,17 @@ class RewardPanel(LineView):
         if rollout is not self._made_for or made_of != self._made_of:
             self._made_for, self._made_of = rollout, made_of
             words = breakdown(rollout, self.group, self.line_width)
-            self._all_lines = [*noted(self.note, self.line_width), *words] or [*self.empty]
+            self._all_lines = [*_noted(self.note, self.line_width), *words] or [*self.empty]
         super().update()
 
 
-def noted(note: Note, width: int) -> Iterator[Line]:
+def _noted(note: Note, width: int) -> list[Line]:
     """The tags and the words of a note on a rollout, whole."""
-    start = "✎ "
+    lines: list[Line] = []
     for text, ink in ((" ".join(f"#{tag}" for tag in note.tags), "accent"), (note.text, "")):
-        for part in shown_lines(text, max(width - 2, 10), TEXT_LINES)[0] if text else ():
-            yield ((start, "accent"), (part, ink))
-            start = "  "
-    if start.isspace():
-        yield EMPTY
+        sign = ("  " if lines else "✎ ", "accent")
+        lines += hanging(sign, text, ink, max(width, 12), TEXT_LINES) if text else ()
+    return [*lines, EMPTY] if lines else []
 
 
 def breakdown(rollout: Rollout | None, group: ExampleFigures | None, width: int) -> Iterator[Line]:
@@ -107,7 +105,7 @@ def breakdown(rollout: Rollout | None, group: ExampleFigures | None, width: int)
     for score in weighted:
         name = one_line(score.name, NAME_MOST)
         head, frames = _parted(score)
-        if _head_lines(head, width)[1]:
+        if shown_lines(head, max(width - 4, 10), FIRST_LINES)[1]:
             yield from _text(f"{name} failed with", head, "fault", width)
         if frames:
             yield from _text(f"{name} failed at", frames, "fault", width)
@@ -118,10 +116,6 @@ def _parted(score: Score) -> tuple[str, str]:
     text = (score.error or "").strip()
     frame = _FRAME.search(text)
     return (text[: frame.start()].rstrip(), text[frame.start() :]) if frame else (text, "")
-
-
-def _head_lines(head: str, width: int) -> tuple[list[str], int]:
-    return shown_lines(head, max(width - 4, 10), FIRST_LINES)
 
 
 def _table(scores: list[Score], name_width: int, width: int) -> Iterator[Line]:
@@ -147,8 +141,8 @@ def _table(scores: list[Score], name_width: int, width: int) -> Iterator[Line]:
             spans += [("  ", ""), (bar(abs(adds) / most, room), ink)]
         yield tuple(spans)
         if score.error:
-            for at, part in enumerate(_head_lines(_parted(score)[0], width)[0]):
-                yield (("✗ " if at == 0 else "  ", "bad"), (part, "fault"))
+            head, _ = _parted(score)
+            yield from hanging(("✗ ", "bad"), head, "fault", max(width - 2, 12), FIRST_LINES)
     yield (("─" * table, "rule"),)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tui_eval.tui.base.lines.text_line import TextLine
 from tui_eval.tui.base.look.ink import Line, Span, cut, line_width, spread
-from tui_eval.tui.base.look.wrap import shown_lines
+from tui_eval.tui.base.look.wrap import hanging
 from tui_eval.tui.run.rollouts.listing import Listing
 
 if TYPE_CHECKING:
@@ -122,9 +122,7 @@ def _unread(progress: SearchProgress) -> str:
 
 
 def _fault(text: str, width: int) -> list[Line]:
-    words, _ = shown_lines(text, width - 2, FAULT_LINES)
-    starts = ("✗ ", *["  "] * FAULT_LINES)
-    return [((s, "bad"), (part, "fault")) for s, part in zip(starts, words, strict=False)]
+    return hanging(("✗ ", "bad"), text, "fault", width, FAULT_LINES)
 
 
 def _hint(width: int) -> str:
