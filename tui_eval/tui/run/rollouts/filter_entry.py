@@ -34,18 +34,13 @@ def with_errors_only(text: str) -> str:
 
 
 class FilterEntry:
-    """The text that is being typed, and the lines that tell of it."""
+    """The text of a filter, which is asked for as it is typed, and the lines that tell of it."""
 
     def __init__(self, listing: Listing) -> None:
         self.listing = listing
         self.typed = TextLine()
         self.is_open = False
         self._room = 4
-
-    @property
-    def text(self) -> str:
-        """What stands there."""
-        return self.typed.text if self.is_open else self.listing.text
 
     def open(self) -> None:
         """Lets somebody type."""
@@ -79,7 +74,7 @@ class FilterEntry:
     def _marked(self, spans: Line, at: int) -> list[Span]:
         """The text from `at` on, its faults marked from the column of each to the next space."""
         found: list[Span] = []
-        words = (_WORD.match(self.text, column) for column, _ in self.listing.faults)
+        words = (_WORD.match(self.listing.text, column) for column, _ in self.listing.faults)
         bad = {place for word in words if word for place in range(*word.span())}
         for text, ink in spans:
             for place, sign in enumerate(text, at):
