@@ -204,14 +204,11 @@ def _metrics(state: RunState, width: int) -> Iterator[Line]:
             (left(interval, cells) if estimator else interval, "muted"),
             (estimator, "faint"),
         ]
-        if name not in no_number:
-            yield tuple(spans)
-            continue
-        note: Span = (f"  {no_number[name]:,} no number", "warn")
-        is_beside = line_width([*spans, note]) <= width
-        yield (*spans, note) if is_beside else tuple(spans)
-        if not is_beside:
-            yield (note,)
+        note: Line = ((f"  {no_number[name]:,} no number", "warn"),) if name in no_number else ()
+        is_beside = line_width([*spans, *note]) <= width
+        yield (*spans, *note) if is_beside else tuple(spans)
+        if note and not is_beside:
+            yield note
 
 
 def _estimators(means: list[Mean], room: int) -> list[str]:
