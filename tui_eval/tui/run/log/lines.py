@@ -29,9 +29,7 @@ STEP = 2000
 class LevelLook(NamedTuple):
     """One level as people see it.
 
-    Args:
-        text: The ink of the message.
-        most: Lines of it that are shown before it is unfolded.
+    `text` is the ink of a message, of which `most` lines are shown before it is unfolded.
     """
 
     glyph: str
@@ -58,11 +56,9 @@ def _left_out(size: int) -> LogRecord:
 
 
 class Body(NamedTuple):
-    """What is shown of a record.
+    """What is shown of a record: the last line of one that is cut may be too long.
 
-    Args:
-        lines: Of the screen; the last of a record that is cut may be longer than that.
-        rest: Lines as they were logged of which nothing is shown.
+    Of `rest` lines as they were logged nothing is shown.
     """
 
     lines: list[str]
@@ -100,15 +96,6 @@ def _body(record: LogRecord, room: int, limit: int | None) -> Body:
         first, *others = lines
         lines = [record.name.ljust(column) + first, *(" " * column + line for line in others)]
     return Body(lines, beyond > 0, rest)
-
-
-def _lit(text: str, ink: str, needle: str, found: str) -> Line:
-    """A text with what is searched for in it in the ink of what was found."""
-    lowered = text.lower()
-    if not needle or len(lowered) != len(text):
-        return ((text, ink),)
-    places = (one.span() for one in re.finditer(re.escape(needle), lowered))
-    return overlaid([(text, ink)], [(*place, found) for place in places])
 
 
 class LogLayout:
@@ -199,9 +186,12 @@ class LogLayout:
             spans += [(left(look.word, WORD + 2), look.ink)]
         name = len(record.name) if at_head and text.startswith(record.name) else 0
         found = "match-here" if record.offset == cursor else "match"
-        spans += _lit(text[:name], "faint", needle, found)
-        spans += _lit(text[name:], look.text, needle, found)
-        return (*spans, (note, "faint"))
+        plain = (text[:name], "faint"), (text[name:], look.text)
+        looked_for = re.compile(re.escape(needle), re.IGNORECASE)
+        parts = ((0, name), (name, len(text)))
+        places = (one.span() for part in parts for one in looked_for.finditer(text, *part))
+        marks = [(*place, found) for place in places] if needle else []
+        return (*spans, *overlaid(plain, marks), (note, "faint"))
 
     def key(self, index: int) -> Hashable:
         """A value that determines the line, but for what is lit."""

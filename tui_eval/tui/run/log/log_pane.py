@@ -120,7 +120,6 @@ class LogPane(PieceView):
         return self.lines.line(index, self.needle, self.cursor)
 
     def key(self, index: int) -> Hashable:
-        """The record with its length, and which of its lines it is."""
         if not self._records:
             return self.line(index)
         return (self.needle, self.lines.key(index))
@@ -200,7 +199,6 @@ class LogPane(PieceView):
         self.sticks = False
 
     def leave_end(self, by: int) -> None:
-        """Lets go of the end."""
         self.put()
 
     def action_bottom(self) -> None:

@@ -26,18 +26,8 @@ from tui_eval.text.figures import (
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut_line, left, line_width, right, spread
 from tui_eval.tui.base.look.wrap import hanging
-from tui_eval.tui.run.numbers.sections import (
-    NAME_MOST,
-    NumberLine,
-    errors,
-    left_out,
-    pass_rate_table,
-    pass_rates,
-    refusals,
-    spending,
-    stops,
-    tools,
-)
+from tui_eval.tui.run.numbers import sections
+from tui_eval.tui.run.numbers.sections import NAME_MOST, NumberLine
 
 MEASURE = 84
 """Cells that the numbers take at most: what belongs together stands together."""
@@ -62,7 +52,7 @@ def numbers(state: RunState, width: int) -> Iterator[NumberLine]:
     yield from _stacked(state, measure, _why_it_stands)
     if not state.finished:
         yield NumberLine((("no rollout has finished yet", "faint"),))
-        yield from _stacked(state, measure, refusals, _notices)
+        yield from _stacked(state, measure, sections.refusals, _notices)
         return
     if width >= BESIDE:
         yield from _two_columns(state, width)
@@ -72,11 +62,11 @@ def numbers(state: RunState, width: int) -> Iterator[NumberLine]:
         yield from _stacked(state, width, _examples_head)
 
 
-def _stacked(state: RunState, width: int, *sections: Section) -> Iterator[NumberLine]:
+def _stacked(state: RunState, width: int, *parts: Section) -> Iterator[NumberLine]:
     """Sections under each other, most with a blank line before them."""
-    for section in sections:
-        for at, line in enumerate(section(state, width)):
-            if at == 0 and section not in CLOSE:
+    for part in parts:
+        for at, line in enumerate(part(state, width)):
+            if at == 0 and part not in CLOSE:
                 yield NumberLine(EMPTY)
             yield line if isinstance(line, NumberLine) else NumberLine(line)
 
@@ -84,7 +74,8 @@ def _stacked(state: RunState, width: int, *sections: Section) -> Iterator[Number
 def _two_columns(state: RunState, width: int) -> Iterator[NumberLine]:
     """Rewards, and what can be gone to from them, on the left; all else on the right."""
     first = min((width - APART) * 11 // 20, MEASURE)
-    others = (pass_rate_table, *(one for one in SECTIONS if one not in (*ON_THE_LEFT, pass_rates)))
+    not_right = (*ON_THE_LEFT, sections.pass_rates)
+    others = (sections.pass_rate_table, *(one for one in SECTIONS if one not in not_right))
     one_side = _stacked(state, first, *ON_THE_LEFT)
     other_side = _stacked(state, min(width - first - APART, MEASURE), *others)
     next(other_side, None)  # the gap that it begins with
@@ -141,7 +132,7 @@ def _reward(state: RunState, width: int) -> Iterator[Line | NumberLine]:
         until = one_line(state.run.until, NAME_MOST)
         yield cut_line(((f"stops early once {until}", "faint"),), width)
     if state.errored:
-        yield from left_out(state, reward, width)
+        yield from sections.left_out(state, reward, width)
     if not state.outcomes.later_code:
         return
     from tui_eval.fold.summary import code_versions  # which the first frame needs not
@@ -222,12 +213,15 @@ def _estimators(means: list[Mean], room: int) -> list[str]:
 
 
 def _quantiles(state: RunState, width: int) -> Iterator[Line]:
+    def seconds_text(seconds: float) -> str:
+        return ms_text(seconds * 1000)
+
     out = "  tokens out" if state.usage.tokens_in else "  tokens"
     every: tuple[tuple[str, Quantiles, Callable[[float], str]], ...] = (
-        ("a rollout", state.times.rollout_s.result(), _seconds_text),
+        ("a rollout", state.times.rollout_s.result(), seconds_text),
         ("  tokens in", state.usage.rollout_in.result(), count_text),
         (out, state.usage.rollout_out.result(), count_text),
-        ("a model call", state.times.model_call_s.result(), _seconds_text),
+        ("a model call", state.times.model_call_s.result(), seconds_text),
     )
     parts = [one for one in every if one[1].p99]
     if not parts:
@@ -242,10 +236,6 @@ def _quantiles(state: RunState, width: int) -> Iterator[Line]:
             (right(text(one.p90 or 0.0), 8), ""),
             (right(text(one.p99 or 0.0), 8), ""),
         )
-
-
-def _seconds_text(seconds: float) -> str:
-    return ms_text(seconds * 1000)
 
 
 def _trend(state: RunState, width: int) -> Iterator[Line]:
@@ -289,13 +279,14 @@ def _notices(state: RunState, width: int) -> Iterator[Line]:
 
 Section: TypeAlias = Callable[[RunState, int], Iterable[Line | NumberLine]]
 
-ON_THE_LEFT: tuple[Section, ...] = (_reward, _histogram, _trend, errors, tools)
+ON_THE_LEFT: tuple[Section, ...] = (_reward, _histogram, _trend, sections.errors, sections.tools)
 SECTIONS: tuple[Section, ...] = (
-    *(_reward, pass_rates, _histogram, _trend, _metrics, errors, stops),
-    *(tools, spending, refusals, _quantiles, _times, _notices),
+    *(_reward, sections.pass_rates, _histogram, _trend, _metrics, sections.errors),
+    *(sections.stops, sections.tools, sections.spending, sections.refusals),
+    *(_quantiles, _times, _notices),
 )
 """In the order of one column."""
-CLOSE: tuple[Section, ...] = (_why_it_stands, _reward, pass_rates, _histogram)
+CLOSE: tuple[Section, ...] = (_why_it_stands, _reward, sections.pass_rates, _histogram)
 """Those that have no gap before them."""
 
 

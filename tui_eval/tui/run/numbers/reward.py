@@ -12,7 +12,7 @@ from tui_eval.fold.columns import Note
 from tui_eval.printable import one_line, printable
 from tui_eval.stats.rewards import is_equal
 from tui_eval.text.blocks import bar
-from tui_eval.text.figures import NONE, plural, reward_text, signed_text
+from tui_eval.text.figures import plural, reward_text, signed_text
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, left, right
 from tui_eval.tui.base.look.wrap import hanging, shown, shown_lines
@@ -127,7 +127,7 @@ def _table(scores: list[Score], name_width: int, width: int) -> Iterator[Line]:
             (" × ", "faint"),
             (right(reward_text(score.weight), WEIGHT), "muted"),
             (" =", "faint"),
-            (right(NONE if adds is None else reward_text(adds), ADDS - 1), "strong"),
+            (right(reward_text(adds), ADDS - 1), "strong"),
         ]
         if adds is not None and room >= 4:
             ink = "bar-good" if adds >= 0 else "bad"

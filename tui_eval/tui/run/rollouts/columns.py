@@ -30,11 +30,8 @@ TEXT_MOST = 60
 class Column(NamedTuple):
     """One column that can be shown or left out.
 
-    Args:
-        name: The field that it shows, in the language of filters; it is sorted by that.
-        width: Cells, the gap before it included.
-        value: What it shows of a row, as a value that can be compared.
-        text: That value in words.
+    `name` is its field in the language of filters, by which it is sorted. `width` has the gap
+    before it. `value` is what it shows of a row, to be compared, and `text` that in words.
     """
 
     name: str
@@ -130,9 +127,8 @@ def metric_column(name: str, most: int = METRIC_MOST) -> Column:
 
 def known_columns(state: RunState) -> dict[str, Column]:
     """Every column that a run can have, by name; metrics after what the reward comes to."""
-    bar, group, *others = COLUMNS
-    of_reward = [bar, group] if state.per_example > 1 else [bar]
-    found = [*of_reward, *map(metric_column, state.facts.metrics), *others]
+    of_reward = COLUMNS[: 2 if state.per_example > 1 else 1]
+    found = [*of_reward, *map(metric_column, state.facts.metrics), *COLUMNS[2:]]
     return {column.name: column for column in found}
 
 
@@ -215,14 +211,11 @@ def _apart(columns: list[Column], room: int) -> tuple[Column, ...]:
 def _usual(state: RunState) -> list[str]:
     """By how much each is wanted, without what repeats another one and what is empty."""
     facts = state.facts
-    texts = {
-        "stop": facts.stop,
-        "tool": facts.tools,
-        "answer": facts.answers,
-        "question": facts.questions,
-    }
+    names = ("stop", "tool", "answer", "question")
+    texts = (facts.stop, facts.tools, facts.answers, facts.questions)
+    filled = (name for name, known in zip(names, texts, strict=True) if known.has_any)
     metrics = [METRIC + name for name in facts.metrics if name != "num_turns"]
-    return [*FIRST, *metrics, *(name for name, known in texts.items() if known.has_any)]
+    return [*FIRST, *metrics, *filled]
 
 
 def group_head(state: RunState, width: int) -> str:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import re
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from tui_eval.tui.base.lines.text_line import TextLine
 from tui_eval.tui.base.look.ink import Line, Span, cut, line_width, spread
 from tui_eval.tui.base.look.wrap import hanging
 from tui_eval.tui.run.rollouts.listing import Listing
-
-if TYPE_CHECKING:
-    from tui_eval.runs.selection import SearchProgress
 
 ERRORS = "state:error"
 WORDS = ("word", "!word")
@@ -85,11 +81,14 @@ class FilterEntry:
     def _progress_line(self, width: int) -> list[Line]:
         listing, search = self.listing, self.listing.search
         progress = search.progress if search is not None else None
+        so_far = unread = ""
+        if progress is not None:
+            so_far = f"{progress.searched:,} of {progress.total:,}"
+            unread = f"{progress.unread:,} not readable" if progress.unread else ""
         stopped: list[Line] = []
-        if search is not None and progress is not None and search.is_given_up:
-            stopped = [
-                ((f"‖ stopped after {_so_far(progress)} trajectories{_unread(progress)}", "warn"),)
-            ]
+        if search is not None and search.is_given_up and so_far:
+            text = f"‖ stopped after {so_far} trajectories"
+            stopped = [((f"{text} · {unread}" if unread else text, "warn"),)]
         if listing.faults:
             column, text = listing.faults[0]
             return [*_fault(f"character {column + 1}: {text}", width), *stopped]
@@ -102,18 +101,9 @@ class FilterEntry:
         if progress is None:
             return [(("… searching trajectories", "busy"),)] if listing.is_searching else []
         if listing.is_searching:
-            text = f"… searched {_so_far(progress)} · {progress.found:,} found"
+            text = f"… searched {so_far} · {progress.found:,} found"
             return [spread(((text, "busy"),), (("  esc", "key"), (" cancels", "faint")), width)]
-        unread = _unread(progress)
-        return stopped or ([((f"! {unread[3:]}", "warn"),)] if unread else [])
-
-
-def _so_far(progress: SearchProgress) -> str:
-    return f"{progress.searched:,} of {progress.total:,}"
-
-
-def _unread(progress: SearchProgress) -> str:
-    return f" · {progress.unread:,} not readable" if progress.unread else ""
+        return stopped or ([((f"! {unread}", "warn"),)] if unread else [])
 
 
 def _fault(text: str, width: int) -> list[Line]:

@@ -110,7 +110,6 @@ class RolloutList(LineList):
         return self.listing.row(index) == self.row
 
     def key(self, index: int) -> Hashable:
-        """All that the line shows."""
         return self.lines.key(self.listing.row(index), self.listing.brace(index))
 
     def line(self, index: int) -> Line:
