@@ -41,7 +41,7 @@ async def test_a_filter_lists_what_matches_while_it_is_typed_and_escape_clears_i
 async def test_keys_that_are_typed_into_a_filter_are_no_commands() -> None:
     async with staged_app(over()) as stage:
         await typed(stage, "q z2?")
-        assert stage.live.rollouts.entry.text == "q z2?"
+        assert stage.live.rollouts.listing.text == "q z2?"
         assert stage.app.screen is stage.live
         assert "esc clear" in stage.text(stage.live.keys)
         assert "quit" not in stage.text(stage.live.keys)

@@ -10,6 +10,7 @@ import msgspec
 from rich.cells import cell_len, chop_cells, get_character_cell_size
 
 from tui_eval.printable import printable
+from tui_eval.tui.base.look.ink import Line, Span
 
 COUNTED = 500_000
 """Characters beyond what is shown whose lines are counted; the lines of more are estimated."""
@@ -70,6 +71,12 @@ def shown_lines(text: str, width: int, most: int) -> tuple[list[str], int]:
     """The first `most` lines of anybody's text, and about how many it has beyond."""
     found = shown(text, width, most)
     return found.lines, found.rest
+
+
+def hanging(sign: Span, text: str, ink: str, width: int, most: int) -> list[Line]:
+    """The first `most` lines of anybody's text, behind a sign of two cells."""
+    lines, _ = shown_lines(text, width - 2, most)
+    return [(("  ", "") if at else sign, (part, ink)) for at, part in enumerate(lines)]
 
 
 def about_lines(text: str, width: int, most: int) -> int:

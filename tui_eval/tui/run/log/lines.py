@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from collections.abc import Hashable, Iterator
-from itertools import islice
+from collections.abc import Hashable
 from typing import NamedTuple
 
 from textual.cache import LRUCache
@@ -13,7 +13,8 @@ from tui_eval.fold.log_records import DEBUG, ERROR, INFO, OUTPUT, WARNING, LogRe
 from tui_eval.text.figures import plural
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.look.ink import Line, Span, cut, left, line_width
-from tui_eval.tui.base.look.wrap import indent_of, wrap_line
+from tui_eval.tui.base.look.wrap import Shown, wrap
+from tui_eval.tui.trajectory.marking import overlaid
 
 TIME, WORD = 8, 5
 MARGIN = TIME + WORD + 5
@@ -28,9 +29,7 @@ STEP = 2000
 class LevelLook(NamedTuple):
     """One level as people see it.
 
-    Args:
-        text: The ink of the message.
-        most: Lines of it that are shown before it is unfolded.
+    `text` is the ink of a message, of which `most` lines are shown before it is unfolded.
     """
 
     glyph: str
@@ -57,103 +56,46 @@ def _left_out(size: int) -> LogRecord:
 
 
 class Body(NamedTuple):
-    """What is shown of a record.
+    """What is shown of a record: the last line of one that is cut may be too long.
 
-    Args:
-        lines: Of the screen; the last of a record that is cut may be longer than that.
-        rest: Lines as they were logged of which nothing is shown.
+    Of `rest` lines as they were logged nothing is shown.
     """
 
     lines: list[str]
-    is_cut: bool = False
-    rest: int = 0
-
-
-def _height(record: LogRecord, room: int, limit: int | None) -> int:
-    """How many lines a record takes: those of `_body`, in half of its time."""
-    most = LEVELS[record.level].most if limit is None else limit
-    if len(record.lines) == 1 and len(record.lines[0]) + len(record.name) + NAME <= room // 2:
-        return 1
-    nameless, hang = _hung(record, room)
-    total = _total(nameless, room - hang, most)
-    return 2 if _shows_ends(record, total, most, limit) else min(total, most)
-
-
-def _hung(record: LogRecord, room: int) -> tuple[LogRecord, int]:
-    """A record without its name, and the cells of that where messages have a column, else 0."""
-    hang = max(len(record.name), NAME) + 2
-    if not record.name or room < WIDE or hang > room // 2:
-        return record, 0
-    return record._replace(name=""), hang
-
-
-def _texts(record: LogRecord) -> Iterator[str]:
-    yield f"{record.name}  {record.lines[0]}" if record.name else record.lines[0]
-    yield from record.lines[1:]
-
-
-def _total(record: LogRecord, room: int, enough: int) -> int:
-    """Lines of the whole record; no more than one more is counted than what is `enough`."""
-    total = 0
-    for text in _texts(record):
-        total += sum(1 for _ in islice(_cut(text, room), enough + 1))
-        if total > enough:
-            break
-    return total
-
-
-def _cut(text: str, room: int) -> Iterator[str]:
-    if len(text) <= room and text.isascii():
-        return iter((text,))
-    return wrap_line(text, room, indent_of(text))
-
-
-def _shows_ends(record: LogRecord, total: int, most: int, limit: int | None) -> bool:
-    """Whether only what an error says first and last is shown: a traceback is between them."""
-    return total > most and limit is None and record.level == ERROR and len(record.lines) > 2
+    is_cut: bool
+    rest: int
 
 
 def _body(record: LogRecord, room: int, limit: int | None) -> Body:
-    """The lines of a record that are shown, up to a limit; None for as many as are usual."""
-    nameless, hang = _hung(record, room)
-    shown = _wrapped(nameless, room - hang, limit)
-    if not hang:
-        return shown
-    first, *others = shown.lines
-    lines = [record.name.ljust(hang) + first, *(" " * hang + line for line in others)]
-    return shown._replace(lines=lines)
+    """What is shown of a record, up to a limit of lines; None for as many as are usual.
 
-
-def _wrapped(record: LogRecord, room: int, limit: int | None) -> Body:
+    Names have a column of their own where there is room for it. Of an error that is too long what
+    it says first and last is shown: a traceback is between them.
+    """
     most = LEVELS[record.level].most if limit is None else limit
-    total = _total(record, room, most)
-    if _shows_ends(record, total, most, limit):
-        first, *_, last = _texts(record)
-        return Body([cut(first, room), last.strip()], True, len(record.lines) - 2)
-    lines: list[str] = []
-    for number, text in enumerate(_texts(record), 1):
-        start, hang = 0, ""
-        for part in _cut(text, room):
-            start = text.find(part, start)
-            if total > most == len(lines) + 1:
-                end = hang + text[start : start + 4 * room]
-                return Body([*lines, end], True, len(record.lines) - number)
-            lines.append(hang + part)
-            start, hang = start + len(part), " " * indent_of(text)
-    return Body(lines)
-
-
-def _lit(text: str, ink: str, needle: str, found: str) -> list[Span]:
-    """A text with what is searched for in it in the ink of what was found."""
-    lowered = text.lower()
-    if not needle or needle not in lowered or len(lowered) != len(text):
-        return [(text, ink)]
-    spans: list[Span] = []
-    start = 0
-    while (at := lowered.find(needle, start)) >= 0:
-        spans += [(text[start:at], ink), (text[at : at + len(needle)], found)]
-        start = at + len(needle)
-    return [*spans, (text[start:], ink)]
+    column = max(len(record.name), NAME) + 2
+    if not record.name or room < WIDE or column > room // 2:
+        column = 0
+    width, logged = room - column, record.lines
+    if record.name and not column:
+        logged = [f"{record.name}  {logged[0]}", *logged[1:]]
+    source = "\n".join(logged[: most + 1])
+    lines, beyond = wrap(source, width, most, hangs=True)
+    rest = 0
+    if beyond and limit is None and record.level == ERROR and len(logged) > 2:
+        lines, rest = [cut(logged[0], width), logged[-1].strip()], len(logged) - 2
+    elif beyond or source.startswith(" ") or "\n " in source:
+        found = Shown(lines, beyond, source)
+        hangs = found.hangs()
+        if beyond:
+            at = found.offsets()[-1]
+            lines[-1] = source[at : at + 4 * width].partition("\n")[0]
+            rest = len(logged) - source.count("\n", 0, at) - 1
+        lines = [" " * hang + line for hang, line in zip(hangs, lines, strict=True)]
+    if column:
+        first, *others = lines
+        lines = [record.name.ljust(column) + first, *(" " * column + line for line in others)]
+    return Body(lines, beyond > 0, rest)
 
 
 class LogLayout:
@@ -195,8 +137,8 @@ class LogLayout:
 
     def _add(self, record: LogRecord) -> None:
         self.records.append(record)
-        lines = _height(record, self.room, self.limits.get(record.offset))
-        self._starts.append(self._starts[-1] + lines)
+        shown = _body(record, self.room, self.limits.get(record.offset))
+        self._starts.append(self._starts[-1] + len(shown.lines))
 
     @property
     def count(self) -> int:
@@ -244,9 +186,12 @@ class LogLayout:
             spans += [(left(look.word, WORD + 2), look.ink)]
         name = len(record.name) if at_head and text.startswith(record.name) else 0
         found = "match-here" if record.offset == cursor else "match"
-        spans += _lit(text[:name], "faint", needle, found)
-        spans += _lit(text[name:], look.text, needle, found)
-        return (*spans, (note, "faint"))
+        plain = (text[:name], "faint"), (text[name:], look.text)
+        looked_for = re.compile(re.escape(needle), re.IGNORECASE)
+        parts = ((0, name), (name, len(text)))
+        places = (one.span() for part in parts for one in looked_for.finditer(text, *part))
+        marks = [(*place, found) for place in places] if needle else []
+        return (*spans, *overlaid(plain, marks), (note, "faint"))
 
     def key(self, index: int) -> Hashable:
         """A value that determines the line, but for what is lit."""

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 POLL_S = 0.4
 FILTERS = ((DEBUG, ""), (OUTPUT, "without debug"), (WARNING, "warnings, errors"), (ERROR, "errors"))
-EMPTY_LOG: Line = (("nothing was logged", "faint"),)
-EMPTY_SO_FAR: Line = (("nothing was logged yet", "faint"),)
 NOTHING_LEFT: Line = (("nothing of this level", "faint"), ("  L shows other levels", "faint"))
 
 
@@ -115,12 +113,12 @@ class LogPane(PieceView):
 
     def line(self, index: int) -> Line:
         if not self._records:
-            empty = EMPTY_SO_FAR if self.feed.live else EMPTY_LOG
-            return NOTHING_LEFT if self.window.records else empty
+            so_far = " yet" if self.feed.live else ""
+            nothing: Line = ((f"nothing was logged{so_far}", "faint"),)
+            return NOTHING_LEFT if self.window.records else nothing
         return self.lines.line(index, self.needle, self.cursor)
 
     def key(self, index: int) -> Hashable:
-        """The record with its length, and which of its lines it is."""
         if not self._records:
             return self.line(index)
         return (self.needle, self.lines.key(index))
@@ -200,7 +198,6 @@ class LogPane(PieceView):
         self.sticks = False
 
     def leave_end(self, by: int) -> None:
-        """Lets go of the end."""
         self.put()
 
     def action_bottom(self) -> None:
@@ -241,42 +238,39 @@ class LogPane(PieceView):
         """Opens the rollout of the selected record. Of one that has none, shows all of it, or less
         again; reads on where that is what it says.
         """
-        record = self._selected
+        record, word = self._selected, self.fold_word
         if record is None:
             return
-        if record.offset < 0:
+        if word == "read older":
             self._read_older()
-        elif record.row >= 0:
+        elif word == "rollout":
             self.post_message(self.Opened(record.row))
-        elif record.offset in self.lines.limits and not self.lines.is_cut(record):
+        elif word == "fold":
             self.action_fold()
         else:
             self.action_unfold()
 
     def action_unfold(self) -> None:
         """Shows more of the selected record."""
-        record = self._selected
+        record, limits = self._selected, self.lines.limits
         if record is None or not self.lines.is_cut(record):
             self.post_message(self.Missed(ALL_SHOWN))
         else:
-            limit = self.lines.limits.get(record.offset)
-            self._set_limit(record.offset, UNFOLDED if limit is None else limit + STEP)
+            limit = limits.get(record.offset)
+            limits[record.offset] = UNFOLDED if limit is None else limit + STEP
+            self._stay_here()
 
     def action_fold(self) -> None:
         """Shows the begin of the selected record."""
-        if self.cursor in self.lines.limits:
-            self._set_limit(self.cursor, None)
-        else:
+        if self.lines.limits.pop(self.cursor, None) is None:
             self.post_message(self.Missed(NOT_FOLDED))
-
-    def _set_limit(self, offset: int, limit: int | None) -> None:
-        self.put()
-        if limit is None:
-            self.lines.limits.pop(offset, None)
         else:
-            self.lines.limits[offset] = limit
+            self._stay_here()
+
+    def _stay_here(self) -> None:
+        self.put()
         self.update()
-        self.select_piece(self.lines.at_offset(offset))
+        self.select_piece(self.here)
 
     def action_level(self) -> None:
         """Shows the next of the filters: all, info, warnings, errors."""

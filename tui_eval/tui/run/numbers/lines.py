@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from itertools import chain, zip_longest
+from collections.abc import Callable, Iterable, Iterator
+from itertools import zip_longest
 from typing import TypeAlias
 
 from tui_eval.fold.mean_reward import ANYTIME, held_mean, mean_reward
@@ -25,19 +25,9 @@ from tui_eval.text.figures import (
 )
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut_line, left, line_width, right, spread
-from tui_eval.tui.base.look.wrap import shown_lines
-from tui_eval.tui.run.numbers.sections import (
-    NAME_MOST,
-    NumberLine,
-    errors,
-    left_out,
-    pass_rate_table,
-    pass_rates,
-    refusals,
-    spending,
-    stops,
-    tools,
-)
+from tui_eval.tui.base.look.wrap import hanging
+from tui_eval.tui.run.numbers import sections
+from tui_eval.tui.run.numbers.sections import NAME_MOST, NumberLine
 
 MEASURE = 84
 """Cells that the numbers take at most: what belongs together stands together."""
@@ -50,8 +40,7 @@ ERRORS, FIGURES, QUESTION_LEAST = 8, 49, 20
 """Cells for the errors of an example, for all its figures, and for its question at least."""
 METRIC = 7
 """Cells for the mean of a metric."""
-HISTOGRAM_LINES = 3
-TREND_LINES = 2
+HISTOGRAM_LINES, TREND_LINES, SENTENCE_LINES = 3, 2, 6
 SMALL = 0.1
 """Where the greatest reward is below it, rewards over time reach up to that one, else to 1."""
 BINS = 20
@@ -60,67 +49,57 @@ BINS = 20
 def numbers(state: RunState, width: int) -> Iterator[NumberLine]:
     """The lines of all numbers but those of examples, most important first."""
     measure = min(width, MEASURE)
-    yield from _lines(_why_it_ended(state, measure), _why_it_pauses(state, measure))
+    yield from _stacked(state, measure, _why_it_stands)
     if not state.finished:
         yield NumberLine((("no rollout has finished yet", "faint"),))
-        yield from _lines(refusals(state, measure), _notices(state, measure))
+        yield from _stacked(state, measure, sections.refusals, _notices)
         return
     if width >= BESIDE:
         yield from _two_columns(state, width)
     else:
-        yield from _lines(*(section(state, measure) for section, _ in SECTIONS))
+        yield from _stacked(state, measure, *SECTIONS)
     if state.per_example > 1:
-        yield from _lines(_examples_head(state, width))
+        yield from _stacked(state, width, _examples_head)
 
 
-def _lines(*sections: Iterator[Line | NumberLine]) -> Iterator[NumberLine]:
-    for one in chain(*sections):
-        yield one if isinstance(one, NumberLine) else NumberLine(one)
+def _stacked(state: RunState, width: int, *parts: Section) -> Iterator[NumberLine]:
+    """Sections under each other, most with a blank line before them."""
+    for part in parts:
+        for at, line in enumerate(part(state, width)):
+            if at == 0 and part not in CLOSE:
+                yield NumberLine(EMPTY)
+            yield line if isinstance(line, NumberLine) else NumberLine(line)
 
 
 def _two_columns(state: RunState, width: int) -> Iterator[NumberLine]:
     """Rewards, and what can be gone to from them, on the left; all else on the right."""
     first = min((width - APART) * 11 // 20, MEASURE)
-    cells = first, min(width - first - APART, MEASURE)
-    sides: tuple[list[NumberLine], list[NumberLine]] = ([], [])
-    for section, side in SECTIONS:
-        if section is pass_rates:
-            section, side = pass_rate_table, 1
-        sides[side].extend(_lines(section(state, cells[side])))
-    without = NumberLine(EMPTY)
-    for one, other in zip_longest(sides[0], sides[1][1:], fillvalue=without):  # begins with a gap
+    not_right = (*ON_THE_LEFT, sections.pass_rates)
+    others = (sections.pass_rate_table, *(one for one in SECTIONS if one not in not_right))
+    one_side = _stacked(state, first, *ON_THE_LEFT)
+    other_side = _stacked(state, min(width - first - APART, MEASURE), *others)
+    next(other_side, None)  # the gap that it begins with
+    for one, other in zip_longest(one_side, other_side, fillvalue=NumberLine(EMPTY)):
         gap: Span = (" " * (first + APART - line_width(one.line)), "")
         yield NumberLine((*one.line, gap, *other.line) if other.line else one.line, one.target)
 
 
-def _why_it_ended(state: RunState, width: int) -> Iterator[Line]:
-    if state.end is None or not state.end.text:
+def _why_it_stands(state: RunState, width: int) -> Iterator[Line]:
+    """Why the run ended; or what the disk refuses, what waits, and what there is to do."""
+    if state.end is not None and state.end.text:
+        from tui_eval.events import STOPPED_EARLY  # which the first frame needs not
+
+        text, is_well = state.end.text, state.end.status == STOPPED_EARLY
+        sign, ink = (("✓ ", "good"), "") if is_well else (("✗ ", "bad"), "fault")
+    elif state.end is None and (refusal := state.refusal) is not None:
+        what = refusal_text(refusal.path, refusal.why, refusal.rows, refusal.records)
+        elsewhere = f"Or save it elsewhere: {key_for('run.save-as')}."
+        text = f"{what}. {refusal.advice}: the run goes on then. {elsewhere}"
+        sign, ink = ("‖ ", "bad"), "fault"
+    else:
         return
-    from tui_eval.events import STOPPED_EARLY  # which the first frame needs not
-
-    is_well = state.end.status == STOPPED_EARLY
-    sign, ink, text = ("✓ ", "good", "") if is_well else ("✗ ", "bad", "fault")
-    yield from _sentence((sign, ink), (state.end.text, text), width)
+    yield from hanging(sign, text, ink, width, SENTENCE_LINES)
     yield EMPTY
-
-
-def _why_it_pauses(state: RunState, width: int) -> Iterator[Line]:
-    """What the disk refuses, what waits, and what there is to do."""
-    refusal = state.refusal
-    if refusal is None or state.end is not None:
-        return
-    what = refusal_text(refusal.path, refusal.why, refusal.rows, refusal.records)
-    elsewhere = f"Or save it elsewhere: {key_for('run.save-as')}."
-    text = f"{what}. {refusal.advice}: the run goes on then. {elsewhere}"
-    yield from _sentence(("‖ ", "bad"), (text, "fault"), width)
-    yield EMPTY
-
-
-def _sentence(sign: Span, sentence: Span, width: int) -> Iterator[Line]:
-    """A sign of two cells and what hangs behind it, in six lines at most."""
-    text, ink = sentence
-    for at, part in enumerate(shown_lines(text, width - 2, 6)[0]):
-        yield (sign if at == 0 else ("  ", ""), (part, ink))
 
 
 def _scored(state: RunState, reward: Mean) -> str:
@@ -153,7 +132,7 @@ def _reward(state: RunState, width: int) -> Iterator[Line | NumberLine]:
         until = one_line(state.run.until, NAME_MOST)
         yield cut_line(((f"stops early once {until}", "faint"),), width)
     if state.errored:
-        yield from left_out(state, reward, width)
+        yield from sections.left_out(state, reward, width)
     if not state.outcomes.later_code:
         return
     from tui_eval.fold.summary import code_versions  # which the first frame needs not
@@ -199,7 +178,6 @@ def _metrics(state: RunState, width: int) -> Iterator[Line]:
     names = [*state.metrics, *(name for name in no_number if name not in state.metrics)]
     if not names:
         return
-    yield EMPTY
     longest = max(len(one_line(name, NAME_MOST)) for name in names)
     name_width = max(min(longest, width - 24), 8)
     yield ((left("metric", name_width) + "   mean  95 % interval", "faint"),)
@@ -217,14 +195,11 @@ def _metrics(state: RunState, width: int) -> Iterator[Line]:
             (left(interval, cells) if estimator else interval, "muted"),
             (estimator, "faint"),
         ]
-        if name not in no_number:
-            yield tuple(spans)
-            continue
-        note: Span = (f"  {no_number[name]:,} no number", "warn")
-        is_beside = line_width([*spans, note]) <= width
-        yield (*spans, note) if is_beside else tuple(spans)
-        if not is_beside:
-            yield (note,)
+        note: Line = ((f"  {no_number[name]:,} no number", "warn"),) if name in no_number else ()
+        is_beside = line_width([*spans, *note]) <= width
+        yield (*spans, *note) if is_beside else tuple(spans)
+        if note and not is_beside:
+            yield note
 
 
 def _estimators(means: list[Mean], room: int) -> list[str]:
@@ -238,17 +213,19 @@ def _estimators(means: list[Mean], room: int) -> list[str]:
 
 
 def _quantiles(state: RunState, width: int) -> Iterator[Line]:
+    def seconds_text(seconds: float) -> str:
+        return ms_text(seconds * 1000)
+
     out = "  tokens out" if state.usage.tokens_in else "  tokens"
     every: tuple[tuple[str, Quantiles, Callable[[float], str]], ...] = (
-        ("a rollout", state.times.rollout_s.result(), _seconds_text),
+        ("a rollout", state.times.rollout_s.result(), seconds_text),
         ("  tokens in", state.usage.rollout_in.result(), count_text),
         (out, state.usage.rollout_out.result(), count_text),
-        ("a model call", state.times.model_call_s.result(), _seconds_text),
+        ("a model call", state.times.model_call_s.result(), seconds_text),
     )
     parts = [one for one in every if one[1].p99]
     if not parts:
         return
-    yield EMPTY
     yield ((left("percentile", 14) + "    p50     p90     p99", "faint"),)
     if parts[0][0].startswith(" "):
         yield (("a rollout", "muted"),)
@@ -261,10 +238,6 @@ def _quantiles(state: RunState, width: int) -> Iterator[Line]:
         )
 
 
-def _seconds_text(seconds: float) -> str:
-    return ms_text(seconds * 1000)
-
-
 def _trend(state: RunState, width: int) -> Iterator[Line]:
     means = state.trend.result()
     if len(means) < 2:
@@ -275,7 +248,6 @@ def _trend(state: RunState, width: int) -> Iterator[Line]:
     label = max(len(top), len(base))
     cells = max(min((width - label - 2) // len(means), 3), 1)
     what = "each one rollout" if each == 1 else f"each the mean of {each:,} rollouts"
-    yield EMPTY
     yield spread((("reward over time", "faint"),), ((what, "faint"),), width, 2)
     heights = [mean - least for mean in means]
     for at, row in enumerate(columns(heights, TREND_LINES, cells, most - least)):
@@ -287,7 +259,6 @@ def _times(state: RunState, width: int) -> Iterator[Line]:
     if state.times.mean_ms is None:
         return
     generation, scoring = state.times.mean_ms
-    yield EMPTY
     yield (
         ("mean time  ", "faint"),
         (ms_text(generation), "strong"),
@@ -300,36 +271,27 @@ def _times(state: RunState, width: int) -> Iterator[Line]:
 def _notices(state: RunState, width: int) -> Iterator[Line]:
     if not state.notices:
         return
-    yield EMPTY
     yield (("notices", "faint"),)
     for level, text in state.notices[-5:]:
         sign, ink = ("! ", "warn") if level == "warning" else ("· ", "muted")
-        yield from _sentence((sign, ink), (text, ink), width)
+        yield from hanging((sign, ink), text, ink, width, SENTENCE_LINES)
 
 
-Section: TypeAlias = Callable[[RunState, int], Iterator[Line | NumberLine]]
+Section: TypeAlias = Callable[[RunState, int], Iterable[Line | NumberLine]]
 
-SECTIONS: tuple[tuple[Section, int], ...] = (
-    (_reward, 0),
-    (pass_rates, 0),
-    (_histogram, 0),
-    (_trend, 0),
-    (_metrics, 1),
-    (errors, 0),
-    (stops, 1),
-    (tools, 0),
-    (spending, 1),
-    (refusals, 1),
-    (_quantiles, 1),
-    (_times, 1),
-    (_notices, 1),
+ON_THE_LEFT: tuple[Section, ...] = (_reward, _histogram, _trend, sections.errors, sections.tools)
+SECTIONS: tuple[Section, ...] = (
+    *(_reward, sections.pass_rates, _histogram, _trend, _metrics, sections.errors),
+    *(sections.stops, sections.tools, sections.spending, sections.refusals),
+    *(_quantiles, _times, _notices),
 )
-"""In the order of one column, with the place of each where there are two."""
+"""In the order of one column."""
+CLOSE: tuple[Section, ...] = (_why_it_stands, _reward, sections.pass_rates, _histogram)
+"""Those that have no gap before them."""
 
 
 def _examples_head(state: RunState, width: int) -> Iterator[Line]:
     equal, groups = state.examples.equal, state.examples.with_several
-    yield EMPTY
     if equal:
         yield ((f"= {equal:,} of {groups:,} examples have equal rewards", "warn"),)
     head = _row("example", "mean", "std", "passed", f"pass@{state.pass_rates.ks[-1]}")

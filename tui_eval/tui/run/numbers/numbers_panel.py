@@ -33,26 +33,20 @@ class NumbersPanel(LineView):
 
     def __init__(self, state: RunState, *, id: str) -> None:
         super().__init__(id=id)
-        self.state = state
-        self.cursor: Target | None = None
         self._lines: list[NumberLine] = []
-        self._made_of: tuple[object, ...] = ()
         self._is_entered = False
         """Whether enter was pressed before anything was there."""
+        self.show_run(state)
 
     def show_run(self, state: RunState) -> None:
         """Shows another run."""
         self.state = state
-        self.cursor = None
-        self._made_of = ()
-
-    @property
-    def _examples(self) -> int:
-        state = self.state
-        return len(state.examples) if state.per_example > 1 and state.finished else 0
+        self.cursor: Target | None = None
+        self._made_of: tuple[object, ...] = ()
 
     def count(self) -> int:
-        return len(self._lines) + self._examples
+        has_examples = self.state.per_example > 1 and self.state.finished
+        return len(self._lines) + (len(self.state.examples) if has_examples else 0)
 
     def line(self, index: int) -> Line:
         if index < len(self._lines):
@@ -120,8 +114,8 @@ class NumbersPanel(LineView):
         found = self._next(here, by)
         if found is None or not top - 1 <= found <= top + height:
             self.scroll_lines(by)
-            return
-        self._put_cursor(found)
+        else:
+            self._put_cursor(found)
 
     def _put_cursor(self, line: int) -> None:
         self.cursor = self.target(line)

@@ -12,10 +12,10 @@ from tui_eval.fold.columns import Note
 from tui_eval.printable import one_line, printable
 from tui_eval.stats.rewards import is_equal
 from tui_eval.text.blocks import bar
-from tui_eval.text.figures import NONE, plural, reward_text, signed_text
+from tui_eval.text.figures import plural, reward_text, signed_text
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, left, right
-from tui_eval.tui.base.look.wrap import shown, shown_lines
+from tui_eval.tui.base.look.wrap import hanging, shown, shown_lines
 
 if TYPE_CHECKING:
     from tui_eval.fold.trajectory import Rollout, Score
@@ -45,8 +45,6 @@ class RewardPanel(LineView):
         self.note = Note()
         self.empty: tuple[Line, ...] = ()
         """What stands where there is no rollout."""
-        self._made_for: Rollout | None = None
-        self._made_of: tuple[object, ...] = ()
 
     def show(self, rollout: Rollout | None, group: ExampleFigures | None, note: Note) -> None:
         """Shows a rollout's reward, another one's from its begin, beside its group if any."""
@@ -57,25 +55,18 @@ class RewardPanel(LineView):
             self.jump(0)
 
     def update(self) -> None:
-        """Makes the lines anew where something changed."""
-        rollout = self.rollout
-        made_of = (rollout and rollout.finished, self.group, self.note, self.empty, self.line_width)
-        if rollout is not self._made_for or made_of != self._made_of:
-            self._made_for, self._made_of = rollout, made_of
-            words = breakdown(rollout, self.group, self.line_width)
-            self._all_lines = [*noted(self.note, self.line_width), *words] or [*self.empty]
+        words = breakdown(self.rollout, self.group, self.line_width)
+        self._all_lines = [*_noted(self.note, self.line_width), *words] or [*self.empty]
         super().update()
 
 
-def noted(note: Note, width: int) -> Iterator[Line]:
+def _noted(note: Note, width: int) -> list[Line]:
     """The tags and the words of a note on a rollout, whole."""
-    start = "✎ "
+    lines: list[Line] = []
     for text, ink in ((" ".join(f"#{tag}" for tag in note.tags), "accent"), (note.text, "")):
-        for part in shown_lines(text, max(width - 2, 10), TEXT_LINES)[0] if text else ():
-            yield ((start, "accent"), (part, ink))
-            start = "  "
-    if start.isspace():
-        yield EMPTY
+        sign = ("  " if lines else "✎ ", "accent")
+        lines += hanging(sign, text, ink, max(width, 12), TEXT_LINES) if text else ()
+    return [*lines, EMPTY] if lines else []
 
 
 def breakdown(rollout: Rollout | None, group: ExampleFigures | None, width: int) -> Iterator[Line]:
@@ -107,7 +98,7 @@ def breakdown(rollout: Rollout | None, group: ExampleFigures | None, width: int)
     for score in weighted:
         name = one_line(score.name, NAME_MOST)
         head, frames = _parted(score)
-        if _head_lines(head, width)[1]:
+        if shown_lines(head, max(width - 4, 10), FIRST_LINES)[1]:
             yield from _text(f"{name} failed with", head, "fault", width)
         if frames:
             yield from _text(f"{name} failed at", frames, "fault", width)
@@ -118,10 +109,6 @@ def _parted(score: Score) -> tuple[str, str]:
     text = (score.error or "").strip()
     frame = _FRAME.search(text)
     return (text[: frame.start()].rstrip(), text[frame.start() :]) if frame else (text, "")
-
-
-def _head_lines(head: str, width: int) -> tuple[list[str], int]:
-    return shown_lines(head, max(width - 4, 10), FIRST_LINES)
 
 
 def _table(scores: list[Score], name_width: int, width: int) -> Iterator[Line]:
@@ -140,15 +127,15 @@ def _table(scores: list[Score], name_width: int, width: int) -> Iterator[Line]:
             (" × ", "faint"),
             (right(reward_text(score.weight), WEIGHT), "muted"),
             (" =", "faint"),
-            (right(NONE if adds is None else reward_text(adds), ADDS - 1), "strong"),
+            (right(reward_text(adds), ADDS - 1), "strong"),
         ]
         if adds is not None and room >= 4:
             ink = "bar-good" if adds >= 0 else "bad"
             spans += [("  ", ""), (bar(abs(adds) / most, room), ink)]
         yield tuple(spans)
         if score.error:
-            for at, part in enumerate(_head_lines(_parted(score)[0], width)[0]):
-                yield (("✗ " if at == 0 else "  ", "bad"), (part, "fault"))
+            head, _ = _parted(score)
+            yield from hanging(("✗ ", "bad"), head, "fault", max(width - 2, 12), FIRST_LINES)
     yield (("─" * table, "rule"),)
 
 

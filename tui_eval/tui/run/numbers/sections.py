@@ -98,7 +98,6 @@ def pass_rate_table(state: RunState, width: int) -> Iterator[Line]:
     rates = _rates(state)
     if not rates:
         return
-    yield EMPTY
     head = left("k", K) + left("pass@k", RATE) + "pass^k"
     yield spread(((head, "faint"),), ((f"passes from {state.threshold:g}", "faint"),), width, 2)
     for rate in rates:
@@ -145,7 +144,6 @@ def errors(state: RunState, width: int) -> Iterator[NumberLine | Line]:
     counts = state.outcomes.errors.most_common(ERRORS_MOST)
     if not counts:
         return
-    yield EMPTY
     yield (("errors", "faint"),)
     for name, count in counts:
         words = _chain(one_line(error_word(name), 400), max(width - 9, 4))
@@ -172,7 +170,6 @@ def stops(state: RunState, width: int) -> Iterator[NumberLine | Line]:
     ended = endings(outcomes.truncated, outcomes.finishes)
     if not outcomes.stops and not ended:
         return
-    yield EMPTY
     yield (("stopped by", "faint"),)
     for name, count in outcomes.stops.most_common(8):
         yield _counted(count, one_line(name, max(width - 7, 4)))
@@ -205,7 +202,6 @@ def tools(state: RunState, width: int) -> Iterator[NumberLine | Line]:
     if not state.outcomes.tools:
         return
     uses = sorted(state.outcomes.tools.items(), key=lambda item: (-item[1][1], -item[1][0]))
-    yield EMPTY
     longest = max(len(one_line(name, NAME_MOST)) for name, _ in uses[:TOOLS_MOST])
     name_width = max(min(longest, width - 18), 8)
     yield ((left("tool", name_width) + "   calls  failed", "faint"),)
@@ -224,7 +220,6 @@ def spending(state: RunState, width: int) -> Iterator[Line]:
     """Tokens and what they cost, so far and, while the run goes on, in the end."""
     if not state.tokens:
         return
-    yield EMPTY
     read, written = state.usage.tokens_in, count_text(state.usage.tokens_out)
     used = f"{count_text(read)} in  {written} out" if read else written
     tokens: Line = (("tokens  ", "faint"), (used, ""))
@@ -265,5 +260,4 @@ def refusals(state: RunState, width: int) -> Iterator[Line]:
         room = max(width - line_width(spans) - len(now), 1)
         history = columns([one for one, _ in state.limits], 1)[0][-room:]
         spans += [(history, "histogram"), (now, "")]
-    yield EMPTY
     yield cut_line(spans, width)

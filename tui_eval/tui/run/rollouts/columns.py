@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from tui_eval.fold.columns import counts_of, tokens_of
+from tui_eval.fold.columns import all_tokens_of, counts_of, tokens_of
 from tui_eval.fold.filter_fields import FIELDS, METRIC
 from tui_eval.fold.rollout_columns import DONE, WAITING
 from tui_eval.fold.row_facts import TOOLS_APART, Codes
@@ -30,11 +30,8 @@ TEXT_MOST = 60
 class Column(NamedTuple):
     """One column that can be shown or left out.
 
-    Args:
-        name: The field that it shows, in the language of filters; it is sorted by that.
-        width: Cells, the gap before it included.
-        value: What it shows of a row, as a value that can be compared.
-        text: That value in words.
+    `name` is its field in the language of filters, by which it is sorted. `width` has the gap
+    before it. `value` is what it shows of a row, to be compared, and `text` that in words.
     """
 
     name: str
@@ -54,10 +51,6 @@ class Column(NamedTuple):
         return f"  {left(text, self.width - 2)}" if self.is_text else right(text, self.width)
 
 
-def _tokens(state: RunState, row: int) -> int:
-    return state.input_tokens[row] + state.output_tokens[row]
-
-
 def _known(count: int | None) -> int | str:
     return NONE if count is None else count
 
@@ -65,10 +58,6 @@ def _known(count: int | None) -> int | str:
 def _tokens_text(tokens: int) -> str:
     """A dash where none were counted: no answer is made of none."""
     return count_text(tokens) if tokens else NONE
-
-
-def _time(state: RunState, row: int) -> float | None:
-    return state.total_ms[row] if state.stage[row] >= DONE else None
 
 
 def _number(name: str, head: str, width: int, value: Callable[[RunState, int], Hashable],
@@ -88,10 +77,10 @@ def _names(name: str, texts: Callable[[RunState], Codes]) -> Column:
     return _text(name, 22, lambda state, row: texts(state).get(row).replace(TOOLS_APART, ", "))
 
 
-BAR_COLUMN = Column("bar", "", BAR + 1, "reward as a bar", lambda state, row: None)
+BAR_COLUMN = Column("bar", "", BAR + 1, "reward as a bar", lambda *_: None)
 GROUP_COLUMN = Column("group", "", GROUP, "mean ± std and pass@k of the example", lambda *_: None)
 GROUP_SHORT = GROUP_COLUMN._replace(width=GROUP_LEAST)
-TIME_COLUMN = Column("time", "time", 7, FIELDS["time"].meaning, _time)
+TIME_COLUMN = Column("time", "time", 7, FIELDS["time"].meaning, lambda *_: None)
 """These are drawn by the list: by its colours, by the lines around, and by its clock."""
 
 COLUMNS = (
@@ -99,7 +88,7 @@ COLUMNS = (
     GROUP_COLUMN,
     _number("turns", "turns", 6, lambda state, row: _known(counts_of(state, row)[0])),
     _number("calls", "calls", 7, lambda state, row: _known(counts_of(state, row)[1])),
-    _number("tokens", "tokens", 8, _tokens, _tokens_text),
+    _number("tokens", "tokens", 8, lambda state, row: all_tokens_of(state, row) or 0, _tokens_text),
     _number("input", "in", 7, lambda state, row: tokens_of(state, row)[0] or 0, _tokens_text),
     _number("output", "out", 7, lambda state, row: tokens_of(state, row)[1] or 0, _tokens_text),
     _number("attempt", "try", 4, lambda state, row: state.attempt[row]),
@@ -138,9 +127,8 @@ def metric_column(name: str, most: int = METRIC_MOST) -> Column:
 
 def known_columns(state: RunState) -> dict[str, Column]:
     """Every column that a run can have, by name; metrics after what the reward comes to."""
-    bar, group, *others = COLUMNS
-    of_reward = [bar, group] if state.per_example > 1 else [bar]
-    found = [*of_reward, *map(metric_column, state.facts.metrics), *others]
+    of_reward = COLUMNS[: 2 if state.per_example > 1 else 1]
+    found = [*of_reward, *map(metric_column, state.facts.metrics), *COLUMNS[2:]]
     return {column.name: column for column in found}
 
 
@@ -223,14 +211,11 @@ def _apart(columns: list[Column], room: int) -> tuple[Column, ...]:
 def _usual(state: RunState) -> list[str]:
     """By how much each is wanted, without what repeats another one and what is empty."""
     facts = state.facts
-    texts = {
-        "stop": facts.stop,
-        "tool": facts.tools,
-        "answer": facts.answers,
-        "question": facts.questions,
-    }
+    names = ("stop", "tool", "answer", "question")
+    texts = (facts.stop, facts.tools, facts.answers, facts.questions)
+    filled = (name for name, known in zip(names, texts, strict=True) if known.has_any)
     metrics = [METRIC + name for name in facts.metrics if name != "num_turns"]
-    return [*FIRST, *metrics, *(name for name, known in texts.items() if known.has_any)]
+    return [*FIRST, *metrics, *filled]
 
 
 def group_head(state: RunState, width: int) -> str:
@@ -239,7 +224,7 @@ def group_head(state: RunState, width: int) -> str:
 
 
 def group_spans(
-    state: RunState, one: ExampleFigures | None, width: int, is_part: bool = False
+    state: RunState, one: ExampleFigures | None, is_part: bool, width: int
 ) -> list[Span]:
     """The numbers of an example; nothing before one of its rollouts has a reward.
 

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import re
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from tui_eval.tui.base.lines.text_line import TextLine
 from tui_eval.tui.base.look.ink import Line, Span, cut, line_width, spread
-from tui_eval.tui.base.look.wrap import shown_lines
+from tui_eval.tui.base.look.wrap import hanging
 from tui_eval.tui.run.rollouts.listing import Listing
-
-if TYPE_CHECKING:
-    from tui_eval.runs.selection import SearchProgress
 
 ERRORS = "state:error"
 WORDS = ("word", "!word")
@@ -34,18 +30,13 @@ def with_errors_only(text: str) -> str:
 
 
 class FilterEntry:
-    """The text that is being typed, and the lines that tell of it."""
+    """The text of a filter, which is asked for as it is typed, and the lines that tell of it."""
 
     def __init__(self, listing: Listing) -> None:
         self.listing = listing
         self.typed = TextLine()
         self.is_open = False
         self._room = 4
-
-    @property
-    def text(self) -> str:
-        """What stands there."""
-        return self.typed.text if self.is_open else self.listing.text
 
     def open(self) -> None:
         """Lets somebody type."""
@@ -79,7 +70,7 @@ class FilterEntry:
     def _marked(self, spans: Line, at: int) -> list[Span]:
         """The text from `at` on, its faults marked from the column of each to the next space."""
         found: list[Span] = []
-        words = (_WORD.match(self.text, column) for column, _ in self.listing.faults)
+        words = (_WORD.match(self.listing.text, column) for column, _ in self.listing.faults)
         bad = {place for word in words if word for place in range(*word.span())}
         for text, ink in spans:
             for place, sign in enumerate(text, at):
@@ -90,11 +81,14 @@ class FilterEntry:
     def _progress_line(self, width: int) -> list[Line]:
         listing, search = self.listing, self.listing.search
         progress = search.progress if search is not None else None
+        so_far = unread = ""
+        if progress is not None:
+            so_far = f"{progress.searched:,} of {progress.total:,}"
+            unread = f"{progress.unread:,} not readable" if progress.unread else ""
         stopped: list[Line] = []
-        if search is not None and progress is not None and search.is_given_up:
-            stopped = [
-                ((f"‖ stopped after {_so_far(progress)} trajectories{_unread(progress)}", "warn"),)
-            ]
+        if search is not None and search.is_given_up and so_far:
+            text = f"‖ stopped after {so_far} trajectories"
+            stopped = [((f"{text} · {unread}" if unread else text, "warn"),)]
         if listing.faults:
             column, text = listing.faults[0]
             return [*_fault(f"character {column + 1}: {text}", width), *stopped]
@@ -107,24 +101,13 @@ class FilterEntry:
         if progress is None:
             return [(("… searching trajectories", "busy"),)] if listing.is_searching else []
         if listing.is_searching:
-            text = f"… searched {_so_far(progress)} · {progress.found:,} found"
+            text = f"… searched {so_far} · {progress.found:,} found"
             return [spread(((text, "busy"),), (("  esc", "key"), (" cancels", "faint")), width)]
-        unread = _unread(progress)
-        return stopped or ([((f"! {unread[3:]}", "warn"),)] if unread else [])
-
-
-def _so_far(progress: SearchProgress) -> str:
-    return f"{progress.searched:,} of {progress.total:,}"
-
-
-def _unread(progress: SearchProgress) -> str:
-    return f" · {progress.unread:,} not readable" if progress.unread else ""
+        return stopped or ([((f"! {unread}", "warn"),)] if unread else [])
 
 
 def _fault(text: str, width: int) -> list[Line]:
-    words, _ = shown_lines(text, width - 2, FAULT_LINES)
-    starts = ("✗ ", *["  "] * FAULT_LINES)
-    return [((s, "bad"), (part, "fault")) for s, part in zip(starts, words, strict=False)]
+    return hanging(("✗ ", "bad"), text, "fault", width, FAULT_LINES)
 
 
 def _hint(width: int) -> str:

@@ -79,21 +79,16 @@ class RolloutLines:
         """Fits the columns to a width, and that of the ids to the rows that can be seen."""
         for row in rows:
             self._id_width = max(self._id_width, min(len(self._example(row)), ID_MOST))
-        state, facts, grouped = self.state, self.state.facts, self.listing.sorting.grouped
+        state, grouped = self.state, self.listing.sorting.grouped
         has_signs = self.mark >= 0 or bool(self.listing.notes)
-        texts = (facts.stop, facts.tools, facts.questions, facts.answers)
-        names = (facts.metrics, facts.tools.texts, facts.failed_tools.texts)
-        there = (state.per_example, *map(len, names), *(one.has_any for one in texts))
-        made_of = (width, self._id_width, has_signs, grouped, self.chosen, there)
-        if made_of == self._fitted:
-            return
-        self._fitted = made_of
         self._signs = 3 if has_signs else 0
         # Before the reward: brace, glyph, example, number, signs.
         start = self._id_width + self._signs + (7 if state.per_example > 1 else 2)
         room = width - start - REWARD - 2
         self._columns = fitting_columns(state, self.chosen, room, grouped, has_signs)
-        self._room = max(room - sum(column.width for column in self._columns), 1)
+        widths = [column.width for column in self._columns]
+        self._room = max(room - sum(widths), 1)
+        self._fitted = (self.shown, *widths, self._id_width, self._signs, self._room)
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -102,12 +97,11 @@ class RolloutLines:
 
     def left_out(self) -> list[str]:
         """Names of the columns that somebody chose and for which there is no room."""
-        known = known_columns(self.state)
-        names = [name for name in self.chosen or () if name in known and name not in self.shown]
-        shown = [
-            name for name in names if name != GROUP_COLUMN.name or self.listing.sorting.grouped
-        ]
-        return [one_line(name.removeprefix(METRIC), METRIC_MOST) for name in shown]
+        missing = known_columns(self.state).keys() - set(self.shown)
+        if not self.listing.sorting.grouped:
+            missing.discard(GROUP_COLUMN.name)
+        names = [name for name in self.chosen or () if name in missing]
+        return [one_line(name.removeprefix(METRIC), METRIC_MOST) for name in names]
 
     def _example(self, row: int) -> str:
         return one_line(str(self.state.example_id(row)), ID_MOST)
@@ -172,15 +166,15 @@ class RolloutLines:
 
     def key(self, row: int, brace: str) -> Hashable:
         """All that the line of a row shows."""
-        state, group = self.state, self._group(row, brace)
+        state = self.state
         numbers = (state.reward[row], self._seconds(row))
         waits = self._waits(row)
         how = (look_of(state, row), endings_of(state, row), state.errors.get(row), waits)
         tried = (state.attempt[row], state.facts.failed_tools.get(row))
         marks = (row == self.mark, self._note(row))
-        is_part = group is not None and self.listing.is_part(row)
+        group = self._group(row, brace)
         return (
-            (self._fitted, row, brace, self._example(row), *marks, *how, *tried, group, is_part),
+            (self._fitted, row, brace, self._example(row), *marks, *how, *tried, *group),
             *(None if math.isnan(number) else number for number in numbers),
             (state.threshold, state.reward_most),
             *(column.value(state, row) for column in self._columns),
@@ -214,9 +208,7 @@ class RolloutLines:
         if column is BAR_COLUMN:
             return self._bar(row)
         if column.name == GROUP_COLUMN.name:
-            group = self._group(row, brace)
-            is_part = group is not None and self.listing.is_part(row)
-            return group_spans(self.state, group, column.width, is_part)
+            return group_spans(self.state, *self._group(row, brace), column.width)
         if column is TIME_COLUMN:
             return [(column.fit(self._time(row)), "muted")]
         return [(column.cell(column.value(self.state, row)), "muted")]
@@ -237,11 +229,12 @@ class RolloutLines:
         drawn, rest = thread(reward / self.state.reward_most, BAR)
         return [(" ", ""), (drawn, ink), (rest, "rule")]
 
-    def _group(self, row: int, brace: str) -> ExampleFigures | None:
-        """What the example has come to, on the first of its lines."""
+    def _group(self, row: int, brace: str) -> tuple[ExampleFigures | None, bool]:
+        """What the example has come to, on the first of its lines; whether some are not listed."""
+        if brace not in ("╭", "") or GROUP_COLUMN.name not in self.shown:
+            return None, False
         place = row // self.state.per_example
-        is_first = brace in ("╭", "") and GROUP_COLUMN.name in self.shown
-        return self.state.examples.result(place) if is_first else None
+        return self.state.examples.result(place), self.listing.is_part(row)
 
     def _time(self, row: int) -> str:
         seconds = self._seconds(row)

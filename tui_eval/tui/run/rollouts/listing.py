@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from tui_eval.fold.row_order import RowOrder, Sorting, make_order
@@ -21,6 +22,8 @@ REST, REST_LEAST_S = 10, 1 / 12
 """A thread rests so many times as long as it took: what changes all the time takes a tenth."""
 TYPING_S = 0.35
 """Nobody typed for so long: trajectories are searched for what stands there."""
+SEARCH_TICK_S = 0.2
+"""How often it is told how far a search is."""
 AGAIN_S = 1.0
 """Seconds between two searches of a run that goes on."""
 
@@ -39,7 +42,8 @@ class Listing:
         self.faults: list[tuple[int, str]] = []
         """Column from 0 and text of each fault."""
         self.search: TrajectorySearch | None = None
-        self.notes: Notes = {}
+        self._hurry = asyncio.Event()
+        self._keeps_up = False
         self.show_run(state)
 
     def show_run(self, state: RunState) -> None:
@@ -48,14 +52,11 @@ class Listing:
         self.state = state
         self.order: RowOrder | None = None
         self.search = None
-        self.notes = {}
+        self.notes: Notes = {}
         self._metrics: frozenset[str] = frozenset()
         self._request = 0
         self._made: tuple[int, ...] = (0,)
-        self._hurry = asyncio.Event()
-        self._rest_s = REST_LEAST_S
-        self._typed_at = 0.0
-        self._searched_at = 0.0
+        self._searched_for: RowFilter | None = None
         if self.text:
             self.ask(self.text)
 
@@ -85,21 +86,10 @@ class Listing:
             self.faults = []
         self.wanted = found if found.node is not None else None
         self.search = None
-        self._typed_at = time.monotonic()
-        self.change()
-
-    def sort(self, sorting: Sorting) -> None:
-        """Another order."""
-        self.sorting = sorting
-        self.change()
-
-    def put_notes(self, notes: Notes) -> None:
-        """Other notes, which a filter may ask for."""
-        self.notes = notes
         self.change()
 
     def change(self) -> None:
-        """The rows are to be found anew, now."""
+        """The rows are to be found anew, now: sorting, notes or trajectories are others."""
         self._request += 1
         self._hurry.set()
 
@@ -119,12 +109,9 @@ class Listing:
 
     def next_of(self, rows: Iterable[int], step: int, here: int) -> int | None:
         """The next or previous listed row of some, from a line on and around the end."""
-        lines = [line for row in rows if (line := self.line(row)) >= 0]
-        if not lines:
-            return None
-        if step > 0:
-            return self.row(min((line for line in lines if line > here), default=min(lines)))
-        return self.row(max((line for line in lines if line < here), default=max(lines)))
+        lines = sorted(line for row in rows if (line := self.line(row)) >= 0)
+        at = bisect_right(lines, here) if step > 0 else bisect_left(lines, here) - 1
+        return self.row(lines[at % len(lines)]) if lines else None
 
     def brace(self, line: int) -> str:
         """Holds together the rollouts of an example that stand below each other."""
@@ -163,35 +150,46 @@ class Listing:
         return self._made[0] == self._request
 
     def catch_up(self) -> bool:
-        """Finds the rows anew where that takes no time; returns whether a thread has to."""
+        """Finds the rows anew where that takes no time; returns whether `keep_up` is to begin."""
         if self.faults and self._metrics != frozenset(self.state.facts.metrics):
             self.ask(self.text)
-        self._fit_to_run()
+        if self.order is not None and len(self.order.lines) != self.state.total:
+            self.order = None  # rows of a run that became another one meanwhile are none
         if not self.is_behind or not self.state.total:
             return False
         is_slow = self.wanted is not None and self.wanted.has_pattern
         if not self._is_plain and (is_slow or self.state.total > AT_ONCE):
-            return True
+            begins, self._keeps_up = not self._keeps_up, True
+            return begins
         self._made, self.order = self._version, self._make()
         return False
-
-    def _fit_to_run(self) -> None:
-        """Rows of a run that became another one meanwhile are none."""
-        if self.order is not None and len(self.order.lines) != self.state.total:
-            self.order = None
 
     def _make(self) -> RowOrder | None:
         if self._is_plain:
             return None
         return make_order(self.state, self.wanted, self.sorting, self.notes)
 
-    async def keep_up(self) -> bool:
-        """Finds the rows in a thread once; returns whether to draw."""
+    async def keep_up(self, draw: Callable[[], None]) -> None:
+        """Finds the rows in a thread as long as there may be others, and draws each time."""
+        try:
+            while self.is_behind:
+                self._hurry.clear()
+                started = time.monotonic()
+                await self._find_rows()
+                draw()
+                rest = max((time.monotonic() - started) * REST, REST_LEAST_S)
+                try:
+                    async with asyncio.timeout(rest):
+                        await self._hurry.wait()
+                except TimeoutError:
+                    pass
+        finally:
+            self._keeps_up = False
+
+    async def _find_rows(self) -> None:
         from tui_eval.fold.patterns import PatternTooSlowError
 
         state, version, wanted = self.state, self._version, self.wanted
-        self._hurry.clear()
-        started = time.monotonic()
         try:
             order = await asyncio.to_thread(self._make)
         except (PatternTooSlowError, OSError) as error:
@@ -199,37 +197,36 @@ class Listing:
                 self.faults = [(0, str(error))]
                 self.wanted = None
                 self.order, self._made = None, (self._request,)
-            return True
-        if state is not self.state:
-            return False
-        self.order, self._made = order, version
-        self._fit_to_run()
-        self._rest_s = max((time.monotonic() - started) * REST, REST_LEAST_S)
-        return True
+        else:
+            if state is self.state:
+                self.order, self._made = order, version
 
-    async def rest(self) -> None:
-        """Waits a while, or until something else is asked for."""
-        try:
-            async with asyncio.timeout(self._rest_s):
-                await self._hurry.wait()
-        except TimeoutError:
-            pass
+    def has_new_search(self) -> bool:
+        """Whether the filter asks for trajectories and `search_trajectories` is to begin for it."""
+        is_new = self.may_search and self.wanted is not self._searched_for
+        self._searched_for = self.wanted
+        return is_new
 
-    def next_search(self) -> TrajectorySearch | None:
-        """The search of trajectories that has to begin now, if one has to."""
-        wanted, before, now = self.wanted, self.search, time.monotonic()
-        if wanted is None or not wanted.text_conditions or now - self._typed_at < TYPING_S:
-            return None
-        if before is not None:
-            if not before.is_over or before.is_given_up or before.is_up_to_date:
-                return None
-            if now - self._searched_at < AGAIN_S:
-                return None
+    async def search_trajectories(self, draw: Callable[[], None]) -> None:
+        """Searches for what the filter asks, again where there are others by then, until another
+        filter or run is asked for; draws how far it is."""
         from tui_eval.runs.selection import TrajectorySearch
 
-        self._searched_at = now
-        self.search = TrajectorySearch(self.state, wanted, self.notes)
-        return self.search
+        wanted, state = self.wanted, self.state
+        await asyncio.sleep(TYPING_S)
+        while wanted is not None and wanted is self.wanted and state is self.state:
+            search = self.search = TrajectorySearch(state, wanted, self.notes)
+            work = asyncio.create_task(asyncio.to_thread(search.work))
+            while not work.done():
+                await asyncio.wait([work], timeout=SEARCH_TICK_S)
+                self.change()
+                draw()
+            await work
+            if search.is_given_up:
+                return
+            await asyncio.sleep(AGAIN_S)
+            while search is self.search and search.is_up_to_date:
+                await asyncio.sleep(SEARCH_TICK_S)
 
     @property
     def is_searching(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events
 from textual.binding import BindingType
 from textual.message import Message
-from textual.timer import Timer
 
 from tui_eval.fold.columns import Notes
 from tui_eval.fold.row_order import Sorting
@@ -26,10 +24,6 @@ from tui_eval.tui.run.rollouts.listing import Listing
 
 if TYPE_CHECKING:
     from tui_eval.fold.trajectory import Rollout
-    from tui_eval.runs.selection import TrajectorySearch
-
-SEARCH_TICK_S = 0.2
-NOTHING, NOTHING_YET = "no rollout matches", "none found so far"
 
 
 class RolloutList(LineList):
@@ -65,36 +59,34 @@ class RolloutList(LineList):
         """Metrics that are known to count for the reward, from the rollouts that were read."""
         self._last_line = 0
         self._filter_lines: list[Line] = []
-        self._keeps_up = False
         self._seeks_listed = False
-        self._searching: Timer | None = None
+        self._order = self.listing.order
+        """The one that is drawn."""
 
     def show_run(self, state: RunState, row: int) -> None:
         """Shows another run, at this row, as the one before was filtered and sorted."""
         self.state, self.row = state, row
         self.weighted = frozenset()
         self.listing.show_run(state)
+        self._order = None
         self.lines.show_run()
         self.put_notes({})
 
     def put_notes(self, notes: Notes) -> None:
         """Shows other notes."""
-        self.listing.put_notes(notes)
+        self.listing.notes = notes
+        self.listing.change()
         self._draw_anew()
 
     def begin_with(self, columns: tuple[str, ...] | None, sorting: Sorting) -> None:
         """Columns and order as they were chosen before; a run without them is as is usual."""
         self.lines.chosen = columns
-        self.listing.sort(sorting)
+        self.listing.sorting = sorting
 
     def learn_of(self, rollout: Rollout | None) -> None:
         """Takes in what a rollout tells of the run."""
         if rollout is not None:
             self.weighted |= {score.name for score in rollout.scores if score.weight}
-
-    def on_mount(self) -> None:
-        """Looks after searches of trajectories a few times a second, where there are any."""
-        self._searching = self.set_interval(SEARCH_TICK_S, self._tend_search, pause=True)
 
     def watch_has_focus(self, has_focus: bool) -> None:
         """Says how a filter is cleared only while keys come here."""
@@ -117,7 +109,6 @@ class RolloutList(LineList):
         return self.listing.row(index) == self.row
 
     def key(self, index: int) -> Hashable:
-        """All that the line shows."""
         return self.lines.key(self.listing.row(index), self.listing.brace(index))
 
     def line(self, index: int) -> Line:
@@ -129,7 +120,7 @@ class RolloutList(LineList):
             return self._filter_lines[index]
         listing = self.listing
         if listing.text and not listing.faults and not self.count() and self.state.total:
-            words = NOTHING_YET if listing.may_find_more else NOTHING
+            words = "none found so far" if listing.may_find_more else "no rollout matches"
             return ((f"  {words}", "muted"),)
         if self.state.run is None:
             log = (f"  {key_for('run.log')}", "key"), (" goes to the log", "faint")
@@ -140,53 +131,44 @@ class RolloutList(LineList):
 
     def update(self) -> None:
         """Finds out what to list, then draws what changed."""
-        if self.listing.may_search and self._searching is not None:
-            self._searching.resume()
-        before = self.listing.order
-        if self.listing.catch_up() and not self._keeps_up:
-            self._keeps_up = True
-            self.run_worker(self._keep_up(), group="listing")
+        listing = self.listing
+        if listing.catch_up():
+            self.run_worker(listing.keep_up(self.update), group="listing")
+        if listing.has_new_search():
+            search = listing.search_trajectories(self.update)
+            self.run_worker(search, group="search", exclusive=True)
         self._filter_lines = self.entry.lines(self.line_width, self.has_focus)
         self.heads = 1 + len(self._filter_lines)
         top = self.scroll_offset.y
         last = min(top + self.size.height, self.count())
-        rows = [self.listing.row(line) for line in range(top, last)]
+        rows = [listing.row(line) for line in range(top, last)]
         self.lines.fit(self.line_width, rows)
         super().update()
-        if self.listing.order is not before:
-            self._rearranged()
-        if self._seeks_listed and self.listing.is_answered and self.count():
+        if listing.order is not self._order:
+            self._order = listing.order
+            self._keep_in_place()
+            self.post_message(self.Retitled())
+        if self._seeks_listed and listing.is_answered and self.count():
             self._seeks_listed = False
             self.call_after_refresh(self._come_to_listed)
 
-    def _rearranged(self) -> None:
+    def _keep_in_place(self) -> None:
         """Keeps the selected rollout where it is on the screen, whatever line it has now."""
         line, before, top = self.line_selected, self._last_line, self.scroll_offset.y
         if line >= 0:
             self._last_line = line
             if line != before and top <= before < top + self.view_height:
                 self.jump(top + line - before)
-        self.post_message(self.Retitled())
-
-    async def _keep_up(self) -> None:
-        try:
-            while self.listing.is_behind:
-                before = self.listing.order
-                if await self.listing.keep_up():
-                    self.update()
-                    if self.listing.order is not before:
-                        self._rearranged()
-                await self.listing.rest()
-        finally:
-            self._keeps_up = False
 
     def _draw_anew(self) -> None:
         self.update()
         self.post_message(self.Retitled())
 
-    def sort(self, field: str) -> None:
-        """Sorts by a field, the other way round where it sorts already; empty for the run's."""
-        self._arrange(self.listing.sorting.by(field))
+    def sort(self, field: str | None) -> None:
+        """Sorts by a field, the other way round where it sorts already; empty for the run's order,
+        None for the one that there is."""
+        if field is not None:
+            self._arrange(self.listing.sorting.by(field))
 
     def action_reverse(self) -> None:
         """Sorts the other way round."""
@@ -198,7 +180,8 @@ class RolloutList(LineList):
         self._arrange(before._replace(grouped=not before.grouped))
 
     def _arrange(self, sorting: Sorting) -> None:
-        self.listing.sort(sorting)
+        self.listing.sorting = sorting
+        self.listing.change()
         self.post_message(self.Arranged())
         self._draw_anew()
         self.call_after_refresh(self.show_row)
@@ -207,12 +190,8 @@ class RolloutList(LineList):
         """Asks which column to sort by."""
         from tui_eval.tui.run.rollouts.columns_dialog import SortMenu
 
-        def answered(field: str | None) -> None:
-            if field is not None:
-                self.sort(field)
-
         menu = SortMenu(self.state, self.listing.sorting, self.weighted)
-        self.app.push_screen(menu, answered)
+        self.app.push_screen(menu, self.sort)
 
     def action_columns(self) -> None:
         """Asks which columns to show; says for which there is no room."""
@@ -255,7 +234,7 @@ class RolloutList(LineList):
         elif not self.entry.is_open:
             return
         elif event.key in ("enter", "down", "up"):
-            self.filter_by(self.entry.text)
+            self.filter_by(self.listing.text)
             taken = True
         elif taken := type_into(self.entry.typed, event):
             self._typed()
@@ -277,8 +256,8 @@ class RolloutList(LineList):
             self._draw_anew()
 
     def _typed(self) -> None:
-        if self.entry.text != self.listing.text:
-            self.listing.ask(self.entry.text)
+        if self.entry.typed.text != self.listing.text:
+            self.listing.ask(self.entry.typed.text)
         self._draw_anew()
 
     def _take_back(self) -> bool:
@@ -301,24 +280,6 @@ class RolloutList(LineList):
             self.select_line(0)
         else:
             self.show_row()
-
-    def _tend_search(self) -> None:
-        if not self.listing.may_search:
-            if self._searching is not None:
-                self._searching.pause()
-            return
-        search = self.listing.next_search()
-        if search is not None:
-            self.run_worker(self._search(search), group="search")
-        elif self.listing.is_searching:
-            self.listing.change()
-        self.update()
-
-    async def _search(self, search: TrajectorySearch) -> None:
-        await asyncio.to_thread(search.work)
-        if search is self.listing.search:
-            self.listing.change()
-            self._draw_anew()
 
     def head_clicked(self, x: int, index: int) -> None:
         """Sorts by a column; a click on the filter lets somebody type, at the caret put there, one
