@@ -26,12 +26,12 @@ from tui_eval.engine.execution.job import (
     RunJob,
     let_listeners_read,
 )
+from tui_eval.engine.limits.limits import Phases, SuiteLimits
 from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
 from tui_eval.engine.limits.spending import spent_on_disk
 from tui_eval.engine.setup.prepare import client_config, key_of, prepare
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.suite.evaluation_status import EvaluationStatus, SuiteBudget
-from tui_eval.engine.suite.suite_limits import SuiteLimits
 from tui_eval.engine.suite.suite_lock import lock_suite
 from tui_eval.engine.suite.suite_preflight import SuitePreflight, suite_started
 from tui_eval.engine.transport.hub import Hub
@@ -94,7 +94,7 @@ class Suite:
         self._working: dict[int, RunJob] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._clients = SharedClients()
-        self._limits = SuiteLimits(*found.limits)
+        self._limits = SuiteLimits(Phases(*found.limits))
         self._rooms = asyncio.Semaphore(AT_A_TIME)
         self._gate = Gate()
         self._job: asyncio.Task[None] | None = None
