@@ -28,17 +28,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tui_eval import clock
-from tui_eval.engine.execution.finished_rows import FinishedRows
-from tui_eval.engine.execution.rollout_work import RolloutWork
-from tui_eval.engine.execution.schedule import Schedule
+from tui_eval.engine.execution.rollout_work import AtWork
 from tui_eval.engine.limits.spending import tokens_of_row
-from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.setup.resume import repair_run
-from tui_eval.engine.transport.hub import Hub
 from tui_eval.events import RolloutFinished, RowsTakenBack
 from tui_eval.runs.repair import Repaired
 from tui_eval.runs.scan import decode_row
-from tui_eval.runs.writer import RunWriter
 
 POLL_INTERVAL_S = 0.05
 RETRIES_EVERY_S = 1.0
@@ -54,23 +49,14 @@ class Rerunning:
             again until it does not.
     """
 
-    def __init__(
-        self,
-        prepared: Prepared,
-        hub: Hub,
-        schedule: Schedule,
-        rollouts: RolloutWork,
-        rows: FinishedRows,
-        writer: RunWriter,
-        refused: Callable[[OSError, int], None],
-    ) -> None:
+    def __init__(self, parts: AtWork, refused: Callable[[OSError, int], None]) -> None:
         self.requested: set[int] = set()
-        self._prepared = prepared
-        self._hub = hub
-        self._schedule = schedule
-        self._rollouts = rollouts
-        self._rows = rows
-        self._writer = writer
+        self._prepared = parts.prepared
+        self._hub = parts.hub
+        self._schedule = parts.schedule
+        self._rollouts = parts.rollouts
+        self._rows = parts.files.rows
+        self._writer = parts.files.writer
         self._refused = refused
         self._turn = asyncio.Lock()
 

@@ -18,11 +18,11 @@ from tui_eval.commands import Command, Pause, Stop, Unpause
 from tui_eval.engine.execution.early_stop import EarlyStop
 from tui_eval.engine.execution.host import Host
 from tui_eval.engine.execution.replica_health import ReplicaHealth
-from tui_eval.engine.execution.rollout_work import RolloutWork, rollouts_here
+from tui_eval.engine.execution.rollout_work import AtWork, RolloutWork, rollouts_here
 from tui_eval.engine.execution.run_files import RunFiles, Unwritten
 from tui_eval.engine.execution.run_metadata import RunMetadata
 from tui_eval.engine.execution.schedule import Schedule
-from tui_eval.engine.execution.steering import AtWork, Steering
+from tui_eval.engine.execution.steering import Steering
 from tui_eval.engine.limits.budget import CallGuard, call_guard
 from tui_eval.engine.limits.limits import Limits, Phases
 from tui_eval.engine.limits.open_file_room import within_open_files

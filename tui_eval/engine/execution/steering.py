@@ -3,45 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
-
-import msgspec
+from typing import Any
 
 from tui_eval import clock
 from tui_eval.commands import Cancel, Command, MoveLimit, Rerun, SaveAs, SaveNow
 from tui_eval.config.changes import change
 from tui_eval.config.plan import plan_to_toml
 from tui_eval.engine.execution.rerunning import Rerunning
-from tui_eval.engine.execution.rollout_work import RolloutWork
-from tui_eval.engine.execution.run_files import RunFiles
-from tui_eval.engine.execution.schedule import Schedule
-from tui_eval.engine.limits.limits import Held, Limits
+from tui_eval.engine.execution.rollout_work import AtWork
+from tui_eval.engine.limits.limits import Held
 from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
-from tui_eval.engine.setup.prepared import Prepared
-from tui_eval.engine.transport.hub import Hub
 from tui_eval.errors import RefusedError
 from tui_eval.events import CommandAnswered, LimitMoved, Stage
 from tui_eval.runs.writer import write_atomically
 from tui_eval.text.figures import plural
-
-
-class AtWork(msgspec.Struct, frozen=True):
-    """The parts of a session that a run is steered by.
-
-    Args:
-        publish_move: Says that the run is in another directory from now on.
-        write_metadata: Writes metadata.json as the run is now.
-    """
-
-    prepared: Prepared
-    hub: Hub
-    schedule: Schedule
-    rollouts: RolloutWork
-    limits: Limits
-    files: RunFiles
-    publish_move: Callable[[], None]
-    write_metadata: Callable[[], None]
 
 
 class Steering:
@@ -51,9 +27,7 @@ class Steering:
         self._parts = parts
         self._hub = parts.hub
         self._limit = parts.prepared.started.max_concurrent
-        work = parts.prepared, parts.hub, parts.schedule, parts.rollouts
-        files = parts.files.rows, parts.files.writer
-        self._rerunning = Rerunning(*work, *files, self._cannot_move)
+        self._rerunning = Rerunning(parts, self._cannot_move)
 
     def handle(self, command: Command) -> None:
         """Does what a listener asks for; what takes longer goes on in a task of the run."""
@@ -76,7 +50,7 @@ class Steering:
 
     def _cancel(self, row: int) -> None:
         schedule, rollouts = self._parts.schedule, self._parts.rollouts
-        rollout = self._hub.active.get(row)
+        rollout: Any = self._hub.active.get(row)  # one that these rollouts have made
         if schedule.drop(row):
             schedule.start(rollouts.never_begins(row), Held())
         elif rollout is not None and not rollout.is_over:

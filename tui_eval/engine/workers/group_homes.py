@@ -88,7 +88,11 @@ class GroupHomes:
             self._homes[example].send(to_worker.AddSaved(row, self._values(example, row)))
 
     def forget(self, row: int) -> asyncio.Future[None] | None:
-        """See `RolloutGroups.forget`."""
+        """A member that is to run again: its group waits for it.
+
+        Returns:
+            What is done once its worker knows that; None where it is known at once.
+        """
         example = self._examples.example(row)
         self._on_disk[example].pop(row, None)
         home = self._homes.get(example)
