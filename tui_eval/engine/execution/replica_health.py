@@ -10,7 +10,7 @@ from collections.abc import Callable
 from tui_eval import clock
 from tui_eval.clients.base_urls import shown_url
 from tui_eval.clients.replica_set import ReplicaSet
-from tui_eval.engine.setup.offered_models import why_out
+from tui_eval.engine.setup.endpoint_checks import why_out
 from tui_eval.events import Noticed, ReplicaMoved
 from tui_eval.text.figures import plural
 from tui_eval.types import ClientConfig

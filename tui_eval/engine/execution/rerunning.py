@@ -29,8 +29,7 @@ from typing import Any
 
 from tui_eval import clock
 from tui_eval.engine.execution.rollout_work import AtWork
-from tui_eval.engine.limits.spending import tokens_of_row
-from tui_eval.engine.setup.resume import repair_run
+from tui_eval.engine.setup.resume import repair_run, tokens_of_row
 from tui_eval.events import RolloutFinished, RowsTakenBack
 from tui_eval.runs.repair import Repaired
 from tui_eval.runs.scan import decode_row

@@ -1,4 +1,4 @@
-"""The rollouts of a run, in this process or in workers, and the parts of a session at work on them."""
+"""The rollouts of a run, in this process or in workers, and what is at work on them."""
 
 from __future__ import annotations
 

@@ -15,16 +15,16 @@ from msgspec.structs import replace
 from tui_eval.config.changes import Change, change, change_faults, changes, misfits, text_change
 from tui_eval.config.plan import RunPlan
 from tui_eval.config.plan_builder import ACCEPT
-from tui_eval.engine.setup.code_parts import code_changes
 from tui_eval.errors import Fault
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.run_info import read_metadata
-from tui_eval.runs.versions import DATASET, CodeVersion, read_versions
+from tui_eval.runs.versions import DATASET, FILE, CodeVersion, read_versions
 from tui_eval.worker.describing.info import RunBefore
 from tui_eval.worker.examples import Places
 
 ARGUMENT = "results_path"
 """What names the run in a program's call."""
+MOST_FILES_SHOWN = 5
 _RECORDED = ("base_url", "env_version", "code", "rubric", "judge")
 """Changes that a program need not accept: rows of the same model and environment fit together.
 
@@ -80,6 +80,23 @@ def content_changes(
     if versions.parts and not versions.knows(code):
         found += code_changes(versions.parts, code.parts)
     return found + _price_changes(before, plan)
+
+
+def code_changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[Change]:
+    """The parts of the code that are not what they were; those of the dataset are reported
+    elsewhere.
+
+    Of many files the first are named.
+    """
+    names = [name for name in sorted({*before, *now}) if before.get(name) != now.get(name)]
+    files = [name for name in names if name.startswith(FILE)]
+    others = [name for name in names if not name.startswith(FILE) and name != DATASET]
+    reported = [*files[:MOST_FILES_SHOWN], *others]
+    found = [text_change(name, before.get(name), now.get(name)) for name in reported]
+    if more := len(files) - MOST_FILES_SHOWN:
+        count = f"{more} more file{'s' if more > 1 else ''}"
+        found += [text_change("code", count, f"other text in {count}")] if more > 0 else []
+    return found
 
 
 def _price_changes(before: RunPlan, plan: RunPlan) -> list[Change]:

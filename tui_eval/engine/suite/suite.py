@@ -27,10 +27,10 @@ from tui_eval.engine.execution.job import (
     let_listeners_read,
 )
 from tui_eval.engine.limits.limits import Phases, SuiteLimits
-from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
-from tui_eval.engine.limits.spending import spent_on_disk
+from tui_eval.engine.limits.slots import open_file_notices, within_open_files
 from tui_eval.engine.setup.prepare import client_config, key_of, prepare
 from tui_eval.engine.setup.prepared import Prepared
+from tui_eval.engine.setup.resume import spent_on_disk
 from tui_eval.engine.suite.evaluation_status import EvaluationStatus, SuiteBudget
 from tui_eval.engine.suite.suite_lock import lock_suite
 from tui_eval.engine.suite.suite_preflight import SuitePreflight, suite_started
