@@ -63,7 +63,8 @@ async def _work(
                        *secret_texts(prepared.plan.sampling_args)])  # fmt: skip
     try:
         progress = Progress(prepared, request)
-        hub = Hub(on_event=progress.handle)
+        hub = Hub()
+        hub.on_event = progress.handle
         session = Session(hub, prepared, redact, replicas, Host(False, CANCELS_WITHIN_S))
     except OSError as error:
         prepared.lock.release()
@@ -71,7 +72,7 @@ async def _work(
 
     def metadata() -> GenerateMetadata:
         path = str(prepared.run.path)
-        return cast(GenerateMetadata, {**session.metadata(), "path_to_save": path})
+        return cast(GenerateMetadata, {**session.metadata.now(), "path_to_save": path})
 
     progress.metadata = metadata
     progress.begin()

@@ -9,7 +9,7 @@ import resource
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from tui_eval import clock
@@ -189,8 +189,7 @@ class Engine:
         for command in self._early:
             job.handle(command)
         pruning = asyncio.create_task(asyncio.to_thread(prune))
-        sampled = sample_engine(self._hub, job.finished, job.worker_pids, job.hubs)
-        sampling = asyncio.create_task(sampled)
+        sampling = asyncio.create_task(_sample(self._hub, job))
         self._code = (await job.run()).exit_code
         sampling.cancel()
         self._job = None
@@ -224,19 +223,8 @@ class Engine:
             self._early.append(command)
 
 
-async def sample_engine(
-    hub: Hub,
-    finished_by_now: Callable[[], int],
-    worker_pids: Callable[[], Iterable[int]] = tuple,
-    others: Callable[[], Iterable[Hub]] = tuple,
-) -> None:
-    """Reports a sample every half second, and every 500 finished rollouts.
-
-    Args:
-        finished_by_now: Rollouts of the whole engine.
-        worker_pids: Processes that are counted with it.
-        others: Hubs that get the same.
-    """
+async def _sample(hub: Hub, job: RunJob | Suite) -> None:
+    """Reports a sample every half second, and every 500 finished rollouts."""
     loop = asyncio.get_running_loop()
     lag, ticks, sampled_at = 0.0, 0, 0
     while True:
@@ -244,12 +232,12 @@ async def sample_engine(
         await asyncio.sleep(TICK_S)
         lag = max(lag, loop.time() - before - TICK_S)
         ticks += 1
-        finished = finished_by_now()
+        finished = job.finished()
         if ticks >= EVERY_TICKS or finished - sampled_at >= EVERY_ROLLOUTS:
             sampled_at, ticks = finished, 0
-            cpu, memory = taken_with(worker_pids())
+            cpu, memory = taken_with(job.worker_pids())
             figures = (cpu, lag * 1000, memory, finished)
-            for one in (hub, *others()):
+            for one in (hub, *job.hubs()):
                 one.publish(EngineSampled(0, clock.now(), *figures))
             lag = 0.0
 
@@ -259,13 +247,8 @@ def taken_with(pids: Iterable[int]) -> tuple[float, float]:
     ended = os.times()
     cpu = time.process_time() + ended.children_user + ended.children_system
     if not Path("/proc/self/statm").exists():
-        return cpu, peak_mb()
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # with what it shares with others
+        return cpu, most * (1 if sys.platform == "darwin" else 1024) / 1e6
     every = [*pids]
     memory = sum(private_memory(pid) or 0 for pid in (os.getpid(), *every))
     return cpu + sum(map(cpu_seconds, every)), memory / 1e6
-
-
-def peak_mb() -> float:
-    """The most memory that this process has had, with what it shares with others, in MB."""
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most * (1 if sys.platform == "darwin" else 1024) / 1e6

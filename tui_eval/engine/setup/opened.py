@@ -111,7 +111,7 @@ def _named_at(settings: EnvironmentSettings) -> str:
 
 def _not_started(worker: Worker, interpreter: Interpreter, settings: EnvironmentSettings) -> Fault:
     """An interpreter has all packages by name, and no worker starts: one of them is broken."""
-    from tui_eval.engine.interpreters.needs import modules
+    from tui_eval.engine.interpreters.missing_packages import modules
 
     what = f"no worker starts in {interpreter.path}: {worker.last_line or 'it ends at once'}"
     install = install_command_for(interpreter.path, modules())

@@ -49,22 +49,16 @@ class Hub:
     of very many rollouts go out less often than facts. The engine's own numbers come from the same
     fold over the same events.
 
-    Args:
-        before_publishing: Called before a batch goes out; writes what listeners may then read.
-        on_event: Called with every fact for everyone at the moment when it is taken in.
-
+    `before_publishing` is called before a batch goes out, and writes what listeners may then read.
+    `on_event` is called with every fact for everyone at the moment when it is taken in.
     `on_subscribed` gets all rows whose messages somebody wants, whenever these change.
     `extra_events` makes the events that a late listener gets beside those of a run.
     """
 
-    def __init__(
-        self,
-        before_publishing: Callable[[], None] = lambda: None,
-        on_event: Callable[[Event], None] | None = None,
-    ) -> None:
+    def __init__(self) -> None:
         self.state = RunState(keeps_texts=False)
-        self.on_event = on_event
-        self.before_publishing = before_publishing
+        self.on_event: Callable[[Event], None] | None = None
+        self.before_publishing: Callable[[], None] = lambda: None
         self.on_subscribed: Callable[[Iterable[int]], None] = lambda rows: None
         self.extra_events: Callable[[], Iterable[Event]] = tuple
         self.redact = Redactor()
