@@ -64,7 +64,7 @@ def prepare_call(env: Environment, request: GenerateRequest, base_url: str) -> P
         given = plan.model_dump(include=_COMPARED)
         if request.sampling_args is None:
             del given["sampling_args"]
-        if faults := call_faults(plan, given, run, before, examples, info.before, info.code):
+        if faults := call_faults(plan, given, run, before, examples, info):
             raise RefusedError(faults)
     run, lock = make_directory(plan, run, "", ELSEWHERE)
     try:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tui_eval import clock
 from tui_eval.engine.transport.hub import Hub
-from tui_eval.events import Noticed, WritingMoved
+from tui_eval.events import WritingMoved
 from tui_eval.text.figures import refusal_text
 
 RETRIES_EVERY_S = 1.0
@@ -130,7 +130,7 @@ class DiskPause:
         self._moved()
 
     def _say(self, level: str, text: str) -> None:
-        self._hub.publish(Noticed(0, clock.now(), level, text))
+        self._hub.notice(level, text)
         self._notify(level, text)
 
     def _publish(self, error: OSError) -> None:

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable
 
-from tui_eval import clock
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.errors import nearest
-from tui_eval.events import Noticed
 from tui_eval.fold.anytime import REWARD, AnytimeMeans, anytime_means
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 
 
 class EarlyStop:
-    """Looks after every example whether the condition holds; `why` says how, once it does.
+    """Looks after every example whether the condition holds; `why` says how, once it does."""
 
-    Args:
-        warn: Gets a sentence where the condition can hold no more, once for each reason.
-    """
-
-    def __init__(self, hub: Hub, warn: Callable[[str], None]) -> None:
+    def __init__(self, hub: Hub) -> None:
         self.why = ""
         self._hub = hub
-        self._warn = warn
         self._seen = -1
         self._warned: set[str] = set()
 
@@ -52,8 +44,7 @@ class EarlyStop:
         begun = [row for row in waiting if left[row // each] < each]
         waiting.clear()
         waiting.extend(begun)
-        text = f"No further examples begin: {self.why}"
-        self._hub.publish(Noticed(0, clock.now(), "info", text))
+        self._hub.notice("info", f"No further examples begin: {self.why}")
 
     def _warn_unusable(self, means: AnytimeMeans, state: RunState) -> None:
         for name in {one.name for one in means.condition.measures()} - self._warned:
@@ -65,4 +56,5 @@ class EarlyStop:
             else:
                 continue
             self._warned.add(name)
-            self._warn(f"--until has no interval of {shown}: {why}. The run goes on to its end")
+            text = f"--until has no interval of {shown}: {why}. The run goes on to its end"
+            self._hub.notice("warning", text)

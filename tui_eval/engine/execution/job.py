@@ -13,14 +13,13 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tui_eval import clock
 from tui_eval.config.plan import RunPlan
 from tui_eval.engine.execution.host import Host
 from tui_eval.engine.execution.session import Session
 from tui_eval.engine.setup.prepare import client_config, key_of
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
-from tui_eval.events import Event, Noticed, RolloutFinished, RunFinished, RunStarted
+from tui_eval.events import Event, RolloutFinished, RunFinished, RunStarted
 from tui_eval.runs.redaction import Redactor
 from tui_eval.worker.collector import spare_collector
 from tui_eval.worker.logging.run_log import print_to_log, set_up_logging
@@ -55,7 +54,7 @@ class Heartbeat:
         self._url = url
         self._sends_status = sends_status
         self._example_of = examples.example
-        self._alone = prepared.independent
+        self._alone = prepared.plan.independent_scoring
         self._left = [examples.size(example) for example in range(len(examples))] if url else []
         for event in prepared.done if url else ():
             self._left[examples.example(event.row)] -= 1
@@ -120,7 +119,7 @@ class RunJob(Session):
         """Works through the run with its heartbeat: see `Session.run`."""
         plan = self._plan
         for notice in self._prepared.notices:
-            self._hub.publish(Noticed(0, clock.now(), notice.level, notice.text))
+            self._hub.notice(notice.level, notice.text)
         url, sends_status = plan.heartbeat_url or "", plan.heartbeat_status
         async with Heartbeat(url, self._prepared, sends_status=sends_status) as heartbeat:
             self._hub.on_event = heartbeat.handle

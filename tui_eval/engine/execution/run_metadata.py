@@ -6,7 +6,6 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 from tui_eval.engine.setup.prepared import Prepared
@@ -22,19 +21,12 @@ WRITTEN_EVERY_S = 1.0
 
 
 class RunMetadata:
-    """Writes what is known of a run beside its rows; time counts from here.
+    """Writes what is known of a run beside its rows; time counts from here."""
 
-    Args:
-        warn: Called where the file cannot be written, once for each reason.
-    """
-
-    def __init__(
-        self, prepared: Prepared, hub: Hub, redact: Redactor, warn: Callable[[str], None]
-    ) -> None:
+    def __init__(self, prepared: Prepared, hub: Hub, redact: Redactor) -> None:
         self._prepared = prepared
         self._hub = hub
         self._redact = redact
-        self._warn = warn
         self._began = time.monotonic()
         self._refused = ""
         self._latest = 0
@@ -48,7 +40,7 @@ class RunMetadata:
             self._hub.state,
             time_ms=self._prepared.time_before_ms + passed,
             state_columns=self._prepared.plan.state_columns,
-            env_version=self._prepared.env_version,
+            env_version=self._prepared.info.version,
             tools=self._prepared.tools,
             extra=self._extra(),
         )
@@ -72,9 +64,10 @@ class RunMetadata:
                 write_metadata(run, metadata, self._redact)
 
     def _report(self, error: OSError) -> None:
+        """Says why the file cannot be written, once for each reason."""
         if str(error) != self._refused:
             self._refused = str(error)
-            self._warn(f"metadata.json: {error}")
+            self._hub.notice("warning", f"metadata.json: {error}")
 
     async def write_often(self) -> None:
         """Puts them on disk whenever what is counted has moved, until it is cancelled.

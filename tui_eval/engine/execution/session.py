@@ -32,12 +32,7 @@ from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.workers.engine_parts import EngineParts
 from tui_eval.engine.workers.worker_rollouts import WorkerRollouts
-from tui_eval.events import (
-    CommandAnswered,
-    Noticed,
-    RunFinished,
-    RunMoved,
-)
+from tui_eval.events import RunFinished, RunMoved
 from tui_eval.open_files import release_spare
 from tui_eval.runs.crash_recovery import write_outcome
 from tui_eval.runs.layout import is_unsaved
@@ -74,19 +69,20 @@ class Session:
         self._prepared = prepared
         self._plan = prepared.plan
         self._redact = redact
+        self._warn = partial(hub.notice, "warning")
         self._gate = Gate()
         self._files = RunFiles(prepared, hub, redact, host, self._move_gate, self._fail)
         self._is_paused = False
         self._columns = ColumnsSeen(self._plan.state_columns)
-        self.metadata = RunMetadata(prepared, hub, redact, self._warn)
+        self.metadata = RunMetadata(prepared, hub, redact)
         self._schedule = Schedule(prepared.todo, self._guarded)
         self._steering: Steering | None = None
         self._workers: WorkerRollouts | None = None
-        self._health = ReplicaHealth(replicas, hub.publish)
+        self._health = ReplicaHealth(replicas, hub)
         self._job: asyncio.Task[None] | None = None
         self._given_up = False
         self._failure = self._spent = ""
-        self._early = EarlyStop(hub, self._warn)
+        self._early = EarlyStop(hub)
         self._budget: Budget | None = None
         if self._plan.max_cost is not None or self._plan.max_total_tokens is not None:
             self._budget = Budget(self._plan.max_cost, self._plan.max_total_tokens, self._used)
@@ -104,7 +100,7 @@ class Session:
             self._steering.handle(command)
         else:
             text = "No rollout is worked on yet, or none any more: nothing was done."
-            self._hub.publish(CommandAnswered(0, clock.now(), text, False))
+            self._hub.answer(text, False)
 
     @property
     def is_at_work(self) -> bool:
@@ -247,7 +243,6 @@ class Session:
         return bool(self._spent)
 
     def _used(self) -> tuple[int, float | None]:
-        """Tokens and US dollars so far."""
         self._hub.flush()
         return self._hub.state.tokens, self._hub.state.cost
 
@@ -271,9 +266,6 @@ class Session:
             parked_more=self._schedule.more_are_parked,
             warn=self._warn,
         )
-
-    def _warn(self, text: str) -> None:
-        self._hub.publish(Noticed(0, clock.now(), "warning", text))
 
     def _limits(self) -> Limits:
         plan, count = self._plan, len(self._replicas)

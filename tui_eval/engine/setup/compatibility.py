@@ -18,8 +18,8 @@ from tui_eval.config.plan_builder import ACCEPT
 from tui_eval.errors import Fault
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.run_info import read_metadata
-from tui_eval.runs.versions import DATASET, FILE, CodeVersion, read_versions
-from tui_eval.worker.describing.info import RunBefore
+from tui_eval.runs.versions import DATASET, FILE, read_versions
+from tui_eval.worker.describing.info import EnvironmentInfo
 from tui_eval.worker.examples import Places
 
 ARGUMENT = "results_path"
@@ -32,36 +32,27 @@ Those of code with another version say so."""
 
 
 def content_faults(
-    plan: RunPlan,
-    run: RunDir,
-    before: RunPlan,
-    rows: RunBefore,
-    code: CodeVersion,
-    *,
-    accepts: bool,
+    plan: RunPlan, run: RunDir, before: RunPlan, info: EnvironmentInfo, *, accepts: bool
 ) -> list[Fault]:
     """How dataset and code differ from those of the run; what is accepted goes to the plan."""
-    changed = content_changes(run, before, plan, rows, code)
+    changed = _content_changes(run, before, plan, info)
     if not accepts:
         return change_faults(changed, "--resume", ACCEPT)
     plan.changes += changed
     return []
 
 
-def content_changes(
-    run: RunDir,
-    before: RunPlan,
-    plan: RunPlan,
-    rows: RunBefore,
-    code: CodeVersion,
+def _content_changes(
+    run: RunDir, before: RunPlan, plan: RunPlan, info: EnvironmentInfo
 ) -> list[Change]:
     """How dataset, package, code and prices of a resumed run differ from what they were.
 
     Args:
         plan: As it is resumed.
-        rows: How the examples of the environment as it is now are to those of the run.
-        code: Of the environment as it is now; it gets the dataset as a part.
+        info: Of the environment as it is now; its code gets the dataset as a part.
     """
+    rows, code = info.before, info.code
+    assert rows is not None, "the environment was looked at for this run"
     versions = read_versions(run)
     found = []
     digest = rows.digest
@@ -121,22 +112,21 @@ def call_faults(
     run: RunDir,
     before: RunPlan,
     examples: Places,
-    rows: RunBefore,
-    code: CodeVersion,
+    info: EnvironmentInfo,
 ) -> list[Fault]:
     """Why the rows of a run would not fit together with those of a program's call.
 
     Args:
         plan: Of the call; gets the changes that are recorded.
         wanted: Settings that the call gives, by name.
-        rows: How its inputs are to those of the run.
+        info: How its inputs and code are to those of the run.
     """
     then = before.model_dump()
     faults = misfits(plan.env_id, wanted, then, ARGUMENT)
     changed = changes(wanted, then)
     faults += _input_faults(plan, run, before, examples)
     if not faults:
-        changed += content_changes(run, before, plan, rows, code)
+        changed += _content_changes(run, before, plan, info)
     plan.changes += [one for one in changed if one.name.partition(".")[0] in _RECORDED]
     refused = [one for one in changed if one.name.partition(".")[0] not in _RECORDED]
     faults += change_faults(refused, ARGUMENT, "Start a new run for other settings")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -44,10 +44,27 @@ def ask_endpoints(plans: Iterable[RunPlan], notices: list[Notice]) -> list[Fault
             if one.url != EMBEDDED and is_url(one.url):
                 key = (plan.model, plan.client_type, one.url, one.key_var, str(one.headers))
                 requested.setdefault(key, (plan, one))
-    found = _in_parallel([lambda one=one: _answer_of(*one) for one in requested.values()])  # type: ignore[misc]
-    reported = list(dict.fromkeys(one for answers in found for one in answers))
+    reported = list(dict.fromkeys(one for found in _ask(requested.values()) for one in found))
     notices += [one for one in reported if isinstance(one, Notice)]
     return [one for one in reported if isinstance(one, Fault)]
+
+
+def _ask(requested: Collection[tuple[RunPlan, PlannedEndpoint]]) -> list[list[Fault | Notice]]:
+    """What endpoints answer within their time, in their order."""
+    found: list[list[Fault | Notice]] = [[] for _ in requested]
+
+    def ask(place: int, plan: RunPlan, endpoint: PlannedEndpoint) -> None:
+        found[place] = _answer_of(plan, endpoint)
+
+    # Daemons: an endpoint that sends a byte now and then must not hold the process's end.
+    every = [(place, *one) for place, one in enumerate(requested)]
+    threads = [threading.Thread(target=ask, args=one, daemon=True) for one in every]
+    for thread in threads:
+        thread.start()
+    deadline = time.monotonic() + ALL_WITHIN_S
+    for thread in threads:
+        thread.join(max(deadline - time.monotonic(), 0.0))
+    return list(found)
 
 
 def _answer_of(plan: RunPlan, endpoint: PlannedEndpoint) -> list[Fault | Notice]:
@@ -58,25 +75,6 @@ def _answer_of(plan: RunPlan, endpoint: PlannedEndpoint) -> list[Fault | Notice]
         api_key_var=endpoint.key_var, api_base_url=endpoint.url, extra_headers=endpoint.headers
     )
     return unknown_model(config, plan.client_type, plan.model, endpoint.key_var)
-
-
-def _in_parallel(
-    checks: Sequence[Callable[[], list[Fault | Notice]]],
-) -> list[list[Fault | Notice]]:
-    """What checks find within their time, in their order."""
-    found: list[list[Fault | Notice]] = [[] for _ in checks]
-
-    def run(place: int) -> None:
-        found[place] = checks[place]()
-
-    # Daemons: an endpoint that sends a byte now and then must not hold the process's end.
-    threads = [threading.Thread(target=run, args=(n,), daemon=True) for n in range(len(checks))]
-    for thread in threads:
-        thread.start()
-    deadline = time.monotonic() + ALL_WITHIN_S
-    for thread in threads:
-        thread.join(max(deadline - time.monotonic(), 0.0))
-    return list(found)
 
 
 def unknown_model(

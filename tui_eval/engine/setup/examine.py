@@ -162,7 +162,7 @@ def examine(
     faults = [*faults, *opened.faults]
     if before is not None and run is not None and info is not None and info.before is not None:
         accepts = bool(request.raw.get("accept_changes"))
-        faults += content_faults(plan, run, before, info.before, info.code, accepts=accepts)
+        faults += content_faults(plan, run, before, info, accepts=accepts)
     if not plan.no_preflight:
         faults += _preflight(one, info, notices, is_alone=is_alone)
         faults += worker_faults(plan, None if opened.worker is None else opened.worker.pid)

@@ -143,10 +143,10 @@ def _installed(prepared: Prepared) -> Installed:
     """What is installed where the environment runs."""
     interpreter = prepared.worker.interpreter if prepared.worker is not None else None
     if interpreter is None:
-        return installed_now(prepared.env_version)
+        return installed_now(prepared.info.version)
     found = interpreter.facts
     packages = {**packages_in(interpreter.added_paths), **found.packages}
-    return installed_there(prepared.env_version, found.version, packages)
+    return installed_there(prepared.info.version, found.version, packages)
 
 
 def _differing_text(found: Mapping[str, Sequence[str | None]]) -> str:

@@ -207,7 +207,6 @@ class SuiteBudget:
             self._warn(f"No further calls begin: {why}")
 
     def _used(self) -> tuple[int, float]:
-        """Tokens and US dollars of all evaluations so far."""
         for one in self._evaluations:
             if one.hub is not None:
                 one.hub.flush()

@@ -21,11 +21,7 @@ from tui_eval import clock
 from tui_eval.commands import Cancel, Command, MoveLimit, Pause, Rerun, SaveNow, Stop, Unpause
 from tui_eval.config.plan import Request
 from tui_eval.engine.execution.host import Host
-from tui_eval.engine.execution.job import (
-    CANCELS_WITHIN_S,
-    RunJob,
-    let_listeners_read,
-)
+from tui_eval.engine.execution.job import CANCELS_WITHIN_S, RunJob, let_listeners_read
 from tui_eval.engine.limits.limits import Phases, SuiteLimits
 from tui_eval.engine.limits.slots import open_file_notices, within_open_files
 from tui_eval.engine.setup.prepare import client_config, key_of, prepare
@@ -39,11 +35,9 @@ from tui_eval.engine.transport.server import listen
 from tui_eval.engine.transport.sockets import bind_socket, loopback_of, socket_folder
 from tui_eval.errors import RefusedError
 from tui_eval.events import (
-    CommandAnswered,
     Event,
     GateMoved,
     LimitMoved,
-    Noticed,
     RunFinished,
 )
 from tui_eval.runs.discovery import describe
@@ -104,7 +98,7 @@ class Suite:
             found.max_cost,
             found.max_total_tokens,
             self._evaluations,
-            lambda text: self._notice("warning", text),
+            partial(hub.notice, "warning"),
         )
         self._count_what_is_on_disk()
         path = str(Path(str(request.env_id)).resolve())
@@ -152,16 +146,16 @@ class Suite:
             self.stop()
         elif isinstance(command, MoveLimit):
             for notice in open_file_notices(command.max_concurrent, name="The limit"):
-                self._hub.publish(CommandAnswered(0, clock.now(), notice.text, False))
+                self._hub.answer(notice.text, False)
             self._move_limit(within_open_files(command.max_concurrent))
         elif isinstance(command, SaveNow):
             for session in self._working.values():
                 session.handle(command)
             many = f"{len(self._working):,} evaluations are" if self._working else "Nothing is"
-            self._hub.publish(CommandAnswered(0, clock.now(), f"{many} being saved now."))
+            self._hub.answer(f"{many} being saved now.")
         elif isinstance(command, (Cancel, Rerun)):
             text = "A suite has no rollouts of its own: ask one of its evaluations."
-            self._hub.publish(CommandAnswered(0, clock.now(), text, False))
+            self._hub.answer(text, False)
         elif isinstance(command, (Pause, Unpause)):
             opens = isinstance(command, Unpause)
             if opens != self._gate.is_open:
@@ -220,7 +214,7 @@ class Suite:
         for event in (self._started, *self._moved()):
             self._hub.publish(event)
         for notice in self._found.notices:
-            self._notice(notice.level, notice.text)
+            self._hub.notice(notice.level, notice.text)
         revealing = asyncio.create_task(self._publish_often())
         self._job = asyncio.create_task(self._begin_all())
         if self._stopped.is_set():
@@ -358,7 +352,7 @@ class Suite:
             shared=self._limits.shared(one.plan),
             spent=self._budget.check,
             budget=self._budget.shared,
-            notify=self._notice,
+            notify=self._hub.notice,
             moved=moved,
             all_begun=one.all_begun.set,
         )
@@ -373,9 +367,6 @@ class Suite:
                 one.find(found, read_metadata(planned.run))
             if self._budget.shared is not None:
                 one.count(*spent_on_disk(planned.plan, planned.run))
-
-    def _notice(self, level: str, text: str) -> None:
-        self._hub.publish(Noticed(0, clock.now(), level, text))
 
     async def _publish_often(self) -> None:
         while True:

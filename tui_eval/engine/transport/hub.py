@@ -20,10 +20,12 @@ from tui_eval.engine.transport.listener import Listener
 from tui_eval.event_frames import encode_events, frame
 from tui_eval.events import (
     PROTOCOL,
+    CommandAnswered,
     Event,
     GateMoved,
     Hello,
     MessagesAdded,
+    Noticed,
     RolloutFinished,
     RolloutStaged,
     Stage,
@@ -86,6 +88,14 @@ class Hub:
         self._schedule()
         if self.on_event is not None:
             self.on_event(event)
+
+    def notice(self, level: str, text: str) -> None:
+        """Tells people something that is no fact of a rollout."""
+        self.publish(Noticed(0, clock.now(), level, text))
+
+    def answer(self, text: str, done: bool = True) -> None:
+        """Tells people what became of what they asked for."""
+        self.publish(CommandAnswered(0, clock.now(), text, done))
 
     def mark_changed(self, rollout: ActiveRollout) -> None:
         """A rollout's stage or counts changed."""

@@ -29,6 +29,7 @@ STOPS_WITHOUT_DISK_S = 10.0
 DIES_WITHIN_S = 5.0
 """Once it is killed. What takes longer is held by the kernel, in a call to its disk."""
 POLL_INTERVAL_S = 0.5
+PRINTED_LINES = 12
 
 
 class EngineProcess:
@@ -136,13 +137,13 @@ class EngineProcess:
         except PermissionError:  # see `signal_group`
             self._process.kill()
 
-    def last_output(self, lines: int = 12) -> str:
+    def last_output(self) -> str:
         """The end of what the engine printed before its run had a log."""
         try:
             text = self._log.read_text("utf-8", "replace")
         except OSError:
             return ""
-        return "\n".join(text.splitlines()[-lines:])
+        return "\n".join(text.splitlines()[-PRINTED_LINES:])
 
     def clean_up(self) -> None:
         """Removes the socket, the early log, and the lock of a suite that was killed."""

@@ -151,7 +151,6 @@ class Replacement:
             return None
 
     async def _let_go_of(self, worker: Worker) -> None:
-        """Gives back what the leases of a worker hold beside their slots."""
         leases = [one for one in self._assigned.leases.values() if one.worker is worker]
         for lease in leases:
             if lease.row not in worker.rows:
