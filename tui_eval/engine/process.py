@@ -169,7 +169,9 @@ class Engine:
             job = task.result()
         except RefusedError as error:
             self._code = 2
-            self._refuse(error)
+            sys.stderr.writelines(f"{fault}\n" for fault in error.faults)
+            self._hub.publish(Refused(0, [(f.where, f.what, f.hint) for f in error.faults]))
+            self._hub.flush()
         except WorkerEndedError as error:
             end = failed(clock.now(), str(error))
             self._code = end.exit_code
@@ -237,12 +239,6 @@ class Engine:
             async with asyncio.timeout(LAUNCHER_CONNECTS_WITHIN_S):
                 return await listens
         return False
-
-    def _refuse(self, error: RefusedError) -> None:
-        for fault in error.faults:
-            sys.stderr.write(f"{fault}\n")
-        self._hub.publish(Refused(0, [(f.where, f.what, f.hint) for f in error.faults]))
-        self._hub.flush()
 
     async def _work(self, job: RunJob | Suite) -> None:
         self._job = job

@@ -88,15 +88,12 @@ class Heartbeat:
         if isinstance(event, RolloutFinished):
             example = self._example_of(event.row)
             self._left[example] -= 1
-            if self._alone or self._left[example] <= 0:
-                self._beat()
+            is_due = self._alone or self._left[example] <= 0
+            if is_due and (self._in_flight is None or self._in_flight.done()):
+                self._in_flight = asyncio.create_task(self._get())
         elif self._sends_status and isinstance(event, (RunStarted, RunFinished)):
             status = event.status if isinstance(event, RunFinished) else "started"
             self._farewells.append(asyncio.create_task(self._get(status)))
-
-    def _beat(self) -> None:
-        if self._in_flight is None or self._in_flight.done():
-            self._in_flight = asyncio.create_task(self._get())
 
     async def _get(self, status: str = "") -> None:
         from yarl import URL

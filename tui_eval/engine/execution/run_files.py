@@ -74,15 +74,8 @@ class RunFiles:
         self.writer.also_sync = self.journal.sync
         self.writer.sync_failed = self._sync_failed
         self.rows = FinishedRows(hub, self.writer, self.journal, self._refused)
-        self.disk = DiskPause(
-            hub,
-            lambda: prepared.run.path,
-            moved,
-            self._retry,
-            self._sync,
-            lambda: (len(self.rows.waiting), len(self.journal.waiting)),
-            host.notify,
-        )
+        files = self.rows, self.writer, self.journal
+        self.disk = DiskPause(hub, prepared, *files, moved, host.notify)
 
     def _refused(self, error: OSError) -> None:
         if self._waits_for_disk and not isinstance(error, FileChangedError):
@@ -97,14 +90,6 @@ class RunFiles:
     def cannot_write(self, error: OSError) -> str:
         """Why the run cannot go on."""
         return f"{self._prepared.run.path} cannot be written: {error.strerror or error}"
-
-    def _retry(self) -> None:
-        self.rows.retry()
-        self.journal.retry()
-
-    def _sync(self) -> None:
-        self.writer.sync()
-        self.journal.sync()
 
     async def save_as(self, target: Path) -> None:
         """Puts the run into another directory and goes on there, with what waits.

@@ -17,13 +17,12 @@ from typing import Any
 from tui_eval import clock
 from tui_eval.clients.wire.longest_answer import longest_by_default
 from tui_eval.commands import Command, Pause, Stop, Unpause
-from tui_eval.engine.execution.early_stop import EarlyStop
 from tui_eval.engine.execution.host import Host
 from tui_eval.engine.execution.replica_health import ReplicaHealth
 from tui_eval.engine.execution.rollout_work import AtWork, RolloutWork, rollouts_here
 from tui_eval.engine.execution.run_files import RunFiles, Unwritten
 from tui_eval.engine.execution.run_metadata import RunMetadata
-from tui_eval.engine.execution.schedule import Schedule
+from tui_eval.engine.execution.schedule import EarlyStop, Schedule
 from tui_eval.engine.execution.steering import Steering
 from tui_eval.engine.limits.budget import Budget, CallGuard
 from tui_eval.engine.limits.limits import Limits, Phases

@@ -19,7 +19,7 @@ from collections import abc
 from collections.abc import Callable, Iterator, Mapping
 from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Union
+from typing import Any, Literal, Union
 
 from tui_eval.config.environment_defaults import environment_defaults, pyproject_of
 from tui_eval.config.fields import Shape
@@ -32,9 +32,6 @@ from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.summary_json import VERSION, json_line, refused_object
 from tui_eval.tools.docstrings import read_docstring
 from tui_eval.worker.opening import install_alias
-
-if TYPE_CHECKING:
-    from tui_eval.engine.interpreters.interpreter import Interpreter
 
 README_CHARACTERS = 64_000
 """So much of a README is reported."""
@@ -65,13 +62,6 @@ def describe_where_it_runs(env_id: str, folder: Path, *, no_alias: bool = False)
         return refused_object(error.faults)
     if interpreter is None:
         return describe_environment(env_id, folder, no_alias=no_alias)
-    described = _describe_there(interpreter, env_id, folder, no_alias=no_alias)
-    return {**described, **_shown_defaults(settings)} if "defaults" in described else described
-
-
-def _describe_there(
-    interpreter: Interpreter, env_id: str, folder: Path, *, no_alias: bool
-) -> dict[str, Any]:
     words = interpreter.command("tui_eval.engine.setup.environment_info")
     words += [env_id, str(folder)] + (["--no-alias"] if no_alias else [])
     done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False)
@@ -80,7 +70,7 @@ def _describe_there(
     except ValueError:
         what = f"{interpreter.path} ended with {done.returncode} before it said what this is"
         return refused_object([Fault(f"environment {env_id}", what)])
-    return described
+    return {**described, **_shown_defaults(settings)} if "defaults" in described else described
 
 
 def describe_environment(env_id: str, folder: Path, *, no_alias: bool = False) -> dict[str, Any]:

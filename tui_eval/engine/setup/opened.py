@@ -11,7 +11,6 @@ import msgspec
 
 from tui_eval.config.settings import place_of
 from tui_eval.engine.interpreters.interpreter import Interpreter
-from tui_eval.engine.setup.prepared import LoadedHere
 from tui_eval.engine.transport.worker import Worker, ended_at_load
 from tui_eval.errors import Fault, Notice, RefusedError, WorkerEndedError
 from tui_eval.installing import install_command_for
@@ -73,13 +72,6 @@ class Opened(msgspec.Struct, frozen=True):
         if self.loaded is not None:
             return Examples(self.loaded.table, per_example)
         return Places(len(self.ids), lambda: self.ids, per_example)
-
-    def here(self, places: Places) -> LoadedHere | None:
-        """What rollouts in this process are run with; None where another one runs them."""
-        if self.loaded is None:
-            return None
-        assert isinstance(places, Examples)
-        return LoadedHere(self.loaded.env, places)
 
 
 StartWorker: TypeAlias = Callable[[Interpreter | None], Awaitable[Worker]]

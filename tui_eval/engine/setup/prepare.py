@@ -15,17 +15,11 @@ from tui_eval.config.secret_values import masked, secret_texts, secrets_of_url
 from tui_eval.engine.limits.slots import within_open_files
 from tui_eval.engine.setup.examine import Checked
 from tui_eval.engine.setup.preflight import elsewhere
-from tui_eval.engine.setup.prepared import Prepared
+from tui_eval.engine.setup.prepared import LoadedHere, Prepared
 from tui_eval.engine.setup.resume import budget_reached, restore_progress
 from tui_eval.errors import Fault, RefusedError, warning
 from tui_eval.events import RunStarted
-from tui_eval.runs.layout import (
-    RunDir,
-    is_unsaved,
-    new_run,
-    outputs_root,
-    unsaved_root,
-)
+from tui_eval.runs.layout import RunDir, is_unsaved, new_run, outputs_root, unsaved_root
 from tui_eval.runs.lock import LockHeldError, RunLock
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.repair import keep_damaged
@@ -45,7 +39,7 @@ from tui_eval.runs.versions import (
 from tui_eval.runs.writer import write_atomically
 from tui_eval.types import ClientConfig, EndpointClientConfig
 from tui_eval.worker.describing.info import EnvironmentInfo
-from tui_eval.worker.examples import Places
+from tui_eval.worker.examples import Examples, Places
 
 MOST_SHOWN = 6
 """Packages whose versions differ and that are named."""
@@ -71,8 +65,9 @@ def prepare(
     run, lock = make_directory(plan, run, socket)
     try:
         started = run_started(plan, info, run, places)
-        loaded = opened.here(places)
-        prepared = Prepared(plan, info, run, lock, places, started, loaded, opened.worker)
+        prepared = Prepared(plan, info, run, lock, places, started, worker=opened.worker)
+        if opened.loaded is not None and isinstance(places, Examples):
+            prepared.loaded = LoadedHere(opened.loaded.env, places)
         prepared.sampling_args = {**info.sampling_args, **plan.sampling_args}
         prepared.notices = [*notices, *lock.notices]
         prepared.again = again

@@ -52,7 +52,7 @@ class Prepared:
     lock: RunLock
     examples: Places
     started: RunStarted
-    loaded: LoadedHere | None
+    loaded: LoadedHere | None = None
     worker: Worker | None = None
     done: list[RolloutFinished] = field(default_factory=list)
     todo: list[int] = field(default_factory=list)

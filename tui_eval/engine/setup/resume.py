@@ -11,12 +11,7 @@ from tui_eval.config.plan import RunPlan
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.errors import Notice, warning
 from tui_eval.events import RolloutFinished
-from tui_eval.runs.journal_records import (
-    VERSION,
-    read_journal,
-    tokens_in_journal,
-    tokens_of_answer,
-)
+from tui_eval.runs.journal_records import VERSION, read_journal, tokens_in_journal, tokens_of_answer
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.opening import read_run
 from tui_eval.runs.repair import Repaired, put_aside, repair

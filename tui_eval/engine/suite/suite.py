@@ -34,12 +34,7 @@ from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.transport.server import listen
 from tui_eval.engine.transport.sockets import bind_socket, loopback_of, socket_folder
 from tui_eval.errors import RefusedError
-from tui_eval.events import (
-    Event,
-    GateMoved,
-    LimitMoved,
-    RunFinished,
-)
+from tui_eval.events import Event, GateMoved, LimitMoved, RunFinished
 from tui_eval.runs.discovery import describe
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.outcome import suite_outcome
@@ -227,7 +222,12 @@ class Suite:
         await self._clients.close()
         if not self._job.cancelled():
             self._job.result()
-        end = self._outcome()
+        end = suite_outcome(
+            clock.now(),
+            [one.exit_code for one in self._evaluations],
+            spent=self._budget.spent,
+            was_stopped=self._stopped.is_set(),
+        )
         self._lock.release()
         self._hub.publish(end)
         self._hub.flush()
@@ -235,7 +235,9 @@ class Suite:
 
     async def _begin_all(self) -> None:
         for one, planned in zip(self._evaluations, self._found.evaluations, strict=True):
-            await self._room()
+            await self._gate.wait()
+            await self._rooms.acquire()
+            await self._limits.one_is_free()
             if self._budget.check() and planned.run is None:
                 self._rooms.release()
                 continue
@@ -243,12 +245,6 @@ class Suite:
             task.add_done_callback(lambda _: self._rooms.release())
             self._tasks.append(task)
             await self._begun_or_held_up(one)
-
-    async def _room(self) -> None:
-        """Waits until a rollout of a further evaluation could begin."""
-        await self._gate.wait()
-        await self._rooms.acquire()
-        await self._limits.one_is_free()
 
     async def _begun_or_held_up(self, one: EvaluationStatus) -> None:
         """Waits until no rollout waits to begin, or those that do leave the shared limit unused.
@@ -374,11 +370,3 @@ class Suite:
             for index in self._working:
                 if self._evaluations[index].has_moved():
                     self._hub.publish(self._evaluations[index].moved())
-
-    def _outcome(self) -> RunFinished:
-        return suite_outcome(
-            clock.now(),
-            [one.exit_code for one in self._evaluations],
-            spent=self._budget.spent,
-            was_stopped=self._stopped.is_set(),
-        )

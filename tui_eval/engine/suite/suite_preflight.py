@@ -24,12 +24,7 @@ from tui_eval.engine.setup.endpoint_checks import ask_endpoints
 from tui_eval.engine.setup.examine import Checked, examine, settings_to_open
 from tui_eval.engine.setup.hub_faults import hub_faults
 from tui_eval.engine.setup.opened import Opened, open_environment
-from tui_eval.engine.setup.preflight import (
-    COLUMNS,
-    column_faults,
-    column_notices,
-    outputs_fault,
-)
+from tui_eval.engine.setup.preflight import COLUMNS, column_faults, column_notices, outputs_fault
 from tui_eval.engine.setup.resume_match import Planned, choose_runs
 from tui_eval.engine.suite.suite_lock import at_work_on
 from tui_eval.errors import Fault, Notice, RefusedError, warning

@@ -89,7 +89,7 @@ async def grow(
             warn("A core is full, but there is no memory for another worker")
             return
         try:
-            await pool.add()
+            pool.workers.append(await pool.start_another())
         except (RefusedError, WorkerEndedError) as error:
             warn(f"A core is full, and no other worker could be started: {error}")
             return

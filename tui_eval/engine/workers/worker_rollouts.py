@@ -51,10 +51,7 @@ class WorkerRollouts:
         shares_scoring: bool,
         launch: Launch | None = None,
     ) -> None:
-        has_budget = parts.guard is not None
-        setup = worker_setup(
-            parts.prepared, clients, has_budget=has_budget, shares_scoring=shares_scoring
-        )
+        setup = worker_setup(parts, clients, shares_scoring=shares_scoring)
         self._parts = parts
         self._plan = parts.prepared.plan
         self._examples = parts.prepared.examples
