@@ -86,7 +86,9 @@ def prepared(*, examples: int, independent: bool = False, done: tuple[int, ...] 
             return 2
 
     return SimpleNamespace(
-        examples=Examples(), independent=independent, done=[finished(row) for row in done]
+        examples=Examples(),
+        plan=SimpleNamespace(independent_scoring=independent),
+        done=[finished(row) for row in done],
     )
 
 
