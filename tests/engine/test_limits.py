@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -13,8 +12,7 @@ import pytest
 
 from tui_eval.deadline import Deadline
 from tui_eval.engine.limits.adaptive import Concurrency
-from tui_eval.engine.limits.limits import Held, Limits, Phases, ScoringSlots, Shared
-from tui_eval.engine.limits.slots import Slots
+from tui_eval.engine.limits.limits import Held, Limits, Phases, PhaseSlots, Shared
 from tui_eval.events import ConcurrencyMoved
 
 
@@ -70,10 +68,10 @@ async def test_evaluations_that_share_limits_come_through_and_leave_nothing_take
 ) -> None:
     draw = random.Random(seed)
     common = {name: draw.randint(1, 4) for name in ("flight", "generation", "scoring", "endpoint")}
+    slots = PhaseSlots(Phases(0, common["generation"], common["scoring"]))
+    slots.in_flight.move(common["flight"])
     shared = Shared(
-        Slots(common["flight"], math.inf),
-        Slots(common["generation"], math.inf),
-        ScoringSlots(common["scoring"]),
+        slots,
         [Concurrency(common["endpoint"], (common["flight"], common["generation"]), adapts=False)],
     )
     now: Counter[str] = Counter()
@@ -125,13 +123,13 @@ async def test_evaluations_that_share_limits_come_through_and_leave_nothing_take
         await asyncio.gather(*every, return_exceptions=True)
         await asyncio.sleep(0.02)
     assert done >= 45
-    taken = [shared.in_flight, shared.generation, *(one.slots for one in shared.endpoints)]
-    assert [(slots.used, slots.sleeping) for slots in taken] == [(0, 0)] * 3
+    for one in (slots.in_flight, slots.generation, shared.endpoints[0].slots):
+        assert (one.used, one.sleeping) == (0, 0)
 
 
 async def test_evaluations_of_one_endpoint_count_each_what_they_were_refused() -> None:
     endpoint = Concurrency(0, adapts=True)
-    shared = Shared(Slots(0, math.inf), Slots(0, math.inf), ScoringSlots(0), [endpoint])
+    shared = Shared(PhaseSlots(Phases(0)), [endpoint])
     told: dict[str, list[ConcurrencyMoved]] = {"a": [], "b": []}
     limits = {name: Limits(Phases(0), [], shared, publish=told[name].append) for name in told}
     for name in ("a", "b", "a"):

@@ -15,7 +15,7 @@ from api_runs import CHAT, EXAMPLES, GOOD, config, environment, together, until
 from program import chat_answer
 from servers import FaultServer, Reply
 
-from tui_eval.engine.execution import progress
+from tui_eval.engine import in_process
 from tui_eval.errors import RefusedError
 
 
@@ -125,8 +125,8 @@ async def test_a_finished_rollout_costs_no_pass_over_earlier_ones(
 ) -> None:
     fault_server.script(CHAT, [GOOD])
     read: list[bytes] = []
-    decode = progress.decode_row
-    monkeypatch.setattr(progress, "decode_row", lambda line: read.append(line) or decode(line))
+    decode = in_process.decode_row
+    monkeypatch.setattr(in_process, "decode_row", lambda line: read.append(line) or decode(line))
     lists: list[Any] = []
     await environment(dataset=[{"question": str(n)} for n in range(50)]).evaluate(
         config(fault_server), "m", on_progress=lambda every, new, _: lists.append(every)

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from tui_eval.engine.limits.slots import Slots
+from tui_eval.engine.limits.slots import Slots, lent
 
 
 async def settle() -> None:
@@ -43,7 +43,7 @@ async def test_a_sleeper_lends_its_slot_and_comes_back_before_those_who_begin() 
 
     async def sleeper() -> None:
         await slots.acquire()
-        async with slots.lent():
+        async with lent([slots]):
             await wake.wait()
         order.append("sleeper")
         slots.release()
@@ -92,7 +92,7 @@ async def test_a_sleeper_that_is_cancelled_leaves_the_count_right() -> None:
     async def sleeper() -> None:
         await slots.acquire()
         try:
-            async with slots.lent():
+            async with lent([slots]):
                 await asyncio.sleep(1000)
         finally:
             slots.release()
@@ -134,7 +134,7 @@ async def test_one_that_wakes_makes_room_for_one_that_begins() -> None:
 
     async def sleeper(event: asyncio.Event) -> None:
         await slots.acquire()
-        async with slots.lent():
+        async with lent([slots]):
             await event.wait()
         await asyncio.sleep(3600)
 

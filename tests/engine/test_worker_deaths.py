@@ -9,7 +9,7 @@ from program import Program, chat_answer
 from run_here import run_here
 from servers import FaultServer, Reply
 
-from tui_eval.engine.workers.worker_deaths import MOST_CULPRITS, WorkerDeaths
+from tui_eval.engine.workers.replacement import MOST_CULPRITS, WorkerDeaths
 from tui_eval.worker.vital_signs import NOBODY
 
 CODE = """

@@ -17,8 +17,7 @@ from tui_eval.engine.interpreters.interpreter import (
     executable_of,
     inspect_interpreter,
 )
-from tui_eval.engine.interpreters.missing_packages import same_as_own
-from tui_eval.engine.interpreters.needs import contradictions, modules
+from tui_eval.engine.interpreters.missing_packages import contradictions, modules, same_as_own
 from tui_eval.errors import RefusedError
 from tui_eval.installing import install_command, install_command_for, packages_of
 

@@ -40,7 +40,7 @@ def _print_plan(request: Request) -> int:
 
 
 def _print_environment(env_id: str, folder: Path, *, no_alias: bool) -> int:
-    from tui_eval.engine.setup.describe_elsewhere import describe_where_it_runs
+    from tui_eval.engine.setup.environment_info import describe_where_it_runs
 
     return _print_json(lambda: describe_where_it_runs(env_id, folder, no_alias=no_alias))
 

@@ -1,4 +1,4 @@
-"""A run in the process and on the loop of the program that asks for it."""
+"""A run in the process and on the loop of the program that asks for it, with its callbacks."""
 
 from __future__ import annotations
 
@@ -6,23 +6,25 @@ import asyncio
 import functools
 import logging
 import threading
-from typing import TYPE_CHECKING, cast
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, cast
 
 from tui_eval.config.secret_values import secret_texts
 from tui_eval.engine.execution.host import Host
-from tui_eval.engine.execution.progress import Progress
 from tui_eval.engine.execution.session import Session
 from tui_eval.engine.python_api import prepare_call
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.environments import environment
 from tui_eval.errors import RefusedError
-from tui_eval.events import RunFinished
+from tui_eval.events import Event, Noticed, RolloutFinished, RunFinished
 from tui_eval.runs.hub_push import push_run, retry
 from tui_eval.runs.layout import RunDir, is_unsaved
 from tui_eval.runs.redaction import Redactor
+from tui_eval.runs.scan import decode_row
 from tui_eval.runs.unsaved import prune
-from tui_eval.types import GenerateMetadata, GenerateOutputs
+from tui_eval.types import GenerateMetadata, GenerateOutputs, RolloutOutput
 from tui_eval.worker.replicas import Replicas
 
 if TYPE_CHECKING:
@@ -61,7 +63,8 @@ async def _work(
                        *secret_texts(prepared.plan.sampling_args)])  # fmt: skip
     try:
         progress = Progress(prepared, request)
-        hub = Hub(on_event=progress.handle)
+        hub = Hub()
+        hub.on_event = progress.handle
         session = Session(hub, prepared, redact, replicas, Host(False, CANCELS_WITHIN_S))
     except OSError as error:
         prepared.lock.release()
@@ -69,7 +72,7 @@ async def _work(
 
     def metadata() -> GenerateMetadata:
         path = str(prepared.run.path)
-        return cast(GenerateMetadata, {**session.metadata(), "path_to_save": path})
+        return cast(GenerateMetadata, {**session.metadata.now(), "path_to_save": path})
 
     progress.metadata = metadata
     progress.begin()
@@ -121,3 +124,75 @@ def _push(run: RunDir, name: str | None) -> None:
         push_run(run, name)
     except RefusedError as error:
         log.error("%s. The rollouts are in %s. Try again: %s", error, run.path, retry(run, name))
+
+
+class Progress:
+    """Calls a program's callbacks; what one raises is logged.
+
+    `metadata` makes the run's metadata as it is now.
+    """
+
+    def __init__(self, prepared: Prepared, request: GenerateRequest) -> None:
+        self.metadata: Callable[[], GenerateMetadata] = lambda: cast(GenerateMetadata, {})
+        self._prepared = prepared
+        self._request = request
+        self._alone = request.independent_scoring
+        self._waiting: defaultdict[int, list[RolloutFinished]] = defaultdict(list)
+        self._done_before: Counter[int] = Counter()
+        self._outputs: list[RolloutOutput] = []
+        if request.on_progress:
+            self._outputs = self.read((e.offset, e.length) for e in prepared.done)
+            self._done_before.update(prepared.examples.example(e.row) for e in prepared.done)
+
+    def begin(self) -> None:
+        """Says where the run is and what it will do."""
+        self._say(f"The run is in {self._prepared.run.path}")
+        for notice in self._prepared.notices:
+            self._say(notice.text)
+        if self._request.on_start is not None:
+            assert self._prepared.loaded is not None, "a program has loaded its environment"
+            examples, todo = self._prepared.loaded.examples, self._prepared.todo
+            every = [examples.input(row) for row in range(examples.total)]
+            self._call(self._request.on_start, every, [every[row] for row in todo])
+
+    def handle(self, event: Event) -> None:
+        """Takes in a fact of the run."""
+        if isinstance(event, RolloutFinished) and self._request.on_progress:
+            self._finished(event)
+        elif isinstance(event, Noticed):
+            self._say(event.text)
+
+    def _finished(self, event: RolloutFinished) -> None:
+        examples = self._prepared.examples
+        example = examples.example(event.row)
+        waiting = self._waiting[example]
+        waiting.append(event)
+        left = examples.size(example) - self._done_before[example] - len(waiting)
+        if left > 0 and not self._alone:
+            return
+        new = self.read((one.offset, one.length) for one in self._waiting.pop(example))
+        self._done_before[example] += len(new)
+        self._outputs += new
+        metadata = self.metadata()
+        for callback in self._request.on_progress:
+            self._call(callback, self._outputs, new, metadata)
+
+    def read(self, places: Iterable[tuple[int, int]]) -> list[RolloutOutput]:
+        """The rows at these places (offset and length in bytes) of results.jsonl."""
+        found = []
+        with open(self._prepared.run.results, "rb") as file:
+            for offset, length in places:
+                file.seek(offset)
+                found.append(RolloutOutput(decode_row(file.read(length))))
+        return found
+
+    def _say(self, text: str) -> None:
+        log.info(text)
+        if self._request.on_log is not None:
+            self._call(self._request.on_log, text)
+
+    def _call(self, callback: Callable[..., Any], *args: Any) -> None:
+        try:
+            callback(*args)
+        except Exception:
+            log.exception("a callback of the run raised")

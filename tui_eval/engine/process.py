@@ -1,4 +1,7 @@
-"""The process of an engine: its socket and signals, its job, and samples of its load."""
+"""The process of an engine: its socket and signals, its job, and samples of its load.
+
+It ends in time also while people's code holds the loop or hangs.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,15 @@ import asyncio
 import contextlib
 import os
 import resource
+import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 from tui_eval import clock
 from tui_eval.commands import Command, Stop
@@ -21,7 +28,6 @@ from tui_eval.engine.interpreters.interpreter import Interpreter
 from tui_eval.engine.setup.examine import check, draft
 from tui_eval.engine.setup.opened import open_environment
 from tui_eval.engine.setup.prepare import prepare
-from tui_eval.engine.stopping import TimelyEnd
 from tui_eval.engine.suite.suite import Suite
 from tui_eval.engine.suite.suite_preflight import (
     SuiteDraft,
@@ -35,7 +41,7 @@ from tui_eval.engine.transport.server import listen
 from tui_eval.engine.transport.sockets import loopback_notices, loopback_of
 from tui_eval.engine.transport.started_worker import StartedWorker
 from tui_eval.engine.transport.worker import Worker
-from tui_eval.errors import Notice, RefusedError, WorkerEndedError
+from tui_eval.errors import Notice, RefusedError, WorkerEndedError, ctrl_c_raises_nothing
 from tui_eval.events import EngineSampled, Refused
 from tui_eval.processes import cpu_seconds, private_memory
 from tui_eval.runs.outcome import failed
@@ -46,6 +52,62 @@ LAUNCHER_CONNECTS_WITHIN_S = 5.0
 TICK_S = 0.05
 EVERY_TICKS = 10
 EVERY_ROLLOUTS = 500
+LAST_WORDS_AFTER_S = 1.4
+LEAVES_WITHIN_S = 0.5
+FILES_WITHIN_S = 8.0
+"""For the files of a run; its disk may not answer at all."""
+
+
+class TimelyEnd:
+    """Turns SIGINT and SIGTERM into a stop, and ends a process that does not end by itself.
+
+    Args:
+        stop: Called on the loop after a signal.
+        emergency_close: Called from another thread where a stop was not over in time; returns the
+            exit code that the process ends with then.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        stop: Callable[[], None],
+        emergency_close: Callable[[], int],
+    ) -> None:
+        self._loop = loop
+        self._stop = stop
+        self._emergency_close = emergency_close
+        self._timer: threading.Timer | None = None
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._received)
+        ctrl_c_raises_nothing()
+
+    def _received(self, number: int, frame: FrameType | None) -> None:
+        self.count_down()
+        self._loop.call_soon_threadsafe(self._stop)
+
+    def count_down(self) -> None:
+        """A stop began: what it takes longer than it may is cut off."""
+        if self._timer is None:
+            self._start_timer(LAST_WORDS_AFTER_S, self._end)
+
+    def over(self, code: int) -> None:
+        """The run is over; tasks and threads that people's code left running are not waited for."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._start_timer(LEAVES_WITHIN_S, os._exit, code)
+
+    def _start_timer(self, seconds: float, function: Callable[..., Any], *args: Any) -> None:
+        self._timer = threading.Timer(seconds, function, args)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _end(self) -> None:
+        code = 130
+        self._start_timer(FILES_WITHIN_S, os._exit, code)
+        try:
+            code = self._emergency_close()
+        finally:
+            os._exit(code)
 
 
 class Engine:
@@ -107,7 +169,9 @@ class Engine:
             job = task.result()
         except RefusedError as error:
             self._code = 2
-            self._refuse(error)
+            sys.stderr.writelines(f"{fault}\n" for fault in error.faults)
+            self._hub.publish(Refused(0, [(f.where, f.what, f.hint) for f in error.faults]))
+            self._hub.flush()
         except WorkerEndedError as error:
             end = failed(clock.now(), str(error))
             self._code = end.exit_code
@@ -176,12 +240,6 @@ class Engine:
                 return await listens
         return False
 
-    def _refuse(self, error: RefusedError) -> None:
-        for fault in error.faults:
-            sys.stderr.write(f"{fault}\n")
-        self._hub.publish(Refused(0, [(f.where, f.what, f.hint) for f in error.faults]))
-        self._hub.flush()
-
     async def _work(self, job: RunJob | Suite) -> None:
         self._job = job
         if self._stopped:
@@ -189,8 +247,7 @@ class Engine:
         for command in self._early:
             job.handle(command)
         pruning = asyncio.create_task(asyncio.to_thread(prune))
-        sampled = sample_engine(self._hub, job.finished, job.worker_pids, job.hubs)
-        sampling = asyncio.create_task(sampled)
+        sampling = asyncio.create_task(_sample(self._hub, job))
         self._code = (await job.run()).exit_code
         sampling.cancel()
         self._job = None
@@ -224,19 +281,8 @@ class Engine:
             self._early.append(command)
 
 
-async def sample_engine(
-    hub: Hub,
-    finished_by_now: Callable[[], int],
-    worker_pids: Callable[[], Iterable[int]] = tuple,
-    others: Callable[[], Iterable[Hub]] = tuple,
-) -> None:
-    """Reports a sample every half second, and every 500 finished rollouts.
-
-    Args:
-        finished_by_now: Rollouts of the whole engine.
-        worker_pids: Processes that are counted with it.
-        others: Hubs that get the same.
-    """
+async def _sample(hub: Hub, job: RunJob | Suite) -> None:
+    """Reports a sample every half second, and every 500 finished rollouts."""
     loop = asyncio.get_running_loop()
     lag, ticks, sampled_at = 0.0, 0, 0
     while True:
@@ -244,12 +290,12 @@ async def sample_engine(
         await asyncio.sleep(TICK_S)
         lag = max(lag, loop.time() - before - TICK_S)
         ticks += 1
-        finished = finished_by_now()
+        finished = job.finished()
         if ticks >= EVERY_TICKS or finished - sampled_at >= EVERY_ROLLOUTS:
             sampled_at, ticks = finished, 0
-            cpu, memory = taken_with(worker_pids())
+            cpu, memory = taken_with(job.worker_pids())
             figures = (cpu, lag * 1000, memory, finished)
-            for one in (hub, *others()):
+            for one in (hub, *job.hubs()):
                 one.publish(EngineSampled(0, clock.now(), *figures))
             lag = 0.0
 
@@ -259,13 +305,8 @@ def taken_with(pids: Iterable[int]) -> tuple[float, float]:
     ended = os.times()
     cpu = time.process_time() + ended.children_user + ended.children_system
     if not Path("/proc/self/statm").exists():
-        return cpu, peak_mb()
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # with what it shares with others
+        return cpu, most * (1 if sys.platform == "darwin" else 1024) / 1e6
     every = [*pids]
     memory = sum(private_memory(pid) or 0 for pid in (os.getpid(), *every))
     return cpu + sum(map(cpu_seconds, every)), memory / 1e6
-
-
-def peak_mb() -> float:
-    """The most memory that this process has had, with what it shares with others, in MB."""
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most * (1 if sys.platform == "darwin" else 1024) / 1e6

@@ -10,11 +10,14 @@ from __future__ import annotations
 import asyncio
 import errno
 from collections.abc import Callable
-from pathlib import Path
 
 from tui_eval import clock
+from tui_eval.engine.execution.finished_rows import FinishedRows
+from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
-from tui_eval.events import Noticed, WritingMoved
+from tui_eval.events import WritingMoved
+from tui_eval.runs.journal import Journal
+from tui_eval.runs.writer import RunWriter
 from tui_eval.text.figures import refusal_text
 
 RETRIES_EVERY_S = 1.0
@@ -39,30 +42,26 @@ class DiskPause:
     """Says that the disk refuses, and tries again until it does not.
 
     Args:
-        path: Of the run.
         moved: Is called where the run is to pause, and where it is to go on.
-        retry: Writes what waits; raises `OSError` where that is refused still.
-        sync: Flushes what is written; is called in a thread.
-        waiting: How many rows and how many records wait.
         notify: Gets what who watches several runs has to know of this one, with its level.
     """
 
     def __init__(
         self,
         hub: Hub,
-        path: Callable[[], Path],
+        prepared: Prepared,
+        rows: FinishedRows,
+        writer: RunWriter,
+        journal: Journal,
         moved: Callable[[], None],
-        retry: Callable[[], None],
-        sync: Callable[[], None],
-        waiting: Callable[[], tuple[int, int]],
         notify: Callable[[str, str], None],
     ) -> None:
         self._hub = hub
-        self._path = path
+        self._prepared = prepared
+        self._rows = rows
+        self._writer = writer
+        self._journal = journal
         self._moved = moved
-        self._retry = retry
-        self._sync = sync
-        self._waiting = waiting
         self._notify = notify
         self._retrying: asyncio.Task[None] | None = None
         self._at_once = asyncio.Event()
@@ -117,7 +116,8 @@ class DiskPause:
             self._at_once.clear()
             try:
                 await asyncio.to_thread(self._sync)
-                self._retry()
+                self._rows.retry()
+                self._journal.retry()
             except OSError as error:
                 self.error = error
                 self._publish(error)
@@ -125,19 +125,26 @@ class DiskPause:
                 break
         self.error, self._last = None, WritingMoved(0, clock.now(), "")
         self._hub.publish(self._last)
-        self._say("info", f"{self._path()} can be written again: the run goes on")
+        self._say("info", f"{self._prepared.run.path} can be written again: the run goes on")
         self._over.set()
         self._moved()
 
+    def _sync(self) -> None:
+        self._writer.sync()
+        self._journal.sync()
+
     def _say(self, level: str, text: str) -> None:
-        self._hub.publish(Noticed(0, clock.now(), level, text))
+        self._hub.notice(level, text)
         self._notify(level, text)
 
     def _publish(self, error: OSError) -> None:
         """Says why it is refused and what waits, where that is not known yet."""
-        path = str(self._path())
+        path, waiting = str(self._prepared.run.path), (self._rows.waiting, self._journal.waiting)
         why, advice = _WORDS.get(error.errno or 0, (error.strerror or str(error), _OTHERWISE))
-        before, now = self._last, WritingMoved(0, clock.now(), why, path, advice, *self._waiting())
+        before, now = (
+            self._last,
+            WritingMoved(0, clock.now(), why, path, advice, *map(len, waiting)),
+        )
         if (now.why, now.path, now.rows, now.records) != (
             *(before.why, before.path, before.rows, before.records),
         ):

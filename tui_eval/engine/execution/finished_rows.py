@@ -33,7 +33,9 @@ class FinishedRows:
         self._writer = writer
         self._journal = journal
         self._refused = refused
-        self._is_refused = self._is_held = False
+        self._is_refused = False
+        self.is_held = False
+        """Whether what finishes is kept in memory because somebody writes the file again."""
         self._waiting: deque[tuple[int, int, bytes]] = deque()
 
     @property
@@ -63,7 +65,7 @@ class FinishedRows:
     def _add(self, row: int, number: int, line: bytes) -> bytes:
         line = self._writer.redact.line(line)
         self._waiting.append((row, number, line))
-        if self._is_held or self._is_refused:
+        if self.is_held or self._is_refused:
             self._mark_held(row)
         return line
 
@@ -73,7 +75,7 @@ class FinishedRows:
             self._hub.mark_changed(rollout)
 
     def _write_if_possible(self) -> None:
-        if self._is_held or self._is_refused:
+        if self.is_held or self._is_refused:
             return
         try:
             self._write_waiting()
@@ -114,20 +116,15 @@ class FinishedRows:
 
     def hold(self) -> None:
         """From now on what finishes is kept in memory: the file is written again."""
-        self._is_held = True
-
-    @property
-    def is_held(self) -> bool:
-        """Whether what finishes is kept in memory because somebody writes the file again."""
-        return self._is_held
+        self.is_held = True
 
     def release_later(self) -> None:
         """No more is held, and what waits is left to `retry`."""
-        self._is_held, self._is_refused = False, self._is_refused or bool(self._waiting)
+        self.is_held, self._is_refused = False, self._is_refused or bool(self._waiting)
 
     def release(self) -> None:
         """Writes what finished meanwhile, and from now on at once again."""
-        self._is_held = False
+        self.is_held = False
         self._write_if_possible()
 
     def retry(self) -> None:
@@ -136,6 +133,6 @@ class FinishedRows:
         Raises:
             OSError: It refuses still.
         """
-        if not self._is_held:
+        if not self.is_held:
             self._write_waiting()
         self._is_refused = False

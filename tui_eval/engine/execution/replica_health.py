@@ -10,8 +10,9 @@ from collections.abc import Callable
 from tui_eval import clock
 from tui_eval.clients.base_urls import shown_url
 from tui_eval.clients.replica_set import ReplicaSet
-from tui_eval.engine.setup.offered_models import why_out
-from tui_eval.events import Noticed, ReplicaMoved
+from tui_eval.engine.setup.endpoint_checks import why_out
+from tui_eval.engine.transport.hub import Hub
+from tui_eval.events import ReplicaMoved
 from tui_eval.text.figures import plural
 from tui_eval.types import ClientConfig
 from tui_eval.worker.replicas import Replicas
@@ -25,19 +26,13 @@ STEADY_S = 60.0
 
 
 class ReplicaHealth:
-    """Looks after the replicas of a run; one that is alone is never out.
+    """Looks after the replicas of a run; one that is alone is never out."""
 
-    Args:
-        publish: Takes events.
-    """
-
-    def __init__(
-        self, replicas: Replicas, publish: Callable[[Noticed | ReplicaMoved], None]
-    ) -> None:
+    def __init__(self, replicas: Replicas, hub: Hub) -> None:
         self.send: Callable[[ReplicasOut], None] = lambda message: None
         """Takes what workers are to know."""
         self._replicas = replicas
-        self._publish = publish
+        self._hub = hub
         self._set: ReplicaSet | None = None
         self._probing: dict[int, asyncio.Task[None]] = {}
         self._intervals: dict[int, float] = {}
@@ -70,7 +65,7 @@ class ReplicaHealth:
         self._probing[endpoint] = asyncio.create_task(self._probe(endpoint, why))
         left = len(self._configs) - len(self._probing)
         rest = f"its calls go to {plural(left, 'other')}" if left else "no other one is left"
-        self._say("warning", f"Replica {self._url(endpoint)} is taken out: {why}; {rest}.")
+        self._hub.notice("warning", f"Replica {self._url(endpoint)} is taken out: {why}; {rest}.")
         self._moved()
 
     async def _probe(self, endpoint: int, why: str) -> None:
@@ -80,22 +75,21 @@ class ReplicaHealth:
             wait = self._intervals[endpoint]
             self._intervals[endpoint] = min(wait * 2, LONGEST_PROBE_S)
             now = clock.now()
-            self._publish(
+            self._hub.publish(
                 ReplicaMoved(0, now, endpoint, self._url(endpoint), since, why, now + wait)
             )
             await asyncio.sleep(wait)
             why = await _answer_of(self._configs[endpoint])
         del self._probing[endpoint]
         self._back_at[endpoint] = now = clock.now()
-        self._publish(ReplicaMoved(0, now, endpoint, self._url(endpoint)))
-        self._say("info", f"Replica {self._url(endpoint)} answers again after {now - since:.0f} s.")
+        self._hub.publish(ReplicaMoved(0, now, endpoint, self._url(endpoint)))
+        self._hub.notice(
+            "info", f"Replica {self._url(endpoint)} answers again after {now - since:.0f} s."
+        )
         self._moved()
 
     def _url(self, endpoint: int) -> str:
         return shown_url(self._configs[endpoint].api_base_url)
-
-    def _say(self, level: str, text: str) -> None:
-        self._publish(Noticed(0, clock.now(), level, text))
 
     def close(self) -> None:
         """Probes no longer."""

@@ -24,21 +24,15 @@ if it had not finished.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from tui_eval import clock
-from tui_eval.engine.execution.finished_rows import FinishedRows
-from tui_eval.engine.execution.rollout_work import RolloutWork
-from tui_eval.engine.execution.schedule import Schedule
-from tui_eval.engine.limits.spending import tokens_of_row
-from tui_eval.engine.setup.prepared import Prepared
-from tui_eval.engine.setup.resume import repair_run
-from tui_eval.engine.transport.hub import Hub
-from tui_eval.events import RolloutFinished, RowsTakenBack
+from tui_eval.engine.execution.rollout_work import AtWork
+from tui_eval.engine.setup.resume import repair_run, tokens_of_row
+from tui_eval.events import RowsTakenBack
 from tui_eval.runs.repair import Repaired
 from tui_eval.runs.scan import decode_row
-from tui_eval.runs.writer import RunWriter
 
 POLL_INTERVAL_S = 0.05
 RETRIES_EVERY_S = 1.0
@@ -54,30 +48,24 @@ class Rerunning:
             again until it does not.
     """
 
-    def __init__(
-        self,
-        prepared: Prepared,
-        hub: Hub,
-        schedule: Schedule,
-        rollouts: RolloutWork,
-        rows: FinishedRows,
-        writer: RunWriter,
-        refused: Callable[[OSError, int], None],
-    ) -> None:
+    def __init__(self, parts: AtWork, refused: Callable[[OSError, int], None]) -> None:
         self.requested: set[int] = set()
-        self._prepared = prepared
-        self._hub = hub
-        self._schedule = schedule
-        self._rollouts = rollouts
-        self._rows = rows
-        self._writer = writer
+        self._prepared = parts.prepared
+        self._hub = parts.hub
+        self._schedule = parts.schedule
+        self._rollouts = parts.rollouts
+        self._rows = parts.files.rows
+        self._writer = parts.files.writer
         self._refused = refused
         self._turn = asyncio.Lock()
 
     async def take_back(self, rows: set[int]) -> None:
         """Lets errored rollouts run again, once the disk has room for their rows elsewhere."""
         async with self._turn:
-            await self._out_of_groups(rows)
+            if self._prepared.grouped:
+                forgotten = [self._rollouts.groups.forget(row) for row in rows]
+                if unknown := [one for one in forgotten if one is not None]:
+                    await asyncio.wait(unknown)
             await self._groups_at_rest(rows)
             complete, is_refused = self._complete(rows), False
             while (error := await self._take_back(rows, complete)) is not None:
@@ -107,24 +95,13 @@ class Rerunning:
             if not moving.done():
                 await asyncio.wait([moving])  # nobody may write before the thread has done so
             if moving.exception() is None:
-                self._moved(*moving.result())
+                repaired, members = moving.result()
+                self._writer.reopen()
+                self._publish(repaired)
+                for row, values in members.items():
+                    self._rollouts.groups.add_saved(row, values)
             self._rows.release()
         return None
-
-    def _moved(self, repaired: Repaired, members: Mapping[int, dict[str, Any]]) -> None:
-        """The files are others now."""
-        self._writer.reopen()
-        self._publish(repaired)
-        for row, values in members.items():
-            self._rollouts.groups.add_saved(row, values)
-
-    async def _out_of_groups(self, rows: set[int]) -> None:
-        """Takes the rollouts out of their groups."""
-        if not self._prepared.grouped:
-            return
-        forgotten = [self._rollouts.groups.forget(row) for row in rows]
-        if unknown := [one for one in forgotten if one is not None]:
-            await asyncio.wait(unknown)
 
     async def _groups_at_rest(self, rows: set[int]) -> None:
         """Waits while a group that one of these is of is being scored without it."""
@@ -151,15 +128,13 @@ class Rerunning:
         self, rows: set[int], complete: set[int]
     ) -> tuple[Repaired, dict[int, dict[str, Any]]]:
         repaired = repair_run(self._prepared, keep_errors=False, again=rows)
-        return repaired, self._members([one for one in repaired.kept if one.row in complete])
-
-    def _members(self, kept: Sequence[RolloutFinished]) -> dict[int, dict[str, Any]]:
-        found = {}
+        members = {}
         with open(self._prepared.run.results, "rb") as file:
-            for event in kept:
-                file.seek(event.offset)
-                found[event.row] = decode_row(file.read(event.length))
-        return found
+            for event in repaired.kept:
+                if event.row in complete:
+                    file.seek(event.offset)
+                    members[event.row] = decode_row(file.read(event.length))
+        return repaired, members
 
     def _publish(self, repaired: Repaired) -> None:
         """Everybody learns which rows are gone and where the others are now."""

@@ -1,71 +1,45 @@
-"""The rollouts of a run, wherever they are run: in the engine's own process, or in workers."""
+"""The rollouts of a run, in this process or in workers, and what is at work on them."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sized
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import TypeAlias
 
-from tui_eval.engine.limits.limits import Held
+import msgspec
+
+from tui_eval.engine.execution.run_files import RunFiles
+from tui_eval.engine.execution.schedule import Schedule
+from tui_eval.engine.limits.limits import Limits
+from tui_eval.engine.setup.prepared import Prepared
+from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.workers.engine_parts import EngineParts
+from tui_eval.engine.workers.worker_rollouts import WorkerRollouts
 from tui_eval.errors import is_cancellation, must_propagate
 from tui_eval.state import State
-from tui_eval.token_kinds import Tokens
 from tui_eval.worker.gate import Gate
 from tui_eval.worker.rollouts import Rollouts
 from tui_eval.worker.work import Work
 
-
-class RolloutGroups(Protocol):
-    """Groups of rollouts that are scored together."""
-
-    def __contains__(self, example: int) -> bool:
-        """Whether the group of an example waits for members; one that is complete does not."""
-
-    def add_saved(self, row: int, values: Mapping[str, Any]) -> object:
-        """A member whose row is already on disk: it is scored only to be compared with."""
-
-    def forget(self, row: int) -> asyncio.Future[None] | None:
-        """A member that is to run again: its group waits for it.
-
-        Returns:
-            What is done once its worker knows that; None where it is known at once.
-        """
+RolloutWork: TypeAlias = Rollouts | WorkerRollouts
+"""What a session has done: in the engine's own process, or in workers."""
 
 
-class RolloutWork(Protocol):
-    """What a session has done: see `worker.rollouts.Rollouts`."""
+class AtWork(msgspec.Struct, frozen=True):
+    """The parts of a session that a run is steered by.
 
-    @property
-    def groups(self) -> RolloutGroups:
-        """Those that are scored together."""
+    Args:
+        publish_move: Says that the run is in another directory from now on.
+        write_metadata: Writes metadata.json as the run is now.
+    """
 
-    @property
-    def generated(self) -> Sized:
-        """Those that wait until all are generated."""
-
-    @property
-    def lost_tokens(self) -> dict[int, Tokens]:
-        """Tokens of earlier attempts, by row."""
-
-    @property
-    def may_begin_no_more(self) -> bool:
-        """Whether the budget is spent."""
-
-    def run(self, row: int, client: Any, held: Held) -> Coroutine[Any, Any, None]:
-        """What takes one rollout from its input to its line on disk."""
-
-    def restore(self, row: int, record: Mapping[str, Any]) -> None:
-        """Puts a rollout that an earlier session generated among those that are `generated`."""
-
-    def score_next(self, held: Held) -> Coroutine[Any, Any, None]:
-        """What takes one of those that are `generated` to its line on disk."""
-
-    def cancel(self, rollout: Any) -> Coroutine[Any, Any, None] | None:
-        """Ends a rollout that has begun; what is left to do for it, if there is anything."""
-
-    def never_begins(self, row: int) -> Coroutine[Any, Any, None]:
-        """What is to do for a rollout that was cancelled before it began."""
+    prepared: Prepared
+    hub: Hub
+    schedule: Schedule
+    rollouts: RolloutWork
+    limits: Limits
+    files: RunFiles
+    publish_move: Callable[[], None]
+    write_metadata: Callable[[], None]
 
 
 def rollouts_here(

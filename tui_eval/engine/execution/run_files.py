@@ -5,25 +5,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
+from tui_eval.config.plan import plan_to_toml
 from tui_eval.engine.execution.disk_pause import DiskPause
 from tui_eval.engine.execution.finished_rows import FinishedRows
 from tui_eval.engine.execution.host import Host
-from tui_eval.engine.execution.saving_elsewhere import copy_elsewhere
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.appended_file import FileChangedError
 from tui_eval.runs.journal import Journal
 from tui_eval.runs.layout import EVALS, RunDir, unsaved_root
-from tui_eval.runs.lock import RunLock
+from tui_eval.runs.lock import LockHeldError, RunLock
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.rescue import rescue
-from tui_eval.runs.writer import RunWriter
+from tui_eval.runs.writer import RunWriter, write_atomically
 from tui_eval.text.figures import plural
 
 
@@ -73,15 +74,8 @@ class RunFiles:
         self.writer.also_sync = self.journal.sync
         self.writer.sync_failed = self._sync_failed
         self.rows = FinishedRows(hub, self.writer, self.journal, self._refused)
-        self.disk = DiskPause(
-            hub,
-            lambda: prepared.run.path,
-            moved,
-            self._retry,
-            self._sync,
-            lambda: (len(self.rows.waiting), len(self.journal.waiting)),
-            host.notify,
-        )
+        files = self.rows, self.writer, self.journal
+        self.disk = DiskPause(hub, prepared, *files, moved, host.notify)
 
     def _refused(self, error: OSError) -> None:
         if self._waits_for_disk and not isinstance(error, FileChangedError):
@@ -96,14 +90,6 @@ class RunFiles:
     def cannot_write(self, error: OSError) -> str:
         """Why the run cannot go on."""
         return f"{self._prepared.run.path} cannot be written: {error.strerror or error}"
-
-    def _retry(self) -> None:
-        self.rows.retry()
-        self.journal.retry()
-
-    def _sync(self) -> None:
-        self.writer.sync()
-        self.journal.sync()
 
     async def save_as(self, target: Path) -> None:
         """Puts the run into another directory and goes on there, with what waits.
@@ -121,7 +107,7 @@ class RunFiles:
         self.rows.hold()
         try:
             made = await asyncio.to_thread(
-                copy_elsewhere, prepared, self._folder, self.writer, self.journal, target
+                _copy_elsewhere, prepared, self._folder, self.writer, self.journal, target
             )
         finally:
             self.rows.release_later()
@@ -159,7 +145,7 @@ class RunFiles:
         target = unsaved_root() / EVALS / path.parent.name / f"{path.name}-kept"
         files = self._folder, self.writer, self.journal
         try:
-            self._go_on_in(*copy_elsewhere(prepared, *files, target))
+            self._go_on_in(*_copy_elsewhere(prepared, *files, target))
         except (RefusedError, OSError) as error:
             return f"; what it had is lost: {error}"
         return f"; all of it is in {target}"
@@ -184,3 +170,64 @@ class RunFiles:
         except OSError as error:
             return f"; {what} are lost: no other place took them ({error})"
         return f"; {what} of it are in {folder}, and a resume takes them in"
+
+
+def _copy_elsewhere(
+    prepared: Prepared, folder: int, writer: RunWriter, journal: Journal, target: Path
+) -> tuple[RunDir, RunLock]:
+    """Makes a directory that has all of the run but what waits to be written.
+
+    Nobody may write the files meanwhile. They are read through the descriptors that the engine
+    holds, so that a run whose directory was moved or removed can be saved as well.
+
+    Args:
+        folder: Descriptor of the run's directory.
+
+    Returns:
+        The directory, and its lock, which is held.
+
+    Raises:
+        RefusedError: It is there already, or cannot be written.
+    """
+    run = RunDir(target)
+    try:
+        target.mkdir(mode=0o700, parents=True)
+    except OSError as error:
+        raise _refused(target, error) from error
+    try:
+        lock = RunLock(run.lock, prepared.lock.socket)
+        try:
+            _copy(prepared, folder, writer, journal, run)
+        except BaseException:
+            lock.release()
+            raise
+    except (OSError, LockHeldError) as error:
+        shutil.rmtree(target, ignore_errors=True)
+        raise _refused(target, error) from error
+    return RunDir(target.resolve()), lock
+
+
+def _copy(
+    prepared: Prepared, folder: int, writer: RunWriter, journal: Journal, run: RunDir
+) -> None:
+    writer.copy_to(run)
+    journal.copy_to(run.journal)
+    write_atomically(run.plan, plan_to_toml(prepared.plan).encode())
+    for path in (run.superseded, run.versions, run.metadata, run.notes, run.log):
+        with contextlib.suppress(FileNotFoundError):
+            _copy_file(folder, path)
+
+
+def _copy_file(folder: int, target: Path) -> None:
+    """Copies a file of an open directory, wherever that is by now."""
+    with (
+        open(os.open(target.name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=folder), "rb") as source,
+        target.open("xb") as copy,
+    ):
+        target.chmod(0o600)
+        shutil.copyfileobj(source, copy)
+
+
+def _refused(target: Path, error: Exception) -> RefusedError:
+    why = (error.strerror if isinstance(error, OSError) else "") or str(error)
+    return RefusedError([Fault(str(target), f"the run cannot be saved here: {why}")])

@@ -6,7 +6,6 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 from tui_eval.engine.setup.prepared import Prepared
@@ -22,19 +21,12 @@ WRITTEN_EVERY_S = 1.0
 
 
 class RunMetadata:
-    """Writes what is known of a run beside its rows; time counts from here.
+    """Writes what is known of a run beside its rows; time counts from here."""
 
-    Args:
-        warn: Called where the file cannot be written, once for each reason.
-    """
-
-    def __init__(
-        self, prepared: Prepared, hub: Hub, redact: Redactor, warn: Callable[[str], None]
-    ) -> None:
+    def __init__(self, prepared: Prepared, hub: Hub, redact: Redactor) -> None:
         self._prepared = prepared
         self._hub = hub
         self._redact = redact
-        self._warn = warn
         self._began = time.monotonic()
         self._refused = ""
         self._latest = 0
@@ -48,29 +40,15 @@ class RunMetadata:
             self._hub.state,
             time_ms=self._prepared.time_before_ms + passed,
             state_columns=self._prepared.plan.state_columns,
-            env_version=self._prepared.env_version,
+            env_version=self._prepared.info.version,
             tools=self._prepared.tools,
-            extra={
-                **self._shape_of_uneven_groups(),
-                **self._why_it_stopped(),
-                **self._moves_of_the_limit(),
-                **self._unfinished(),
-            },
+            extra=self._extra(),
         )
 
     def write(self) -> None:
         """Puts them on disk."""
         try:
             self._put(self._next(), self._prepared.run, self.now())
-            keep_spare()
-        except OSError as error:
-            self._report(error)
-
-    async def _write_aside(self) -> None:
-        """The same in a thread: a slow disk holds up nobody."""
-        try:
-            what = self._next(), self._prepared.run, self.now()
-            await asyncio.to_thread(self._put, *what)
             keep_spare()
         except OSError as error:
             self._report(error)
@@ -86,31 +64,53 @@ class RunMetadata:
                 write_metadata(run, metadata, self._redact)
 
     def _report(self, error: OSError) -> None:
+        """Says why the file cannot be written, once for each reason."""
         if str(error) != self._refused:
             self._refused = str(error)
-            self._warn(f"metadata.json: {error}")
+            self._hub.notice("warning", f"metadata.json: {error}")
 
     async def write_often(self) -> None:
-        """Puts them on disk whenever what is counted has moved, until it is cancelled."""
+        """Puts them on disk whenever what is counted has moved, until it is cancelled.
+
+        That is done in a thread: a slow disk holds up nobody.
+        """
         written = self._counted()
         while True:
             await asyncio.sleep(WRITTEN_EVERY_S)
-            if (counted := self._counted()) != written:
-                written = counted
-                await self._write_aside()
+            if (counted := self._counted()) == written:
+                continue
+            written = counted
+            try:
+                what = self._next(), self._prepared.run, self.now()
+                await asyncio.to_thread(self._put, *what)
+                keep_spare()
+            except OSError as error:
+                self._report(error)
 
     def _counted(self) -> tuple[int, int, int | None]:
         state = self._hub.state
         return state.finished, state.tokens, state.refused_requests
 
-    def _shape_of_uneven_groups(self) -> dict[str, Any]:
-        examples = self._prepared.examples
-        if not examples.groups:
-            return {}
-        shape = {"num_examples": len(examples), "rollouts_per_example": examples.most}
-        return {**shape, "uneven_groups": True}
+    def _extra(self) -> dict[str, Any]:
+        """What only some runs have to say."""
+        examples, end = self._prepared.examples, self._hub.state.end
+        extra: dict[str, Any] = {}
+        if examples.groups:
+            shape = {"num_examples": len(examples), "rollouts_per_example": examples.most}
+            extra |= {**shape, "uneven_groups": True}
+        if end is not None and end.text:
+            extra["stopped_because"] = end.text
+        moves = [one for one in self._prepared.plan.changes if one.name == "max_concurrent"]
+        if moves:
+            extra["max_concurrent_moves"] = [
+                {"at": one.at, "before": json.loads(one.before), "now": json.loads(one.now)}
+                for one in moves
+            ]
+        if unfinished := self._unfinished():
+            extra[KEY] = unfinished
+        return extra
 
-    def _unfinished(self) -> dict[str, Any]:
+    def _unfinished(self) -> list[dict[str, Any]]:
         """What rollouts without a row have used: those in flight, and those that begin again."""
         state, examples = self._hub.state, self._prepared.examples
         ids, found = examples.ids(), []
@@ -125,18 +125,4 @@ class RunMetadata:
                         tokens,
                     )
                 )
-        return {KEY: found} if found else {}
-
-    def _why_it_stopped(self) -> dict[str, Any]:
-        end = self._hub.state.end
-        if end is None or not end.text:
-            return {}
-        return {"stopped_because": end.text}
-
-    def _moves_of_the_limit(self) -> dict[str, Any]:
-        moves = [
-            {"at": one.at, "before": json.loads(one.before), "now": json.loads(one.now)}
-            for one in self._prepared.plan.changes
-            if one.name == "max_concurrent"
-        ]
-        return {"max_concurrent_moves": moves} if moves else {}
+        return found

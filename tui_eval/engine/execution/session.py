@@ -10,39 +10,34 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
+from functools import partial
 from typing import Any
 
 from tui_eval import clock
+from tui_eval.clients.wire.longest_answer import longest_by_default
 from tui_eval.commands import Command, Pause, Stop, Unpause
-from tui_eval.engine.execution.early_stop import EarlyStop
 from tui_eval.engine.execution.host import Host
 from tui_eval.engine.execution.replica_health import ReplicaHealth
-from tui_eval.engine.execution.rollout_work import RolloutWork, rollouts_here
+from tui_eval.engine.execution.rollout_work import AtWork, RolloutWork, rollouts_here
 from tui_eval.engine.execution.run_files import RunFiles, Unwritten
 from tui_eval.engine.execution.run_metadata import RunMetadata
-from tui_eval.engine.execution.schedule import Schedule
-from tui_eval.engine.execution.steering import AtWork, Steering
-from tui_eval.engine.limits.budget import CallGuard, call_guard
+from tui_eval.engine.execution.schedule import EarlyStop, Schedule
+from tui_eval.engine.execution.steering import Steering
+from tui_eval.engine.limits.budget import Budget, CallGuard
 from tui_eval.engine.limits.limits import Limits, Phases
-from tui_eval.engine.limits.open_file_room import within_open_files
+from tui_eval.engine.limits.slots import within_open_files
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.workers.engine_parts import EngineParts
 from tui_eval.engine.workers.worker_rollouts import WorkerRollouts
-from tui_eval.events import (
-    CommandAnswered,
-    Noticed,
-    RunFinished,
-    RunMoved,
-)
+from tui_eval.events import RunFinished, RunMoved
 from tui_eval.open_files import release_spare
 from tui_eval.runs.crash_recovery import write_outcome
 from tui_eval.runs.layout import is_unsaved
 from tui_eval.runs.outcome import session_outcome
 from tui_eval.runs.redaction import Redactor
 from tui_eval.state import State
-from tui_eval.stats.cost import budget_spent
 from tui_eval.worker.gate import Gate
 from tui_eval.worker.replicas import Replicas
 from tui_eval.worker.retryable import refuses_key
@@ -55,7 +50,7 @@ log = logging.getLogger("tui_eval.engine")
 class Session:
     """Works one run through. `stop` ends it early and resumably; so does cancelling `run`.
 
-    `cause` is the exception that made it fail.
+    `cause` is the exception that made it fail, `metadata` what is known of the run.
     """
 
     def __init__(
@@ -73,20 +68,23 @@ class Session:
         self._prepared = prepared
         self._plan = prepared.plan
         self._redact = redact
+        self._warn = partial(hub.notice, "warning")
         self._gate = Gate()
         self._files = RunFiles(prepared, hub, redact, host, self._move_gate, self._fail)
         self._is_paused = False
         self._columns = ColumnsSeen(self._plan.state_columns)
-        self._metadata = RunMetadata(prepared, hub, redact, self._warn)
+        self.metadata = RunMetadata(prepared, hub, redact)
         self._schedule = Schedule(prepared.todo, self._guarded)
         self._steering: Steering | None = None
         self._workers: WorkerRollouts | None = None
-        self._health = ReplicaHealth(replicas, hub.publish)
+        self._health = ReplicaHealth(replicas, hub)
         self._job: asyncio.Task[None] | None = None
-        self._publish_limits: Callable[[], None] = lambda: None
         self._given_up = False
         self._failure = self._spent = ""
-        self._early = EarlyStop(hub, self._warn)
+        self._early = EarlyStop(hub)
+        self._budget: Budget | None = None
+        if self._plan.max_cost is not None or self._plan.max_total_tokens is not None:
+            self._budget = Budget(self._plan.max_cost, self._plan.max_total_tokens, self._used)
         self._guard: CallGuard | None = None
         hub.before_publishing = self._files.writer.flush_index
 
@@ -97,8 +95,11 @@ class Session:
             self._move_gate()
         elif isinstance(command, Stop):
             self.stop()
+        elif self._steering is not None:
+            self._steering.handle(command)
         else:
-            self._steer(command)
+            text = "No rollout is worked on yet, or none any more: nothing was done."
+            self._hub.answer(text, False)
 
     @property
     def is_at_work(self) -> bool:
@@ -118,13 +119,6 @@ class Session:
         self._hub.move_gate(self._gate.is_open)
         if self._workers is not None:
             self._workers.pool.send_all(MoveGate(self._gate.is_open))
-
-    def _steer(self, command: Command) -> None:
-        if self._steering is None:
-            text = "No rollout is worked on yet, or none any more: nothing was done."
-            self._hub.publish(CommandAnswered(0, clock.now(), text, False))
-        else:
-            self._steering.handle(command)
 
     def stop(self) -> None:
         """Ends the run now: calls in flight are given up, finished rollouts are on disk."""
@@ -158,8 +152,8 @@ class Session:
         for event in self._prepared.done:
             self._hub.state.apply(event)
         self._prepared.done.clear()  # the sums have them: they may be most of a run's memory
-        self._metadata.write()
-        writing = asyncio.create_task(self._metadata.write_often())
+        self.metadata.write()
+        writing = asyncio.create_task(self.metadata.write_often())
         self._job = asyncio.create_task(self._work_through())
         if self._given_up:
             self._job.cancel()
@@ -176,30 +170,30 @@ class Session:
 
     async def _work_through(self) -> None:
         self._replicas.failed = lambda why: self._fail(why + self._see_log)
+        limits: Limits | None = None
         try:
             await self._replicas.open()
             limits = self._limits()
-            self._publish_limits = limits.publish_last
             rollouts = await self._rollouts(limits)
             self._host.loaded()
             await self._resume_journal(rollouts, limits)
-            self._steering = self._steered(rollouts, limits)
-            await self._work_off(rollouts, limits)
+            work = self._prepared, self._hub, self._schedule, rollouts, limits
+            self._steering = Steering(
+                AtWork(*work, self._files, self._publish_move, self.metadata.write)
+            )
+            begin = partial(self._begin_next, rollouts, limits)
+            await self._schedule.work_off(begin, self._host.all_begun)
             while rollouts.generated:
-                while rollouts.generated:
-                    held = await limits.begin_scoring()
-                    if not rollouts.generated:
-                        held.release()
-                        break
-                    self._schedule.start(rollouts.score_next(held), held)
-                await self._work_off(rollouts, limits)
+                await self._score_generated(rollouts, limits)
+                await self._schedule.work_off(begin, self._host.all_begun)
             await self._files.disk.wait()
         finally:
             self._steering = None
             await self._schedule.give_up(self._host.cancels_within_s)
             if self._guard is not None:
                 self._guard.close()
-            self._publish_limits()
+            if limits is not None:
+                limits.publish_last()
             self._health.close()
             if self._workers is not None:
                 await self._workers.close()
@@ -207,11 +201,13 @@ class Session:
                 self._prepared.worker.kill()
             await self._replicas.close()
 
-    async def _work_off(self, rollouts: RolloutWork, limits: Limits) -> None:
-        async def begin() -> bool:
-            return await self._begin_next(rollouts, limits)
-
-        await self._schedule.work_off(begin, self._host.all_begun)
+    async def _score_generated(self, rollouts: RolloutWork, limits: Limits) -> None:
+        while rollouts.generated:
+            held = await limits.begin_scoring()
+            if not rollouts.generated:  # they were cancelled meanwhile
+                held.release()
+                break
+            self._schedule.start(rollouts.score_next(held), held)
 
     async def _begin_next(self, rollouts: RolloutWork, limits: Limits) -> bool:
         """Begins the first rollout that waits; False where none may begin any more."""
@@ -229,10 +225,6 @@ class Session:
         self._schedule.start(rollouts.run(row, client, held), held)
         return True
 
-    def _steered(self, rollouts: RolloutWork, limits: Limits) -> Steering:
-        work = (self._prepared, self._hub, self._schedule, rollouts, limits)
-        return Steering(AtWork(*work, self._files, self._publish_move, self._metadata.write))
-
     def _publish_move(self) -> None:
         """Says that the run is in another directory from now on."""
         run = self._prepared.run
@@ -245,17 +237,11 @@ class Session:
     def _out_of_budget(self) -> bool:
         """Whether the run has used what it may; calls in flight finish all the same."""
         if not self._spent:
-            self._exhausted(self._host.spent() or self._own_budget_spent())
+            own = self._budget.reached() if self._budget is not None else ""
+            self._exhausted(self._host.spent() or own)
         return bool(self._spent)
 
-    def _own_budget_spent(self) -> str:
-        cost, tokens = self._plan.max_cost, self._plan.max_total_tokens
-        if cost is tokens is None:
-            return ""
-        return budget_spent(*self._used(), max_cost=cost, max_total_tokens=tokens)
-
     def _used(self) -> tuple[int, float | None]:
-        """Tokens and US dollars so far."""
         self._hub.flush()
         return self._hub.state.tokens, self._hub.state.cost
 
@@ -268,18 +254,17 @@ class Session:
 
     def _make_guard(self) -> CallGuard | None:
         """What holds model calls until they fit into the budgets; None where there are none."""
-        return call_guard(
-            self._plan,
-            self._prepared.started,
-            self._host.budget,
-            self._used,
+        budgets = [one for one in (self._budget, self._host.budget) if one is not None]
+        if not budgets:
+            return None
+        return CallGuard(
+            budgets,
+            self._prepared.started.output_price,
+            longest_by_default(self._plan.client_type),
             exhausted=self._exhausted,
             parked_more=self._schedule.more_are_parked,
             warn=self._warn,
         )
-
-    def _warn(self, text: str) -> None:
-        self._hub.publish(Noticed(0, clock.now(), "warning", text))
 
     def _limits(self) -> Limits:
         plan, count = self._plan, len(self._replicas)
@@ -334,9 +319,8 @@ class Session:
             rollouts.groups.add_saved(row, values)
         for row, record in generated:
             rollouts.restore(row, record)
-        while rollouts.generated and not self._plan.score_at_end:
-            held = await limits.begin_scoring()
-            self._schedule.start(rollouts.score_next(held), held)
+        if not self._plan.score_at_end:
+            await self._score_generated(rollouts, limits)
 
     async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
         try:
@@ -345,10 +329,6 @@ class Session:
             self._fail(self._files.cannot_write(error), error)
         except Exception as error:
             self._fail(f"{type(error).__name__}: {error}{self._see_log}", error)
-
-    def metadata(self) -> dict[str, Any]:
-        """The run's metadata as they are now."""
-        return self._metadata.now()
 
     def _outcome(self) -> RunFinished:
         return session_outcome(
@@ -376,7 +356,7 @@ class Session:
         end = self._outcome()
         end.missing_columns = self._columns.missing()
         self._hub.state.apply(end)
-        self._metadata.write()
+        self.metadata.write()
         release_spare()
         self._prepared.lock.release()
         self._hub.before_publishing = lambda: None

@@ -3,45 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
-
-import msgspec
+from typing import Any
 
 from tui_eval import clock
 from tui_eval.commands import Cancel, Command, MoveLimit, Rerun, SaveAs, SaveNow
 from tui_eval.config.changes import change
 from tui_eval.config.plan import plan_to_toml
 from tui_eval.engine.execution.rerunning import Rerunning
-from tui_eval.engine.execution.rollout_work import RolloutWork
-from tui_eval.engine.execution.run_files import RunFiles
-from tui_eval.engine.execution.schedule import Schedule
-from tui_eval.engine.limits.limits import Held, Limits
-from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
-from tui_eval.engine.setup.prepared import Prepared
-from tui_eval.engine.transport.hub import Hub
+from tui_eval.engine.execution.rollout_work import AtWork
+from tui_eval.engine.limits.limits import Held
+from tui_eval.engine.limits.slots import open_file_notices, within_open_files
 from tui_eval.errors import RefusedError
-from tui_eval.events import CommandAnswered, LimitMoved, Stage
+from tui_eval.events import LimitMoved, Stage
 from tui_eval.runs.writer import write_atomically
 from tui_eval.text.figures import plural
-
-
-class AtWork(msgspec.Struct, frozen=True):
-    """The parts of a session that a run is steered by.
-
-    Args:
-        publish_move: Says that the run is in another directory from now on.
-        write_metadata: Writes metadata.json as the run is now.
-    """
-
-    prepared: Prepared
-    hub: Hub
-    schedule: Schedule
-    rollouts: RolloutWork
-    limits: Limits
-    files: RunFiles
-    publish_move: Callable[[], None]
-    write_metadata: Callable[[], None]
 
 
 class Steering:
@@ -51,9 +27,7 @@ class Steering:
         self._parts = parts
         self._hub = parts.hub
         self._limit = parts.prepared.started.max_concurrent
-        work = parts.prepared, parts.hub, parts.schedule, parts.rollouts
-        files = parts.files.rows, parts.files.writer
-        self._rerunning = Rerunning(*work, *files, self._cannot_move)
+        self._rerunning = Rerunning(parts, self._cannot_move)
 
     def handle(self, command: Command) -> None:
         """Does what a listener asks for; what takes longer goes on in a task of the run."""
@@ -64,28 +38,25 @@ class Steering:
         elif isinstance(command, MoveLimit):
             total = self._hub.state.total
             for notice in open_file_notices(command.max_concurrent, total, "The limit"):
-                self._answer(notice.text, False)
+                self._hub.answer(notice.text, False)
             self._move_limit(within_open_files(command.max_concurrent, total))
         elif isinstance(command, SaveAs):
             self._parts.schedule.start(self._save_as(Path(command.path)), Held())
         elif isinstance(command, SaveNow):
             self._parts.schedule.start(self._save(), Held())
 
-    def _answer(self, text: str, done: bool = True) -> None:
-        self._hub.publish(CommandAnswered(0, clock.now(), text, done))
-
     def _cancel(self, row: int) -> None:
         schedule, rollouts = self._parts.schedule, self._parts.rollouts
-        rollout = self._hub.active.get(row)
+        rollout: Any = self._hub.active.get(row)  # one that these rollouts have made
         if schedule.drop(row):
             schedule.start(rollouts.never_begins(row), Held())
         elif rollout is not None and not rollout.is_over:
             if (rest := rollouts.cancel(rollout)) is not None:
                 schedule.start(rest, Held())
         else:
-            self._answer("This rollout has finished: there is nothing to cancel.", False)
+            self._hub.answer("This rollout has finished: there is nothing to cancel.", False)
             return
-        self._answer("Cancelled; it runs again with the errored ones.")
+        self._hub.answer("Cancelled; it runs again with the errored ones.")
 
     def _rerun(self, command: Rerun) -> None:
         self._hub.flush()
@@ -97,13 +68,15 @@ class Steering:
             if command.error in ("", errors[row])
         } - self._rerunning.requested
         if self._parts.files.disk.error is not None:
-            self._answer("The disk refuses what is written: nothing can be moved there.", False)
+            self._hub.answer("The disk refuses what is written: nothing can be moved there.", False)
             return
         if self._parts.rollouts.may_begin_no_more:
-            self._answer("The budget is spent: nothing new begins.", False)
+            self._hub.answer("The budget is spent: nothing new begins.", False)
             return
         if not rows:
-            self._answer("No rollout of these has errored: there is nothing to run again.", False)
+            self._hub.answer(
+                "No rollout of these has errored: there is nothing to run again.", False
+            )
             return
         self._rerunning.requested |= rows
         self._parts.schedule.start(self._rerun_now(rows), Held())
@@ -111,12 +84,12 @@ class Steering:
     async def _rerun_now(self, rows: set[int]) -> None:
         await self._rerunning.take_back(rows)
         many = "One errored rollout runs" if len(rows) == 1 else f"{len(rows):,} errored ones run"
-        self._answer(f"{many} again; what they were is in superseded.jsonl.")
+        self._hub.answer(f"{many} again; what they were is in superseded.jsonl.")
 
     def _cannot_move(self, error: OSError, count: int) -> None:
         what = f"{plural(count, 'errored rollout')} cannot run again yet"
         why = self._parts.files.cannot_write(error)
-        self._answer(f"{what}: {why}. It is tried again until there is room.", False)
+        self._hub.answer(f"{what}: {why}. It is tried again until there is room.", False)
 
     def _move_limit(self, limit: int) -> None:
         before, self._limit = self._limit, limit
@@ -129,7 +102,7 @@ class Steering:
         try:
             write_atomically(run.plan, plan_to_toml(plan).encode())
         except OSError as error:
-            self._answer(f"The limit has moved, but run.toml does not say so: {error}", False)
+            self._hub.answer(f"The limit has moved, but run.toml does not say so: {error}", False)
         self._parts.write_metadata()
 
     async def _save_as(self, target: Path) -> None:
@@ -137,11 +110,11 @@ class Steering:
         try:
             await parts.files.save_as(target)
         except RefusedError as error:
-            self._answer("; ".join(map(str, error.faults)), False)
+            self._hub.answer("; ".join(map(str, error.faults)), False)
             return
         parts.publish_move()
         parts.write_metadata()
-        self._answer(f"The run goes on in {parts.prepared.run.path}.")
+        self._hub.answer(f"The run goes on in {parts.prepared.run.path}.")
 
     async def _save(self) -> None:
         self._hub.flush()  # the index has what listeners know
@@ -150,7 +123,7 @@ class Steering:
             await asyncio.to_thread(self._parts.files.writer.sync)
             self._parts.files.journal.sync()
         except OSError as error:
-            self._answer(f"This could not be saved: {error.strerror or error}", False)
+            self._hub.answer(f"This could not be saved: {error.strerror or error}", False)
             return
         self._parts.write_metadata()
-        self._answer(f"{done:,} of {total:,} rollouts are on the disk now.")
+        self._hub.answer(f"{done:,} of {total:,} rollouts are on the disk now.")

@@ -1,4 +1,8 @@
-"""What an interpreter lacks, installed once into a cache that stands behind its own packages."""
+"""What an interpreter lacks of what a worker needs, installed once into a cache.
+
+The cache stands behind the packages that an environment has: of these none is replaced. So a worker
+needs little, over a wide range of versions, and each of ours must do with what is there.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,12 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import tui_eval
 from tui_eval.engine.interpreters.interpreter import (
@@ -19,18 +26,28 @@ from tui_eval.engine.interpreters.interpreter import (
     executable_of,
     inspect_interpreter,
 )
-from tui_eval.engine.interpreters.needs import (
-    contradictions,
-    lacking,
-    modules,
-    pinned,
-)
 from tui_eval.engine.interpreters.package_cache import clean, mark_used, new_folder
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.installing import install_command_for
 from tui_eval.process_guard import ProcessGuard
 from tui_eval.processes import signal_group
 from tui_eval.runs.layout import cache_root
+
+NEEDS = (
+    "aiohttp>=3.10,<4",
+    "msgspec>=0.18.6,<1",
+    "platformdirs>=3,<5",
+    "pydantic>=2,<3",
+    "typing-extensions>=4.6",
+)
+"""The floor of each is the oldest that the tests run a worker with."""
+_MODULES = {one: Requirement(one).name.replace("-", "_") for one in NEEDS}
+_COME_ALONG = {
+    "aiohttp": ("aiohappyeyeballs", "aiosignal", "attrs", "frozenlist", "idna", "multidict",
+                "propcache", "typing-extensions", "yarl"),
+    "pydantic": ("annotated-types", "pydantic-core", "typing-extensions", "typing-inspection"),
+}  # fmt: skip
+"""What those need in turn."""
 
 INSTALLS_WITHIN_S = 300.0
 _PACKAGES, _LINKS = "packages", "tui-eval"
@@ -184,3 +201,44 @@ def own_package() -> Path:
             made.symlink_to(package, target_is_directory=True)
             made.replace(link)
     return folder
+
+
+def modules() -> list[str]:
+    """The top modules of what a worker needs."""
+    return list(_MODULES.values())
+
+
+def lacking(facts: InterpreterFacts) -> list[str]:
+    """The requirements that nothing in an interpreter meets or contradicts."""
+    return [
+        one
+        for one, module in _MODULES.items()
+        if not facts.modules.get(module) and _version(facts, Requirement(one).name) is None
+    ]
+
+
+def pinned(facts: InterpreterFacts, lacks: Iterable[str]) -> list[str]:
+    """What an interpreter has of what would come along, each as it is: no other would be imported.
+
+    Args:
+        lacks: The requirements that are to be installed.
+    """
+    names = {name for one in lacks for name in _COME_ALONG.get(Requirement(one).name, ())}
+    there = ((name, _version(facts, name)) for name in sorted(names))
+    return [f"{name}=={version}" for name, version in there if version]
+
+
+def contradictions(facts: InterpreterFacts, path: str, where: str) -> list[Fault]:
+    """What an interpreter has in a version that no worker runs with."""
+    faults = []
+    for text in NEEDS:
+        one = Requirement(text)
+        version = _version(facts, one.name)
+        if version is not None and not one.specifier.contains(version, prereleases=True):
+            what = f"{path} has {one.name} {version}, and a worker needs {text}"
+            faults.append(Fault(where, what, f"Install it: {install_command_for(path, [text])}"))
+    return faults
+
+
+def _version(facts: InterpreterFacts, name: str) -> str | None:
+    return facts.packages.get(canonicalize_name(name))

@@ -12,13 +12,11 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import msgspec
 
-from tui_eval.clients.wire.longest_answer import LongestAnswers, longest_by_default
-from tui_eval.config.plan import RunPlan
-from tui_eval.stats.cost import PER, Amount, over_budget
+from tui_eval.clients.wire.longest_answer import LongestAnswers
+from tui_eval.stats.cost import PER, Amount, budget_spent, over_budget
 
 
 class Budget:
@@ -56,6 +54,13 @@ class Budget:
             Amount(tokens, cost),
             max_cost=self._max_cost,
             max_total_tokens=self._max_total_tokens,
+        )
+
+    def reached(self) -> str:
+        """Which limit is reached, as a sentence; empty while something is left."""
+        tokens, cost = self._spent()
+        return budget_spent(
+            tokens, cost, max_cost=self._max_cost, max_total_tokens=self._max_total_tokens
         )
 
     def take(self, tokens: int, cost: float) -> None:
@@ -195,28 +200,3 @@ class CallGuard:
         for one in self._budgets:
             one.take(tokens, cost)
         return None
-
-
-def call_guard(
-    plan: RunPlan,
-    prices: Any,
-    shared: Budget | None,
-    spent: Callable[[], tuple[int, float | None]],
-    **hooks: Any,
-) -> CallGuard | None:
-    """What holds the model calls of a run; None where nothing limits them.
-
-    Args:
-        prices: Has the price of answers as `output_price`.
-        shared: What the run may spend together with others.
-        spent: See `Budget`.
-        hooks: Those of `CallGuard`.
-    """
-    own = plan.max_cost is not None or plan.max_total_tokens is not None
-    budgets = [Budget(plan.max_cost, plan.max_total_tokens, spent)] if own else []
-    if shared is not None:
-        budgets.append(shared)
-    if not budgets:
-        return None
-    default = longest_by_default(plan.client_type)
-    return CallGuard(budgets, prices.output_price, default, **hooks)

@@ -20,8 +20,9 @@ from typing import NamedTuple
 import msgspec
 
 from tui_eval import clock
+from tui_eval.config.plan import RunPlan
 from tui_eval.engine.limits.adaptive import Concurrency
-from tui_eval.engine.limits.slots import Slots, lent
+from tui_eval.engine.limits.slots import Share, Slots, lent
 from tui_eval.events import ConcurrencyMoved
 
 PUBLISHED_EVERY_S = 0.25
@@ -44,10 +45,6 @@ class Phases(NamedTuple):
         if self.generation <= 0 and self.scoring <= 0:
             return self.each, 0, 0
         return 0, self._of(self.generation), self._of(self.scoring)
-
-    def moved(self, each: int) -> Phases:
-        """The same with another limit for all."""
-        return self._replace(each=each)
 
     def _of(self, own: int) -> int:
         return own if own > 0 else self.each
@@ -114,51 +111,6 @@ class Held:
         self.slots = []
 
 
-class Share:
-    """Several slots of the same kind, taken together; nobody else takes some meanwhile."""
-
-    def __init__(self, slots: Slots, count: int, turn: asyncio.Lock) -> None:
-        self._slots = slots
-        self._count = count
-        self._turn = turn
-
-    async def acquire(self) -> None:
-        """Waits until all are taken."""
-        async with self._turn:
-            for taken in range(self._count):
-                try:
-                    await self._slots.acquire()
-                except BaseException:
-                    for _ in range(taken):
-                        self._slots.release()
-                    raise
-
-    def release(self) -> None:
-        """Gives them back."""
-        for _ in range(self._count):
-            self._slots.release()
-
-    lend = release
-
-    def rise(self) -> None:
-        """A share that sleeps keeps nobody away."""
-
-    wake = rise
-
-    @property
-    def can_come_back(self) -> bool:
-        """See `Slots.can_come_back`."""
-        return False
-
-    async def come_back(self) -> None:
-        """See `Slots.come_back`."""
-        await self.acquire()
-
-    def keep(self) -> None:
-        """See `Slots.keep`."""
-        self._slots.used += self._count
-
-
 class ScoringSlots:
     """Rollouts that are scored at a time; groups of them take turns to be taken in.
 
@@ -174,7 +126,7 @@ class ScoringSlots:
     def move(self, limit: int) -> None:
         """From now on so many at most; those that are scored go on."""
         self._is_limited = self._is_limited or limit > 0
-        self._slots.move(limit if limit > 0 else math.inf)
+        self._slots.move(limit)
 
     @asynccontextmanager
     async def held(self, held: Held, count: int) -> AsyncIterator[None]:
@@ -192,6 +144,30 @@ class ScoringSlots:
             share.release()
 
 
+class PhaseSlots:
+    """The slots of each phase, for as many rollouts as `phases` allow."""
+
+    def __init__(self, phases: Phases) -> None:
+        self.phases = phases
+        in_flight, generation, scoring = phases.bounds()
+        self.in_flight = Slots(in_flight, math.inf)
+        self.generation = Slots(generation, math.inf)
+        self.scoring = ScoringSlots(scoring)
+
+    @property
+    def ceilings(self) -> tuple[int, int]:
+        """Limits under which no more rollouts than these can be generated; 0 for none."""
+        return self.phases.bounds()[:2]
+
+    def move(self, each: int) -> None:
+        """From now on so many rollouts at most where no phase has a limit of its own."""
+        self.phases = self.phases._replace(each=each)
+        in_flight, generation, scoring = self.phases.bounds()
+        self.in_flight.move(in_flight)
+        self.generation.move(generation)
+        self.scoring.move(scoring)
+
+
 class Shared(msgspec.Struct, frozen=True):
     """The slots that an evaluation has in common with others of its process.
 
@@ -199,9 +175,7 @@ class Shared(msgspec.Struct, frozen=True):
         endpoints: Those of its own endpoints, in their order.
     """
 
-    in_flight: Slots
-    generation: Slots
-    scoring: ScoringSlots
+    slots: PhaseSlots
     endpoints: list[Concurrency]
 
 
@@ -225,22 +199,19 @@ class Limits:
         adaptive: bool = False,
         publish: Callable[[ConcurrencyMoved], None] = lambda event: None,
     ) -> None:
-        self._phases = phases
-        in_flight, generation, scoring = phases.bounds()
-        self._in_flight = [Slots(in_flight, math.inf)]
-        self._scoring = [ScoringSlots(scoring)]
+        self._own = own = PhaseSlots(phases)
+        every = [own] if shared is None else [own, shared.slots]
+        self._in_flight = [one.in_flight for one in every]
+        self._scoring = [one.scoring for one in every]
+        before_endpoint, last = every[:-1], every[-1]
+        self._before = [
+            slots for one in before_endpoint for slots in (one.generation, one.in_flight)
+        ]
+        self._after = [last.generation, last.in_flight]
         self._owns_endpoints = shared is None
-        self._before = []
-        self._after = [Slots(generation, math.inf), *self._in_flight]
-        self._own = self._after[0], self._in_flight[0], self._scoring[0]
         if shared is None:
-            ceilings = (in_flight, generation)
-            self._endpoints = [Concurrency(n, ceilings, adapts=adaptive) for n in endpoints]
+            self._endpoints = [Concurrency(n, own.ceilings, adapts=adaptive) for n in endpoints]
         else:
-            self._before = self._after
-            self._after = [shared.generation, shared.in_flight]
-            self._in_flight = [*self._in_flight, shared.in_flight]
-            self._scoring.append(shared.scoring)
             self._endpoints = shared.endpoints
         self._refused = Counter[int]()
         self._publish = publish
@@ -303,15 +274,10 @@ class Limits:
         Args:
             each: 0 or less for no limit.
         """
-        self._phases = self._phases.moved(each)
-        in_flight, generation, scoring = self._phases.bounds()
-        own_generation, own_in_flight, own_scoring = self._own
-        own_in_flight.move(in_flight if in_flight > 0 else math.inf)
-        own_generation.move(generation if generation > 0 else math.inf)
-        own_scoring.move(scoring)
+        self._own.move(each)
         if self._owns_endpoints:
             for one in self._endpoints:
-                one.move_ceilings((in_flight, generation))
+                one.move_ceilings(self._own.ceilings)
 
     def generated(self, held: Held) -> None:
         """A rollout is generated; it stays in flight."""
@@ -366,3 +332,44 @@ class Limits:
                 if task is not taken and not task.cancel():
                     every[endpoint].release()
         return waiting[taken]
+
+
+class SuiteLimits:
+    """What all evaluations of a suite together may do at a time, and what each endpoint takes."""
+
+    def __init__(self, phases: Phases) -> None:
+        self._slots = PhaseSlots(phases)
+        self._endpoints: dict[tuple[str, str], Concurrency] = {}
+
+    @property
+    def max_concurrent(self) -> int:
+        """Rollouts in flight at most; 0 for no limit."""
+        return self._slots.phases.each
+
+    @property
+    def has_room(self) -> bool:
+        """Whether a further rollout could begin now."""
+        return self._slots.in_flight.has_room
+
+    async def one_is_free(self) -> None:
+        """Waits until a further rollout could begin."""
+        await self._slots.in_flight.acquire()
+        self._slots.in_flight.release()
+
+    def move(self, max_concurrent: int) -> None:
+        """From now on so many rollouts may be in flight."""
+        self._slots.move(max_concurrent)
+        for endpoint in self._endpoints.values():
+            endpoint.move_ceilings(self._slots.ceilings)
+
+    def shared(self, plan: RunPlan) -> Shared:
+        """The slots of one evaluation; those of its endpoints are shared by alias and URL."""
+        endpoints = []
+        for endpoint in plan.served_at:
+            key = (plan.alias, endpoint.url)
+            if key not in self._endpoints:
+                self._endpoints[key] = Concurrency(
+                    endpoint.max_concurrent, self._slots.ceilings, adapts=plan.adaptive
+                )
+            endpoints.append(self._endpoints[key])
+        return Shared(self._slots, endpoints)

@@ -1,4 +1,4 @@
-"""How many rollouts may be in flight, and who comes next."""
+"""How many rollouts may be in flight, also as far as files can be opened, and who comes next."""
 
 from __future__ import annotations
 
@@ -6,33 +6,18 @@ import asyncio
 import math
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Protocol
+from contextlib import asynccontextmanager
+
+from tui_eval.errors import Notice, warning
+from tui_eval.open_files import file_limit, room_for_rollouts
 
 LEAST_ASLEEP = 2
 """So many may sleep at least before nothing new begins: where only one is in flight at a time, it
 gives its slot to another one as well."""
 
 
-class Lendable(Protocol):
-    """What a sleeping rollout gives back and takes again: see `Slots`."""
-
-    def lend(self) -> None: ...
-
-    def rise(self) -> None: ...
-
-    def wake(self) -> None: ...
-
-    @property
-    def can_come_back(self) -> bool: ...
-
-    async def come_back(self) -> None: ...
-
-    def keep(self) -> None: ...
-
-
 @asynccontextmanager
-async def lent(slots: Sequence[Lendable]) -> AsyncIterator[None]:
+async def lent(slots: Sequence[Slots | Share]) -> AsyncIterator[None]:
     """Gives slots back for the time of the block, and takes them again in their order.
 
     Who has to wait for one of them counts at none of the later ones as asleep any more: there it
@@ -92,9 +77,9 @@ class Slots:
         return self.sleeping < max(self.most_asleep, LEAST_ASLEEP)
 
     def move(self, limit: float) -> None:
-        """From now on so many at most; those that are in flight stay there."""
-        self.limit = limit
-        self._wake()
+        """From now on so many at most, 0 for no limit; those that are in flight stay there."""
+        self.limit = limit if limit > 0 else math.inf
+        self.wake()
 
     async def acquire(self) -> None:
         """Waits for a slot for a rollout that begins."""
@@ -106,7 +91,7 @@ class Slots:
     def release(self) -> None:
         """Gives a slot back."""
         self.used -= 1
-        self._wake()
+        self.wake()
 
     def lend(self) -> None:
         """Gives a slot back while its rollout sleeps."""
@@ -117,10 +102,6 @@ class Slots:
         """A rollout sleeps no longer; it takes its slot with `come_back`."""
         self.sleeping -= 1
 
-    def wake(self) -> None:
-        """Lets those take slots who may."""
-        self._wake()
-
     @property
     def can_come_back(self) -> bool:
         """Whether a rollout that slept gets its slot at once."""
@@ -130,17 +111,13 @@ class Slots:
         """Waits for a slot for a rollout that slept, ahead of those that have not begun."""
         if self.can_come_back:
             self.used += 1
-            self._wake()
+            self.wake()
         else:
             await self._wait(self._returning)
 
     def keep(self) -> None:
         """Counts a slot that was lent as taken again: its rollout fails, and gives it back now."""
         self.used += 1
-
-    def lent(self) -> AbstractAsyncContextManager[None]:
-        """Gives the caller's slot back for the time of the block."""
-        return lent([self])
 
     async def _wait(self, queue: deque[asyncio.Future[None]]) -> None:
         waiter = asyncio.get_running_loop().create_future()
@@ -150,11 +127,12 @@ class Slots:
         except asyncio.CancelledError:
             if waiter.done() and not waiter.cancelled():
                 self.release()
-            elif waiter in queue:  # otherwise `_wake` came upon it before this task ran again
+            elif waiter in queue:  # otherwise `wake` came upon it before this task ran again
                 queue.remove(waiter)
             raise
 
-    def _wake(self) -> None:
+    def wake(self) -> None:
+        """Lets those take slots who may."""
         while self.used < self.limit:
             if self._returning:
                 waiter = self._returning.popleft()
@@ -165,3 +143,73 @@ class Slots:
             if not waiter.done():
                 self.used += 1
                 waiter.set_result(None)
+
+
+class Share:
+    """Several slots of the same kind, taken together; nobody else takes some meanwhile."""
+
+    can_come_back = False
+
+    def __init__(self, slots: Slots, count: int, turn: asyncio.Lock) -> None:
+        self._slots = slots
+        self._count = count
+        self._turn = turn
+
+    async def acquire(self) -> None:
+        """Waits until all are taken."""
+        async with self._turn:
+            for taken in range(self._count):
+                try:
+                    await self._slots.acquire()
+                except BaseException:
+                    for _ in range(taken):
+                        self._slots.release()
+                    raise
+
+    come_back = acquire
+
+    def release(self) -> None:
+        """Gives them back."""
+        for _ in range(self._count):
+            self._slots.release()
+
+    lend = release
+
+    def rise(self) -> None:
+        """A share that sleeps keeps nobody away."""
+
+    wake = rise
+
+    def keep(self) -> None:
+        """See `Slots.keep`."""
+        self._slots.used += self._count
+
+
+def within_open_files(most: int, total: int = 0) -> int:
+    """A limit of rollouts, lowered where there are not enough open files for so many.
+
+    Args:
+        most: 0 or less for no limit.
+        total: Rollouts of the whole run; no more than these can be in flight. 0 if not known.
+    """
+    most, room = max(most, 0), room_for_rollouts()
+    wanted = min(most, total) if most and total else most or total
+    return room if wanted > room else most
+
+
+def open_file_notices(most: int, total: int = 0, name: str = "-c") -> list[Notice]:
+    """Says so where a limit is lowered: see `within_open_files`.
+
+    Args:
+        name: What the limit is called where it was given.
+    """
+    room = within_open_files(most, total)
+    if room == max(most, 0):
+        return []
+    requested = f"{name} {most}" if most > 0 else "no limit of rollouts in flight"
+    text = (
+        f"{requested}: at most {room:,} rollouts are in flight, as a process may open "
+        f"{file_limit():,} files here. Raise that before the start: "
+        "ulimit -Hn, or the system's own setting"
+    )
+    return [warning(text)]

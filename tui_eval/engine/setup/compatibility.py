@@ -15,16 +15,16 @@ from msgspec.structs import replace
 from tui_eval.config.changes import Change, change, change_faults, changes, misfits, text_change
 from tui_eval.config.plan import RunPlan
 from tui_eval.config.plan_builder import ACCEPT
-from tui_eval.engine.setup.code_parts import code_changes
 from tui_eval.errors import Fault
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.run_info import read_metadata
-from tui_eval.runs.versions import DATASET, CodeVersion, read_versions
-from tui_eval.worker.describing.info import RunBefore
+from tui_eval.runs.versions import DATASET, FILE, read_versions
+from tui_eval.worker.describing.info import EnvironmentInfo
 from tui_eval.worker.examples import Places
 
 ARGUMENT = "results_path"
 """What names the run in a program's call."""
+MOST_FILES_SHOWN = 5
 _RECORDED = ("base_url", "env_version", "code", "rubric", "judge")
 """Changes that a program need not accept: rows of the same model and environment fit together.
 
@@ -32,36 +32,27 @@ Those of code with another version say so."""
 
 
 def content_faults(
-    plan: RunPlan,
-    run: RunDir,
-    before: RunPlan,
-    rows: RunBefore,
-    code: CodeVersion,
-    *,
-    accepts: bool,
+    plan: RunPlan, run: RunDir, before: RunPlan, info: EnvironmentInfo, *, accepts: bool
 ) -> list[Fault]:
     """How dataset and code differ from those of the run; what is accepted goes to the plan."""
-    changed = content_changes(run, before, plan, rows, code)
+    changed = _content_changes(run, before, plan, info)
     if not accepts:
         return change_faults(changed, "--resume", ACCEPT)
     plan.changes += changed
     return []
 
 
-def content_changes(
-    run: RunDir,
-    before: RunPlan,
-    plan: RunPlan,
-    rows: RunBefore,
-    code: CodeVersion,
+def _content_changes(
+    run: RunDir, before: RunPlan, plan: RunPlan, info: EnvironmentInfo
 ) -> list[Change]:
     """How dataset, package, code and prices of a resumed run differ from what they were.
 
     Args:
         plan: As it is resumed.
-        rows: How the examples of the environment as it is now are to those of the run.
-        code: Of the environment as it is now; it gets the dataset as a part.
+        info: Of the environment as it is now; its code gets the dataset as a part.
     """
+    rows, code = info.before, info.code
+    assert rows is not None, "the environment was looked at for this run"
     versions = read_versions(run)
     found = []
     digest = rows.digest
@@ -80,6 +71,23 @@ def content_changes(
     if versions.parts and not versions.knows(code):
         found += code_changes(versions.parts, code.parts)
     return found + _price_changes(before, plan)
+
+
+def code_changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[Change]:
+    """The parts of the code that are not what they were; those of the dataset are reported
+    elsewhere.
+
+    Of many files the first are named.
+    """
+    names = [name for name in sorted({*before, *now}) if before.get(name) != now.get(name)]
+    files = [name for name in names if name.startswith(FILE)]
+    others = [name for name in names if not name.startswith(FILE) and name != DATASET]
+    reported = [*files[:MOST_FILES_SHOWN], *others]
+    found = [text_change(name, before.get(name), now.get(name)) for name in reported]
+    if more := len(files) - MOST_FILES_SHOWN:
+        count = f"{more} more file{'s' if more > 1 else ''}"
+        found += [text_change("code", count, f"other text in {count}")] if more > 0 else []
+    return found
 
 
 def _price_changes(before: RunPlan, plan: RunPlan) -> list[Change]:
@@ -104,22 +112,21 @@ def call_faults(
     run: RunDir,
     before: RunPlan,
     examples: Places,
-    rows: RunBefore,
-    code: CodeVersion,
+    info: EnvironmentInfo,
 ) -> list[Fault]:
     """Why the rows of a run would not fit together with those of a program's call.
 
     Args:
         plan: Of the call; gets the changes that are recorded.
         wanted: Settings that the call gives, by name.
-        rows: How its inputs are to those of the run.
+        info: How its inputs and code are to those of the run.
     """
     then = before.model_dump()
     faults = misfits(plan.env_id, wanted, then, ARGUMENT)
     changed = changes(wanted, then)
     faults += _input_faults(plan, run, before, examples)
     if not faults:
-        changed += content_changes(run, before, plan, rows, code)
+        changed += _content_changes(run, before, plan, info)
     plan.changes += [one for one in changed if one.name.partition(".")[0] in _RECORDED]
     refused = [one for one in changed if one.name.partition(".")[0] not in _RECORDED]
     faults += change_faults(refused, ARGUMENT, "Start a new run for other settings")

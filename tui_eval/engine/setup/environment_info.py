@@ -1,11 +1,17 @@
-"""What people need to know of an environment before they run it, as plain JSON data."""
+"""What people need to know of an environment before they run it, as plain JSON data.
+
+It also runs as a module in the interpreter that the environment is for, which has little of ours.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import enum
 import importlib.metadata
 import inspect
+import json
 import os
+import subprocess
 import sys
 import types
 import typing
@@ -21,7 +27,7 @@ from tui_eval.config.settings import Settings
 from tui_eval.config.toml_files import read_toml
 from tui_eval.environments.finding import FoundEnvironment, module_name_of
 from tui_eval.environments.loading import import_environment
-from tui_eval.errors import RefusedError
+from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.summary_json import VERSION, json_line, refused_object
 from tui_eval.tools.docstrings import read_docstring
@@ -36,6 +42,35 @@ _LISTS = (
     abc.Iterable, abc.Collection,
 )  # fmt: skip
 _TABLES = (dict, abc.Mapping, abc.MutableMapping)
+
+
+def describe_where_it_runs(env_id: str, folder: Path, *, no_alias: bool = False) -> dict[str, Any]:
+    """The same as `describe_environment`, in its own interpreter where it has one.
+
+    Args:
+        folder: Where local environments are.
+        no_alias: Leave `import verifiers` to the installed package.
+    """
+    from tui_eval.engine.interpreters.missing_packages import interpreter_of  # not there: see above
+
+    settings, _ = environment_defaults(env_id, folder)
+    python = settings.get("python")
+    try:
+        named = interpreter_of(python.value, python.source) if python is not None else None
+        interpreter = asyncio.run(named) if named is not None else None
+    except RefusedError as error:
+        return refused_object(error.faults)
+    if interpreter is None:
+        return describe_environment(env_id, folder, no_alias=no_alias)
+    words = interpreter.command("tui_eval.engine.setup.environment_info")
+    words += [env_id, str(folder)] + (["--no-alias"] if no_alias else [])
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False)
+    try:
+        described: dict[str, Any] = json.loads(done.stdout)
+    except ValueError:
+        what = f"{interpreter.path} ended with {done.returncode} before it said what this is"
+        return refused_object([Fault(f"environment {env_id}", what)])
+    return {**described, **_shown_defaults(settings)} if "defaults" in described else described
 
 
 def describe_environment(env_id: str, folder: Path, *, no_alias: bool = False) -> dict[str, Any]:
@@ -68,14 +103,14 @@ def describe_environment(env_id: str, folder: Path, *, no_alias: bool = False) -
         "takes_others": any(
             one.kind is Parameter.VAR_KEYWORD for one in inspect.signature(make).parameters.values()
         ),
-        **shown_defaults(settings),
+        **_shown_defaults(settings),
         "faults": refused_object(faults)["faults"],
     }
     cleaned: dict[str, Any] = Cleaner().clean(described)
     return cleaned
 
 
-def shown_defaults(settings: Settings) -> dict[str, Any]:
+def _shown_defaults(settings: Settings) -> dict[str, Any]:
     """The settings that an environment brings along, with where each is said."""
     shown = {
         name: {"value": setting.value, "source": setting.source}

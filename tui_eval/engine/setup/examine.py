@@ -19,21 +19,21 @@ from tui_eval.config.litellm_names import name_model
 from tui_eval.config.plan import Request, RunPlan
 from tui_eval.config.plan_builder import ACCEPT
 from tui_eval.config.settings import place_of
-from tui_eval.engine.limits.open_file_room import open_file_notices
+from tui_eval.engine.limits.slots import open_file_notices
 from tui_eval.engine.setup.choosing_run import go_to_its_folder, plan_before, run_to_resume
-from tui_eval.engine.setup.column_faults import column_notices
 from tui_eval.engine.setup.compatibility import content_faults
+from tui_eval.engine.setup.endpoint_checks import ask_endpoints
 from tui_eval.engine.setup.hub_faults import hub_faults
-from tui_eval.engine.setup.misplaced_rows import misplaced_rows
 from tui_eval.engine.setup.opened import Opened
 from tui_eval.engine.setup.preflight import (
-    ask_endpoints,
+    column_notices,
     environment_faults,
+    misplaced_rows,
     outputs_fault,
+    until_faults,
     worker_faults,
 )
 from tui_eval.engine.setup.resume_match import Planned
-from tui_eval.engine.setup.until_faults import until_faults
 from tui_eval.errors import Fault, Notice, RefusedError
 from tui_eval.runs.layout import RunDir
 from tui_eval.worker.describing.info import EnvironmentInfo
@@ -162,7 +162,7 @@ def examine(
     faults = [*faults, *opened.faults]
     if before is not None and run is not None and info is not None and info.before is not None:
         accepts = bool(request.raw.get("accept_changes"))
-        faults += content_faults(plan, run, before, info.before, info.code, accepts=accepts)
+        faults += content_faults(plan, run, before, info, accepts=accepts)
     if not plan.no_preflight:
         faults += _preflight(one, info, notices, is_alone=is_alone)
         faults += worker_faults(plan, None if opened.worker is None else opened.worker.pid)

@@ -11,7 +11,6 @@ import msgspec
 
 from tui_eval.config.settings import place_of
 from tui_eval.engine.interpreters.interpreter import Interpreter
-from tui_eval.engine.setup.prepared import LoadedHere
 from tui_eval.engine.transport.worker import Worker, ended_at_load
 from tui_eval.errors import Fault, Notice, RefusedError, WorkerEndedError
 from tui_eval.installing import install_command_for
@@ -74,13 +73,6 @@ class Opened(msgspec.Struct, frozen=True):
             return Examples(self.loaded.table, per_example)
         return Places(len(self.ids), lambda: self.ids, per_example)
 
-    def here(self, places: Places) -> LoadedHere | None:
-        """What rollouts in this process are run with; None where another one runs them."""
-        if self.loaded is None:
-            return None
-        assert isinstance(places, Examples)
-        return LoadedHere(self.loaded.env, places)
-
 
 StartWorker: TypeAlias = Callable[[Interpreter | None], Awaitable[Worker]]
 """Starts a worker in an interpreter; None for this process's own."""
@@ -111,7 +103,7 @@ def _named_at(settings: EnvironmentSettings) -> str:
 
 def _not_started(worker: Worker, interpreter: Interpreter, settings: EnvironmentSettings) -> Fault:
     """An interpreter has all packages by name, and no worker starts: one of them is broken."""
-    from tui_eval.engine.interpreters.needs import modules
+    from tui_eval.engine.interpreters.missing_packages import modules
 
     what = f"no worker starts in {interpreter.path}: {worker.last_line or 'it ends at once'}"
     install = install_command_for(interpreter.path, modules())

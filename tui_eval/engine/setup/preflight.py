@@ -1,33 +1,47 @@
-"""What would make a run fail once it costs something, looked for before it begins."""
+"""What of a plan fits neither its environment nor the machine, found before it costs something."""
 
 from __future__ import annotations
 
+import difflib
 import tempfile
-import threading
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
-from tui_eval.config.endpoints import EMBEDDED
-from tui_eval.config.plan import PlannedEndpoint, RunPlan
-from tui_eval.config.secret_values import HIDDEN
+from tui_eval.config.plan import RunPlan
 from tui_eval.config.settings import place_of
-from tui_eval.config.values import is_url
-from tui_eval.engine.setup.column_faults import FLAG as COLUMNS
-from tui_eval.engine.setup.column_faults import column_faults
-from tui_eval.engine.setup.offered_models import unknown_model
-from tui_eval.engine.setup.reachability import unreachable
-from tui_eval.errors import Fault, Notice
+from tui_eval.engine.setup.endpoint_checks import ANYWAY
+from tui_eval.errors import Fault, Notice, warning
+from tui_eval.fold.anytime import REWARD, anytime_means
+from tui_eval.fold.condition_parser import check_names, parse_condition
+from tui_eval.fold.conditions import ConditionError
 from tui_eval.processes import free_memory, private_memory
-from tui_eval.runs.layout import outputs_root, unsaved_root
-from tui_eval.types import ClientConfig
+from tui_eval.runs.layout import RunDir, outputs_root, unsaved_root
+from tui_eval.runs.opening import read_run
+from tui_eval.runs.row import COLUMN_NAMES
+from tui_eval.runs.row_places import example_id_of
+from tui_eval.runs.scan import scan
+from tui_eval.types import RolloutInput
 from tui_eval.worker.describing.info import EnvironmentInfo
 
 INDEPENDENT = "-i/--independent-scoring"
+COLUMNS = "-C"
 
-WITHIN_S = 5.0
-"""What all endpoints together may take; who has not answered by then is left alone."""
+CLOSE = 0.8
+"""From which likeness on a name looks like a slip of another one, from 0 to 1."""
 
+_STATE_KEYS = frozenset(
+    {
+        *RolloutInput.__annotations__, "answer", "info", "model", "sampling_args", "completion",
+        "trajectory", "trajectory_id", "reward", "advantage", "metrics", "timing", "error",
+        "is_completed", "is_truncated", "stop_condition", "tool_defs", "usage", "judge_response",
+        "judge_usage", *COLUMN_NAMES,
+    }
+)  # fmt: skip
+"""Keys that states of bundled classes have."""
+MOST_NAMED = 5
+"""Rows that cannot stay and are named."""
 FIRST_FILES = 4096
 """Bytes for which there has to be room where a run begins."""
 
@@ -50,51 +64,109 @@ def environment_faults(plan: RunPlan, info: EnvironmentInfo | None) -> list[Faul
     return faults + column_faults(plan.state_columns, info, where)
 
 
-def ask_endpoints(plans: Iterable[RunPlan], notices: list[Notice]) -> list[Fault]:
-    """Asks all endpoints of plans at a time, each once for each model.
+def column_faults(
+    columns: Sequence[str], info: EnvironmentInfo | None, where: str = COLUMNS
+) -> list[Fault]:
+    """One fault for each column that is nearly, but not quite, the name of a key or a metric.
+
+    Environments set keys of their own, which only a rollout shows: a column that is like nothing
+    known, or that the environment's code writes out, is no fault.
 
     Args:
-        notices: What endpoints warn of is added to these.
+        info: None where the environment could not be loaded.
+        where: Where faults are reported.
     """
-    requested: dict[tuple[str, ...], tuple[RunPlan, PlannedEndpoint]] = {}
-    for plan in plans:
-        for one in plan.served_at:
-            if one.url != EMBEDDED and is_url(one.url):
-                key = (plan.model, plan.client_type, one.url, one.key_var, str(one.headers))
-                requested.setdefault(key, (plan, one))
-    found = _in_parallel([lambda one=one: _answer_of(*one) for one in requested.values()])  # type: ignore[misc]
-    reported = list(dict.fromkeys(one for answers in found for one in answers))
-    notices += [one for one in reported if isinstance(one, Notice)]
-    return [one for one in reported if isinstance(one, Fault)]
+    found = []
+    for name in _written_nowhere(columns, info):
+        close = difflib.get_close_matches(name, _known(info), n=1, cutoff=CLOSE)
+        if close:
+            hint = f"Did you mean {close[0]}? {ANYWAY}"
+            found.append(Fault(f"{where} {name}", "a state has no such key", hint))
+    return found
 
 
-def _answer_of(plan: RunPlan, endpoint: PlannedEndpoint) -> list[Fault | Notice]:
-    faults: list[Fault | Notice] = [*unreachable(endpoint.url)]
-    if faults or HIDDEN in endpoint.headers.values():
-        return faults
-    config = ClientConfig(
-        api_key_var=endpoint.key_var, api_base_url=endpoint.url, extra_headers=endpoint.headers
-    )
-    return unknown_model(config, plan.client_type, plan.model, endpoint.key_var)
+def column_notices(columns: Sequence[str], info: EnvironmentInfo | None) -> list[Notice]:
+    """A sentence on columns that may be in no state; only a rollout shows whether they are."""
+    names = ", ".join(_written_nowhere(columns, info))
+    if not names or info is None:
+        return []
+    what = "the environment's own files name no such key of a state; a rollout may have it anyway"
+    return [warning(f"-C {names}: {what}")]
 
 
-def _in_parallel(
-    checks: Sequence[Callable[[], list[Fault | Notice]]],
-) -> list[list[Fault | Notice]]:
-    """What checks find within their time, in their order."""
-    found: list[list[Fault | Notice]] = [[] for _ in checks]
+def _known(info: EnvironmentInfo | None) -> frozenset[str]:
+    """Keys that states of bundled classes have, and the metrics of the environment."""
+    return _STATE_KEYS.union(info.metrics if info is not None else ())
 
-    def run(place: int) -> None:
-        found[place] = checks[place]()
 
-    # Daemons: an endpoint that sends a byte now and then must not hold the process's end.
-    threads = [threading.Thread(target=run, args=(n,), daemon=True) for n in range(len(checks))]
-    for thread in threads:
-        thread.start()
-    deadline = time.monotonic() + WITHIN_S
-    for thread in threads:
-        thread.join(max(deadline - time.monotonic(), 0.0))
-    return list(found)
+def _written_nowhere(columns: Sequence[str], info: EnvironmentInfo | None) -> list[str]:
+    """The columns that are neither known nor written out in the environment's code."""
+    unknown = [name for name in columns if name not in _known(info)]
+    return [name for name in unknown if info is None or name in info.unwritten]
+
+
+def until_faults(
+    plan: RunPlan, info: EnvironmentInfo, run: RunDir | None, notices: list[Notice]
+) -> list[Fault]:
+    """What is wrong with the condition that is to stop a run.
+
+    Args:
+        run: What it resumes; None for a new one.
+        notices: Gets what it takes for granted.
+    """
+    if not plan.until:
+        return []
+    if not plan.shuffle:
+        text = "--until takes the order of the dataset as random; --shuffle makes it so"
+        notices.append(Notice(text))
+    where = "--until"
+    if place := place_of(plan.sources, "until", ""):
+        where = f"{place}: until"
+    if plan.score_at_end:
+        what = "no reward is known before all rollouts are generated"
+        return [Fault(where, what, "Leave out -N, or --until")]
+    if not info.has_more_metrics:
+        try:
+            check_names(parse_condition(plan.until, where), [REWARD, *info.metrics])
+        except ConditionError as error:
+            return error.faults
+    return _outside(plan.until, where, run) if run is not None else []
+
+
+def _outside(until: str, where: str, run: RunDir) -> list[Fault]:
+    """Rewards on disk that are known to be in no range that has an interval."""
+    state, _ = read_run(run)
+    if state.run is not None:
+        state.run.until = until
+    means = anytime_means(state)
+    found = means.unusable if means is not None else {}
+    hint = "Leave the condition out: it needs rewards from 0 to 1"
+    return [Fault(where, f"in the run a {name} of {why}", hint) for name, why in found.items()]
+
+
+def misplaced_rows(run: RunDir, examples: Iterable[Any], per_example: int) -> list[Fault]:
+    """Rows that would have to leave the file: of no example, or more than there are rollouts.
+
+    Args:
+        examples: The ids of the examples that there are.
+    """
+    ids = set(examples)
+    seen: Counter[int | str] = Counter()
+    faults: list[Fault] = []
+    for line in scan(run.results):
+        if line.row is None:
+            continue
+        id_, where = example_id_of(line.row), f"{run.results}:{line.number}"
+        if not isinstance(id_, int | str) or id_ not in ids:
+            what = f"example {id_!r} is none of the {len(ids)} that the environment has here"
+            faults.append(Fault(where, what, "Give -n and the arguments that the run had"))
+            continue
+        seen[id_] += 1
+        if seen[id_] == per_example + 1:
+            what = f"example {id_!r} has more than {per_example} rows"
+            faults.append(Fault(where, what, "Give -r as the run had it"))
+    more = len(faults) - MOST_NAMED
+    return faults if more <= 1 else [*faults[:MOST_NAMED], Fault(where, f"{more} more like these")]
 
 
 def worker_faults(plan: RunPlan, first: int | None) -> list[Fault]:

@@ -3,37 +3,46 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import msgspec
 
 from tui_eval import clock
 from tui_eval.clients.credentials import credentials_of
 from tui_eval.config.plan import RunPlan, plan_to_toml
 from tui_eval.config.secret_values import masked, secret_texts, secrets_of_url
-from tui_eval.engine.limits.open_file_room import within_open_files
-from tui_eval.engine.limits.spending import budget_reached
-from tui_eval.engine.setup.code_parts import keep_versions
+from tui_eval.engine.limits.slots import within_open_files
 from tui_eval.engine.setup.examine import Checked
 from tui_eval.engine.setup.preflight import elsewhere
-from tui_eval.engine.setup.prepared import Prepared
-from tui_eval.engine.setup.resume import restore_progress
+from tui_eval.engine.setup.prepared import LoadedHere, Prepared
+from tui_eval.engine.setup.resume import budget_reached, restore_progress
 from tui_eval.errors import Fault, RefusedError, warning
 from tui_eval.events import RunStarted
-from tui_eval.runs.layout import (
-    RunDir,
-    is_unsaved,
-    new_run,
-    outputs_root,
-    unsaved_root,
-)
+from tui_eval.runs.layout import RunDir, is_unsaved, new_run, outputs_root, unsaved_root
 from tui_eval.runs.lock import LockHeldError, RunLock
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.repair import keep_damaged
 from tui_eval.runs.run_info import limits_reached, read_metadata, refused_count
 from tui_eval.runs.unsaved import save_run
+from tui_eval.runs.versions import (
+    DATASET,
+    Installed,
+    Versions,
+    differing_versions,
+    installed_now,
+    installed_there,
+    packages_in,
+    read_versions,
+    write_versions,
+)
 from tui_eval.runs.writer import write_atomically
 from tui_eval.types import ClientConfig, EndpointClientConfig
 from tui_eval.worker.describing.info import EnvironmentInfo
-from tui_eval.worker.examples import Places
+from tui_eval.worker.examples import Examples, Places
+
+MOST_SHOWN = 6
+"""Packages whose versions differ and that are named."""
 
 
 def prepare(
@@ -56,8 +65,9 @@ def prepare(
     run, lock = make_directory(plan, run, socket)
     try:
         started = run_started(plan, info, run, places)
-        loaded = opened.here(places)
-        prepared = Prepared(plan, info, run, lock, places, started, loaded, opened.worker)
+        prepared = Prepared(plan, info, run, lock, places, started, worker=opened.worker)
+        if opened.loaded is not None and isinstance(places, Examples):
+            prepared.loaded = LoadedHere(opened.loaded.env, places)
         prepared.sampling_args = {**info.sampling_args, **plan.sampling_args}
         prepared.notices = [*notices, *lock.notices]
         prepared.again = again
@@ -87,7 +97,7 @@ def initialize_run(prepared: Prepared, *, is_resumed: bool, keep_errors: bool) -
     if is_resumed:
         prepared.notices += map(warning, keep_damaged(prepared.run))
     write_atomically(prepared.run.plan, plan_to_toml(prepared.plan).encode())
-    keep_versions(prepared, is_resumed=is_resumed)
+    _keep_versions(prepared, is_resumed=is_resumed)
     if is_resumed:
         prepared.time_before_ms = float(meta.get("time_ms") or 0.0)
         prepared.started.worked_ms = prepared.time_before_ms
@@ -97,6 +107,51 @@ def initialize_run(prepared: Prepared, *, is_resumed: bool, keep_errors: bool) -
     done = {event.row for event in prepared.done} | prepared.journal.keys()
     rows = range(prepared.started.total) if prepared.again is None else sorted(prepared.again)
     prepared.todo = [row for row in rows if row not in done and row < prepared.started.total]
+
+
+def _keep_versions(prepared: Prepared, *, is_resumed: bool) -> None:
+    """Writes down what the run is worked on with, where it is not what it was, and its number.
+
+    What is installed now and was not then is reported.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    versions = read_versions(prepared.run) if is_resumed else Versions()
+    before = msgspec.json.encode(versions)
+    prepared.info.code.parts.setdefault(DATASET, prepared.plan.examples_digest)
+    prepared.code_number = versions.number_of(prepared.info.code)
+    now = _installed(prepared)
+    last = versions.installed[-1].versions if versions.installed else {}
+    if now.versions != last:
+        found = differing_versions([last, now.versions], prepared.info.code.imported)
+        if found:
+            prepared.notices.append(
+                warning(f"Versions are not what they were: {_differing_text(found)}")
+            )
+        versions.installed.append(now)
+    if msgspec.json.encode(versions) != before:
+        write_versions(prepared.run, versions)
+
+
+def _installed(prepared: Prepared) -> Installed:
+    """What is installed where the environment runs."""
+    interpreter = prepared.worker.interpreter if prepared.worker is not None else None
+    if interpreter is None:
+        return installed_now(prepared.info.version)
+    found = interpreter.facts
+    packages = {**packages_in(interpreter.added_paths), **found.packages}
+    return installed_there(prepared.info.version, found.version, packages)
+
+
+def _differing_text(found: Mapping[str, Sequence[str | None]]) -> str:
+    """Versions that differ, the first of them with their names."""
+    texts = [
+        f"{name} {' → '.join(one or 'none' for one in values)}"
+        for name, values in list(found.items())[:MOST_SHOWN]
+    ]
+    more = len(found) - len(texts)
+    return ", ".join(texts) + (f" and {more} more" if more > 0 else "")
 
 
 def make_directory(

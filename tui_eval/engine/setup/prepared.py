@@ -44,7 +44,6 @@ class Prepared:
         notices: Sentences for people.
         sampling_args: Parameters of every model call, as the environment and the plan have them.
         code_number: That of the environment's code among those of the run.
-        env_version: Version of the environment, where one is said.
     """
 
     plan: RunPlan
@@ -53,7 +52,7 @@ class Prepared:
     lock: RunLock
     examples: Places
     started: RunStarted
-    loaded: LoadedHere | None
+    loaded: LoadedHere | None = None
     worker: Worker | None = None
     done: list[RolloutFinished] = field(default_factory=list)
     todo: list[int] = field(default_factory=list)
@@ -66,20 +65,11 @@ class Prepared:
     notices: list[Notice] = field(default_factory=list)
     sampling_args: dict[str, Any] = field(default_factory=dict)
     code_number: int = 1
-    env_version: str | None = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.env_version = self.info.version
-
-    @property
-    def independent(self) -> bool:
-        """Whether rollouts are scored one by one whatever the rubric needs."""
-        return self.plan.independent_scoring
 
     @property
     def grouped(self) -> bool:
         """Whether the rollouts of an example are scored together: also for their advantages."""
-        if self.independent or not self.info.is_scored:
+        if self.plan.independent_scoring or not self.info.is_scored:
             return False
         return self.info.scores_in_groups or "advantage" in self.plan.state_columns
 

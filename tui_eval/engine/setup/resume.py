@@ -1,23 +1,33 @@
-"""Resuming an interrupted run: what differs now, and what of it is kept."""
+"""What a resumed run takes from disk: its rows, what was in flight, and what all that has cost."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from tui_eval.engine.limits.spending import spent_on_superseded
-from tui_eval.engine.setup.in_flight import restore_in_flight
+from tui_eval.config.plan import RunPlan
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.errors import Notice, warning
+from tui_eval.events import RolloutFinished
+from tui_eval.runs.journal_records import VERSION, read_journal, tokens_in_journal, tokens_of_answer
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.repair import Repaired, repair
+from tui_eval.runs.opening import read_run
+from tui_eval.runs.repair import Repaired, put_aside, repair
 from tui_eval.runs.rescue import take_in
+from tui_eval.runs.row_events import event_of
 from tui_eval.runs.row_places import RowPlaces, unfinished_tokens
 from tui_eval.runs.run_info import read_metadata
 from tui_eval.runs.scan import scan
-from tui_eval.token_kinds import Tokens
+from tui_eval.stats.cost import budget_spent, cost_of, run_prices
+from tui_eval.token_kinds import Tokens, minus, plus
 from tui_eval.worker.examples import Places
+
+MOST_REPLAYS = 2
+"""So often a rollout is run to the same place: what it meets there may be what ends the engine."""
+
+Record = dict[str, Any]
 
 
 def restore_progress(prepared: Prepared, keep_errors: bool) -> None:
@@ -37,7 +47,7 @@ def restore_progress(prepared: Prepared, keep_errors: bool) -> None:
     prepared.lost = _lost(prepared.run, places, done)
     prepared.started.lost = {**prepared.lost}
     prepared.notices += map(warning, repaired.dropped)
-    restore_in_flight(prepared, done, _positions(prepared.examples))
+    _restore_in_flight(prepared, done, _positions(prepared.examples))
     if prepared.grouped:
         _restore_members(prepared)
 
@@ -79,3 +89,146 @@ def _restore_members(prepared: Prepared) -> None:
         if members[example] == examples.size(example):
             continue
         prepared.saved_members[row] = line.row
+
+
+def _restore_in_flight(
+    prepared: Prepared, done: Collection[int], positions: Mapping[Any, int]
+) -> None:
+    """Fills in what the journal has of rollouts that have no row.
+
+    Args:
+        done: Places of the rollouts that have one.
+        positions: The place of each example, by its id.
+    """
+    found = read_journal(prepared.run)
+    if found.version != VERSION:
+        prepared.notices.append(_put_aside_whole(prepared.run.journal, found.version))
+    if found.unreadable:
+        lines = [line if line.endswith(b"\n") else line + b"\n" for _, line in found.unreadable]
+        put_aside(prepared.run.superseded, lines, sum(map(len, lines)))
+        for number, _ in found.unreadable:
+            what = f"line {number} of journal.jsonl is cut off or damaged"
+            prepared.notices.append(warning(f"{what}; it is in superseded.jsonl now"))
+    for place, record in _places(found.generated, prepared, positions):
+        if place not in done:
+            prepared.journal[place] = {**record, "row": place}
+            later = [{**one, "row": place} for one in found.answers.get(record["row"], ())]
+            if later:
+                prepared.answers[place] = later
+            with_its_row = plus(tokens_in_journal(record), _sum(_of_trajectory(later)))
+            _count_with_its_row(prepared, place, with_its_row)
+    for row in found.generated:
+        found.answers.pop(row, None)
+    firsts = {row: records[0] for row, records in found.answers.items()}
+    for place, record in _places(firsts, prepared, positions):
+        if place not in done and prepared.info.replayable:
+            _restore_answers(prepared, place, found.answers[record["row"]])
+    if prepared.answers:
+        prepared.notices.append(_saved(prepared.answers.values()))
+
+
+def _put_aside_whole(journal: Path, version: object) -> Notice:
+    """Keeps a journal of another version as it is, beside the one that is begun."""
+    aside = journal.with_name(f"{journal.name}.of-another-version")
+    journal.replace(aside)
+    which = f"journal.jsonl is of version {version!r}, and this tui-eval reads {VERSION}"
+    return warning(f"{which}: what was in flight begins again; it is {aside.name} now")
+
+
+def _restore_answers(prepared: Prepared, place: int, answers: Sequence[Record]) -> None:
+    tokens = _sum(_of_trajectory(answers))
+    if answers[-1].get("replays", 0) >= MOST_REPLAYS:
+        judged = _sum([one for one in answers if "judge" in one])
+        lost = plus(max(tokens, prepared.lost.get(place, tokens)), judged)
+        prepared.lost[place] = prepared.started.lost[place] = lost
+        which = f"{answers[0]['input'].get('example_id')} #{answers[0]['number']}"
+        prepared.notices.append(
+            warning(
+                f"Example {which} begins anew: {MOST_REPLAYS + 1} times the engine ended after its "
+                "same answer"
+            )
+        )
+        return
+    replays = [{**one, "row": place, "replays": one.get("replays", 0) + 1} for one in answers]
+    prepared.answers[place] = replays
+    _count_with_its_row(prepared, place, tokens)
+
+
+def _places(
+    records: Mapping[int, Record], prepared: Prepared, positions: Mapping[Any, int]
+) -> Iterator[tuple[int, Record]]:
+    """The records and the places of their rollouts, also where groups have grown."""
+    per_example = prepared.examples.per_example
+    for row, record in records.items():
+        id_, place = record["input"].get("example_id"), row
+        if isinstance(id_, (int, str)) and not prepared.plan.given_inputs:
+            position = positions.get(id_)
+            if position is not None and record["number"] < per_example:
+                place = position * per_example + record["number"]
+        if place < prepared.started.total:
+            yield place, record
+
+
+def _count_with_its_row(prepared: Prepared, place: int, tokens: Tokens) -> None:
+    """Takes out what the row of a rollout will have; until it begins again that counts as lost."""
+    rest = tuple(max(left, 0) for left in minus(prepared.lost.pop(place, ()), tokens))
+    if any(rest):
+        prepared.lost[place] = rest
+    if any(tokens):
+        prepared.started.lost[place] = plus(rest, tokens)
+
+
+def _saved(answers: Collection[Sequence[Record]]) -> Notice:
+    """What is not paid for again."""
+    all_answers = [one for rollout in answers for one in rollout if "response" in one]
+    tokens, count, rollouts = sum(_sum(all_answers)[:2]), len(all_answers), len(answers)
+    saved = f": {tokens:,} tokens are not paid for again" if tokens else ""
+    return Notice(
+        f"{count:,} {'answer' if count == 1 else 'answers'} of {rollouts:,} "
+        f"{'rollout' if rollouts == 1 else 'rollouts'} in flight are taken from the journal{saved}"
+    )
+
+
+def _of_trajectory(answers: Collection[Record]) -> list[Record]:
+    """Those whose tokens the row of a rollout counts: a judge's are with its verdict."""
+    return [one for one in answers if "judge" not in one]
+
+
+def _sum(answers: Sequence[Record]) -> Tokens:
+    tokens: Tokens = ()
+    for one in answers:
+        tokens = plus(tokens, tokens_of_answer(one))
+    return tokens
+
+
+def spent_on_disk(plan: RunPlan, run: RunDir) -> tuple[int, float | None]:
+    """Tokens that a run has used, and US dollars for them; None where a price is not known."""
+    state, _ = read_run(run)
+    usage, prices = state.usage, run_prices(plan)
+    return state.tokens, cost_of(usage.tokens_in, usage.tokens_out, prices, usage.kinds)
+
+
+def budget_reached(plan: RunPlan, run: RunDir) -> bool:
+    """Whether the budget of a plan is spent before anything of it begins."""
+    if plan.max_cost is plan.max_total_tokens is None:
+        return False
+    tokens, cost = spent_on_disk(plan, run)
+    limits = {"max_cost": plan.max_cost, "max_total_tokens": plan.max_total_tokens}
+    return bool(budget_spent(tokens, cost, **limits))  # type: ignore[arg-type]
+
+
+def spent_on_superseded(run: RunDir, places: RowPlaces) -> Iterator[tuple[int, Tokens]]:
+    """Tokens that each row which was put aside had used, by its place in the run.
+
+    A later one of the same place has those of the earlier ones in it.
+    """
+    for line in scan(run.superseded):
+        place = places.place(line.row) if line.row is not None else None
+        if place is not None:
+            yield place[0], tokens_of_row(event_of(line, *place))
+
+
+def tokens_of_row(row: RolloutFinished) -> Tokens:
+    """The tokens of a row, in all its attempts."""
+    own = row.input_tokens, row.output_tokens, *row.kinds
+    return plus(own, (row.lost_input, row.lost_output, *row.lost_kinds))

@@ -17,7 +17,7 @@ from tui_eval.fold.mean_reward import mean_reward
 from tui_eval.fold.saved_values import mapping, tokens_of
 from tui_eval.runs.discovery import FoundRun
 from tui_eval.runs.layout import RunDir, is_unsaved
-from tui_eval.stats.cost import budget_spent, cost_of, run_prices
+from tui_eval.stats.cost import cost_of, run_prices
 from tui_eval.token_kinds import from_names
 
 
@@ -188,7 +188,6 @@ class SuiteBudget:
         warn: Callable[[str], None],
     ) -> None:
         self.spent = ""
-        self._limits = max_cost, max_total_tokens
         self._evaluations = evaluations
         self._warn = warn
         self.shared: Budget | None = None
@@ -199,10 +198,7 @@ class SuiteBudget:
         """Counts what is spent; returns `spent`."""
         if self.spent or self.shared is None:
             return self.spent
-        max_cost, max_total_tokens = self._limits
-        self._exhausted(
-            budget_spent(*self._used(), max_cost=max_cost, max_total_tokens=max_total_tokens)
-        )
+        self._exhausted(self.shared.reached())
         return self.spent
 
     def _exhausted(self, why: str) -> None:
@@ -211,7 +207,6 @@ class SuiteBudget:
             self._warn(f"No further calls begin: {why}")
 
     def _used(self) -> tuple[int, float]:
-        """Tokens and US dollars of all evaluations so far."""
         for one in self._evaluations:
             if one.hub is not None:
                 one.hub.flush()

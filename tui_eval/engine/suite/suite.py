@@ -21,31 +21,20 @@ from tui_eval import clock
 from tui_eval.commands import Cancel, Command, MoveLimit, Pause, Rerun, SaveNow, Stop, Unpause
 from tui_eval.config.plan import Request
 from tui_eval.engine.execution.host import Host
-from tui_eval.engine.execution.job import (
-    CANCELS_WITHIN_S,
-    RunJob,
-    let_listeners_read,
-)
-from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
-from tui_eval.engine.limits.spending import spent_on_disk
+from tui_eval.engine.execution.job import CANCELS_WITHIN_S, RunJob, let_listeners_read
+from tui_eval.engine.limits.limits import Phases, SuiteLimits
+from tui_eval.engine.limits.slots import open_file_notices, within_open_files
 from tui_eval.engine.setup.prepare import client_config, key_of, prepare
 from tui_eval.engine.setup.prepared import Prepared
+from tui_eval.engine.setup.resume import spent_on_disk
 from tui_eval.engine.suite.evaluation_status import EvaluationStatus, SuiteBudget
-from tui_eval.engine.suite.suite_limits import SuiteLimits
 from tui_eval.engine.suite.suite_lock import lock_suite
 from tui_eval.engine.suite.suite_preflight import SuitePreflight, suite_started
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.transport.server import listen
 from tui_eval.engine.transport.sockets import bind_socket, loopback_of, socket_folder
 from tui_eval.errors import RefusedError
-from tui_eval.events import (
-    CommandAnswered,
-    Event,
-    GateMoved,
-    LimitMoved,
-    Noticed,
-    RunFinished,
-)
+from tui_eval.events import Event, GateMoved, LimitMoved, RunFinished
 from tui_eval.runs.discovery import describe
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.outcome import suite_outcome
@@ -94,7 +83,7 @@ class Suite:
         self._working: dict[int, RunJob] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._clients = SharedClients()
-        self._limits = SuiteLimits(*found.limits)
+        self._limits = SuiteLimits(Phases(*found.limits))
         self._rooms = asyncio.Semaphore(AT_A_TIME)
         self._gate = Gate()
         self._job: asyncio.Task[None] | None = None
@@ -104,7 +93,7 @@ class Suite:
             found.max_cost,
             found.max_total_tokens,
             self._evaluations,
-            lambda text: self._notice("warning", text),
+            partial(hub.notice, "warning"),
         )
         self._count_what_is_on_disk()
         path = str(Path(str(request.env_id)).resolve())
@@ -152,16 +141,16 @@ class Suite:
             self.stop()
         elif isinstance(command, MoveLimit):
             for notice in open_file_notices(command.max_concurrent, name="The limit"):
-                self._hub.publish(CommandAnswered(0, clock.now(), notice.text, False))
+                self._hub.answer(notice.text, False)
             self._move_limit(within_open_files(command.max_concurrent))
         elif isinstance(command, SaveNow):
             for session in self._working.values():
                 session.handle(command)
             many = f"{len(self._working):,} evaluations are" if self._working else "Nothing is"
-            self._hub.publish(CommandAnswered(0, clock.now(), f"{many} being saved now."))
+            self._hub.answer(f"{many} being saved now.")
         elif isinstance(command, (Cancel, Rerun)):
             text = "A suite has no rollouts of its own: ask one of its evaluations."
-            self._hub.publish(CommandAnswered(0, clock.now(), text, False))
+            self._hub.answer(text, False)
         elif isinstance(command, (Pause, Unpause)):
             opens = isinstance(command, Unpause)
             if opens != self._gate.is_open:
@@ -220,7 +209,7 @@ class Suite:
         for event in (self._started, *self._moved()):
             self._hub.publish(event)
         for notice in self._found.notices:
-            self._notice(notice.level, notice.text)
+            self._hub.notice(notice.level, notice.text)
         revealing = asyncio.create_task(self._publish_often())
         self._job = asyncio.create_task(self._begin_all())
         if self._stopped.is_set():
@@ -233,7 +222,12 @@ class Suite:
         await self._clients.close()
         if not self._job.cancelled():
             self._job.result()
-        end = self._outcome()
+        end = suite_outcome(
+            clock.now(),
+            [one.exit_code for one in self._evaluations],
+            spent=self._budget.spent,
+            was_stopped=self._stopped.is_set(),
+        )
         self._lock.release()
         self._hub.publish(end)
         self._hub.flush()
@@ -241,7 +235,9 @@ class Suite:
 
     async def _begin_all(self) -> None:
         for one, planned in zip(self._evaluations, self._found.evaluations, strict=True):
-            await self._room()
+            await self._gate.wait()
+            await self._rooms.acquire()
+            await self._limits.one_is_free()
             if self._budget.check() and planned.run is None:
                 self._rooms.release()
                 continue
@@ -249,12 +245,6 @@ class Suite:
             task.add_done_callback(lambda _: self._rooms.release())
             self._tasks.append(task)
             await self._begun_or_held_up(one)
-
-    async def _room(self) -> None:
-        """Waits until a rollout of a further evaluation could begin."""
-        await self._gate.wait()
-        await self._rooms.acquire()
-        await self._limits.one_is_free()
 
     async def _begun_or_held_up(self, one: EvaluationStatus) -> None:
         """Waits until no rollout waits to begin, or those that do leave the shared limit unused.
@@ -358,7 +348,7 @@ class Suite:
             shared=self._limits.shared(one.plan),
             spent=self._budget.check,
             budget=self._budget.shared,
-            notify=self._notice,
+            notify=self._hub.notice,
             moved=moved,
             all_begun=one.all_begun.set,
         )
@@ -374,20 +364,9 @@ class Suite:
             if self._budget.shared is not None:
                 one.count(*spent_on_disk(planned.plan, planned.run))
 
-    def _notice(self, level: str, text: str) -> None:
-        self._hub.publish(Noticed(0, clock.now(), level, text))
-
     async def _publish_often(self) -> None:
         while True:
             await asyncio.sleep(PUBLISHED_EVERY_S)
             for index in self._working:
                 if self._evaluations[index].has_moved():
                     self._hub.publish(self._evaluations[index].moved())
-
-    def _outcome(self) -> RunFinished:
-        return suite_outcome(
-            clock.now(),
-            [one.exit_code for one in self._evaluations],
-            spent=self._budget.spent,
-            was_stopped=self._stopped.is_set(),
-        )

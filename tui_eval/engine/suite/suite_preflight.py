@@ -19,13 +19,12 @@ from tui_eval.config.options import BUDGETS, BY_NAME, NEWEST
 from tui_eval.config.plan import Request
 from tui_eval.config.settings import place_of
 from tui_eval.engine.limits.limits import Phases
-from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
-from tui_eval.engine.setup.column_faults import FLAG as COLUMNS
-from tui_eval.engine.setup.column_faults import column_faults, column_notices
+from tui_eval.engine.limits.slots import open_file_notices, within_open_files
+from tui_eval.engine.setup.endpoint_checks import ask_endpoints
 from tui_eval.engine.setup.examine import Checked, examine, settings_to_open
 from tui_eval.engine.setup.hub_faults import hub_faults
 from tui_eval.engine.setup.opened import Opened, open_environment
-from tui_eval.engine.setup.preflight import ask_endpoints, outputs_fault
+from tui_eval.engine.setup.preflight import COLUMNS, column_faults, column_notices, outputs_fault
 from tui_eval.engine.setup.resume_match import Planned, choose_runs
 from tui_eval.engine.suite.suite_lock import at_work_on
 from tui_eval.errors import Fault, Notice, RefusedError, warning

@@ -20,10 +20,12 @@ from tui_eval.engine.transport.listener import Listener
 from tui_eval.event_frames import encode_events, frame
 from tui_eval.events import (
     PROTOCOL,
+    CommandAnswered,
     Event,
     GateMoved,
     Hello,
     MessagesAdded,
+    Noticed,
     RolloutFinished,
     RolloutStaged,
     Stage,
@@ -49,22 +51,16 @@ class Hub:
     of very many rollouts go out less often than facts. The engine's own numbers come from the same
     fold over the same events.
 
-    Args:
-        before_publishing: Called before a batch goes out; writes what listeners may then read.
-        on_event: Called with every fact for everyone at the moment when it is taken in.
-
+    `before_publishing` is called before a batch goes out, and writes what listeners may then read.
+    `on_event` is called with every fact for everyone at the moment when it is taken in.
     `on_subscribed` gets all rows whose messages somebody wants, whenever these change.
     `extra_events` makes the events that a late listener gets beside those of a run.
     """
 
-    def __init__(
-        self,
-        before_publishing: Callable[[], None] = lambda: None,
-        on_event: Callable[[Event], None] | None = None,
-    ) -> None:
+    def __init__(self) -> None:
         self.state = RunState(keeps_texts=False)
-        self.on_event = on_event
-        self.before_publishing = before_publishing
+        self.on_event: Callable[[Event], None] | None = None
+        self.before_publishing: Callable[[], None] = lambda: None
         self.on_subscribed: Callable[[Iterable[int]], None] = lambda rows: None
         self.extra_events: Callable[[], Iterable[Event]] = tuple
         self.redact = Redactor()
@@ -92,6 +88,14 @@ class Hub:
         self._schedule()
         if self.on_event is not None:
             self.on_event(event)
+
+    def notice(self, level: str, text: str) -> None:
+        """Tells people something that is no fact of a rollout."""
+        self.publish(Noticed(0, clock.now(), level, text))
+
+    def answer(self, text: str, done: bool = True) -> None:
+        """Tells people what became of what they asked for."""
+        self.publish(CommandAnswered(0, clock.now(), text, done))
 
     def mark_changed(self, rollout: ActiveRollout) -> None:
         """A rollout's stage or counts changed."""

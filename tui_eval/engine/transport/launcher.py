@@ -29,6 +29,7 @@ STOPS_WITHOUT_DISK_S = 10.0
 DIES_WITHIN_S = 5.0
 """Once it is killed. What takes longer is held by the kernel, in a call to its disk."""
 POLL_INTERVAL_S = 0.5
+PRINTED_LINES = 12
 
 
 class EngineProcess:
@@ -41,7 +42,8 @@ class EngineProcess:
         self._log = log
         self._kill_at: float | None = None
         self._given_up_at: float | None = None
-        self._stopping = False
+        self.stopping = False
+        """Whether `stop` was called."""
         self.is_held = False
         """Whether it was killed and does not end: one of its calls to a disk never returns."""
 
@@ -82,18 +84,13 @@ class EngineProcess:
         """The engine's process id."""
         return self._process.pid
 
-    @property
-    def stopping(self) -> bool:
-        """Whether `stop` was called."""
-        return self._stopping
-
     def exit_code(self) -> int | None:
         """The exit code once the engine has ended; negative where a signal ended it."""
         return self._process.poll()
 
     def stop(self, within_s: float = STOPS_WITHIN_S) -> None:
         """Asks for a clean end, which may take so many seconds; none are added by a later call."""
-        self._stopping = True
+        self.stopping = True
         if self.exit_code() is None:
             kill_at = time.monotonic() + within_s
             self._kill_at = kill_at if self._kill_at is None else min(self._kill_at, kill_at)
@@ -109,7 +106,7 @@ class EngineProcess:
         while not self.is_held:
             try:
                 code = self._process.wait(self._patience())
-                if self._stopping:
+                if self.stopping:
                     self._end_session()
                 return code
             except subprocess.TimeoutExpired:
@@ -140,13 +137,13 @@ class EngineProcess:
         except PermissionError:  # see `signal_group`
             self._process.kill()
 
-    def last_output(self, lines: int = 12) -> str:
+    def last_output(self) -> str:
         """The end of what the engine printed before its run had a log."""
         try:
             text = self._log.read_text("utf-8", "replace")
         except OSError:
             return ""
-        return "\n".join(text.splitlines()[-lines:])
+        return "\n".join(text.splitlines()[-PRINTED_LINES:])
 
     def clean_up(self) -> None:
         """Removes the socket, the early log, and the lock of a suite that was killed."""

@@ -1,4 +1,4 @@
-"""One worker, as its engine has it: a process, a connection, and what can be seen from outside."""
+"""One worker, as its engine has it: a process, a connection, what is seen of it, and its end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from tui_eval import clock
 from tui_eval.engine.interpreters.interpreter import Interpreter
 from tui_eval.engine.transport.started_worker import StartedWorker, start_worker
-from tui_eval.engine.transport.verdict import Verdict
 from tui_eval.errors import Fault, WorkerEndedError
 from tui_eval.event_frames import read_extension
 from tui_eval.events import WorkerSeen
@@ -24,6 +23,7 @@ from tui_eval.fold.error_place import place_of
 from tui_eval.processes import private_memory
 from tui_eval.worker import to_engine, to_worker
 from tui_eval.worker.describing.settings import EnvironmentSettings
+from tui_eval.worker.end_causes import IGNORED, MEMORY, TIMEOUT
 from tui_eval.worker.link import Link
 from tui_eval.worker.vital_signs import NOBODY, LastCall, VitalSigns
 
@@ -37,6 +37,39 @@ READ_WITHIN_S = 0.5
 """Seconds in which what a worker sent before its end is read."""
 
 Received: TypeAlias = Callable[["Worker", Any], None]
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """What made the engine end a worker.
+
+    Args:
+        call: What it ran.
+        cause: One of `worker.end_causes`: what limit it went past, or `IGNORED` where the call was
+            cancelled for one and went on.
+        limit: That limit for people: `4 s`.
+        place: Where the code stood, in brackets; empty where that is not known.
+        is_certain: No other rollout can have done it.
+    """
+
+    call: LastCall
+    cause: str
+    limit: str
+    place: str = ""
+    is_certain: bool = False
+
+    @property
+    def why(self) -> str:
+        """What happened, for people."""
+        what = self.call.what or "Its code"
+        if self.cause == MEMORY:
+            return f"{what} took its worker past {self.limit} (--worker-memory)"
+        option = "--call-timeout"
+        if self.cause == TIMEOUT:
+            what, option = "The rollout", "--timeout"
+        held = f"and held its worker{self.place}"
+        if self.cause == IGNORED:
+            held = "and ignored its end"
+        return f"{what} took longer than {self.limit} ({option}), {held}"
 
 
 class Worker:
@@ -79,7 +112,7 @@ class Worker:
         self._last_called = LastCall(NOBODY, "environment", "", False)
         self._is_closed = asyncio.Event()
         decoder = msgspec.msgpack.Decoder(list[to_engine.ToEngine], ext_hook=read_extension)
-        self._link = Link(decoder, self._take, self._closed, self._link_failed)
+        self._link = Link(decoder, self._take, self._is_closed.set, self._link_failed)
         self.send: Callable[[Any], None] = self._link.send
         """Sends a message, with those of the same turn of the loop."""
         self._watching = loop.create_task(self._watch())
@@ -150,9 +183,6 @@ class Worker:
         self._refuse(what, hint)
         self._link.close()
         self.kill()
-
-    def _closed(self) -> None:
-        self._is_closed.set()
 
     async def _watch(self) -> None:
         """Waits for the end of the process, and takes what it had sent before."""

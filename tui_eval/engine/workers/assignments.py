@@ -51,10 +51,6 @@ class Assignments:
             self._parts.hub.mark_changed(rollout)
         return lease
 
-    def lease_of(self, row: int) -> Lease | None:
-        """The lease of a row, if it has one."""
-        return self.leases.get(row)
-
     def worker_for(self, row: int) -> Worker:
         """The worker that is to run a rollout: that of its group, where it has one."""
         if self._parts.prepared.grouped:

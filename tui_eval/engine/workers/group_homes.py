@@ -48,16 +48,13 @@ class GroupHomes:
 
     def values(self, row: int) -> dict[str, Any]:
         """The row of a member that is on disk."""
-        return self._values(self._examples.example(row), row)
+        found = self._on_disk[self._examples.example(row)][row]
+        return decode_row(found) if isinstance(found, bytes) else dict(found)
 
     def _settle(self, example: int, worker: Worker) -> None:
         self._homes[example] = worker
         for row in self._on_disk[example]:
-            worker.send(to_worker.AddSaved(row, self._values(example, row)))
-
-    def _values(self, example: int, row: int) -> dict[str, Any]:
-        found = self._on_disk[example][row]
-        return decode_row(found) if isinstance(found, bytes) else dict(found)
+            worker.send(to_worker.AddSaved(row, self.values(row)))
 
     def moved(self, worker: Worker, example: int, waits: bool) -> None:
         """A worker says whether a group waits for members: nobody waits where one is run alone."""
@@ -85,10 +82,14 @@ class GroupHomes:
         example = self._examples.example(row)
         self._on_disk[example][row] = values
         if example in self._homes:
-            self._homes[example].send(to_worker.AddSaved(row, self._values(example, row)))
+            self._homes[example].send(to_worker.AddSaved(row, self.values(row)))
 
     def forget(self, row: int) -> asyncio.Future[None] | None:
-        """See `RolloutGroups.forget`."""
+        """A member that is to run again: its group waits for it.
+
+        Returns:
+            What is done once its worker knows that; None where it is known at once.
+        """
         example = self._examples.example(row)
         self._on_disk[example].pop(row, None)
         home = self._homes.get(example)

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 from msgspec.structs import replace
 
 from tui_eval.engine.setup.prepare import key_of
-from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.worker import Received, Worker, ended_at_load
+from tui_eval.engine.workers.engine_parts import EngineParts
 from tui_eval.errors import Fault, RefusedError, WorkerEndedError
 from tui_eval.types import ClientConfig
 from tui_eval.worker import to_worker
@@ -76,14 +76,6 @@ class Pool:
         every = [*firsts, *[None] * (count - len(firsts))]
         self.workers = list(await asyncio.gather(*map(self.start, every)))
 
-    async def add(self) -> None:
-        """Starts one more, that gets new rollouts from now on.
-
-        Raises:
-            RefusedError, WorkerEndedError: See `open`.
-        """
-        self.workers.append(await self.start_another())
-
     async def start(self, worker: Worker | None = None) -> Worker:
         """Starts one more.
 
@@ -104,7 +96,9 @@ class Pool:
             worker.send(message)
         faults = await worker.ready
         if faults:
-            self._let_go(worker)
+            worker.is_leaving = True
+            worker.kill()
+            self.every.discard(worker)
             raise RefusedError([Fault(*fault) for fault in faults])
         if worker.process_has_ended:
             self.every.discard(worker)
@@ -127,11 +121,6 @@ class Pool:
             with suppress(WorkerEndedError):
                 return await self.start()
         return await self.start()
-
-    def _let_go(self, worker: Worker) -> None:
-        worker.is_leaving = True
-        worker.kill()
-        self.every.discard(worker)
 
     async def _watch(self, worker: Worker) -> None:
         how = await worker.lost
@@ -188,16 +177,15 @@ class Pool:
 
 
 def worker_setup(
-    prepared: Prepared, clients: Iterable[ClientConfig], *, has_budget: bool, shares_scoring: bool
+    parts: EngineParts, clients: Iterable[ClientConfig], *, shares_scoring: bool
 ) -> to_worker.Setup:
     """The first message to a worker.
 
     Args:
         clients: The settings of the run's, one for each endpoint.
-        has_budget: Model calls wait until they fit into a budget.
         shares_scoring: Slots for scoring are shared with other runs.
     """
-    plan = prepared.plan
+    prepared, plan = parts.prepared, parts.prepared.plan
     own = plan.max_concurrent_generation > 0 or plan.max_concurrent_scoring > 0
     return to_worker.Setup(
         plan=plan.model_dump_json().encode(),
@@ -206,6 +194,6 @@ def worker_setup(
         log=str(prepared.run.log),
         grouped=prepared.grouped,
         limits_scoring=own or shares_scoring,
-        has_budget=has_budget,
+        has_budget=parts.guard is not None,
         code=prepared.code_number,
     )

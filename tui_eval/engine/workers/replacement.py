@@ -1,22 +1,23 @@
 """What is done once a worker has ended: another one goes on with what it had, from the journal.
 
 The rollout whose code it called last is run in a worker of its own then; where that one ends as
-well, its row says so.
+well, its row says so, and the run goes on: it is one of many. Where one after the other ends its
+workers, the code or the machine is at fault, not a rollout, and each row costs two processes and
+two loads of the environment: then the run is ended.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable
 
 from tui_eval.engine.limits.limits import Held
-from tui_eval.engine.transport.verdict import Verdict
-from tui_eval.engine.transport.worker import Worker
+from tui_eval.engine.transport.worker import Verdict, Worker
 from tui_eval.engine.workers.assignments import Assignments
 from tui_eval.engine.workers.engine_parts import EngineParts
 from tui_eval.engine.workers.group_homes import GroupHomes
 from tui_eval.engine.workers.pool import Pool
-from tui_eval.engine.workers.worker_deaths import MOST_CULPRITS, MOST_OF_NOBODY, WorkerDeaths
 from tui_eval.runs.journal_records import tokens_of_answer
 from tui_eval.token_kinds import plus
 from tui_eval.worker import to_worker
@@ -24,6 +25,65 @@ from tui_eval.worker.end_causes import ITSELF, MEMORY
 from tui_eval.worker.vital_signs import NOBODY, LastCall
 
 GIVEN_UP_WITHIN_S = 10.0
+MOST_OF_NOBODY = 3
+"""So many workers may end although none of them ran the code of a rollout."""
+MOST_CULPRITS = 8
+"""So many rollouts in a row may end theirs. Where every twentieth does, that comes about once in
+10^10 rollouts; where each does, it is noticed after sixteen workers."""
+_SCORED = ("scoring", "judge")
+
+
+class WorkerDeaths:
+    """Counts them, and the rollouts between that ended none."""
+
+    def __init__(self) -> None:
+        self._of: Counter[int] = Counter()
+        self._culprits: set[int] = set()
+        self._generating = 0
+        """Culprits since the last rollout that was generated."""
+        self._scored = 0
+        """Those that were being scored, since the last rollout that had its row."""
+
+    def add(self, row: int) -> int:
+        """A worker died in the code of this rollout; which one of its own that was."""
+        self._of[row] += 1
+        return self._of[row]
+
+    @property
+    def of_nobody(self) -> int:
+        """How many died since the last row without a rollout's code."""
+        return self._of[NOBODY]
+
+    def add_culprit(self, row: int, error_class: str) -> None:
+        """A rollout is given up for them.
+
+        Args:
+            error_class: Of what it had begun.
+        """
+        self._culprits.add(row)
+        if error_class in _SCORED:
+            self._scored += 1
+        else:
+            self._generating += 1
+
+    @property
+    def are_too_many(self) -> bool:
+        """Whether so many rollouts in a row did so that the next ones will, too."""
+        return max(self._generating, self._scored) >= MOST_CULPRITS
+
+    def generated(self, row: int) -> None:
+        """Its worker has nothing more to do for a rollout at present."""
+        if row in self._culprits:
+            self._culprits.discard(row)
+        else:
+            self._generating = 0
+
+    def written(self, row: int) -> None:
+        """A rollout has its row."""
+        self._of.pop(NOBODY, None)
+        self._of.pop(row, None)
+        if row not in self._culprits:
+            self._generating = self._scored = 0
 
 
 class Replacement:
@@ -48,11 +108,7 @@ class Replacement:
         self._name = name
         self.deaths = WorkerDeaths()
 
-    def worker_ended(self, worker: Worker, how: str) -> None:
-        """Begins to replace a worker; `how` it ended."""
-        self._parts.start(self._replace(worker, how), Held())
-
-    async def _replace(self, worker: Worker, how: str) -> None:
+    async def replace(self, worker: Worker, how: str) -> None:
         """A worker has ended: what it had is run elsewhere, from the journal."""
         call, verdict = worker.last_called(), worker.verdict
         if verdict is not None:
@@ -95,7 +151,6 @@ class Replacement:
             return None
 
     async def _let_go_of(self, worker: Worker) -> None:
-        """Gives back what the leases of a worker hold beside their slots."""
         leases = [one for one in self._assigned.leases.values() if one.worker is worker]
         for lease in leases:
             if lease.row not in worker.rows:

@@ -41,8 +41,8 @@ class Reports:
             to_engine.Staged: self._staged,
             to_engine.Messages: self._messages,
             to_engine.KeepAnswer: self._keep_answer,
-            to_engine.KeepGenerated: self._keep_generated,
-            to_engine.Forget: self._forget,
+            to_engine.KeepGenerated: lambda worker, one: parts.journal.add(one.row, one.line),
+            to_engine.Forget: lambda worker, one: parts.journal.forget(one.row),
             to_engine.Row: self._row,
             to_engine.Request: self._requested,
             to_engine.Withdraw: self._withdrawn,
@@ -82,12 +82,6 @@ class Reports:
     def _keep_answer(self, worker: Worker, message: to_engine.KeepAnswer) -> None:
         granted = to_worker.Granted(message.number)
         self._parts.journal.keep_answer(message.row, message.line, lambda: worker.send(granted))
-
-    def _keep_generated(self, worker: Worker, message: to_engine.KeepGenerated) -> None:
-        self._parts.journal.add(message.row, message.line)
-
-    def _forget(self, worker: Worker, message: to_engine.Forget) -> None:
-        self._parts.journal.forget(message.row)
 
     def _row(self, worker: Worker, message: to_engine.Row) -> None:
         if message.row not in worker.rows:

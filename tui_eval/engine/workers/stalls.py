@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from tui_eval.engine.transport.verdict import Verdict
-from tui_eval.engine.transport.worker import HELD_AFTER_S, Worker
+from tui_eval.config.plan import RunPlan
+from tui_eval.engine.transport.worker import HELD_AFTER_S, Verdict, Worker
 from tui_eval.engine.workers.lease import Lease
 from tui_eval.engine.workers.pool import Pool
 from tui_eval.fold.error_place import place_of
@@ -25,8 +25,6 @@ class Stalls:
     """Looks at the workers of a run four times a second.
 
     Args:
-        timeout: Seconds that one rollout may be generated; None for any time.
-        call_timeout: Seconds that one call of people's code may take; None for any time.
         lease_of: The lease of a row, if it has one.
         name: Calls a rollout by its example and number.
         warn: Gets sentences for people.
@@ -36,35 +34,24 @@ class Stalls:
     def __init__(
         self,
         pool: Pool,
-        env_id: str,
-        timeout: float | None,
-        call_timeout: float | None,
+        plan: RunPlan,
         lease_of: Callable[[int], Lease | None],
         name: Callable[[int], str],
         warn: Callable[[str], None],
         changed: Callable[[], None],
     ) -> None:
         self._pool = pool
-        self._env_id = env_id
-        self._timeout = timeout
-        self._call_timeout = call_timeout
+        self._env_id = plan.env_id
+        self._timeout = plan.timeout
+        self._call_timeout = plan.call_timeout
         self._lease_of = lease_of
         self._name = name
         self._warn = warn
         self._changed = changed
         self._seen: set[tuple[int, bool, str]] = set()
-        self._looking: asyncio.Task[None] | None = None
 
-    def begin(self) -> None:
-        """Looks from now on."""
-        self._looking = asyncio.create_task(self._look())
-
-    def end(self) -> None:
-        """Looks no longer."""
-        if self._looking is not None:
-            self._looking.cancel()
-
-    async def _look(self) -> None:
+    async def look(self) -> None:
+        """Looks at them until it is cancelled."""
         loop = asyncio.get_running_loop()
         looked = awake_since = loop.time()
         while True:

@@ -14,17 +14,15 @@ from typing import Any
 
 from tui_eval import clock
 from tui_eval.engine.limits.limits import Held
-from tui_eval.engine.transport.verdict import Verdict
-from tui_eval.engine.transport.worker import Worker
+from tui_eval.engine.transport.worker import Verdict, Worker
 from tui_eval.engine.workers.assignments import Assignments
 from tui_eval.engine.workers.engine_parts import EngineParts
 from tui_eval.engine.workers.group_homes import GroupHomes
-from tui_eval.engine.workers.growth import Growth, carries
 from tui_eval.engine.workers.lease import Lease
-from tui_eval.engine.workers.memory import MemoryLimit
 from tui_eval.engine.workers.pool import Launch, Pool, worker_setup
 from tui_eval.engine.workers.replacement import Replacement
 from tui_eval.engine.workers.reports import Reports
+from tui_eval.engine.workers.resources import carries, check_memory, grow, limit_memory
 from tui_eval.engine.workers.stalls import Stalls
 from tui_eval.events import WorkersSeen
 from tui_eval.types import ClientConfig
@@ -53,10 +51,7 @@ class WorkerRollouts:
         shares_scoring: bool,
         launch: Launch | None = None,
     ) -> None:
-        has_budget = parts.guard is not None
-        setup = worker_setup(
-            parts.prepared, clients, has_budget=has_budget, shares_scoring=shares_scoring
-        )
+        setup = worker_setup(parts, clients, shares_scoring=shares_scoring)
         self._parts = parts
         self._plan = parts.prepared.plan
         self._examples = parts.prepared.examples
@@ -71,12 +66,7 @@ class WorkerRollouts:
         self._reports.groups, self._reports.leases = self.groups, assigned.leases
         self._replacement = Replacement(parts, self.pool, self.groups, assigned, self._name)
         self.generated, self.lost_tokens = assigned.generated, assigned.lost_tokens
-        names = assigned.lease_of, self._name
-        limits = self._plan.timeout, self._plan.call_timeout
-        reports = parts.warn, lambda: parts.hub.publish(self._workers_seen())
-        self._growth = Growth(self.pool, parts.waiting, *reports)
-        self._stalls = Stalls(self.pool, self._plan.env_id, *limits, *names, *reports)
-        self._memory = MemoryLimit(self.pool, self._plan.env_id, self._plan.worker_memory)
+        self._watching: list[asyncio.Task[None]] = []
         parts.hub.on_subscribed = lambda rows: self.pool.send_all(to_worker.Subscribe(sorted(rows)))
 
     async def open(self, first: Worker | None) -> None:
@@ -91,10 +81,15 @@ class WorkerRollouts:
         """
         most = self._plan.worker_count
         await self.pool.open(self._first_count(most, first), first)
+        check_memory(self.pool, self._plan)
+        reports = self._parts.warn, lambda: self._parts.hub.publish(self._workers_seen())
+        names = self._assigned.leases.get, self._name
+        watching = [Stalls(self.pool, self._plan, *names, *reports).look()]
         if self._plan.grows:
-            self._growth.begin(most)
-        self._memory.begin()
-        self._stalls.begin()
+            watching.append(grow(self.pool, most, self._parts.waiting, *reports))
+        if self._plan.worker_memory:
+            watching.append(limit_memory(self.pool, self._plan.worker_memory))
+        self._watching = [asyncio.create_task(one) for one in watching]
         self._parts.hub.extra_events = lambda: [self._workers_seen()]
 
     def _first_count(self, most: int, first: Worker | None) -> int:
@@ -110,9 +105,8 @@ class WorkerRollouts:
 
     async def close(self) -> None:
         """Has the workers tear their environments down, and ends them."""
-        self._growth.end()
-        self._stalls.end()
-        self._memory.end()
+        for one in self._watching:
+            one.cancel()
         self._parts.hub.on_subscribed = lambda rows: None
         self._parts.hub.extra_events = tuple
         await self.pool.close()
@@ -177,7 +171,7 @@ class WorkerRollouts:
 
     def _unended(self, row: int) -> Lease | None:
         """The lease of a row that runs again so soon that a worker has something to do for it."""
-        before = self._assigned.lease_of(row)
+        before = self._assigned.leases.get(row)
         return None if before is None or before.is_done.done() else before
 
     @staticmethod
@@ -230,7 +224,7 @@ class WorkerRollouts:
             worker.kill(Verdict(call, IGNORED, limit, is_certain=True))
 
     def _worker_ended(self, worker: Worker, how: str) -> None:
-        self._replacement.worker_ended(worker, how)
+        self._parts.start(self._replacement.replace(worker, how), Held())
 
     def _failed(self, error: Exception) -> None:
         self._parts.fail(f"{type(error).__name__}: {error}", error)

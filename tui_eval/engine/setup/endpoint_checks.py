@@ -1,8 +1,11 @@
-"""Which models an endpoint says it serves, asked once before a run begins."""
+"""Whether endpoints answer, take the key and list the model, asked once before a run begins."""
 
 from __future__ import annotations
 
 import json
+import threading
+import time
+from collections.abc import Collection, Iterable
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -11,16 +14,67 @@ from tui_eval.clients.causes import cause_of
 from tui_eval.clients.credentials import credentials_of
 from tui_eval.clients.openai_sdk import key_headers
 from tui_eval.clients.wire.failed_answers import status_of_failure
+from tui_eval.config.endpoints import EMBEDDED
+from tui_eval.config.plan import PlannedEndpoint, RunPlan
+from tui_eval.config.secret_values import HIDDEN
+from tui_eval.config.values import is_url
 from tui_eval.engine.setup.reachability import unreachable
 from tui_eval.errors import Fault, Notice, RefusedError, nearest, warning
 from tui_eval.types import ClientConfig
 
+ALL_WITHIN_S = 5.0
+"""What all endpoints together may take; who has not answered by then is left alone."""
 ANSWERS_WITHIN_S = 3.0
 READS_AT_MOST = 8_000_000
 ANYWAY = "--no-preflight begins without asking"
 
 _NO_ROUTE = (404, 405)
 _ANTHROPIC = "anthropic_messages"
+
+
+def ask_endpoints(plans: Iterable[RunPlan], notices: list[Notice]) -> list[Fault]:
+    """Asks all endpoints of plans at a time, each once for each model.
+
+    Args:
+        notices: What endpoints warn of is added to these.
+    """
+    requested: dict[tuple[str, ...], tuple[RunPlan, PlannedEndpoint]] = {}
+    for plan in plans:
+        for one in plan.served_at:
+            if one.url != EMBEDDED and is_url(one.url):
+                key = (plan.model, plan.client_type, one.url, one.key_var, str(one.headers))
+                requested.setdefault(key, (plan, one))
+    reported = list(dict.fromkeys(one for found in _ask(requested.values()) for one in found))
+    notices += [one for one in reported if isinstance(one, Notice)]
+    return [one for one in reported if isinstance(one, Fault)]
+
+
+def _ask(requested: Collection[tuple[RunPlan, PlannedEndpoint]]) -> list[list[Fault | Notice]]:
+    """What endpoints answer within their time, in their order."""
+    found: list[list[Fault | Notice]] = [[] for _ in requested]
+
+    def ask(place: int, plan: RunPlan, endpoint: PlannedEndpoint) -> None:
+        found[place] = _answer_of(plan, endpoint)
+
+    # Daemons: an endpoint that sends a byte now and then must not hold the process's end.
+    every = [(place, *one) for place, one in enumerate(requested)]
+    threads = [threading.Thread(target=ask, args=one, daemon=True) for one in every]
+    for thread in threads:
+        thread.start()
+    deadline = time.monotonic() + ALL_WITHIN_S
+    for thread in threads:
+        thread.join(max(deadline - time.monotonic(), 0.0))
+    return list(found)
+
+
+def _answer_of(plan: RunPlan, endpoint: PlannedEndpoint) -> list[Fault | Notice]:
+    faults: list[Fault | Notice] = [*unreachable(endpoint.url)]
+    if faults or HIDDEN in endpoint.headers.values():
+        return faults
+    config = ClientConfig(
+        api_key_var=endpoint.key_var, api_base_url=endpoint.url, extra_headers=endpoint.headers
+    )
+    return unknown_model(config, plan.client_type, plan.model, endpoint.key_var)
 
 
 def unknown_model(
