@@ -124,7 +124,6 @@ class SavedFeed(NullFeed):
         self._faults += f"WARNING:reading: {text}\n".encode("utf-8", "backslashreplace")
 
     def drain(self, most: int = MOST_WAITING) -> list[Event]:
-        """See `Feed.drain`."""
         events = self._events
         taken = [events.popleft() for _ in range(min(most, len(events)))]
         self._drained.set()
@@ -135,7 +134,6 @@ class SavedFeed(NullFeed):
         self._cancelled.set()
 
     def saved(self, row: int, offset: int, length: int) -> Rollout | None:
-        """See `Feed.saved`."""
         return read_rollout(self._run, row, offset, length)
 
     def log(self, at: int, most: int) -> tuple[bytes, int]:
