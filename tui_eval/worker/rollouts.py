@@ -28,17 +28,15 @@ from tui_eval.runs.row import encode_row
 from tui_eval.runs.scan import decode_row
 from tui_eval.state import State
 from tui_eval.worker.call_recorder import CallRecorder
-from tui_eval.worker.cancelling import CANCELLED, EndedByCancelling, give_up
-from tui_eval.worker.deadline import RolloutDeadline
-from tui_eval.worker.finished_row import row_of
+from tui_eval.worker.early_end import CANCELLED, EndedByCancelling, RolloutDeadline, give_up
 from tui_eval.worker.gate import Gate
-from tui_eval.worker.groups import Groups, Member, Unscored, fault_of, leading, log_lost
+from tui_eval.worker.groups import Groups, Member, leading, log_lost
 from tui_eval.worker.ports import Held, Hub, Journal, Limits, Rows
 from tui_eval.worker.recorded_calls import RecordedCalls
 from tui_eval.worker.restored_states import interrupted_state
 from tui_eval.worker.rollout_log import log_errors
 from tui_eval.worker.rollout_observer import RolloutObserver
-from tui_eval.worker.rollout_retries import RolloutRetries
+from tui_eval.worker.rollout_retries import RolloutRetries, Unscored, fault_of
 from tui_eval.worker.work import Work
 
 if TYPE_CHECKING:
@@ -359,7 +357,7 @@ class Rollouts:
         observer.is_over = True
         self._recorder.give_up(observer)
         observer.calls = None  # it leads back here: a garbage collection would have to free both
-        row = row_of(observer, state, self._work)
+        row = self._work.row_of(observer, state)
         if log.isEnabledFor(logging.DEBUG):
             observer.log_state(state)
             for score in state.scores:
