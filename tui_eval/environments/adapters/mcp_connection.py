@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from tui_eval.environments.adapters import mcp_sdk
+from tui_eval.environments.adapters.mcp_messages import NO_SUCH_METHOD, Requests, error_text
 from tui_eval.environments.adapters.mcp_process import PrintedLines
-from tui_eval.environments.adapters.mcp_requests import NO_SUCH_METHOD, Requests
 from tui_eval.environments.adapters.mcp_sdk import MCPServerConfig, MCPToolError
 from tui_eval.errors import InfraError
 from tui_eval.process_guard import ProcessGuard
@@ -348,4 +348,4 @@ def _text(error: BaseException) -> str:
     if isinstance(error, ValidationError):
         faults = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:3])
         return f"its answer is not of the protocol: {'; '.join(faults)}"
-    return f"{type(error).__name__}: {error}".rstrip(": ")
+    return error_text(error)
