@@ -15,7 +15,6 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import msgspec
 from msgspec.structs import replace
 
 from tui_eval.clients.replica_set import ReplicaSet
@@ -23,7 +22,6 @@ from tui_eval.clients.wire.longest_answer import LongestAnswers, longest_by_defa
 from tui_eval.config.plan import RunPlan
 from tui_eval.environments.author_errors import describe
 from tui_eval.errors import Fault, is_cancellation
-from tui_eval.event_frames import read_extension
 from tui_eval.observer import CURRENT
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.redaction import Redactor
@@ -70,8 +68,7 @@ class WorkerProcess:
 
     def __init__(self, signs: VitalSigns) -> None:
         self._signs = signs
-        decoder = msgspec.msgpack.Decoder(list[to_worker.ToWorker], ext_hook=read_extension)
-        self._link = Link(decoder, self._received, self._engine_gone, self._failed)
+        self._link = Link(to_worker.ToWorker, self._received, self._engine_gone, self._failed)
         self._send = self._link.send
         self._engine = EnginePort(self._send)
         self._hub = EngineHub(self._engine, signs)
@@ -332,9 +329,6 @@ class WorkerProcess:
             seen=columns,
             grouped=setup.grouped,
             out_of_budget=lambda: self._is_exhausted,
-            is_fatal=lambda state: False,
-            lost={},
-            answers={},
             guard_of=lambda row: guard(row) if setup.has_budget else None,
             code=setup.code,
             goes_on=self._goes_on,

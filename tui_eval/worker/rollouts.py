@@ -95,7 +95,7 @@ class Rollouts:
         row = observer.row
         CURRENT.set(observer)
         if observer.cancelled is not None:
-            await self._ends_early(observer, observer.cancelled, self._work.answers.pop(row, ()))
+            await self._ends_early(observer, self._work.answers.pop(row, ()))
             return
         observer.code_begins()  # others may have begun since it was made
         state = await self._generate(observer, client)
@@ -227,13 +227,14 @@ class Rollouts:
         """
         observer = self.observer(row, self._limits.nothing_held(row))
         observer.cancel()
-        assert observer.cancelled is not None, "it was cancelled just now"
-        return self._ends_early(observer, observer.cancelled, records)
+        return self._ends_early(observer, records)
 
     def _ends_early(
-        self, observer: RolloutObserver, error: Error, records: Sequence[Mapping[str, Any]]
+        self, observer: RolloutObserver, records: Sequence[Mapping[str, Any]]
     ) -> Coroutine[Any, Any, None]:
-        return self.finish(observer, give_up(self._interrupted(observer, error, records), observer))
+        assert observer.cancelled is not None, "somebody cancelled it"
+        state = self._interrupted(observer, observer.cancelled, records)
+        return self.finish(observer, give_up(state, observer))
 
     def give_up(
         self, row: int, attempt: int, error: Error, records: Sequence[Mapping[str, Any]] = ()

@@ -55,9 +55,9 @@ class Work(msgspec.Struct, frozen=True):
     score_at_end: bool
     goes_on: GoesOn
     out_of_budget: Callable[[], bool]
-    is_fatal: Callable[[State], bool]
-    lost: Mapping[int, Tokens]
-    answers: dict[int, list[dict[str, Any]]]
+    is_fatal: Callable[[State], bool] = lambda state: False
+    lost: Mapping[int, Tokens] = msgspec.field(default_factory=dict)
+    answers: dict[int, list[dict[str, Any]]] = msgspec.field(default_factory=dict)
     guard_of: Callable[[int], CallGuard | None] = lambda row: None
     code: int = 1
 
