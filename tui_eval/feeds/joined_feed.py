@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 
 from tui_eval import clock
 from tui_eval.commands import Command
@@ -34,7 +33,7 @@ class JoinedFeed:
     def __init__(self, run: RunDir, socket: str) -> None:
         self._run = run
         self._feed: LiveFeed | SavedFeed = LiveFeed(socket_path=socket)
-        self._early: deque[Event] = deque()
+        self._early: list[Event] = []
         self._has_events = False
         self._opening: asyncio.Task[None] | None = None
 
@@ -58,7 +57,7 @@ class JoinedFeed:
         self._opening = asyncio.create_task(self._feed.start())
 
     def drain(self, most: int = 5000) -> list[Event]:
-        early = [self._early.popleft() for _ in range(len(self._early))]
+        early, self._early = self._early, []
         found = self._feed.drain(most)
         if found and not self._has_events:
             last = found[-1]

@@ -86,7 +86,10 @@ class SavedFeed(NullFeed):
                 (self._events if self._first is None else self._first).extend(events)
             for event in events:
                 if isinstance(event, LineUnreadable):
-                    self._log_line(line_text(event))
+                    text = line_text(event)
+                    if text not in self._lines_shown:  # which it has again where it is read again
+                        self._lines_shown.add(text)
+                        self._log(text)
                 elif isinstance(event, Noticed):
                     self._log(event.text)
             if time.perf_counter() - began > WHOLE_WITHIN_S:
@@ -113,12 +116,6 @@ class SavedFeed(NullFeed):
             first, self._first = self._first, None
             self._events.extend(first or ())
         self._reported.set()
-
-    def _log_line(self, text: str) -> None:
-        """Says a line's fault once: where the file is read again it has the same."""
-        if text not in self._lines_shown:
-            self._lines_shown.add(text)
-            self._log(text)
 
     def _log(self, text: str) -> None:
         self._faults += f"WARNING:reading: {text}\n".encode("utf-8", "backslashreplace")

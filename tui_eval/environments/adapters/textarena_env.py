@@ -29,10 +29,6 @@ _SEEDING = threading.Lock()
 _SHARED = ("dictionary", "word_list")
 
 
-def _unchanged(observation: str) -> str:
-    return observation
-
-
 def game_reward(state: State) -> float:
     """What the game gave its player; 0 for a game that was not finished."""
     return float(state.get("game_reward") or 0.0)
@@ -72,7 +68,7 @@ class TextArenaEnv(MultiTurnEnv):
         system_prompt: str | None = None,
         parser: Parser | None = None,
         rubric: Rubric | None = None,
-        feedback_fn: Callable[[str], str] = _unchanged,
+        feedback_fn: Callable[[str], str] = str,
         seed: int = 0,
         **kwargs: Any,
     ) -> None:
