@@ -49,9 +49,6 @@ class CallRecorder:
         """Has the record of a generated rollout written down.
 
         It is waited for only where no answers are: otherwise they lead to the same.
-
-        Args:
-            line: See `encode_state`.
         """
         if self._work.env.replayable:
             self._journal.add(observer.row, line)

@@ -16,19 +16,14 @@ from tui_eval.runs.layout import RunDir
 from tui_eval.runs.row import messages_list
 from tui_eval.runs.row_places import example_id_of
 from tui_eval.runs.scan import scan
-from tui_eval.worker.describing.info import RunBefore
-from tui_eval.worker.describing.settings import Wanted
+from tui_eval.worker.describing.info import RunBefore, Wanted
 
 MOST_EXAMPLES = 10_000
 """Examples that count; reading more of them would hold up the start."""
 
 
 def examples_digest(examples: Iterable[Mapping[str, Any]], most: int = MOST_EXAMPLES) -> str:
-    """`N:hash` of ids, prompts and answers of the first examples.
-
-    Args:
-        most: How many at most.
-    """
+    """`N:hash` of ids, prompts and answers of the first examples."""
     digest, count = hashlib.sha256(), 0
     for row in islice(examples, min(most, MOST_EXAMPLES)):
         content = [row.get(name) for name in ("example_id", "prompt", "answer")]
@@ -44,11 +39,7 @@ def digest_now(before: str, examples: Iterable[Mapping[str, Any]]) -> str:
 
 
 def version_of(env_id: str, folder: Path) -> str | None:
-    """Version of an environment: its pyproject.toml's, else that of the installed package.
-
-    Args:
-        folder: Where local environments are.
-    """
+    """Version of an environment: its pyproject.toml's, else that of the installed package."""
     version = own_version(env_id, folder) if env_id else None
     if version is not None:
         return version

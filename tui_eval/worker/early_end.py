@@ -102,9 +102,6 @@ class EndedByCancelling:
     """A block that ends where one of some rollouts is cancelled, and the cancellation with it.
 
     A cancellation of the task itself propagates. `RolloutObserver.cancelled` says which one it was.
-
-    Args:
-        observers: The rollouts that the running task works on in the block.
     """
 
     def __init__(self, *observers: RolloutObserver) -> None:

@@ -229,10 +229,9 @@ class EngineLimits:
     def nothing_held(self, row: int) -> EngineHeld:
         return EngineHeld(self._engine, row, False)
 
-    async def begin_scoring(self, held: EngineHeld) -> EngineHeld:
+    async def begin_scoring(self, held: EngineHeld) -> None:
         await self._engine.request(held._row, "in_flight")
         held.slots = True
-        return held
 
     def generated(self, held: EngineHeld) -> None:
         held.endpoint = None

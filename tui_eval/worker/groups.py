@@ -34,14 +34,7 @@ class Groups:
         """Is called where a group waits for members from now on, or no longer."""
 
     def add_saved(self, row: int, values: Mapping[str, Any]) -> list[Member] | None:
-        """A member whose row is already on disk: it is scored only to be compared with.
-
-        Args:
-            values: Its row.
-
-        Returns:
-            See `add`.
-        """
+        """As `add`, for one whose row is on disk: it is scored only to be compared with."""
         state = saved_member(self._examples.fresh_state(row), values, self._columns)
         return self._add(row, (None, state))
 
@@ -99,11 +92,7 @@ def leading(observer: RolloutObserver, fresh: Sequence[RolloutObserver]) -> Roll
 
 
 def log_lost(observer: RolloutObserver, members: Sequence[Member]) -> None:
-    """Logs how many of earlier sessions could not be scored again.
-
-    Args:
-        observer: Of one that was scored with them.
-    """
+    """Logs how many of earlier sessions could not be scored again with the others."""
     lost = sum(w is None and s.get("error") is not None for w, s in members)
     if lost:
         log.warning(

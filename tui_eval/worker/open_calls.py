@@ -18,9 +18,6 @@ class OpenWait:
 
     Args:
         what: What is called, for people.
-        waits: Those of the rollout.
-        hub: Is notified where it begins and ends.
-        rollout: The rollout.
     """
 
     __slots__ = ("_hub", "_outer", "_rollout", "_token", "_waits", "inner", "since", "what")

@@ -28,7 +28,7 @@ from tui_eval.runs.redaction import Redactor
 from tui_eval.types import ClientConfig
 from tui_eval.worker import to_engine, to_worker
 from tui_eval.worker.collector import spare_collector
-from tui_eval.worker.describing.settings import settings_of
+from tui_eval.worker.describing.info import settings_of
 from tui_eval.worker.digests import digest_now
 from tui_eval.worker.end_causes import ERRORS
 from tui_eval.worker.engine_ports import (
@@ -263,7 +263,6 @@ class WorkerProcess:
         os._exit(1)
 
     def _failed(self, error: BaseException, row: int | None = None) -> None:
-        """Says why the run cannot go on."""
         log.error("the worker failed", exc_info=error)
         self._report_end(-1 if row is None else row, describe(error))
 
@@ -306,7 +305,6 @@ class WorkerProcess:
         self._send(to_engine.Ready(parts))
 
     def _load(self, plan: RunPlan) -> list[Fault]:
-        """Loads the environment; what is wrong with it."""
         self._loaded, faults = load_environment(settings_of(plan.model_dump()))
         if self._loaded is None or faults:
             return faults
@@ -317,7 +315,6 @@ class WorkerProcess:
         return []
 
     def _begin(self, setup: to_worker.Setup, plan: RunPlan, loaded: Loaded) -> None:
-        """Makes ready for rollouts."""
         columns = ColumnsSeen(plan.state_columns)
         longest = LongestAnswers(longest_by_default(plan.client_type), self._warn)
         guard = functools.partial(EngineGuard, self._engine, self._hub, longest=longest)
@@ -355,7 +352,6 @@ class WorkerProcess:
 
 
 async def _tear_down(env: Environment) -> list[BaseException]:
-    """Runs the teardown handlers of an environment; what they raised."""
     try:
         return await env.run_teardown()
     except BaseException as error:

@@ -218,9 +218,6 @@ class JudgeAnswers:
     Reward functions ask beside each other and each request stands for itself. So an answer is
     found by its request alone, in whatever order they come, and one that differs leaves the
     others as they are. Threads may take them.
-
-    Args:
-        records: In the order in which they came.
     """
 
     def __init__(self, records: Iterable[Mapping[str, Any]] = ()) -> None:

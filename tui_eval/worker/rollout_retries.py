@@ -63,11 +63,7 @@ class RolloutRetries:
         return not self._work.out_of_budget()
 
     async def sleep(self, observer: RolloutObserver, state: State, tries: int = 0) -> None:
-        """Waits twice as long as the time before, without the slots of the rollout.
-
-        Args:
-            tries: How often it was scored again.
-        """
+        """Waits twice as long as the time before, without the slots of the rollout."""
         error = fault_of(state)
         is_starved = is_out_of_files(error)
         doublings = observer.starved if is_starved else observer.failed_attempts + tries
@@ -89,11 +85,7 @@ _SETTLED = ("reward", "advantage")
 
 
 class Unscored:
-    """A rollout without an error that is about to be scored.
-
-    Args:
-        state: Of the rollout; what is restored is changed in it.
-    """
+    """A rollout without an error that is about to be scored."""
 
     def __init__(self, state: State) -> None:
         self.state = state

@@ -114,11 +114,7 @@ class Rollouts:
         await self.finish(observer, state)
 
     def restore(self, row: int, record: Mapping[str, Any]) -> None:
-        """Puts a rollout that an earlier session generated among those that are `generated`.
-
-        Args:
-            record: Of the journal.
-        """
+        """Puts one that an earlier session generated and recorded among those `generated`."""
         observer = self.observer(row, self._limits.nothing_held(row))
         state = restore_state(record, self._work.examples.fresh_state(row))
         state.observer = observer

@@ -109,11 +109,7 @@ class Request(ToEngine, tag="request"):
 
 
 class Withdraw(ToEngine, tag="withdraw"):
-    """Who requested something no longer waits for it; what is granted already is given back.
-
-    Args:
-        number: Of the request.
-    """
+    """Who requested something no longer waits for it; what is granted already is given back."""
 
     number: int
     row: int

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from tui_eval.worker.describing.settings import EnvironmentSettings
+from tui_eval.worker.describing.info import EnvironmentSettings
 
 
 class ToWorker(msgspec.Struct, array_like=True):
@@ -97,11 +97,7 @@ class Score(ToWorker, tag="score"):
 
 
 class AddSaved(ToWorker, tag="saved"):
-    """A rollout whose row is on disk, to compare others of its group with.
-
-    Args:
-        values: Its row.
-    """
+    """A rollout whose row is on disk, to compare others of its group with."""
 
     row: int
     values: dict[str, Any]
@@ -111,9 +107,6 @@ class Join(ToWorker, tag="join"):
     """The same of one that was run alone and got its row there: its group waits for it here.
 
     Where it is the last one the group is scored, as what its worker has to do for this rollout.
-
-    Args:
-        values: Its row.
     """
 
     row: int

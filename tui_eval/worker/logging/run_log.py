@@ -32,11 +32,7 @@ _LINE = re.compile(rb"^(?=[^\n])", re.MULTILINE)
 
 
 class LogLines:
-    """The end of a log. Who prints may do so in bits, several rollouts at once.
-
-    Args:
-        put: Appends to the log.
-    """
+    """The end of a log. Who prints may do so in bits, several rollouts at once."""
 
     def __init__(self, put: Callable[[bytes], object]) -> None:
         self._put = put
@@ -134,7 +130,6 @@ class _Log:
         self.fd = fd
 
     def write(self, data: bytes) -> None:
-        """Appends to it."""
         os.write(self.fd, data)
 
 
