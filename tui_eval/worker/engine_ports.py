@@ -216,11 +216,7 @@ class EngineHeld:
 
 
 class EngineLimits:
-    """Who may be scored.
-
-    Args:
-        limits_scoring: Whether anything limits that.
-    """
+    """Who may be scored."""
 
     def __init__(self, engine: EnginePort, limits_scoring: bool) -> None:
         self._engine = engine
@@ -291,12 +287,7 @@ class EngineJournal:
 
 
 class EngineGuard:
-    """Has the engine let the model calls of one rollout through as they fit into its budgets.
-
-    Args:
-        hub: Has what calls used.
-        longest: Reports the tokens to reserve for a call.
-    """
+    """Has the engine let the model calls of one rollout through as they fit into its budgets."""
 
     def __init__(
         self,

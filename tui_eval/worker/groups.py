@@ -79,11 +79,7 @@ class Groups:
 def leading(observer: RolloutObserver, fresh: Sequence[RolloutObserver]) -> RolloutObserver:
     """For which member a group is scored: who completed it, if that is to have a score.
 
-    Of one that has errored nothing is tried again or kept, for it has its row.
-
-    Args:
-        observer: Of who completed it, and has the slots.
-        fresh: Members that are to have a score.
+    Of one that has errored nothing is tried again or kept, for it has its row; its slots go on.
     """
     leader = observer if observer in fresh else fresh[0]
     leader.held = observer.held

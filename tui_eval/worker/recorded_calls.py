@@ -138,11 +138,7 @@ class RecordedCalls:
     def keep(
         self, request: Mapping[str, Any], response: Response, model_ms: float
     ) -> Awaitable[None]:
-        """Writes an answer down.
-
-        Args:
-            request: What its record says of the request.
-        """
+        """Writes an answer down, with what its record says of the request."""
         encoded = encode_model(response)
         return self._keep({**self._record, **request, "ms": model_ms, "response": encoded})
 

@@ -147,11 +147,7 @@ class MendedMessages(_Stream):
 
 
 class NotedMessages(_Stream):
-    """The stream to a server, of whose notifications note is taken.
-
-    Args:
-        on_notification: Is called before one is sent.
-    """
+    """The stream to a server; `on_notification` is called before a notification is sent."""
 
     def __init__(self, stream: Any, on_notification: Callable[[], None]) -> None:
         super().__init__(stream)
