@@ -18,11 +18,7 @@ class NeedsMainThreadError(RuntimeError):
     """A function set a signal handler, which Python allows in the main thread only."""
 
 
-class _Here(threading.local):
-    refused = False
-
-
-_HERE = _Here()
+_HERE = threading.local()
 
 
 @functools.cache
@@ -52,7 +48,7 @@ def forget_refusals() -> None:
 
 def refusal() -> NeedsMainThreadError | None:
     """The error of a function that was refused a signal handler, whatever it made of it."""
-    if not _HERE.refused:
+    if not getattr(_HERE, "refused", False):
         return None
     return NeedsMainThreadError(
         "it sets a signal handler, which Python allows in the main thread only"

@@ -190,7 +190,10 @@ class _Connection:
             if await _is_alive(held, session, is_http=self._config.speaks_http):
                 raise MCPToolError(_call_error_text(cause)) from error
             self._leave(held)
-            raise self._lost(_text(cause)) from error
+            raise MCPServerError(
+                f"The MCP server {self._config.name!r} went away during the call ({_text(cause)}). "
+                "The next call connects to it anew"
+            ) from error
         self._failed_connections, held.has_answered = 0, True
         self._failed_tools.clear()
         return result
@@ -223,12 +226,6 @@ class _Connection:
             if not held.has_answered:
                 self._failed_connections += 1
                 self._failed_tools |= held.tools
-
-    def _lost(self, why: str) -> MCPServerError:
-        return MCPServerError(
-            f"The MCP server {self._config.name!r} went away during the call ({why}). "
-            "The next call connects to it anew"
-        )
 
 
 class _Held:
