@@ -24,7 +24,6 @@ FILES = (
     "/runs/disk_thread.py",
     "/worker/call_recorder.py",
     "/worker/recorded_calls.py",
-    "/worker/uncounted_waits.py",
 )
 """Where the journal is: of the engine, and of a worker."""
 WRITES, ANSWERS, ANSWER_BYTES = 2000, 32, 8192

@@ -14,7 +14,7 @@ Error                               environment   recorded on a rollout, with it
 │   ├── ToolCallError               tool          environments/tool_env.py
 │   └── MCPToolError                tool          environments/adapters/mcp_sdk.py
 ├── InfraError                      environment   environments/one_rollout.py
-│   ├── RolloutTimeoutError         environment   worker/deadline.py: of what was in progress
+│   ├── RolloutTimeoutError         environment   worker/early_end.py: of what was in progress
 │   ├── CallTimeoutError            environment   call_limits.py: of what was called
 │   ├── WorkerEndedError            environment   worker/end_causes.py: of what was called last
 │   ├── MCPServerError              environment   environments/adapters/mcp_connection.py

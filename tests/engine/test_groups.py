@@ -16,8 +16,9 @@ from tui_eval.environments.datasets.example_table import ExampleTable
 from tui_eval.events import Stage
 from tui_eval.worker.examples import Examples
 from tui_eval.worker.gate import Gate
-from tui_eval.worker.groups import Groups, Unscored
+from tui_eval.worker.groups import Groups
 from tui_eval.worker.rollout_observer import RolloutObserver
+from tui_eval.worker.rollout_retries import Unscored
 
 CHAT = "/v1/chat/completions"
 

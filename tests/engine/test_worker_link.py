@@ -7,12 +7,10 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tui_eval.event_frames import read_extension
 from tui_eval.worker import to_engine, to_worker
 from tui_eval.worker.link import READ_BYTES, Link
 
@@ -49,8 +47,7 @@ class Sink(asyncio.WriteTransport):
 def link(
     taken: Callable[[Any], None], failed: Callable[[Exception], None] = pytest.fail
 ) -> Link[to_engine.ToEngine]:
-    decoder = msgspec.msgpack.Decoder(list[to_engine.ToEngine], ext_hook=read_extension)
-    return Link(decoder, taken, lambda: None, failed)
+    return Link(to_engine.ToEngine, taken, lambda: None, failed)
 
 
 def receive(receiver: Link[Any], data: bytes) -> None:
@@ -144,10 +141,9 @@ async def test_what_cannot_be_read_or_taken_is_reported_and_what_follows_is_take
 async def test_the_loss_of_one_end_is_reported_to_the_other() -> None:
     one, other = socket.socketpair()
     gone = asyncio.Event()
-    decoder = msgspec.msgpack.Decoder(list[to_engine.ToEngine])
     taken: list[Any] = []
     lost = gone.set, lambda: None
-    ends = [Link(decoder, taken.append, one, pytest.fail) for one in lost]
+    ends = [Link(to_engine.ToEngine, taken.append, one, pytest.fail) for one in lost]
     loop = asyncio.get_running_loop()
     await loop.create_connection(lambda: ends[0], sock=one)
     await loop.create_connection(lambda: ends[1], sock=other)

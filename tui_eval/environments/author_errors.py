@@ -19,7 +19,11 @@ def describe(error: BaseException, folder: Path | None = None) -> str:
     """
     if isinstance(error, SyntaxError) and error.filename:
         return f"{type(error).__name__}: {error.msg} ({error.filename}:{error.lineno})"
-    text = f"{type(error).__name__}: {_shortened(message_of(error))}".rstrip(": ")
+    message = message_of(error)
+    left_out = len(message) - LONGEST_MESSAGE
+    if left_out > 0:
+        message = f"{message[:LONGEST_MESSAGE]}... {left_out:,} more characters"
+    text = f"{type(error).__name__}: {message}".rstrip(": ")
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if _is_authors(frame.filename, folder):
             return f"{text} ({frame.filename}:{frame.lineno})"
@@ -32,11 +36,6 @@ def message_of(error: BaseException) -> str:
         return str(error)
     except Exception as other:  # its class is people's code
         return f"its message raised {type(other).__name__}"
-
-
-def _shortened(text: str) -> str:
-    left_out = len(text) - LONGEST_MESSAGE
-    return text if left_out <= 0 else f"{text[:LONGEST_MESSAGE]}... {left_out:,} more characters"
 
 
 def _is_authors(filename: str, folder: Path | None) -> bool:

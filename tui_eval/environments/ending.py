@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import Callable
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from tui_eval.call_limits import limited
@@ -40,12 +40,6 @@ def expect_teardown(env: Environment) -> None:
 def expect_teardown_of_used(env: Environment) -> None:
     """Takes note of an environment that runs a rollout; it is kept alive until it is torn down."""
     _used[id(env)] = env
-
-
-def _has_teardown_left(env: Environment) -> bool:
-    """Whether the handlers of an environment are still to run; from now on they are not."""
-    made = _made.pop(id(env), None)
-    return _used.pop(id(env), made) is not None
 
 
 @atexit.register
@@ -181,9 +175,11 @@ class Ending:
     async def _cleanup(self, state: State) -> None:
         """Runs the cleanup handlers; subclasses may do more."""
         cancelled: BaseException | None = None
+        observer = getattr(state, "observer", SILENT)  # a dict of people's own has none
         for handler in self._cleanup_handlers:
+            what, call = f"Cleanup handler {handler.__name__!r}", functools.partial(handler, state)
             try:
-                await self._put_away(state, handler)
+                await limited(observer, what, "environment", call)
             except BaseException as error:
                 if must_propagate(error):
                     cancelled = error
@@ -192,18 +188,14 @@ class Ending:
         if cancelled is not None:
             raise cancelled
 
-    async def _put_away(self, state: State, handler: Callable[..., Any]) -> None:
-        observer = getattr(state, "observer", SILENT)  # a dict of people's own has none
-        what = f"Cleanup handler {handler.__name__!r}"
-        await limited(observer, what, "environment", lambda: handler(state))
-
     async def run_teardown(self) -> list[BaseException]:
         """Runs every teardown handler and returns what they raised.
 
         A second call does nothing, unless a rollout has begun since the first.
         """
         raised: list[BaseException] = []
-        if not _has_teardown_left(cast("Environment", self)):
+        made = _made.pop(id(self), None)
+        if _used.pop(id(self), made) is None:
             return raised
         has_own = type(self)._teardown is not Ending._teardown
         for handler in [self._teardown] if has_own else self._teardown_handlers:

@@ -211,13 +211,8 @@ class EnvGroupRubric(Rubric):
     """Scores each rollout with the rubric of the environment that its task names.
 
     Functions of its own, added to it later, score all rollouts. A member that does not score its
-    rollouts (`score_rollouts`) does not score them here either.
-
-    Args:
-        env_map: The environments by the tasks that they run.
-
-    Attributes:
-        all_reward_names: The names of all functions of all environments, sorted.
+    rollouts (`score_rollouts`) does not score them here either. `all_reward_names` are those of
+    all functions of all environments, sorted.
     """
 
     def __init__(self, env_map: Mapping[str, Environment]) -> None:

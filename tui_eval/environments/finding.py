@@ -128,19 +128,14 @@ def _find_local(name: str, folder: Path, *, by_package: bool = True) -> FoundEnv
     for path in _local_files(name, folder):
         if path.is_file() and _is_spelled_so(path, folder):
             return FoundEnvironment(name, path.absolute(), "local")
-    packaged = _of_own_folder(name, folder)
+    own = map(packaged_module, _folders_of(name, folder))  # of a project with a folder of the name
+    packaged = next(filter(None, own), None)
     if packaged is None and by_package:
         packaged = _of_other_folder(name, folder)
     if packaged is None:
         return None
     module = packaged.parent.name if packaged.name == "__init__.py" else packaged.stem
     return FoundEnvironment(module, packaged.absolute(), "local")
-
-
-def _of_own_folder(name: str, folder: Path) -> Path | None:
-    """The module of a project whose folder has this name, where the module has another."""
-    found = (packaged_module(project) for project in _folders_of(name, folder))
-    return next(filter(None, found), None)
 
 
 def _of_other_folder(name: str, folder: Path) -> Path | None:

@@ -32,7 +32,6 @@ class ListedEnvironment(msgspec.Struct, frozen=True):
     """One environment that could be run.
 
     Args:
-        env_id: What to call it.
         path: Its file; empty where only importing would say.
         summary: First line of its docstring, else of its project's description; empty where it
             has none.

@@ -38,12 +38,7 @@ _EMPTY = CellType()
 
 
 class Source(NamedTuple):
-    """A file of code.
-
-    Args:
-        name: Dotted name of the module.
-        root: The folder from which it is imported.
-    """
+    """A file of code, with the dotted name of its module; it is imported from `root`."""
 
     name: str
     path: Path
@@ -77,9 +72,7 @@ class LocalCode(NamedTuple):
 def local_code(env: Environment, env_id: str, folder: Path) -> LocalCode:
     """The local files that an environment is made of.
 
-    Args:
-        env: As it was made: classes, functions and objects that it holds lead to their files.
-        folder: Where local environments are.
+    Classes, functions and objects that it holds lead to their files.
     """
     waiting = [*_of_package(env_id, folder), *_of_parts(env)]
     files: dict[str, Path] = {}

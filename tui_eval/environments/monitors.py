@@ -10,11 +10,7 @@ from tui_eval.tools.parameters import tool_name
 
 
 class MultiTurnMonitorRubric(Rubric):
-    """The metric `num_turns`: how often the model answered.
-
-    Args:
-        kwargs: As for `Rubric`.
-    """
+    """The metric `num_turns`: how often the model answered."""
 
     on_loop = True
 
@@ -30,12 +26,7 @@ class MultiTurnMonitorRubric(Rubric):
 class ToolMonitorRubric(Rubric):
     """The metrics `total_tool_calls` and `<tool>_calls`: what the model requested.
 
-    Args:
-        tools: Whose calls are counted each.
-        kwargs: As for `Rubric`.
-
-    Attributes:
-        tool_names: Those that are counted each.
+    `tool_names` are those of the tools whose calls are counted each.
     """
 
     on_loop = True
@@ -49,22 +40,14 @@ class ToolMonitorRubric(Rubric):
             self.add_tool_metric(tool)
 
     def add_tool_metric(self, tool: Callable[..., Any] | str) -> None:
-        """Counts the calls of a tool from now on.
-
-        Args:
-            tool: It, or its name.
-        """
+        """Counts the calls of a tool, which may be given by its name, from now on."""
         name = tool if isinstance(tool, str) else tool_name(tool)
         if name not in self.tool_names:
             self.tool_names.append(name)
             self.add_metric(self.get_tool_call_count_func(name))
 
     def remove_tool_metric(self, tool: Callable[..., Any] | str) -> None:
-        """Counts the calls of a tool no more.
-
-        Args:
-            tool: It, or its name.
-        """
+        """Counts the calls of a tool, which may be given by its name, no more."""
         name = tool if isinstance(tool, str) else tool_name(tool)
         if name in self.tool_names:
             self.tool_names.remove(name)

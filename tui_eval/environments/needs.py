@@ -68,7 +68,7 @@ def needs_of(found: FoundEnvironment, folder: Path) -> list[Need]:
             tree = ast.parse(path.read_bytes())
         except (OSError, SyntaxError, ValueError, RecursionError):
             continue  # importing it says what is wrong
-        for need in _Reader(path, local).read(tree):
+        for need in _Reader(path, local).read([tree]):
             needs.setdefault((need.kind, need.name), need)
     return list(needs.values())
 
@@ -103,19 +103,16 @@ class _Reader:
         self._path = path
         self._local = local
 
-    def read(self, tree: ast.AST, is_optional: bool = False) -> Iterator[Need]:
-        """What a part of the source asks for; where it is optional, imports may fail."""
-        yield from self._read_all(ast.iter_child_nodes(tree), is_optional)
-
-    def _read_all(self, nodes: Iterable[ast.AST], is_optional: bool) -> Iterator[Need]:
+    def read(self, nodes: Iterable[ast.AST], is_optional: bool = False) -> Iterator[Need]:
+        """What parts of the source ask for; where they are optional, imports may fail."""
         for node in nodes:
             if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
-                yield from self._read_all(node.orelse, is_optional)
+                yield from self.read(node.orelse, is_optional)
             elif isinstance(node, ast.Try) and _catches_missing(node):
-                yield from self._read_all(ast.iter_child_nodes(node), True)
+                yield from self.read(ast.iter_child_nodes(node), True)
             else:
                 yield from self._of_node(node, is_optional)
-                yield from self.read(node, is_optional)
+                yield from self.read(ast.iter_child_nodes(node), is_optional)
 
     def _of_node(self, node: ast.AST, is_optional: bool) -> Iterator[Need]:
         if isinstance(node, ast.Import | ast.ImportFrom) and not is_optional:

@@ -44,10 +44,7 @@ def make_serializable(value: object) -> Any:
 
 
 def state_to_output(state: State, state_columns: list[str] | None = None) -> RolloutOutput:
-    """The row of a rollout, in verifiers' own format.
-
-    Args:
-        state_columns: Further keys of the state.
+    """The row of a rollout, in verifiers' own format, with further keys of its state.
 
     Raises:
         ValueError: Such a key has a value that JSON cannot carry.

@@ -11,7 +11,7 @@ from tui_eval.messages import field_of
 from tui_eval.token_kinds import Kinds, named, plus
 from tui_eval.types import Response, State, StepRecord, TokenUsage, Usage
 
-Counted: TypeAlias = tuple[int, int] | tuple[int, int, Kinds]
+Counted: TypeAlias = tuple[int, int, Kinds]
 """Tokens read and written, and those of each kind where there are any."""
 
 
@@ -54,14 +54,11 @@ class StateUsageTracker:
     def add(self, usage: Usage | None) -> Counted:
         """Adds one answer's tokens, and returns them."""
         if usage is None:
-            return 0, 0
+            return 0, 0, ()
         self._seen = True
         self._tokens["input_tokens"] += usage.prompt_tokens
         self._tokens["output_tokens"] += usage.completion_tokens
-        kinds = kinds_of(usage)
-        if not kinds:
-            return usage.prompt_tokens, usage.completion_tokens
-        return usage.prompt_tokens, usage.completion_tokens, kinds
+        return usage.prompt_tokens, usage.completion_tokens, kinds_of(usage)
 
     def snapshot(self) -> TokenUsage | None:
         """The sums so far, or None where no answer reported any."""
@@ -103,7 +100,7 @@ def _whole(value: Any) -> int:
 def count_usage(state: State, usage: Usage | None) -> Counted:
     """Adds the tokens of an answer to those of its rollout, and returns them."""
     counted: Counted = state["usage_tracker"].add(usage)
-    if len(counted) == 3:
+    if counted[2]:
         state.token_kinds = plus(state.token_kinds, counted[2])
     return counted
 
@@ -115,16 +112,16 @@ def record_step(state: State, response: Response, started: float, model_ms: floa
         started: When it was sent, in unix seconds.
         model_ms: How long the try took that was answered.
     """
-    counted = count_usage(state, response.usage)
+    read, written, kinds = counted = count_usage(state, response.usage)
     step = StepRecord(
         started=started,
         model_ms=model_ms,
-        input_tokens=counted[0],
-        output_tokens=counted[1],
+        input_tokens=read,
+        output_tokens=written,
         finish_reason=response.message.finish_reason,
     )
-    if len(counted) == 3:
-        step["token_kinds"] = named(counted[2])
+    if kinds:
+        step["token_kinds"] = named(kinds)
     state.steps.append(step)
     return counted
 

@@ -57,26 +57,20 @@ class NullFeed:
 
     live = False
 
-    async def start(self) -> None:
-        """There is nothing to open."""
+    async def start(self) -> None: ...
 
     def drain(self, most: int = 5000) -> list[Event]:
-        """There are no events."""
         return []
 
-    def send(self, command: Command) -> None:
-        """Nobody listens."""
+    def send(self, command: Command) -> None: ...
 
     def saved(self, row: int, offset: int, length: int) -> Rollout | None:
-        """Nothing is on disk."""
         return None
 
     def log(self, at: int, most: int) -> tuple[bytes, int]:
-        """Nothing was printed."""
         return b"", 0
 
-    async def close(self) -> None:
-        """Nothing is held open."""
+    async def close(self) -> None: ...
 
 
 class RecordedFeed(NullFeed):

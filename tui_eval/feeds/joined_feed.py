@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 
 from tui_eval import clock
 from tui_eval.commands import Command
@@ -34,13 +33,12 @@ class JoinedFeed:
     def __init__(self, run: RunDir, socket: str) -> None:
         self._run = run
         self._feed: LiveFeed | SavedFeed = LiveFeed(socket_path=socket)
-        self._early: deque[Event] = deque()
+        self._early: list[Event] = []
         self._has_events = False
         self._opening: asyncio.Task[None] | None = None
 
     @property
     def live(self) -> bool:
-        """See `Feed.live`."""
         return self._feed.live
 
     async def start(self) -> None:
@@ -59,8 +57,7 @@ class JoinedFeed:
         self._opening = asyncio.create_task(self._feed.start())
 
     def drain(self, most: int = 5000) -> list[Event]:
-        """See `Feed.drain`."""
-        early = [self._early.popleft() for _ in range(len(self._early))]
+        early, self._early = self._early, []
         found = self._feed.drain(most)
         if found and not self._has_events:
             last = found[-1]
@@ -71,19 +68,15 @@ class JoinedFeed:
         return early + found
 
     def send(self, command: Command) -> None:
-        """See `Feed.send`."""
         self._feed.send(command)
 
     def saved(self, row: int, offset: int, length: int) -> Rollout | None:
-        """See `Feed.saved`."""
         return self._feed.saved(row, offset, length)
 
     def log(self, at: int, most: int) -> tuple[bytes, int]:
-        """See `Feed.log`."""
         return self._feed.log(at, most)
 
     async def close(self) -> None:
-        """See `Feed.close`."""
         if self._opening is not None:
             await self._opening
         await self._feed.close()

@@ -28,7 +28,6 @@ class LazyFeed:
         return self.inner is not None and self.inner.live
 
     async def start(self) -> None:
-        """See `Feed.start`."""
         from tui_eval.feeds.live_feed import LiveFeed
 
         self.inner = LiveFeed(self.request)
@@ -38,7 +37,6 @@ class LazyFeed:
             self.inner.send(command)
 
     def drain(self, most: int = 5000) -> list[Event]:
-        """See `Feed.drain`."""
         return self.inner.drain(most) if self.inner else []
 
     def send(self, command: Command) -> None:
@@ -49,14 +47,11 @@ class LazyFeed:
             self.inner.send(command)
 
     def saved(self, row: int, offset: int, length: int) -> Rollout | None:
-        """See `Feed.saved`."""
         return self.inner.saved(row, offset, length) if self.inner else None
 
     def log(self, at: int, most: int) -> tuple[bytes, int]:
-        """See `Feed.log`."""
         return self.inner.log(at, most) if self.inner else (b"", 0)
 
     async def close(self) -> None:
-        """See `Feed.close`."""
         if self.inner is not None:
             await self.inner.close()

@@ -105,7 +105,6 @@ class LiveFeed:
             self.live = False
 
     def drain(self, most: int = 5000) -> list[Event]:
-        """See `Feed.drain`."""
         while self._frames and len(self._events) < most:
             for event in decode_events(self._frames.popleft()):
                 self._take(event)
@@ -157,17 +156,14 @@ class LiveFeed:
         return [Noticed(0, now, "warning", printed), end] if printed else [end]
 
     def send(self, command: Command) -> None:
-        """See `Feed.send`."""
         if self.live and self._writer is not None and not self._writer.is_closing():
             self._writer.write(frame(encode_command(command)))
             self._leaves = self._leaves or isinstance(command, Detach)
 
     def saved(self, row: int, offset: int, length: int) -> Rollout | None:
-        """See `Feed.saved`."""
         return read_rollout(self._run, row, offset, length) if self._run else None
 
     def log(self, at: int, most: int) -> tuple[bytes, int]:
-        """See `Feed.log`."""
         return read_log(self._run.log, at, most) if self._run else (b"", 0)
 
     @property
@@ -176,7 +172,6 @@ class LiveFeed:
         return [self._run] if self._run is not None else [*self._running.values()]
 
     async def close(self) -> None:
-        """See `Feed.close`."""
         await self._take_what_has_come()
         if self._writer is not None:
             with contextlib.suppress(OSError, TimeoutError):

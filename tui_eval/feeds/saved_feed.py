@@ -86,7 +86,10 @@ class SavedFeed(NullFeed):
                 (self._events if self._first is None else self._first).extend(events)
             for event in events:
                 if isinstance(event, LineUnreadable):
-                    self._log_line(line_text(event))
+                    text = line_text(event)
+                    if text not in self._lines_shown:  # which it has again where it is read again
+                        self._lines_shown.add(text)
+                        self._log(text)
                 elif isinstance(event, Noticed):
                     self._log(event.text)
             if time.perf_counter() - began > WHOLE_WITHIN_S:
@@ -114,17 +117,10 @@ class SavedFeed(NullFeed):
             self._events.extend(first or ())
         self._reported.set()
 
-    def _log_line(self, text: str) -> None:
-        """Says a line's fault once: where the file is read again it has the same."""
-        if text not in self._lines_shown:
-            self._lines_shown.add(text)
-            self._log(text)
-
     def _log(self, text: str) -> None:
         self._faults += f"WARNING:reading: {text}\n".encode("utf-8", "backslashreplace")
 
     def drain(self, most: int = MOST_WAITING) -> list[Event]:
-        """See `Feed.drain`."""
         events = self._events
         taken = [events.popleft() for _ in range(min(most, len(events)))]
         self._drained.set()
@@ -135,7 +131,6 @@ class SavedFeed(NullFeed):
         self._cancelled.set()
 
     def saved(self, row: int, offset: int, length: int) -> Rollout | None:
-        """See `Feed.saved`."""
         return read_rollout(self._run, row, offset, length)
 
     def log(self, at: int, most: int) -> tuple[bytes, int]:

@@ -62,7 +62,6 @@ class SavedSuite(NullFeed):
         self._events.append(saved_suite_outcome(one.last for one in self._every))
 
     def drain(self, most: int = 5000) -> list[Event]:
-        """See `Feed.drain`."""
         taken = self._events[:most]
         del self._events[:most]
         return taken

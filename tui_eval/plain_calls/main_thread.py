@@ -11,16 +11,14 @@ from typing import Any
 _BOUND = re.compile(r"The object was created in thread id (\d+)")
 """What SQLite says of a connection that is used in another thread than the one that made it."""
 
+_REFUSALS = "signal only works in main thread", "no running event loop", "no current event loop"
+
 
 class NeedsMainThreadError(RuntimeError):
     """A function set a signal handler, which Python allows in the main thread only."""
 
 
-class _Here(threading.local):
-    refused = False
-
-
-_HERE = _Here()
+_HERE = threading.local()
 
 
 @functools.cache
@@ -50,7 +48,7 @@ def forget_refusals() -> None:
 
 def refusal() -> NeedsMainThreadError | None:
     """The error of a function that was refused a signal handler, whatever it made of it."""
-    if not _HERE.refused:
+    if not getattr(_HERE, "refused", False):
         return None
     return NeedsMainThreadError(
         "it sets a signal handler, which Python allows in the main thread only"
@@ -61,21 +59,19 @@ def is_for_main_thread(error: BaseException) -> bool:
     """Whether a function failed because it was not called where the event loop runs."""
     if isinstance(error, NeedsMainThreadError):
         return True
-    owner = _BOUND.search(str(error)) if type(error).__name__ == "ProgrammingError" else None
+    owner = _owner(error)
     if owner is not None:
-        return int(owner[1]) == threading.main_thread().ident
+        return owner == threading.main_thread().ident
     said = str(error) if type(error) in (ValueError, RuntimeError) else ""
-    return any(
-        text in said
-        for text in (
-            "signal only works in main thread",
-            "no running event loop",
-            "no current event loop",
-        )
-    )
+    return any(text in said for text in _REFUSALS)
 
 
 def is_for_one_thread(error: BaseException) -> bool:
     """Whether a function failed as it uses what is bound to a thread other than the main one."""
-    owner = _BOUND.search(str(error)) if type(error).__name__ == "ProgrammingError" else None
-    return owner is not None and int(owner[1]) != threading.main_thread().ident
+    return _owner(error) not in (None, threading.main_thread().ident)
+
+
+def _owner(error: BaseException) -> int | None:
+    """The number of the thread that alone may use what a function used, where SQLite says it."""
+    found = _BOUND.search(str(error)) if type(error).__name__ == "ProgrammingError" else None
+    return None if found is None else int(found[1])

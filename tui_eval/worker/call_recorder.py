@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import ExitStack
+from contextvars import Context
 from typing import Any
+
+import msgspec
 
 from tui_eval.runs.plain_json import encode_whatever
 from tui_eval.worker.ports import Journal
 from tui_eval.worker.recorded_calls import RecordedCalls, SettingsDigests
 from tui_eval.worker.rollout_observer import RolloutObserver
-from tui_eval.worker.uncounted_waits import Writes
 from tui_eval.worker.work import Work
+
+DISK_IS_LATE_S = 0.5
+"""A write that takes less is not reported, and counts as time of its rollout."""
 
 
 class CallRecorder:
@@ -42,9 +49,6 @@ class CallRecorder:
         """Has the record of a generated rollout written down.
 
         It is waited for only where no answers are: otherwise they lead to the same.
-
-        Args:
-            line: See `encode_state`.
         """
         if self._work.env.replayable:
             self._journal.add(observer.row, line)
@@ -79,3 +83,51 @@ class CallRecorder:
             observer.code_begins()
 
         return RecordedCalls(record, keep, self._settings, earlier)
+
+
+class _Write(msgspec.Struct, eq=False):
+    observer: RolloutObserver
+    is_seen: bool = False
+    waiting: ExitStack | None = None
+
+
+class Writes:
+    """Answers that are being written: waiting for a slow disk is no part of a rollout's time.
+
+    One timer looks at all of them, as one for each would take as long as the writing.
+    """
+
+    def __init__(self) -> None:
+        self._open: set[_Write] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def wait(self, observer: RolloutObserver, done: Awaitable[None]) -> None:
+        """Waits until an answer of a rollout is on disk."""
+        if self._timer is None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(DISK_IS_LATE_S, self._look, loop)
+        one = _Write(observer)
+        self._open.add(one)
+        try:
+            await done
+        finally:
+            self._open.discard(one)
+            if one.waiting is not None:
+                one.waiting.close()
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        for one in self._open:
+            if one.is_seen and one.waiting is None:
+                one.waiting = _waits_for_disk(one.observer)
+            one.is_seen = True
+        self._timer = loop.call_later(DISK_IS_LATE_S, self._look, loop) if self._open else None
+
+
+def _waits_for_disk(observer: RolloutObserver) -> ExitStack:
+    waiting = ExitStack()
+    waiting.enter_context(observer.deadline.held())
+    waiting.enter_context(observer.pauses.left_out(observer))
+    wait, context = observer.waits_for("the journal"), Context()  # within no other call
+    context.run(wait.__enter__)
+    waiting.callback(context.run, wait.__exit__)
+    return waiting

@@ -45,18 +45,12 @@ class EnginePort:
 
     def request(self, row: int, what: str, amount: int = 0) -> asyncio.Future[None]:
         """Requests something: see `to_engine.Request`. The future is done once it is granted."""
-        number, granted = self._new()
+        number, granted = self.new_answer()
         granted.add_done_callback(
             lambda done: self._withdraw(number, row) if done.cancelled() else None
         )
         self.send(Request(number, row, what, amount))
         return granted
-
-    def keep_answer(self, row: int, line: bytes) -> asyncio.Future[None]:
-        """Has a record written; the future is done once it is."""
-        number, written = self._new()
-        self.send(KeepAnswer(number, row, line))
-        return written
 
     def send_answered(self) -> None:
         """Sends what endpoints answered."""
@@ -64,7 +58,8 @@ class EnginePort:
         if answered:
             self.send(Answered(answered))
 
-    def _new(self) -> tuple[int, asyncio.Future[None]]:
+    def new_answer(self) -> tuple[int, asyncio.Future[None]]:
+        """The number of a message that is answered, and the future that is done once it is."""
         number, future = next(self._numbers), self._loop.create_future()
         self._pending[number] = future
         return number, future
@@ -104,7 +99,6 @@ class EngineHub:
         self._own_timer: asyncio.TimerHandle | None = None
 
     def mark_changed(self, rollout: ActiveRollout) -> None:
-        """A rollout's stage or counts changed."""
         self._changed[rollout.row] = rollout
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self._stages_every_s, self.flush)
@@ -122,11 +116,9 @@ class EngineHub:
         self._engine.send(IgnoresEnd(rollout.row, error_class, what))
 
     def is_subscribed(self, row: int) -> bool:
-        """Whether somebody wants this rollout's messages."""
         return row in self._subscribed
 
     def publish_to_watchers(self, event: MessagesAdded | ToolFinished | TextAdded) -> None:
-        """Takes in one event for those who subscribed to its rollout."""
         self._own.append(event)
         if self._own_timer is None:
             self._own_timer = asyncio.get_running_loop().call_later(BATCH_S, self._flush_own)
@@ -194,12 +186,10 @@ class EngineHeld:
         self._is_lent = False
 
     def answered(self, requested_at: float) -> None:
-        """The endpoint answered a request."""
         if self.endpoint is not None:
             self._engine.answered.append((self.endpoint, requested_at, monotonic()))
 
     def refuse(self, requested_at: float, seconds: float, *, is_paced: bool = False) -> None:
-        """The endpoint refused a request."""
         self._engine.send_answered()
         self._engine.send(Refused(self._row, requested_at, seconds, is_paced))
 
@@ -221,39 +211,29 @@ class EngineHeld:
             self._is_lent = False
 
     def release(self) -> None:
-        """Gives all back."""
         self.slots = False
         self._engine.send(Release(self._row, "all"))
 
 
 class EngineLimits:
-    """Who may be scored.
-
-    Args:
-        limits_scoring: Whether anything limits that.
-    """
+    """Who may be scored."""
 
     def __init__(self, engine: EnginePort, limits_scoring: bool) -> None:
         self._engine = engine
         self._limits_scoring = limits_scoring
 
     def nothing_held(self, row: int) -> EngineHeld:
-        """The slots of a rollout that holds none."""
         return EngineHeld(self._engine, row, False)
 
-    async def begin_scoring(self, held: EngineHeld) -> EngineHeld:
-        """Waits until a rollout that was generated earlier is in flight again."""
+    async def begin_scoring(self, held: EngineHeld) -> None:
         await self._engine.request(held._row, "in_flight")
         held.slots = True
-        return held
 
     def generated(self, held: EngineHeld) -> None:
-        """A rollout is generated; it stays in flight."""
         held.endpoint = None
         self._engine.send(Release(held._row, "generated"))
 
     def scoring(self, held: EngineHeld, amount: int) -> AbstractAsyncContextManager[None] | None:
-        """Around the scoring of so many rollouts at once; None where nothing limits that."""
         return self._scoring(held, amount) if self._limits_scoring else None
 
     @asynccontextmanager
@@ -278,7 +258,6 @@ class EngineRows:
         self._sent = columns.unseen, False
 
     def write(self, row: int, number: int, line: bytes) -> bytes:
-        """Sends a line; the line as it is sent."""
         line = self._redact.line(line)
         self._hub.finished(row)
         found = self._columns.unseen, bool(self._columns.keys)
@@ -296,25 +275,19 @@ class EngineJournal:
         self._engine = engine
 
     def add(self, row: int, line: bytes) -> None:
-        """Keeps one generated rollout; its answers are in it."""
         self._engine.send(KeepGenerated(row, line))
 
     def add_answer(self, row: int, line: bytes) -> Awaitable[None]:
-        """Keeps one answer of a rollout; it is written once this has been waited for."""
-        return self._engine.keep_answer(row, line)
+        number, written = self._engine.new_answer()
+        self._engine.send(KeepAnswer(number, row, line))
+        return written
 
     def forget(self, row: int) -> None:
-        """Another attempt of the rollout begins."""
         self._engine.send(Forget(row))
 
 
 class EngineGuard:
-    """Has the engine let the model calls of one rollout through as they fit into its budgets.
-
-    Args:
-        hub: Has what calls used.
-        longest: Reports the tokens to reserve for a call.
-    """
+    """Has the engine let the model calls of one rollout through as they fit into its budgets."""
 
     def __init__(
         self,
@@ -333,7 +306,6 @@ class EngineGuard:
         return False
 
     async def wait(self, tokens: int, owner: object, park: Callable[[], None]) -> None:
-        """Waits until a call fits, and reserves what it may use."""
         self._hub.flush_stage(self._row)  # what it used so far counts
         passed = self._engine.request(self._row, "budget", tokens)
         try:
@@ -344,6 +316,5 @@ class EngineGuard:
             raise
 
     def give_back(self, tokens: int) -> None:
-        """A call is over, and what it used is counted."""
         self._hub.flush_stage(self._row)
         self._engine.send(Release(self._row, "budget", tokens))

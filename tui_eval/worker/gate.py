@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tui_eval.worker.rollout_observer import RolloutObserver
 
 
 class Gate:
@@ -38,3 +44,24 @@ class Gate:
     async def wait(self) -> None:
         """Returns once the gate is open."""
         await self._open.wait()
+
+
+class Pauses:
+    """What a gate that is closed has of the waits of one rollout, which may overlap."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+        self._waits, self._closed_before = 0, 0.0
+
+    @contextmanager
+    def left_out(self, observer: RolloutObserver) -> Iterator[None]:
+        """Around waiting: what a pause has of it is no part of the rollout's time."""
+        if not self._waits:
+            self._closed_before = self._gate.closed_s
+        self._waits += 1
+        try:
+            yield
+        finally:
+            self._waits -= 1
+            if not self._waits and observer.state is not None:
+                observer.state.began += self._gate.closed_s - self._closed_before

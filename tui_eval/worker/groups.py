@@ -34,14 +34,7 @@ class Groups:
         """Is called where a group waits for members from now on, or no longer."""
 
     def add_saved(self, row: int, values: Mapping[str, Any]) -> list[Member] | None:
-        """A member whose row is already on disk: it is scored only to be compared with.
-
-        Args:
-            values: Its row.
-
-        Returns:
-            See `add`.
-        """
+        """As `add`, for one whose row is on disk: it is scored only to be compared with."""
         state = saved_member(self._examples.fresh_state(row), values, self._columns)
         return self._add(row, (None, state))
 
@@ -86,11 +79,7 @@ class Groups:
 def leading(observer: RolloutObserver, fresh: Sequence[RolloutObserver]) -> RolloutObserver:
     """For which member a group is scored: who completed it, if that is to have a score.
 
-    Of one that has errored nothing is tried again or kept, for it has its row.
-
-    Args:
-        observer: Of who completed it, and has the slots.
-        fresh: Members that are to have a score.
+    Of one that has errored nothing is tried again or kept, for it has its row; its slots go on.
     """
     leader = observer if observer in fresh else fresh[0]
     leader.held = observer.held
@@ -99,11 +88,7 @@ def leading(observer: RolloutObserver, fresh: Sequence[RolloutObserver]) -> Roll
 
 
 def log_lost(observer: RolloutObserver, members: Sequence[Member]) -> None:
-    """Logs how many of earlier sessions could not be scored again.
-
-    Args:
-        observer: Of one that was scored with them.
-    """
+    """Logs how many of earlier sessions could not be scored again with the others."""
     lost = sum(w is None and s.get("error") is not None for w, s in members)
     if lost:
         log.warning(
@@ -111,37 +96,3 @@ def log_lost(observer: RolloutObserver, members: Sequence[Member]) -> None:
             "compared without them",
             *(observer, lost),
         )
-
-
-_SETTLED = ("reward", "advantage")
-"""What scoring gives to the steps that have none."""
-
-
-class Unscored:
-    """A rollout without an error that is about to be scored.
-
-    Args:
-        state: Of the rollout; what is restored is changed in it.
-    """
-
-    def __init__(self, state: State) -> None:
-        self.state = state
-        self._open: list[tuple[dict[str, Any], str]] = [
-            (step, key)
-            for step in state.get("trajectory") or ()
-            for key in _SETTLED
-            if step.get(key) is None
-        ]
-
-    def restore(self) -> None:
-        """Takes back what scoring has left, but what reward functions kept for themselves."""
-        self.state["error"] = None
-        self.state.failed_at = self.state.metric_error = None
-        for step, key in self._open:
-            step[key] = None
-
-
-def fault_of(state: State) -> Any:
-    """What went wrong with a rollout: its error, or that of a metric that counts nothing."""
-    error = state.get("error")
-    return state.metric_error if error is None else error

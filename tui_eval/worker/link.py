@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import reduce
+from operator import or_
+from types import GenericAlias
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from tui_eval.event_frames import HEADER_BYTES, encode_events, frame
+from tui_eval.event_frames import HEADER_BYTES, encode_events, frame, read_extension
 
 Message = TypeVar("Message")
 
@@ -24,7 +27,7 @@ class Link(asyncio.BufferedProtocol, Generic[Message]):
     """One end.
 
     Args:
-        decoder: Of a list of messages of the other end.
+        messages: What the other end sends: `ToEngine` or `ToWorker`.
         received: Gets each of them.
         lost: Called once the other end is gone.
         failed: Called where messages could not be sent, read or taken; those beside them are.
@@ -32,12 +35,13 @@ class Link(asyncio.BufferedProtocol, Generic[Message]):
 
     def __init__(
         self,
-        decoder: msgspec.msgpack.Decoder[list[Message]],
+        messages: type[Message],
         received: Callable[[Message], None],
         lost: Callable[[], None],
         failed: Callable[[Exception], None],
     ) -> None:
-        self._decode = decoder.decode
+        kinds = GenericAlias(list, (reduce(or_, messages.__subclasses__()),))
+        self._decode = msgspec.msgpack.Decoder(kinds, ext_hook=read_extension).decode
         self._received = received
         self._lost = lost
         self._failed = failed

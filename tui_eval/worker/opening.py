@@ -16,8 +16,7 @@ from tui_eval.environments.importing import keeping_names, local_roots
 from tui_eval.environments.loading import load
 from tui_eval.errors import Fault, RefusedError, must_propagate
 from tui_eval.worker.describing.describe import describe
-from tui_eval.worker.describing.info import EnvironmentInfo
-from tui_eval.worker.describing.settings import EnvironmentSettings
+from tui_eval.worker.describing.info import EnvironmentInfo, EnvironmentSettings
 from tui_eval.worker.examples import read_table
 from tui_eval.worker.overriding import FLAG as REPLACED
 from tui_eval.worker.overriding import override, override_faults

@@ -70,11 +70,7 @@ def single_turn_names(env: Environment) -> list[str]:
 def override_notices(
     named: Sequence[str], settings: Mapping[str, Any], where: str = FLAG
 ) -> list[Notice]:
-    """A sentence on a setting that is accepted and has no effect.
-
-    Args:
-        named: Environments that ask the model once.
-    """
+    """A sentence on a setting without effect on those named here, which ask the model once."""
     if settings.get("max_turns", 1) == 1 or not named:
         return []
     text = f"{where}: max_turns has no effect on {', '.join(named)}, which asks the model once"

@@ -27,11 +27,7 @@ def _module_is_there(name: str) -> bool:
 
 
 def probe(modules: list[str]) -> dict[str, object]:
-    """What this interpreter is, and which of some modules it has.
-
-    Args:
-        modules: Names of top modules.
-    """
+    """What this interpreter is, and which of some top modules it has."""
     return {
         "version": ".".join(map(str, sys.version_info[:3])),
         "prefix": sys.prefix,

@@ -16,25 +16,20 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import msgspec
 from msgspec.structs import replace
 
 from tui_eval.clients.replica_set import ReplicaSet
 from tui_eval.clients.wire.longest_answer import LongestAnswers, longest_by_default
 from tui_eval.config.plan import RunPlan
 from tui_eval.environments.author_errors import describe
-from tui_eval.errors import (
-    Fault,
-    is_cancellation,
-)
-from tui_eval.event_frames import read_extension
+from tui_eval.errors import Fault, is_cancellation
 from tui_eval.observer import CURRENT
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.redaction import Redactor
 from tui_eval.types import ClientConfig
 from tui_eval.worker import to_engine, to_worker
 from tui_eval.worker.collector import spare_collector
-from tui_eval.worker.describing.settings import settings_of
+from tui_eval.worker.describing.info import settings_of
 from tui_eval.worker.digests import digest_now
 from tui_eval.worker.end_causes import ERRORS
 from tui_eval.worker.engine_ports import (
@@ -74,6 +69,8 @@ class WorkerProcess:
 
     def __init__(self, signs: VitalSigns) -> None:
         self._signs = signs
+        self._link = Link(to_worker.ToWorker, self._received, self._engine_gone, self._failed)
+        self._send = self._link.send
         self._engine = EnginePort(self._send)
         self._hub = EngineHub(self._engine, signs)
         self._gate = Gate()
@@ -81,27 +78,18 @@ class WorkerProcess:
         self._tasks: set[asyncio.Task[None]] = set()
         self._leaving = asyncio.Event()
         self._disconnected = asyncio.Event()
-        self._is_orphan = False
         self._is_exhausted = False
         self._loaded: Loaded | None = None
         self._redact = Redactor()
         self._replicas: Replicas | None = None
         self._replica_set: ReplicaSet | None = None
         self._out: list[int] = []
-        self._link: Link[to_worker.ToWorker] | None = None
         self._socket = -1
-
-    def _send(self, message: Any) -> None:
-        assert self._link is not None, "the engine has sent something first"
-        self._link.send(message)
 
     async def main(self, sock: socket.socket) -> None:
         """Works until the engine says so, or is gone."""
-        decoder = msgspec.msgpack.Decoder(list[to_worker.ToWorker], ext_hook=read_extension)
-        loop = asyncio.get_running_loop()
+        loop, link = asyncio.get_running_loop(), self._link
         self._socket = sock.fileno()
-        link = self._link = Link(decoder, self._received, self._engine_gone, self._failed)
-        self._engine.send = link.send
         await loop.create_connection(lambda: link, sock=sock)
         self._send(to_engine.Hello(to_engine.PROTOCOL))
         link.flush()
@@ -110,7 +98,7 @@ class WorkerProcess:
             await self._leaving.wait()
         except asyncio.CancelledError:
             self._end_now("it cancelled the tasks of its worker, or stopped its loop")
-        within = LEAVES_WITHIN_S if self._is_orphan else TEARDOWN_WITHIN_S
+        within = LEAVES_WITHIN_S if self._disconnected.is_set() else TEARDOWN_WITHIN_S
         try:
             async with asyncio.timeout(within):
                 await self._leave()
@@ -136,15 +124,11 @@ class WorkerProcess:
             await asyncio.sleep(BEATS_EVERY_S)
 
     def _engine_gone(self) -> None:
-        self._is_orphan = True
         self._leaving.set()
         self._disconnected.set()
 
     def _warn(self, text: str) -> None:
         self._send(to_engine.Warned(text))
-
-    def _replica_failed(self, endpoint: int, why: str) -> None:
-        self._send(to_engine.ReplicaFailed(endpoint, why))
 
     def _received(self, message: to_worker.ToWorker) -> None:
         if isinstance(message, to_worker.Granted):  # most are
@@ -290,7 +274,6 @@ class WorkerProcess:
         os._exit(1)
 
     def _failed(self, error: BaseException, row: int | None = None) -> None:
-        """Says why the run cannot go on."""
         log.error("the worker failed", exc_info=error)
         self._report_end(-1 if row is None else row, describe(error))
 
@@ -314,18 +297,18 @@ class WorkerProcess:
         self._send(to_engine.Described(info, faults, ids))
 
     async def _set_up(self, setup: to_worker.Setup) -> None:
-        redact = self._redact
         plan = RunPlan.model_validate_json(setup.plan)
-        is_open = self._loaded is not None
         set_up_logging(plan.verbose, [plan.env_id])
-        faults = [] if is_open else self._load(plan)
+        faults = self._load(plan) if self._loaded is None else []
         if self._loaded is not None and not faults:
-            self._begin(setup, plan, redact, self._loaded)
+            self._begin(setup, plan, self._loaded)
             self._replicas = Replicas([ClientConfig.model_validate_json(c) for c in setup.clients])
             await self._replicas.open()
             if len(self._replicas) > 1:
-                clients, failed = self._replicas.clients, self._replica_failed
-                self._replica_set = ReplicaSet(clients, failed)
+                self._replica_set = ReplicaSet(
+                    self._replicas.clients,
+                    lambda *failed: self._send(to_engine.ReplicaFailed(*failed)),
+                )
                 self._replica_set.move(self._out)
             spare_collector()
         self._signs.beat()
@@ -333,7 +316,6 @@ class WorkerProcess:
         self._send(to_engine.Ready(parts))
 
     def _load(self, plan: RunPlan) -> list[Fault]:
-        """Loads the environment; what is wrong with it."""
         self._loaded, faults = load_environment(settings_of(plan.model_dump()))
         if self._loaded is None or faults:
             return faults
@@ -343,10 +325,7 @@ class WorkerProcess:
             return [Fault(f"environment {plan.env_id}", what, hint)]
         return []
 
-    def _begin(
-        self, setup: to_worker.Setup, plan: RunPlan, redact: Redactor, loaded: Loaded
-    ) -> None:
-        """Makes ready for rollouts."""
+    def _begin(self, setup: to_worker.Setup, plan: RunPlan, loaded: Loaded) -> None:
         columns = ColumnsSeen(plan.state_columns)
         longest = LongestAnswers(longest_by_default(plan.client_type), self._warn)
         guard = functools.partial(EngineGuard, self._engine, self._hub, longest=longest)
@@ -358,14 +337,11 @@ class WorkerProcess:
             seen=columns,
             grouped=setup.grouped,
             out_of_budget=lambda: self._is_exhausted,
-            is_fatal=lambda state: False,
-            lost={},
-            answers={},
             guard_of=lambda row: guard(row) if setup.has_budget else None,
             code=setup.code,
             goes_on=self._goes_on,
         )
-        rows = EngineRows(self._engine, self._hub, redact, columns)
+        rows = EngineRows(self._engine, self._hub, self._redact, columns)
         limits = EngineLimits(self._engine, setup.limits_scoring)
         journal = EngineJournal(self._engine)
         self._rollouts = Rollouts(self._work, self._hub, self._gate, limits, rows, journal)
@@ -389,7 +365,6 @@ class WorkerProcess:
 
 
 async def _tear_down(env: Environment) -> list[BaseException]:
-    """Runs the teardown handlers of an environment; what they raised."""
     try:
         return await env.run_teardown()
     except BaseException as error:

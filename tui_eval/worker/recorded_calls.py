@@ -3,6 +3,7 @@
 A rollout that was cut short begins anew with a fresh environment. As long as it asks the model the
 same things, in whatever order, it is given the answers that were paid for already; from the first
 request on that differs it asks the model itself, and what is left of the answers is lost.
+Judges are asked beside each other: see `JudgeAnswers`.
 """
 
 from __future__ import annotations
@@ -15,15 +16,16 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from tui_eval.runs.journal_records import restore_response
+import msgspec
+
+from tui_eval.runs.journal_records import restore_response, tokens_of_answer
 from tui_eval.runs.plain_json import encode_model, encode_whatever
-from tui_eval.token_kinds import Tokens
+from tui_eval.token_kinds import Tokens, plus
 from tui_eval.types import Response
-from tui_eval.worker.judge_answers import JudgeAnswers, judge_digest, tokens_of_answers
 
 log = logging.getLogger("tui_eval.rollout")
 
-_DIGEST_BYTES = 8
+_DIGEST_BYTES, _JUDGE_DIGEST_BYTES = 8, 16
 _PARTS = {"model": "the model", "sampling": "the sampling parameters", "tools": "the tools"}
 
 
@@ -73,7 +75,7 @@ class RecordedCalls:
                 for message in prompt
             ],
         }
-        call = RecordedCall(self.keep, {"request": request})
+        call = RecordedCall(partial(self.keep, {"request": request}))
         for place, record in enumerate(self._left):
             if record["request"] == request:
                 del self._left[place]
@@ -101,7 +103,7 @@ class RecordedCalls:
         if not self._left and not self._results:  # as in most rollouts, at each of their calls
             return ()
         self._results.clear()
-        tokens = tokens_of_answers(self._left)
+        tokens = _tokens_of(self._left)
         self._left.clear()
         return tokens
 
@@ -111,8 +113,8 @@ class RecordedCalls:
         Args:
             request: All that its answer depends on.
         """
-        digest = judge_digest(request)
-        call = RecordedCall(self._keep_from_any_thread, {"judge": digest})
+        digest = _digest(encode_whatever(list(request)), _JUDGE_DIGEST_BYTES)
+        call = RecordedCall(partial(self._keep_from_any_thread, {"judge": digest}))
         record = None if self._judged is None else self._judged.take(digest)
         if record is not None:
             call.answer = restore_response(record["response"]), record["ms"]
@@ -131,16 +133,12 @@ class RecordedCalls:
         """Gives up what is left of the answers that judges gave to this rollout; their tokens."""
         if self._judged is None:
             return ()
-        return tokens_of_answers(self._judged.take_all(self._record["row"]))
+        return _tokens_of(self._judged.take_all(self._record["row"]))
 
     def keep(
         self, request: Mapping[str, Any], response: Response, model_ms: float
     ) -> Awaitable[None]:
-        """Writes an answer down.
-
-        Args:
-            request: What its record says of the request.
-        """
+        """Writes an answer down, with what its record says of the request."""
         encoded = encode_model(response)
         return self._keep({**self._record, **request, "ms": model_ms, "response": encoded})
 
@@ -163,38 +161,29 @@ class RecordedCalls:
         return digest
 
 
-class RecordedCall:
+class RecordedCall(msgspec.Struct):
     """One model call.
 
     Args:
-        keep: Writes an answer down.
-        request: What its record says of what is asked.
+        keep: Writes its answer down; gets that and how many milliseconds it took.
+        answer: What was answered before, and after how many milliseconds; None where it is to be
+            asked.
     """
 
+    keep: Callable[[Response, float], Awaitable[None]]
     answer: tuple[Response, float] | None = None
-    """What was answered before, and after how many milliseconds; None where it is to be asked."""
-
-    def __init__(
-        self,
-        keep: Callable[[Mapping[str, Any], Response, float], Awaitable[None]],
-        request: Mapping[str, Any],
-    ) -> None:
-        self.keep: Callable[[Response, float], Awaitable[None]] = partial(keep, request)
-        """Writes its answer down; gets that and how many milliseconds it took."""
 
 
-class RecordedResult:
+class RecordedResult(msgspec.Struct):
     """One result of an environment's code.
 
     Args:
         keep: Writes it down.
+        value: What it was before; None where it is to be made.
     """
 
+    keep: Callable[[Any], Awaitable[None]]
     value: tuple[Any] | None = None
-    """What it was before; None where it is to be made."""
-
-    def __init__(self, keep: Callable[[Any], Awaitable[None]]) -> None:
-        self.keep = keep
 
 
 class SettingsDigests:
@@ -219,8 +208,50 @@ class SettingsDigests:
         return self._digests
 
 
-def _digest(data: bytes) -> str:
-    return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).hexdigest()
+class JudgeAnswers:
+    """What judges answered to a rollout or to its group, as far as it was not given again.
+
+    Reward functions ask beside each other and each request stands for itself. So an answer is
+    found by its request alone, in whatever order they come, and one that differs leaves the
+    others as they are. Threads may take them.
+    """
+
+    def __init__(self, records: Iterable[Mapping[str, Any]] = ()) -> None:
+        self._by_request: dict[str, list[Mapping[str, Any]]] = {}
+        self.join(records)
+
+    def join(self, records: Iterable[Mapping[str, Any]]) -> None:
+        """Takes in what other members of a group have."""
+        for one in records:
+            self._by_request.setdefault(one["judge"], []).append(one)
+
+    def take(self, digest: str) -> Mapping[str, Any] | None:
+        """The record of the first answer to a request that is left; None where there is none."""
+        found = self._by_request.get(digest)
+        try:
+            return found.pop(0) if found else None
+        except IndexError:  # another thread was faster
+            return None
+
+    def take_all(self, row: int | None = None) -> list[Mapping[str, Any]]:
+        """Takes out what is left of one rollout, or by default of all."""
+        taken: list[Mapping[str, Any]] = []
+        for records in self._by_request.values():
+            own = [one for one in records if row in (None, one["row"])]
+            records[:] = [one for one in records if one not in own]
+            taken += own
+        return taken
+
+
+def _tokens_of(records: Iterable[Mapping[str, Any]]) -> Tokens:
+    tokens: Tokens = ()
+    for one in records:
+        tokens = plus(tokens, tokens_of_answer(one))
+    return tokens
+
+
+def _digest(data: bytes, size: int = _DIGEST_BYTES) -> str:
+    return hashlib.blake2b(data, digest_size=size).hexdigest()
 
 
 def _difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:

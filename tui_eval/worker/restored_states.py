@@ -60,12 +60,7 @@ def _add_answer(state: State, response: Response, model_ms: float) -> None:
 
 
 def saved_member(fresh: State, row: Mapping[str, Any], columns: Sequence[str]) -> State:
-    """Gives a fresh state what the row of its rollout says.
-
-    Args:
-        row: Its line of results.jsonl.
-        columns: Keys of the state that are saved with each row.
-    """
+    """Gives a fresh state what the row of its rollout says, with the state columns saved there."""
     completion = to_messages(row.get("completion") or [])
     fresh["completion"] = completion
     for key in ("metrics", "timing", "is_completed", "is_truncated", "stop_condition"):

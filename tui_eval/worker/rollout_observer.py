@@ -19,15 +19,13 @@ from tui_eval.events import Event, MessagesAdded, RolloutStaged, Stage, ToolFini
 from tui_eval.output import CALL, MOST, Output, Printing
 from tui_eval.printable import one_line
 from tui_eval.token_kinds import Kinds, Tokens, plus
-from tui_eval.worker.deadline import RolloutDeadline
-from tui_eval.worker.gate import Gate
-from tui_eval.worker.model_call import MODEL_CALL, ModelCall, Unanswered
-from tui_eval.worker.open_waits import OpenWait, OpenWaits
+from tui_eval.worker.early_end import RolloutDeadline
+from tui_eval.worker.gate import Gate, Pauses
+from tui_eval.worker.open_calls import MODEL_CALL, ModelCall, OpenWait, OpenWaits, Unanswered
 from tui_eval.worker.ports import CallGuard, Held, Hub
 from tui_eval.worker.recorded_calls import RecordedCall, RecordedCalls, RecordedResult
 from tui_eval.worker.rollout_log import StateLog, message_text, request_text
 from tui_eval.worker.running_answer import RunningAnswer, plain_message, with_plain_result
-from tui_eval.worker.uncounted_waits import Pauses
 
 if TYPE_CHECKING:
     from tui_eval.rollout_data import StepRecord, ToolRecord

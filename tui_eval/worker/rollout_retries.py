@@ -1,17 +1,22 @@
-"""Whether a rollout that errored is generated or scored again, and after which wait."""
+"""Whether a rollout that errored is generated or scored again, and after which wait.
+
+`is_retryable` says which errors may be gone then, and which every other rollout would meet.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import random
+from typing import Any
 
-from tui_eval.errors import ErrorChain
+from tui_eval.clients.causes import cause_of
+from tui_eval.clients.faults import ABOUT_THE_KEY
+from tui_eval.clients.request_retries import is_transient
+from tui_eval.errors import Error, ErrorChain, InfraError, ModelError
 from tui_eval.events import Stage
 from tui_eval.open_files import REASON, is_out_of_files
 from tui_eval.state import State
-from tui_eval.worker.groups import fault_of
-from tui_eval.worker.retryable import is_retryable
 from tui_eval.worker.rollout_observer import RolloutObserver
 from tui_eval.worker.work import Work
 
@@ -21,6 +26,16 @@ LONGEST_BACKOFF_S = 60.0
 LONGEST_STARVING_S = 8.0
 MOST_SHORT_STARVES = 10
 """So often a rollout soon runs again for want of open files: each time its model calls are paid."""
+
+_TYPES = (InfraError, ModelError, ConnectionError, TimeoutError)
+# Base classes of httpx, aiohttp, requests, and of the SDKs of providers and sandboxes. They are
+# known by name: none of these packages is loaded for the sake of an error that it did not raise.
+_NAMES = frozenset(
+    {
+        *("TransportError", "ClientConnectionError", "ClientPayloadError", "ConnectionError"),
+        *("Timeout", "APIError"),
+    }
+)
 
 
 class RolloutRetries:
@@ -48,11 +63,7 @@ class RolloutRetries:
         return not self._work.out_of_budget()
 
     async def sleep(self, observer: RolloutObserver, state: State, tries: int = 0) -> None:
-        """Waits twice as long as the time before, without the slots of the rollout.
-
-        Args:
-            tries: How often it was scored again.
-        """
+        """Waits twice as long as the time before, without the slots of the rollout."""
         error = fault_of(state)
         is_starved = is_out_of_files(error)
         doublings = observer.starved if is_starved else observer.failed_attempts + tries
@@ -67,3 +78,70 @@ class RolloutRetries:
             await asyncio.sleep(pause)
             observer.slept()
         observer.woke()
+
+
+_SETTLED = ("reward", "advantage")
+"""What scoring gives to the steps that have none."""
+
+
+class Unscored:
+    """A rollout without an error that is about to be scored."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self._open: list[tuple[dict[str, Any], str]] = [
+            (step, key)
+            for step in state.get("trajectory") or ()
+            for key in _SETTLED
+            if step.get(key) is None
+        ]
+
+    def restore(self) -> None:
+        """Takes back what scoring has left, but what reward functions kept for themselves."""
+        self.state["error"] = None
+        self.state.failed_at = self.state.metric_error = None
+        for step, key in self._open:
+            step[key] = None
+
+
+def fault_of(state: State) -> Any:
+    """What went wrong with a rollout: its error, or that of a metric that counts nothing."""
+    error = state.get("error")
+    return state.metric_error if error is None else error
+
+
+def is_retryable(error: object) -> bool:
+    """Whether a rollout that ended with an error is worth another try.
+
+    True for a failed model call and every `InfraError`, and for what else tells of a network, an
+    API or a time-out, also as the cause of another exception: of a reward function's failure, for
+    one. False where an endpoint answered with a status that it would answer with again: a wrong
+    key, an unknown model, a bad request.
+    """
+    if not isinstance(error, BaseException):
+        return False
+    if isinstance(error, InfraError):
+        return True
+    links = [*ErrorChain(error)]
+    if any(getattr(link, "status_code", None) and not is_transient(link) for link in links):
+        return False
+    if any((cause := cause_of(link)) and not cause.passes for link in links):
+        return False
+    if isinstance(error, Error):
+        return isinstance(error, ModelError) or is_retryable(error.__cause__)
+    return any(_is_of_network(link) for link in links)
+
+
+def refuses_key(state: State) -> bool:
+    """Whether a rollout ended as the endpoint did not let its model call in (401, 403)."""
+    error = state.get("error")
+    if error is None or state.failed_at is not Stage.MODEL:
+        return False
+    return any(getattr(link, "status_code", None) in ABOUT_THE_KEY for link in ErrorChain(error))
+
+
+def _is_of_network(link: BaseException) -> bool:
+    if isinstance(link, _TYPES):
+        return True
+    names = [kind.__name__ for kind in type(link).__mro__]
+    return any(name in _NAMES or name.endswith("TimeoutError") for name in names)

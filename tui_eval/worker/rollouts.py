@@ -28,17 +28,15 @@ from tui_eval.runs.row import encode_row
 from tui_eval.runs.scan import decode_row
 from tui_eval.state import State
 from tui_eval.worker.call_recorder import CallRecorder
-from tui_eval.worker.cancelling import CANCELLED, EndedByCancelling, give_up
-from tui_eval.worker.deadline import RolloutDeadline
-from tui_eval.worker.finished_row import row_of
+from tui_eval.worker.early_end import CANCELLED, EndedByCancelling, RolloutDeadline, give_up
 from tui_eval.worker.gate import Gate
-from tui_eval.worker.groups import Groups, Member, Unscored, fault_of, leading, log_lost
+from tui_eval.worker.groups import Groups, Member, leading, log_lost
 from tui_eval.worker.ports import Held, Hub, Journal, Limits, Rows
 from tui_eval.worker.recorded_calls import RecordedCalls
 from tui_eval.worker.restored_states import interrupted_state
 from tui_eval.worker.rollout_log import log_errors
 from tui_eval.worker.rollout_observer import RolloutObserver
-from tui_eval.worker.rollout_retries import RolloutRetries
+from tui_eval.worker.rollout_retries import RolloutRetries, Unscored, fault_of
 from tui_eval.worker.work import Work
 
 if TYPE_CHECKING:
@@ -100,7 +98,7 @@ class Rollouts:
         row = observer.row
         CURRENT.set(observer)
         if observer.cancelled is not None:
-            await self._ends_early(observer, observer.cancelled, self._work.answers.pop(row, ()))
+            await self._ends_early(observer, self._work.answers.pop(row, ()))
             return
         observer.code_begins()  # others may have begun since it was made
         state = await self._generate(observer, client)
@@ -119,11 +117,7 @@ class Rollouts:
         await self.finish(observer, state)
 
     def restore(self, row: int, record: Mapping[str, Any]) -> None:
-        """Puts a rollout that an earlier session generated among those that are `generated`.
-
-        Args:
-            record: Of the journal.
-        """
+        """Puts one that an earlier session generated and recorded among those `generated`."""
         observer = self.observer(row, self._limits.nothing_held(row))
         state = restore_state(record, self._work.examples.fresh_state(row))
         state.observer = observer
@@ -232,13 +226,14 @@ class Rollouts:
         """
         observer = self.observer(row, self._limits.nothing_held(row))
         observer.cancel()
-        assert observer.cancelled is not None, "it was cancelled just now"
-        return self._ends_early(observer, observer.cancelled, records)
+        return self._ends_early(observer, records)
 
     def _ends_early(
-        self, observer: RolloutObserver, error: Error, records: Sequence[Mapping[str, Any]]
+        self, observer: RolloutObserver, records: Sequence[Mapping[str, Any]]
     ) -> Coroutine[Any, Any, None]:
-        return self.finish(observer, give_up(self._interrupted(observer, error, records), observer))
+        assert observer.cancelled is not None, "somebody cancelled it"
+        state = self._interrupted(observer, observer.cancelled, records)
+        return self.finish(observer, give_up(state, observer))
 
     def give_up(
         self, row: int, attempt: int, error: Error, records: Sequence[Mapping[str, Any]] = ()
@@ -362,7 +357,7 @@ class Rollouts:
         observer.is_over = True
         self._recorder.give_up(observer)
         observer.calls = None  # it leads back here: a garbage collection would have to free both
-        row = row_of(observer, state, self._work)
+        row = self._work.row_of(observer, state)
         if log.isEnabledFor(logging.DEBUG):
             observer.log_state(state)
             for score in state.scores:

@@ -6,7 +6,7 @@ list of its own: an engine refuses one that speaks another.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 
@@ -18,13 +18,17 @@ PROTOCOL = 9
 """The number of what both say: another where a message of `to_worker` or of this module is."""
 
 
-class Hello(msgspec.Struct, tag="hello", array_like=True):
+class ToEngine(msgspec.Struct, array_like=True):
+    """A message of a worker; each kind is a class of this one."""
+
+
+class Hello(ToEngine, tag="hello"):
     """The first message of a worker: it must be the same in every protocol."""
 
     protocol: int
 
 
-class Described(msgspec.Struct, tag="described", array_like=True):
+class Described(ToEngine, tag="described"):
     """What an environment is that was loaded: see `Open`.
 
     Args:
@@ -38,7 +42,7 @@ class Described(msgspec.Struct, tag="described", array_like=True):
     ids: list[Any]
 
 
-class Ready(msgspec.Struct, tag="ready", array_like=True):
+class Ready(ToEngine, tag="ready"):
     """The worker can run rollouts, or could not load the environment.
 
     Args:
@@ -48,19 +52,19 @@ class Ready(msgspec.Struct, tag="ready", array_like=True):
     faults: list[tuple[str, str, str]]
 
 
-class Staged(msgspec.Struct, tag="staged", array_like=True):
+class Staged(ToEngine, tag="staged"):
     """Where rollouts are now."""
 
     events: list[RolloutStaged]
 
 
-class Messages(msgspec.Struct, tag="messages", array_like=True):
+class Messages(ToEngine, tag="messages"):
     """What was wanted of the rollouts that somebody watches."""
 
     events: list[MessagesAdded | ToolFinished | TextAdded]
 
 
-class KeepAnswer(msgspec.Struct, tag="answer", array_like=True):
+class KeepAnswer(ToEngine, tag="answer"):
     """A record for the journal, which the rollout waits for: see `Granted`."""
 
     number: int
@@ -68,20 +72,20 @@ class KeepAnswer(msgspec.Struct, tag="answer", array_like=True):
     line: bytes
 
 
-class KeepGenerated(msgspec.Struct, tag="generated", array_like=True):
+class KeepGenerated(ToEngine, tag="generated"):
     """The record of a generated rollout for the journal."""
 
     row: int
     line: bytes
 
 
-class Forget(msgspec.Struct, tag="forget", array_like=True):
+class Forget(ToEngine, tag="forget"):
     """What the journal has of a rollout is of no use: it begins again."""
 
     row: int
 
 
-class Row(msgspec.Struct, tag="row", array_like=True):
+class Row(ToEngine, tag="row"):
     """The line of a finished rollout."""
 
     row: int
@@ -89,7 +93,7 @@ class Row(msgspec.Struct, tag="row", array_like=True):
     line: bytes
 
 
-class Request(msgspec.Struct, tag="request", array_like=True):
+class Request(ToEngine, tag="request"):
     """A rollout waits for something: see `Granted`.
 
     Args:
@@ -104,18 +108,14 @@ class Request(msgspec.Struct, tag="request", array_like=True):
     count: int
 
 
-class Withdraw(msgspec.Struct, tag="withdraw", array_like=True):
-    """Who requested something no longer waits for it; what is granted already is given back.
-
-    Args:
-        number: Of the request.
-    """
+class Withdraw(ToEngine, tag="withdraw"):
+    """Who requested something no longer waits for it; what is granted already is given back."""
 
     number: int
     row: int
 
 
-class Release(msgspec.Struct, tag="release", array_like=True):
+class Release(ToEngine, tag="release"):
     """A rollout gives something back.
 
     Args:
@@ -130,7 +130,7 @@ class Release(msgspec.Struct, tag="release", array_like=True):
     count: int = 0
 
 
-class Answered(msgspec.Struct, tag="answered", array_like=True):
+class Answered(ToEngine, tag="answered"):
     """Endpoints answered requests.
 
     Args:
@@ -141,7 +141,7 @@ class Answered(msgspec.Struct, tag="answered", array_like=True):
     requests: list[tuple[int, float, float]]
 
 
-class Refused(msgspec.Struct, tag="refused", array_like=True):
+class Refused(ToEngine, tag="refused"):
     """An endpoint refused a rollout's request; what was answered before has been sent before.
 
     Args:
@@ -156,7 +156,7 @@ class Refused(msgspec.Struct, tag="refused", array_like=True):
     is_paced: bool
 
 
-class IgnoresEnd(msgspec.Struct, tag="ignores_end", array_like=True):
+class IgnoresEnd(ToEngine, tag="ignores_end"):
     """A call of people's code was cancelled for its limit and goes on: only its process can be
     ended.
 
@@ -170,7 +170,7 @@ class IgnoresEnd(msgspec.Struct, tag="ignores_end", array_like=True):
     what: str
 
 
-class ReplicaFailed(msgspec.Struct, tag="replica_failed", array_like=True):
+class ReplicaFailed(ToEngine, tag="replica_failed"):
     """A replica is to be taken out.
 
     Args:
@@ -182,7 +182,7 @@ class ReplicaFailed(msgspec.Struct, tag="replica_failed", array_like=True):
     why: str
 
 
-class Ended(msgspec.Struct, tag="ended", array_like=True):
+class Ended(ToEngine, tag="ended"):
     """Nothing more is done for a rollout at present: it has its row, or waits for others.
 
     Args:
@@ -193,57 +193,31 @@ class Ended(msgspec.Struct, tag="ended", array_like=True):
     failure: str
 
 
-class GroupMoved(msgspec.Struct, tag="group", array_like=True):
+class GroupMoved(ToEngine, tag="group"):
     """The group of an example waits for members, or no longer."""
 
     example: int
     waits: bool
 
 
-class Forgot(msgspec.Struct, tag="forgot", array_like=True):
+class Forgot(ToEngine, tag="forgot"):
     """`ForgetMembers` was done: what groups were complete before that is known."""
 
     number: int
 
 
-class ColumnsFound(msgspec.Struct, tag="columns", array_like=True):
+class ColumnsFound(ToEngine, tag="columns"):
     """Which requested state columns no rollout has had so far, and what keys the last one had."""
 
     unseen: list[str]
     keys: list[str]
 
 
-class Warned(msgspec.Struct, tag="warned", array_like=True):
+class Warned(ToEngine, tag="warned"):
     """A sentence for people."""
 
     text: str
 
 
-class Left(msgspec.Struct, tag="left", array_like=True):
+class Left(ToEngine, tag="left"):
     """The environment is torn down; nothing follows."""
-
-
-ToEngine: TypeAlias = (
-    Hello
-    | Described
-    | Ready
-    | Staged
-    | Messages
-    | KeepAnswer
-    | KeepGenerated
-    | Forget
-    | Row
-    | Request
-    | Withdraw
-    | Release
-    | Answered
-    | Refused
-    | IgnoresEnd
-    | ReplicaFailed
-    | Ended
-    | GroupMoved
-    | Forgot
-    | ColumnsFound
-    | Warned
-    | Left
-)

@@ -6,14 +6,18 @@ number of the protocol, is in `to_engine`.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 
-from tui_eval.worker.describing.settings import EnvironmentSettings
+from tui_eval.worker.describing.info import EnvironmentSettings
 
 
-class Open(msgspec.Struct, tag="open", array_like=True):
+class ToWorker(msgspec.Struct, array_like=True):
+    """A message of an engine; each kind is a class of this one."""
+
+
+class Open(ToWorker, tag="open"):
     """An environment is to be loaded and described: see `Described`.
 
     Args:
@@ -26,7 +30,7 @@ class Open(msgspec.Struct, tag="open", array_like=True):
     variables: dict[str, str]
 
 
-class Setup(msgspec.Struct, tag="setup", array_like=True):
+class Setup(ToWorker, tag="setup"):
     """What all rollouts of a run have in common: sent before the first of them.
 
     A worker that has opened the environment runs them with that; another one loads it now.
@@ -52,7 +56,7 @@ class Setup(msgspec.Struct, tag="setup", array_like=True):
     code: int
 
 
-class Run(msgspec.Struct, tag="run", array_like=True):
+class Run(ToWorker, tag="run"):
     """A rollout is to be run from its input to its row.
 
     Args:
@@ -67,7 +71,7 @@ class Run(msgspec.Struct, tag="run", array_like=True):
     lost: tuple[int, ...]
 
 
-class Restore(msgspec.Struct, tag="restore", array_like=True):
+class Restore(ToWorker, tag="restore"):
     """A rollout that is generated, and lacks but its score.
 
     Args:
@@ -81,7 +85,7 @@ class Restore(msgspec.Struct, tag="restore", array_like=True):
     lost: tuple[int, ...]
 
 
-class Score(msgspec.Struct, tag="score", array_like=True):
+class Score(ToWorker, tag="score"):
     """A generated rollout is to be scored, or to wait for its group.
 
     Args:
@@ -92,37 +96,30 @@ class Score(msgspec.Struct, tag="score", array_like=True):
     has_slots: bool
 
 
-class AddSaved(msgspec.Struct, tag="saved", array_like=True):
-    """A rollout whose row is on disk, to compare others of its group with.
-
-    Args:
-        values: Its row.
-    """
+class AddSaved(ToWorker, tag="saved"):
+    """A rollout whose row is on disk, to compare others of its group with."""
 
     row: int
     values: dict[str, Any]
 
 
-class Join(msgspec.Struct, tag="join", array_like=True):
+class Join(ToWorker, tag="join"):
     """The same of one that was run alone and got its row there: its group waits for it here.
 
     Where it is the last one the group is scored, as what its worker has to do for this rollout.
-
-    Args:
-        values: Its row.
     """
 
     row: int
     values: dict[str, Any]
 
 
-class Cancel(msgspec.Struct, tag="cancel", array_like=True):
+class Cancel(ToWorker, tag="cancel"):
     """Somebody ended a rollout."""
 
     row: int
 
 
-class GiveUp(msgspec.Struct, tag="give_up", array_like=True):
+class GiveUp(ToWorker, tag="give_up"):
     """A rollout has an errored row now, and nothing more is done for it.
 
     Args:
@@ -142,36 +139,36 @@ class GiveUp(msgspec.Struct, tag="give_up", array_like=True):
     records: list[dict[str, Any]]
 
 
-class ForgetMembers(msgspec.Struct, tag="forget_members", array_like=True):
+class ForgetMembers(ToWorker, tag="forget_members"):
     """These rollouts are to run again: their groups wait for them. It is answered: see `Forgot`."""
 
     number: int
     rows: list[int]
 
 
-class MoveGate(msgspec.Struct, tag="gate", array_like=True):
+class MoveGate(ToWorker, tag="gate"):
     """The gate before every model call opens or closes."""
 
     is_open: bool
 
 
-class Subscribe(msgspec.Struct, tag="subscribe", array_like=True):
+class Subscribe(ToWorker, tag="subscribe"):
     """The rollouts whose messages are wanted from now on, with what there is of them so far."""
 
     rows: list[int]
 
 
-class Granted(msgspec.Struct, tag="granted", array_like=True):
+class Granted(ToWorker, tag="granted"):
     """What was requested is there: see `Request`, `KeepAnswer`."""
 
     number: int
 
 
-class Exhausted(msgspec.Struct, tag="exhausted", array_like=True):
+class Exhausted(ToWorker, tag="exhausted"):
     """Nothing new may begin: what errored is not tried again."""
 
 
-class ReplicasOut(msgspec.Struct, tag="replicas_out", array_like=True):
+class ReplicasOut(ToWorker, tag="replicas_out"):
     """These replicas are out, and no others: their calls go to those that are not.
 
     Args:
@@ -181,32 +178,11 @@ class ReplicasOut(msgspec.Struct, tag="replicas_out", array_like=True):
     endpoints: list[int]
 
 
-class Leave(msgspec.Struct, tag="leave", array_like=True):
+class Leave(ToWorker, tag="leave"):
     """The run is over: the environment is torn down, and the worker ends."""
 
 
-class MoveLog(msgspec.Struct, tag="log", array_like=True):
+class MoveLog(ToWorker, tag="log"):
     """The run is in another directory, and engine.log with it."""
 
     log: str
-
-
-ToWorker: TypeAlias = (
-    Open
-    | Setup
-    | Run
-    | Restore
-    | Score
-    | AddSaved
-    | Join
-    | Cancel
-    | GiveUp
-    | ForgetMembers
-    | MoveGate
-    | MoveLog
-    | Subscribe
-    | Granted
-    | Exhausted
-    | ReplicasOut
-    | Leave
-)

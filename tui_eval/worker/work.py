@@ -1,4 +1,4 @@
-"""What all rollouts of a run share, and which requested state columns no rollout had."""
+"""What all rollouts of a run share, and what is written of each."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from tui_eval import clock
 from tui_eval.config.plan import RunPlan
-from tui_eval.environments.one_rollout import GoesOn
+from tui_eval.environments.one_rollout import GoesOn, broken_state
 from tui_eval.errors import nearest
-from tui_eval.runs.row import COLUMN_NAMES, SCHEMA_KEYS
+from tui_eval.runs.row import COLUMN_NAMES, SCHEMA_KEYS, build_row
+from tui_eval.runs.row_places import tokens_object
 from tui_eval.state import State
 from tui_eval.token_kinds import Tokens
 from tui_eval.worker.examples import Examples
@@ -18,6 +20,7 @@ from tui_eval.worker.ports import CallGuard
 
 if TYPE_CHECKING:
     from tui_eval.environments.environment import Environment
+    from tui_eval.worker.rollout_observer import RolloutObserver
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -52,9 +55,9 @@ class Work(msgspec.Struct, frozen=True):
     score_at_end: bool
     goes_on: GoesOn
     out_of_budget: Callable[[], bool]
-    is_fatal: Callable[[State], bool]
-    lost: Mapping[int, Tokens]
-    answers: dict[int, list[dict[str, Any]]]
+    is_fatal: Callable[[State], bool] = lambda state: False
+    lost: Mapping[int, Tokens] = msgspec.field(default_factory=dict)
+    answers: dict[int, list[dict[str, Any]]] = msgspec.field(default_factory=dict)
     guard_of: Callable[[int], CallGuard | None] = lambda row: None
     code: int = 1
 
@@ -71,6 +74,27 @@ class Work(msgspec.Struct, frozen=True):
             score_at_end=plan.score_at_end,
             **others,
         )
+
+    def row_of(self, observer: RolloutObserver, state: State) -> dict[str, Any]:
+        """The row of a finished rollout; a state of which none can be made is its error."""
+        number, attempt = observer.number, observer.attempt
+        try:
+            row = build_row(state, number=number, attempt=attempt, columns=self.columns)
+        except Exception as error:
+            broken = broken_state(self.examples.input(observer.row), error, clock.now())
+            row = build_row(broken, number=number, attempt=attempt)
+        self.seen.look(state)
+        ours = row["tui_eval"]
+        if observer.output is not None:
+            ours["output"] = str(observer.output)
+        if observer.lost_input or observer.lost_output:
+            lost = observer.lost_input, observer.lost_output, *observer.lost_kinds
+            ours["lost_usage"] = tokens_object(lost)
+        if self.code > 1:
+            ours["code"] = self.code
+        if self.examples.groups:
+            ours["row"] = observer.row
+        return row
 
 
 class ColumnsSeen:

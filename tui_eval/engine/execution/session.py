@@ -40,7 +40,7 @@ from tui_eval.runs.redaction import Redactor
 from tui_eval.state import State
 from tui_eval.worker.gate import Gate
 from tui_eval.worker.replicas import Replicas
-from tui_eval.worker.retryable import refuses_key
+from tui_eval.worker.rollout_retries import refuses_key
 from tui_eval.worker.to_worker import Exhausted, MoveGate, MoveLog
 from tui_eval.worker.work import ColumnsSeen
 

@@ -36,8 +36,12 @@ from tui_eval.engine.setup.preflight import (
 from tui_eval.engine.setup.resume_match import Planned
 from tui_eval.errors import Fault, Notice, RefusedError
 from tui_eval.runs.layout import RunDir
-from tui_eval.worker.describing.info import EnvironmentInfo
-from tui_eval.worker.describing.settings import EnvironmentSettings, Wanted, settings_of
+from tui_eval.worker.describing.info import (
+    EnvironmentInfo,
+    EnvironmentSettings,
+    Wanted,
+    settings_of,
+)
 from tui_eval.worker.overriding import FLAG as REPLACED
 from tui_eval.worker.overriding import override_notices
 

@@ -14,8 +14,7 @@ from tui_eval.engine.interpreters.interpreter import Interpreter
 from tui_eval.engine.transport.worker import Worker, ended_at_load
 from tui_eval.errors import Fault, Notice, RefusedError, WorkerEndedError
 from tui_eval.installing import install_command_for
-from tui_eval.worker.describing.info import EnvironmentInfo
-from tui_eval.worker.describing.settings import EnvironmentSettings
+from tui_eval.worker.describing.info import EnvironmentInfo, EnvironmentSettings
 from tui_eval.worker.examples import Examples, Places
 from tui_eval.worker.opening import Loaded, describe_loaded, load_environment
 

@@ -29,7 +29,7 @@ from tui_eval.engine.setup.resume_match import Planned, choose_runs
 from tui_eval.engine.suite.suite_lock import at_work_on
 from tui_eval.errors import Fault, Notice, RefusedError, warning
 from tui_eval.events import ListedEvaluation, SuiteStarted
-from tui_eval.worker.describing.settings import EnvironmentSettings, of_others, settings_of
+from tui_eval.worker.describing.info import EnvironmentSettings, of_others, settings_of
 
 if TYPE_CHECKING:
     from tui_eval.config.plan import RunPlan

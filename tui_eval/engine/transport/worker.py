@@ -10,19 +10,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import msgspec
 from msgspec.structs import replace
 
 from tui_eval import clock
 from tui_eval.engine.interpreters.interpreter import Interpreter
 from tui_eval.engine.transport.started_worker import StartedWorker, start_worker
 from tui_eval.errors import Fault, WorkerEndedError
-from tui_eval.event_frames import read_extension
 from tui_eval.events import WorkerSeen
 from tui_eval.fold.error_place import place_of
 from tui_eval.processes import private_memory
 from tui_eval.worker import to_engine, to_worker
-from tui_eval.worker.describing.settings import EnvironmentSettings
+from tui_eval.worker.describing.info import EnvironmentSettings
 from tui_eval.worker.end_causes import IGNORED, MEMORY, TIMEOUT
 from tui_eval.worker.link import Link
 from tui_eval.worker.vital_signs import NOBODY, LastCall, VitalSigns
@@ -111,8 +109,7 @@ class Worker:
         self._signs = process.signs
         self._last_called = LastCall(NOBODY, "environment", "", False)
         self._is_closed = asyncio.Event()
-        decoder = msgspec.msgpack.Decoder(list[to_engine.ToEngine], ext_hook=read_extension)
-        self._link = Link(decoder, self._take, self._is_closed.set, self._link_failed)
+        self._link = Link(to_engine.ToEngine, self._take, self._is_closed.set, self._link_failed)
         self.send: Callable[[Any], None] = self._link.send
         """Sends a message, with those of the same turn of the loop."""
         self._watching = loop.create_task(self._watch())

@@ -326,12 +326,9 @@ def normalize_step(out: Any) -> tuple[Any, float, bool, bool, Any]:
     Raises:
         TypeError: It is not a tuple of four or five.
     """
-    if isinstance(out, tuple | list) and len(out) == 5:
-        obs, reward, terminated, truncated, info = out
-        return obs, float(reward), bool(terminated), bool(truncated), info
-    if isinstance(out, tuple | list) and len(out) == 4:
-        obs, reward, done, info = out
-        return obs, float(reward), bool(done), False, info
+    if isinstance(out, tuple | list) and len(out) in (4, 5):
+        obs, reward, terminated, *truncated, info = out
+        return obs, float(reward), bool(terminated), any(truncated), info
     got = f"{len(out)} values" if isinstance(out, tuple | list) else type(out).__name__
     raise TypeError(
         f"step() returned {got}; it returns (observation, reward, terminated, truncated, info) "

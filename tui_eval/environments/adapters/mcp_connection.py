@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from tui_eval.environments.adapters import mcp_sdk
+from tui_eval.environments.adapters.mcp_messages import NO_SUCH_METHOD, Requests, error_text
 from tui_eval.environments.adapters.mcp_process import PrintedLines
-from tui_eval.environments.adapters.mcp_requests import NO_SUCH_METHOD, Requests
 from tui_eval.environments.adapters.mcp_sdk import MCPServerConfig, MCPToolError
 from tui_eval.errors import InfraError
 from tui_eval.process_guard import ProcessGuard
@@ -190,7 +190,10 @@ class _Connection:
             if await _is_alive(held, session, is_http=self._config.speaks_http):
                 raise MCPToolError(_call_error_text(cause)) from error
             self._leave(held)
-            raise self._lost(_text(cause)) from error
+            raise MCPServerError(
+                f"The MCP server {self._config.name!r} went away during the call ({_text(cause)}). "
+                "The next call connects to it anew"
+            ) from error
         self._failed_connections, held.has_answered = 0, True
         self._failed_tools.clear()
         return result
@@ -223,12 +226,6 @@ class _Connection:
             if not held.has_answered:
                 self._failed_connections += 1
                 self._failed_tools |= held.tools
-
-    def _lost(self, why: str) -> MCPServerError:
-        return MCPServerError(
-            f"The MCP server {self._config.name!r} went away during the call ({why}). "
-            "The next call connects to it anew"
-        )
 
 
 class _Held:
@@ -348,4 +345,4 @@ def _text(error: BaseException) -> str:
     if isinstance(error, ValidationError):
         faults = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:3])
         return f"its answer is not of the protocol: {'; '.join(faults)}"
-    return f"{type(error).__name__}: {error}".rstrip(": ")
+    return error_text(error)

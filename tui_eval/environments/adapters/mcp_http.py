@@ -66,7 +66,7 @@ def _client_class(httpx: Any) -> Any:
                 if _is_refused(response) or "json" in response.headers.get("content-type", ""):
                     await response.aread()
             except httpx.HTTPError as error:
-                return _failed(httpx, request, f"it failed: {_text(error)}")
+                return _failed(httpx, request, f"it failed: {mcp_messages.error_text(error)}")
             return _mended(httpx, request, response)
 
         async def _send_resuming(self, request: Any, **options: Any) -> Any:
@@ -75,7 +75,7 @@ def _client_class(httpx: Any) -> Any:
                 response = await super().send(request, **options)
                 why = "" if response.is_success else f"status {response.status_code}"
             except httpx.HTTPError as error:
-                why = _text(error)
+                why = mcp_messages.error_text(error)
             if not why:
                 return response
             # The SDK writes the call's own id in the place of this one.
@@ -121,7 +121,7 @@ def _stream_class(httpx: Any) -> Any:
                     end = (end + block)[-3:]
                     yield block
             except httpx.HTTPError as error:
-                why = _text(error)
+                why = mcp_messages.error_text(error)
             if self._id is not None and not has_ids:
                 yield _broken_off(self._id, why)
 
@@ -147,27 +147,20 @@ def _failed(httpx: Any, request: Any, why: str) -> Any:
     requested = _id_of(request)
     if requested is None:
         return httpx.Response(202, request=request)
-    return httpx.Response(200, json=_error(requested, why), request=request)
+    return httpx.Response(
+        200, json=mcp_messages.error_data(requested, why.rstrip(": ")), request=request
+    )
 
 
 def _broken_off(id: int | str, why: str) -> bytes:
     """The event that ends an answer, after what may be half a one."""
-    error = _error(id, f"its answer broke off: {why}")
+    error = mcp_messages.error_data(id, f"its answer broke off: {why}")
     return f"\n\nevent: message\ndata: {json.dumps(error)}\n\n".encode()
-
-
-def _error(id: int | str, why: str) -> dict[str, Any]:
-    error = {"code": -32700, "message": why.rstrip(": ")}
-    return {"jsonrpc": "2.0", "id": id, "error": error}
 
 
 def _id_of(request: Any) -> int | str | None:
     requested: int | str | None = json.loads(request.content).get("id")
     return requested
-
-
-def _text(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}".rstrip(": ")
 
 
 logger = logging.getLogger(__name__)

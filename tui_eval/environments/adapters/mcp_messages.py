@@ -1,16 +1,22 @@
-"""Messages of MCP as JSON, in either version of the `mcp` package."""
+"""Messages of MCP as JSON, in either version of the `mcp` package, and requests under way."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import re
-from collections.abc import Callable
-from typing import Any, Self
+from collections.abc import Callable, Coroutine
+from typing import Any, Self, TypeVar
 
 from pydantic import ValidationError
 
+Result = TypeVar("Result")
+
 logger = logging.getLogger(__name__)
+
+NO_SUCH_METHOD = -32601
+"""The code with which JSON-RPC refuses a method that it does not know."""
 
 _NO_ID = "none"
 """Stands in an error that has no id: version 1 cannot read such a one."""
@@ -57,8 +63,17 @@ def request_id(message: Any) -> int | str | None:
 
 def error_response(id: int | str, text: str) -> Any:
     """The response that the call of this id has failed."""
-    response = {"jsonrpc": "2.0", "id": id, "error": {"code": -32700, "message": text}}
-    return parse_message(json.dumps(response).encode())
+    return parse_message(json.dumps(error_data(id, text)).encode())
+
+
+def error_data(id: int | str, text: str) -> dict[str, Any]:
+    """The same as JSON has it."""
+    return {"jsonrpc": "2.0", "id": id, "error": {"code": -32700, "message": text}}
+
+
+def error_text(error: BaseException) -> str:
+    """The class of an exception, and what it says where it says something."""
+    return f"{type(error).__name__}: {error}".rstrip(": ")
 
 
 def serialize(message: Any) -> bytes:
@@ -132,11 +147,7 @@ class MendedMessages(_Stream):
 
 
 class NotedMessages(_Stream):
-    """The stream to a server, of whose notifications note is taken.
-
-    Args:
-        on_notification: Is called before one is sent.
-    """
+    """The stream to a server; `on_notification` is called before a notification is sent."""
 
     def __init__(self, stream: Any, on_notification: Callable[[], None]) -> None:
         super().__init__(stream)
@@ -209,3 +220,100 @@ def _response_in(text: str) -> dict[str, Any] | None:
     if is_response and "error" in data and data.get("id") is None:
         return {**data, "id": _NO_ID}
     return data if is_response and type(data.get("id")) in (int, str) else None
+
+
+class Requests:
+    """The requests that wait for an answer on one connection.
+
+    An error without an id is the answer to a message that the server could not read, and so to
+    one of the calls that wait: only they carry what a model wrote. Some servers answer
+    notifications with one, too, which the protocol forbids; that fails no call.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: set[asyncio.Future[str]] = set()
+        self._suspects: set[asyncio.Future[str]] = set()
+        self._unreadable: list[str] = []
+        self._notifications_sent = 0
+        self._notifications_settled = 0
+        """How many of those have an answer, or were read before a request that has one."""
+        self._codes_for_notifications: set[int] = set()
+        """With what this server answers notifications, should it do so."""
+
+    async def finish(
+        self,
+        request: Coroutine[Any, Any, Result],
+        held: asyncio.Task[None],
+        *,
+        may_be_unreadable: bool = False,
+    ) -> Result:
+        """What a request brings while its connection is there.
+
+        Args:
+            held: Ends with the connection.
+            may_be_unreadable: It carries what a model wrote.
+
+        Raises:
+            ConnectionError: The connection ended before.
+            RuntimeError: The server could not read the request.
+        """
+        pending = asyncio.ensure_future(request)
+        refused: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        sent_before = self._notifications_sent
+        if may_be_unreadable:
+            self._waiting.add(refused)
+        try:
+            # A session whose transport broke may leave its caller waiting for ever.
+            ends = (pending, refused, held)
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            if pending.done():
+                self._settle_notifications(sent_before)
+                return pending.result()
+            if refused.done():
+                raise RuntimeError(f"the server could not read the call: {refused.result()}")
+        finally:
+            pending.cancel()
+            self._waiting.discard(refused)
+            self._suspects.discard(refused)
+            self._settle()
+        raise ConnectionError("the connection broke")
+
+    def note_notification(self) -> None:
+        """Takes note of a message that has no answer by the protocol."""
+        self._notifications_sent += 1
+
+    def note_error(self, message: str, code: int) -> bool:
+        """Takes note of an error without an id: the server does not say what it answers.
+
+        It is one of the calls that wait now: once the others have their answers, it fails. It is
+        a notification where no call waits, where there is no such method, and where this server
+        has answered one with that code before.
+
+        Returns:
+            Whether it is a call.
+        """
+        if not self._waiting:
+            self._codes_for_notifications.add(code)
+        is_open = self._notifications_settled < self._notifications_sent
+        is_known = code in self._codes_for_notifications and is_open
+        if not self._waiting or is_known or code == NO_SUCH_METHOD:
+            self._settle_notifications(self._notifications_settled + 1)
+            return False
+        self._unreadable.append(message)
+        self._suspects |= self._waiting
+        self._settle()
+        return True
+
+    def _settle_notifications(self, count: int) -> None:
+        settled = max(self._notifications_settled, count)
+        self._notifications_settled = min(settled, self._notifications_sent)
+
+    def _settle(self) -> None:
+        if len(self._suspects) > len(self._unreadable):
+            return
+        message = "; ".join(dict.fromkeys(self._unreadable))
+        for refused in self._suspects:
+            if not refused.done():
+                refused.set_result(message)
+        self._suspects.clear()
+        self._unreadable.clear()

@@ -14,9 +14,8 @@ import pydantic_core
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tui_eval.environments.adapters.mcp_http import http_client, sse_streams
-from tui_eval.environments.adapters.mcp_messages import MendedMessages, NotedMessages
+from tui_eval.environments.adapters.mcp_messages import MendedMessages, NotedMessages, Requests
 from tui_eval.environments.adapters.mcp_process import PrintedLines, started_server
-from tui_eval.environments.adapters.mcp_requests import Requests
 from tui_eval.errors import ToolError
 from tui_eval.installing import extra_command
 from tui_eval.process_guard import ProcessGuard

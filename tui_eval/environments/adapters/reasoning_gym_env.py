@@ -108,18 +108,15 @@ def __getattr__(name: str) -> Any:
 
 
 def _rows_of(rg_dataset: Any, places: range) -> list[dict[str, Any]]:
-    rows = []
-    for index in places:
-        entry = rg_dataset[index]
-        rows.append(
-            {
-                "question": entry["question"],
-                "answer": entry["answer"],
-                "task": entry["metadata"].get("source_dataset", "reasoning-gym"),
-                "info": {"index": index},
-            }
-        )
-    return rows
+    return [
+        {
+            "question": entry["question"],
+            "answer": entry["answer"],
+            "task": entry["metadata"].get("source_dataset", "reasoning-gym"),
+            "info": {"index": index},
+        }
+        for index, entry in ((index, rg_dataset[index]) for index in places)
+    ]
 
 
 def _make_dataset(gym: GymSpec, size: int, seed: int) -> Any:

@@ -29,10 +29,6 @@ _SEEDING = threading.Lock()
 _SHARED = ("dictionary", "word_list")
 
 
-def _unchanged(observation: str) -> str:
-    return observation
-
-
 def game_reward(state: State) -> float:
     """What the game gave its player; 0 for a game that was not finished."""
     return float(state.get("game_reward") or 0.0)
@@ -72,7 +68,7 @@ class TextArenaEnv(MultiTurnEnv):
         system_prompt: str | None = None,
         parser: Parser | None = None,
         rubric: Rubric | None = None,
-        feedback_fn: Callable[[str], str] = _unchanged,
+        feedback_fn: Callable[[str], str] = str,
         seed: int = 0,
         **kwargs: Any,
     ) -> None:
@@ -132,9 +128,9 @@ class TextArenaEnv(MultiTurnEnv):
         done, observation = await asyncio.to_thread(_move, game, str(move))
         if not done:
             return [UserMessage(content=self.feedback_fn(observation))]
-        rewards, info = _outcome(game)
-        state["game_reward"] = rewards.get(0)
-        said = info.get(0, {}).get("reason") or self.feedback_fn(observation)
+        rewards, remarks = game.close()  # by player; some games give neither
+        state["game_reward"] = (rewards or {}).get(0)
+        said = (remarks or {}).get(0, {}).get("reason") or self.feedback_fn(observation)
         state["final_env_response"] = [UserMessage(content=said)]
         return state["final_env_response"]
 
@@ -209,9 +205,3 @@ def _take_in_either_order(state: Any) -> None:
 def _move(game: Any, move: str) -> tuple[bool, str]:
     done, _ = game.step(move)
     return bool(done), game.get_observation()[1]
-
-
-def _outcome(game: Any) -> tuple[dict[int, float], dict[int, dict[str, Any]]]:
-    """Rewards and remarks of a finished game, by player."""
-    rewards, info = game.close()
-    return rewards or {}, info or {}

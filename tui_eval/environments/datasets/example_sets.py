@@ -47,12 +47,11 @@ class ExampleSets:
             raise ValueError("Either dataset or eval_dataset must be provided")
         self._rules = rules
         self._map_kwargs = map_kwargs
-        self._sources = {"train": train, "eval": evaluation}
+        self._sources: dict[str, Any] = {}
         self._tables: dict[str, ExampleTable] = {}
         self.parts: Sequence[ExampleSets] = ()
-        for split, source in self._sources.items():
-            if source is not None and not callable(source):
-                self.table(split)
+        self.replace("train", train)
+        self.replace("eval", evaluation)
 
     @property
     def has_training(self) -> bool:

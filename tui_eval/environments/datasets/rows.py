@@ -157,23 +157,18 @@ def _ready(row: Mapping[str, Any], rules: PromptRules) -> dict[str, Any]:
 def _number(rows: list[dict[str, Any]]) -> None:
     """Gives every row an integer id."""
     given = [row["example_id"] for row in rows if "example_id" in row]
-    if all(type(value) is int for value in given):
-        free = _free_numbers(given)
-        for row in rows:
-            if "example_id" not in row:
-                row["example_id"] = next(free)
-        return
+    are_kept = all(type(value) is int for value in given)
+    free = _free_numbers(given if are_kept else ())
     numbers: dict[str, int] = {}
-    free = _free_numbers(())
     for row in rows:
         if "example_id" not in row:
             row["example_id"] = next(free)
-            continue
-        row.setdefault("src_id", row["example_id"])
-        name = repr(row["example_id"])
-        if name not in numbers:
-            numbers[name] = next(free)
-        row["example_id"] = numbers[name]
+        elif not are_kept:
+            row.setdefault("src_id", row["example_id"])
+            name = repr(row["example_id"])
+            if name not in numbers:
+                numbers[name] = next(free)
+            row["example_id"] = numbers[name]
 
 
 def _free_numbers(taken: Iterable[int]) -> Iterator[int]:

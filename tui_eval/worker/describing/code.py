@@ -40,19 +40,15 @@ def code_now(env: Environment, env_id: str, folder: Path) -> CodeVersion:
         folder: Where local environments are.
     """
     try:
-        return _code_now(env, env_id, folder)
+        kept = _FILES.get(env)
+        if kept is None:
+            kept = _FILES[env] = _files_now(env, env_id, folder)
+        files, imported = kept
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        return CodeVersion({**files, **dict(_settings(env))}, imported, at)
     except Exception:
         log.warning("what the environment's code is could not be told", exc_info=True)
         return CodeVersion()
-
-
-def _code_now(env: Environment, env_id: str, folder: Path) -> CodeVersion:
-    kept = _FILES.get(env)
-    if kept is None:
-        kept = _FILES[env] = _files_now(env, env_id, folder)
-    files, imported = kept
-    at = datetime.now(UTC).isoformat(timespec="seconds")
-    return CodeVersion({**files, **dict(_settings(env))}, imported, at)
 
 
 def _files_now(env: Environment, env_id: str, folder: Path) -> tuple[dict[str, str], list[str]]:

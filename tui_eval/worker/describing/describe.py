@@ -14,18 +14,16 @@ from tui_eval.rubrics.calling import metric_names as names_of
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.types import Tool
 from tui_eval.worker.describing.code import code_now, unwritten_columns
-from tui_eval.worker.describing.info import EnvironmentInfo, FirstRequest
-from tui_eval.worker.describing.missing_modules import missing_modules
-from tui_eval.worker.describing.run_before import run_before
+from tui_eval.worker.describing.info import EnvironmentInfo, FirstRequest, Wanted
 from tui_eval.worker.describing.scoring import (
     group_functions,
     has_more_metrics,
     metric_names,
+    missing_modules,
     rubrics_of,
     scoring_faults,
 )
-from tui_eval.worker.describing.settings import Wanted
-from tui_eval.worker.digests import examples_digest, version_of
+from tui_eval.worker.digests import examples_digest, run_before, version_of
 from tui_eval.worker.examples import pass_threshold
 from tui_eval.worker.overriding import single_turn_names
 

@@ -98,9 +98,14 @@ def _line(line: bytes, secrets: list[bytes]) -> bytes:
         line = line.replace(secret, b"*" * len(secret))
     if _STAMP.match(line):
         return line + b"\n"
+    return stamp() + line + b"\n"
+
+
+def stamp(place: str = "") -> bytes:
+    """What stands before a line: the time, and where it is known the rollout that it is of."""
     now = time.time()
     date = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(now))
-    return f"{date},{int(now % 1 * 1000):03d} PRINT ".encode() + line + b"\n"
+    return f"{date},{int(now % 1 * 1000):03d} PRINT{place} ".encode()
 
 
 def _write(data: bytes) -> None:

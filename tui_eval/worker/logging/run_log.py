@@ -7,7 +7,9 @@ import functools
 import io
 import logging
 import os
+import re
 import sys
+import threading
 from collections.abc import Callable, Collection, Iterator
 from contextvars import ContextVar
 from pathlib import Path
@@ -18,8 +20,7 @@ from tui_eval.errors import is_ours
 from tui_eval.fold.error_place import is_peoples
 from tui_eval.observer import CURRENT
 from tui_eval.runs.redaction import Redactor
-from tui_eval.worker.logging.log_lines import LogLines, place
-from tui_eval.worker.logging.output_stamps import stamped
+from tui_eval.worker.logging.output_stamps import stamp, stamped
 
 _OURS = tuple(map(logging.getLogger, ("tui_eval", "verifiers")))
 """Authors write to loggers below `verifiers`, as that library does."""
@@ -27,6 +28,68 @@ _TALKATIVE = ("anthropic", "asyncio", "httpcore", "httpx", "openai")
 """Loggers of libraries that make records for every request, and are limited to warnings."""
 _OF_ROLLOUTS = "tui_eval.rollout"
 """Logger whose records have the rollout as their first argument."""
+_LINE = re.compile(rb"^(?=[^\n])", re.MULTILINE)
+
+
+class LogLines:
+    """The end of a log. Who prints may do so in bits, several rollouts at once."""
+
+    def __init__(self, put: Callable[[bytes], object]) -> None:
+        self._put = put
+        self._lock = threading.RLock()
+        self._missing, self._why = 0, ""
+        self._is_within = False
+        self._whose: int | None = None
+        """Of which rollout the last line is, where it has not ended."""
+        self._cut: set[int | None] = set()
+        """Rollouts whose last line was ended by somebody else: the end that they print is late."""
+
+    def print(self, data: bytes, row: int | None) -> None:
+        """Appends what was printed, which may be part of a line.
+
+        Args:
+            row: Of the rollout whose code did; None for others.
+        """
+        with self._lock:
+            begun = b""
+            if self._is_within and row != self._whose:
+                self._cut.add(self._whose)
+                self._is_within, begun = False, b"\n"
+            if row in self._cut:
+                self._cut.discard(row)
+                data = data.removeprefix(b"\n")
+            if self._is_within:
+                begun, end, data = data.partition(b"\n")
+                begun += end
+                self._is_within = not end
+            if data:
+                self._is_within, self._whose = not data.endswith(b"\n"), row
+                data = _LINE.sub(stamp(place(row)), data)
+            self._append(begun + data)
+
+    def log(self, record: bytes) -> None:
+        """Appends whole lines as they are."""
+        with self._lock:
+            self._append(b"\n" + record if self._is_within else record)
+            self._is_within = False
+
+    def _append(self, data: bytes) -> None:
+        """Appends; what the disk refuses is lost, and who printed it goes on."""
+        missing = b""
+        if self._missing:
+            text = f"{self._missing:,} bytes could not be written here: {self._why}\n"
+            missing = b"\n" + stamp() + text.encode()
+        try:
+            self._put(missing + data)
+            self._missing = 0
+        except OSError as error:
+            self._missing += len(data)
+            self._why = error.strerror or str(error)
+
+
+def place(row: int | None) -> str:
+    """How a line of the log names the rollout that it belongs to, by its row."""
+    return "" if row is None else f"[{row}]"
 
 
 class _Bytes(io.RawIOBase):
@@ -67,7 +130,6 @@ class _Log:
         self.fd = fd
 
     def write(self, data: bytes) -> None:
-        """Appends to it."""
         os.write(self.fd, data)
 
 

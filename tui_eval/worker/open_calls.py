@@ -1,4 +1,4 @@
-"""What one rollout waits for: the calls that it has begun and that have not ended."""
+"""The calls that one rollout has begun and that have not ended: what it waits for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tui_eval import clock
 from tui_eval.events import Stage
 
 if TYPE_CHECKING:
-    from tui_eval.worker.ports import ActiveRollout, Hub
+    from tui_eval.worker.ports import ActiveRollout, CallGuard, Hub
 
 
 class OpenWait:
@@ -18,9 +18,6 @@ class OpenWait:
 
     Args:
         what: What is called, for people.
-        waits: Those of the rollout.
-        hub: Is notified where it begins and ends.
-        rollout: The rollout.
     """
 
     __slots__ = ("_hub", "_outer", "_rollout", "_token", "_waits", "inner", "since", "what")
@@ -98,3 +95,68 @@ class OpenWaits:
                     what, since = wait.what, max(wait.since, self._staged_at)
                     break
         return what, clock.now() - (monotonic() - since)
+
+
+class ModelCall:
+    """A call of the model, until it is over: when its request was sent, and what it may use.
+
+    A rollout may have several in flight. Each runs in a context of its own, so it is found again
+    wherever it is answered, fails or sleeps.
+
+    `requested_at` is when its request was sent last, in seconds of the loop; 0 before that, and
+    once it is answered.
+
+    Args:
+        guard: Lets it through as it fits into budgets; None where none limits it.
+        tokens: Of the longest answer that it may get.
+    """
+
+    def __init__(self, guard: CallGuard | None, tokens: int) -> None:
+        self.guard = guard
+        self.tokens = tokens
+        self.requested_at = 0.0
+        self.is_reserved = self.is_over = False
+
+    def give_back(self) -> None:
+        """It is over, or sleeps: others may have what was reserved for it."""
+        if self.is_reserved and self.guard is not None:
+            self.is_reserved = False
+            self.guard.give_back(self.tokens)
+
+    def end(self) -> None:
+        """It is over, however it ended."""
+        self.is_over = True
+        self.give_back()
+
+
+MODEL_CALL: ContextVar[ModelCall | None] = ContextVar("MODEL_CALL", default=None)
+"""The one that is made here, or was last."""
+
+
+class Unanswered:
+    """The calls of one rollout that have no answer: in flight, or failed since the last answer."""
+
+    def __init__(self) -> None:
+        self._calls: set[ModelCall] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._calls)
+
+    def sent(self, call: ModelCall) -> None:
+        """The request of a call is sent now."""
+        call.requested_at = monotonic()  # the loop's own
+        self._drop_failed()
+        self._calls.add(call)
+
+    def answered(self) -> float:
+        """The call that is made here has its answer; when that was requested, 0 if never."""
+        call = MODEL_CALL.get()
+        self._drop_failed()
+        if call is None:
+            return 0.0
+        self._calls.discard(call)
+        requested_at, call.requested_at = call.requested_at, 0.0
+        return requested_at
+
+    def _drop_failed(self) -> None:
+        self._calls = {one for one in self._calls if not one.is_over}

@@ -1,22 +1,29 @@
-"""How long a rollout may be generated; the time that it is held is not counted.
-
-Nor is time in which the code of another rollout holds the loop.
-"""
+"""What ends a rollout early: its deadline, and somebody who cancels it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from tui_eval.call_limits import uncounted
 from tui_eval.deadline import Deadline, LoopPulse, pulse_of
 from tui_eval.errors import CancelledByUserError, Error, RolloutTimeoutError
 
+if TYPE_CHECKING:
+    from tui_eval.state import State
+    from tui_eval.worker.rollout_observer import RolloutObserver
+
+CANCELLED = "cancelled"
+"""The stop condition of a rollout that somebody ended."""
+
 
 class RolloutDeadline(Deadline):
-    """That of one rollout; `expired` says also that somebody cut it short.
+    """How long a rollout may be generated; `expired` says also that somebody cut it short.
+
+    Neither the time that it is held is counted, nor time in which the code of another rollout
+    holds the loop.
 
     `is_counted` says whether its time is; `code_runs` is to be called then.
 
@@ -89,3 +96,44 @@ class RolloutDeadline(Deadline):
         if self._cut is not None:
             return self._cut
         return RolloutTimeoutError(f"The rollout took longer than {self.seconds:g} s (--timeout)")
+
+
+class EndedByCancelling:
+    """A block that ends where one of some rollouts is cancelled, and the cancellation with it.
+
+    A cancellation of the task itself propagates. `RolloutObserver.cancelled` says which one it was.
+    """
+
+    def __init__(self, *observers: RolloutObserver) -> None:
+        self._observers = observers
+        self._task: asyncio.Task[object] | None = None
+        self._cuts = 0
+
+    def __enter__(self) -> None:
+        self._task = asyncio.current_task()
+        for observer in self._observers:
+            observer.cut = self._cut
+
+    def _cut(self) -> None:
+        if self._task is not None:
+            self._cuts += 1
+            self._task.cancel()
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> bool:
+        for observer in self._observers:
+            observer.cut = None
+        # A task that was kept would hold itself alive, by its context, and its rollouts with it.
+        task, self._task = self._task, None
+        if task is None or not self._cuts:
+            return False
+        for _ in range(self._cuts):
+            others = task.uncancel()
+        return isinstance(error, asyncio.CancelledError) and not others
+
+
+def give_up(state: State, observer: RolloutObserver) -> State:
+    """The state of a rollout that was cancelled: an errored one, whatever it came to."""
+    state["error"] = observer.cancelled
+    state["stop_condition"] = CANCELLED
+    state["is_completed"] = True
+    return state
