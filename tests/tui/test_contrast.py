@@ -15,7 +15,7 @@ from textual.theme import Theme
 
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.look.ink import INKS, strip_of
-from tui_eval.tui.base.look.palettes import DARK, DARK_256, LIGHT, LIGHT_256
+from tui_eval.tui.base.look.themes import DARK, DARK_256, LIGHT, LIGHT_256
 
 LEAST = 4.5
 """WCAG 2.2, 1.4.3: the contrast of text at level AA."""

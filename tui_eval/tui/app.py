@@ -344,7 +344,6 @@ class TuiEvalApp(BaseApp[Leave]):
         return screen if hasattr(screen, "scopes") else self.live_screen
 
     async def on_unmount(self) -> None:
-        """Lets go of all runs."""
         self.ticking.stop()
         await self.live_screen.close()
         await self.feed.close()

@@ -31,8 +31,14 @@ from tui_eval.text.key_names import sign_of
 from tui_eval.tui.base.keys.key_line import KeyLine
 from tui_eval.tui.base.keys.keymap import COMMANDS, IN_USE, bindings
 from tui_eval.tui.base.lines.mouse_lines import MouseLines
-from tui_eval.tui.base.look.palettes import shades_of
-from tui_eval.tui.base.look.themes import choices, dress, fitting_theme, keep_answer, theme_of
+from tui_eval.tui.base.look.themes import (
+    choices,
+    dress,
+    fitting_theme,
+    keep_answer,
+    shades_of,
+    theme_of,
+)
 from tui_eval.tui.base.look.widths import count_spacing_marks
 from tui_eval.tui.base.preferences import Preferences
 from tui_eval.tui.base.terminal.browser import in_browser

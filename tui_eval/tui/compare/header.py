@@ -155,7 +155,6 @@ class ComparedHeader(TextPanel, can_focus=False):
         return (*spans, (left(text, cells - VERDICT), "muted"), (left(word, VERDICT), ink))
 
     def clicked(self, index: int) -> None:
-        """Puts that run beside the first one."""
         if place := self._place_at(index):
             self.call_later(self.screen.run_action, f"run({place - self.place})")
 

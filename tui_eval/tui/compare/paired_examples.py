@@ -109,7 +109,6 @@ class PairedExamples(LineList):
         return chips
 
     def head(self, index: int) -> Line:
-        """The filters, then names of the columns over their columns."""
         if index == 0:
             return tuple(span for _, spans in self._chips() for span in spans)
         if not self.shown:

@@ -80,14 +80,12 @@ class TrajectoriesScreen(DrawnScreen[int]):
         return (ExportFlow(self, self.whole_text),)
 
     def compose(self) -> ComposeResult:
-        """Which rollouts, the trajectories, the keys."""
         yield self.heads
         self.trajectories.add_class("card")
         yield self.trajectories
         yield self.keys
 
     def on_mount(self) -> None:
-        """Begins to read."""
         self.set_focus(self.trajectories)
         self._open()
         self.set_interval(1, lambda: self.keys.expire(self.now()))
@@ -235,7 +233,6 @@ class TrajectoriesScreen(DrawnScreen[int]):
         return whole_pair([*zip(self.sides, self.rows, (two.first, two.second), strict=True)])
 
     def action_help(self) -> None:
-        """Shows the keys."""
         from tui_eval.tui.base.keys.help import Help, Topic, without_words
 
         others = without_words(self.keys.words, "example(1)", "rollout(0)", "difference(1)")

@@ -88,7 +88,6 @@ class CompareRuns(DrawnScreen[None]):
         return self.zoom, ExportFlow(self, self.whole_text)
 
     def compose(self) -> ComposeResult:
-        """The runs on top, the panes, the keys."""
         yield self.header
         yield self.tabs
         with self.grid:
@@ -98,7 +97,6 @@ class CompareRuns(DrawnScreen[None]):
         yield self.keys
 
     def on_mount(self) -> None:
-        """Begins to read."""
         self.set_focus(self.examples)
         self.reading.start()
         self._timer = self.set_interval(drawn_every(self.app, TICK_S), self._tick)
@@ -251,7 +249,6 @@ class CompareRuns(DrawnScreen[None]):
         self.tabs.show(number)
 
     def action_pane(self, number: int) -> None:
-        """Goes to a pane."""
         self._enter(number)
         focus_once_drawn(self, self.panes[number - 1])
 
@@ -287,7 +284,6 @@ class CompareRuns(DrawnScreen[None]):
             self._show((self.place - 1 + by) % (len(self.runs) - 1) + 1)
 
     def on_pane_tabs_chosen(self, message: PaneTabs.Chosen) -> None:
-        """A tab was clicked."""
         self.action_pane(message.number)
 
     def action_open(self) -> None:
@@ -333,7 +329,6 @@ class CompareRuns(DrawnScreen[None]):
         return whole_comparison(self.runs, self.examples.only) if self.runs else None
 
     def action_help(self) -> None:
-        """Shows the keys."""
         from tui_eval.tui.base.keys.help import Help, Topic, without_words
 
         others = without_words(self.keys.words, "run(1)")

@@ -261,7 +261,6 @@ class Trajectories(PieceView):
             self._set_limit(unit, self._limits.get(unit, TEXT_LINES) + STEP)
 
     def action_fold(self) -> None:
-        """Folds the selected unit."""
         if self._selected() is None:
             self.post_message(self.Missed(NOT_FOLDED))
         else:

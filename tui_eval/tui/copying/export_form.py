@@ -108,7 +108,6 @@ class ExportLines(LineView):
         return not self.message or self.message[0][1] == "warn"
 
     def count(self) -> int:
-        """The choices, what is told, and what the keys do."""
         return len(self._places) + 4
 
     def marked(self, index: int) -> bool:
@@ -122,7 +121,6 @@ class ExportLines(LineView):
         return self._places[index] if index < len(self._places) else ("", 0)
 
     def line(self, index: int) -> Line:
-        """A choice, the file, what is told, or what the keys do."""
         after = index - len(self._places)
         if after >= 0:
             return (EMPTY, *self._footing)[after]

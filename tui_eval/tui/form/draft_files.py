@@ -52,7 +52,6 @@ class DraftFiles:
             self._screen.show_draft(draft)
 
     def action_load(self) -> None:
-        """Loads a TOML file."""
         self._screen.app.push_screen(load_picker(self._screen.backend), self._load)
 
     def _load(self, offer: Offer | None) -> None:
@@ -115,11 +114,9 @@ class DraftFiles:
                 then()
 
     def action_copy_command(self) -> None:
-        """Copies the command line."""
         self._copy(self._screen.looked.command, "command line")
 
     def action_copy_toml(self) -> None:
-        """Copies the TOML."""
         self._copy(self._screen.looked.toml, "TOML")
 
     def _copy(self, text: str, what: str) -> None:

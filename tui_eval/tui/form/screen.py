@@ -109,7 +109,6 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
         self.run_worker(work, group=group, exclusive=True)
 
     def compose(self) -> ComposeResult:
-        """Title and figures, the form and what it amounts to, the help of a field, the keys."""
         self.add_class(size_classes(self.app.size)[0])
         for pane in self.panes:
             pane.add_class("pane")
@@ -141,7 +140,6 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
         return not self._waiting
 
     def on_pane_tabs_chosen(self, message: PaneTabs.Chosen) -> None:
-        """A tab was clicked."""
         self.action_pane(message.number)
 
     def field_changed(self, name: str) -> None:
@@ -337,11 +335,9 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
         self.say(f"It cannot run yet: {plural(self._problems, 'problem')}.")
 
     def action_pane(self, number: int) -> None:
-        """Goes to a pane."""
         self._go_to(self.panes[number - 1])
 
     def action_next_pane(self) -> None:
-        """Goes to the next pane."""
         here = self.panes.index(self.focused) if self.focused in self.panes else -1
         self._go_to(self.panes[(here + 1) % len(self.panes)])
 
@@ -366,7 +362,6 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
         self.fields.border_title = Content.assemble(names[0], others)
 
     def action_help(self) -> None:
-        """Shows the keys."""
         from tui_eval.tui.base.keys.help import Help, Topic, without_words
 
         others = without_words(self.keys.words, "table")

@@ -71,7 +71,6 @@ class PickList(LineList, Generic[Info]):
             self.call_later(self.screen.run_action, "choose")
 
     def clicked(self, index: int) -> None:
-        """Selects one; a click on the selected one chooses it."""
         if index == self.cursor:
             self.action_choose()
         elif index < len(self.listed):
@@ -89,7 +88,6 @@ class EnvironmentList(PickList[EnvironmentInfo]):
         self.select(self.cursor)
 
     def thing(self, one: EnvironmentInfo) -> Line:
-        """Its id, where it comes from, and what it says of itself."""
         names = (len(one_line(one.env_id, NAME_MOST)) for one in self.listed)
         width = min(max(names), max(self.line_width - 15, 8))
         is_own = one.origin != "bundled"
@@ -125,7 +123,6 @@ class EndpointList(PickList[EndpointInfo]):
         self.post_message(self.Retitled())
 
     def thing(self, one: EndpointInfo) -> Line:
-        """Its alias, its key and whether it answers."""
         names = (len(one_line(one.alias, NAME_MOST)) for one in self.listed)
         width = min(max(names), max(self.line_width - 40, 8))
         key, answer = key_span(one), self.answer_span(one)

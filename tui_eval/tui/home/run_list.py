@@ -189,7 +189,6 @@ class RunList(LineList):
         self.post_message(self.Retitled())
 
     def action_open(self) -> None:
-        """Opens the selected run."""
         self.call_later(self.screen.run_action, "open")
 
     def action_mark(self) -> None:
@@ -201,7 +200,6 @@ class RunList(LineList):
         self.action_move(1)
 
     def action_sort(self) -> None:
-        """Sorts by the next column."""
         names = list(SORTS)
         self._sort_by(names[(names.index(self.sorting) + 1) % len(names)])
 

@@ -89,7 +89,6 @@ class HomeScreen(DrawnScreen[None]):
         return (self.polling,)
 
     def compose(self) -> ComposeResult:
-        """The header, the panes, what is selected, the keys."""
         self.add_class(*size_classes(self.app.size))
         yield self.header
         yield self.tabs
@@ -189,7 +188,6 @@ class HomeScreen(DrawnScreen[None]):
         self.draw()
 
     def action_pane(self, number: int) -> None:
-        """Goes to a pane."""
         self.grid.set_classes([f"-in-{number}"])
         focus_once_drawn(self, self.panes[number - 1])
 
@@ -210,7 +208,6 @@ class HomeScreen(DrawnScreen[None]):
             self.action_pane(1)
 
     def on_pane_tabs_chosen(self, message: PaneTabs.Chosen) -> None:
-        """A tab was clicked."""
         self.action_pane(message.number)
 
     def on_line_view_retitled(self) -> None:
@@ -270,7 +267,6 @@ class HomeScreen(DrawnScreen[None]):
         return ConfigureScreen(FormBackend(), draft, self.now, refused)
 
     def action_demo(self) -> None:
-        """Runs the demo."""
         self.post_message(self.RunWanted(self.backend.demo()))
 
     def action_resume(self) -> None:
@@ -339,7 +335,6 @@ class HomeScreen(DrawnScreen[None]):
             offer_export(self, str(one.run.place), name_of(one), all_of_it)
 
     def action_help(self) -> None:
-        """Shows the keys."""
         from tui_eval.tui.base.keys.help import Help, Topic
 
         scopes = (*self.scopes, "runs", "picks", "view", "app")

@@ -303,7 +303,6 @@ class RunScreen(DrawnScreen[None]):
         self.update_keys()
 
     def action_pane(self, number: int) -> None:
-        """Goes to a pane."""
         self.grid.enter(number)
         focus_once_drawn(self, self.panes[number - 1])
 
@@ -331,7 +330,6 @@ class RunScreen(DrawnScreen[None]):
             self.say(self.status.why_not("follow"))
 
     def action_help(self) -> None:
-        """Shows the keys."""
         from tui_eval.tui.base.keys.help import Help, Topic
 
         topic = Topic(self.groups, here=self.pane_scope, others=help_texts(self))

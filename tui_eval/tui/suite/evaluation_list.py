@@ -228,7 +228,6 @@ class EvaluationList(LineList):
         self.call_later(self.screen.run_action, "pane(1)")
 
     def clicked(self, index: int) -> None:
-        """Selects an evaluation; a click on the selected one goes to its rollouts."""
         if index == self.cursor:
             self.action_enter()
         else:

@@ -20,7 +20,7 @@ from tui_eval.text.figures import clock_text, plural, took_text, when_text
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.lines.text_panel import PlainPanel
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, line_width, spread
-from tui_eval.tui.base.look.wrap import shown_lines
+from tui_eval.tui.base.look.wrap import hanging, shown_lines
 from tui_eval.tui.run.header import LEAST_BAR, bar_spans, counted
 from tui_eval.tui.suite.controllers import why_not
 
@@ -53,9 +53,7 @@ def early_end(suite: SuiteState, width: int) -> list[Line]:
         return []
     lines: list[Line] = []
     if end.status == "failed":
-        words, _ = shown_lines(end.text or "the engine failed", max(width - 2, 1), 3)
-        signs = [("✗ ", "bad"), *[("  ", "")] * (len(words) - 1)]
-        lines = [(sign, (part, "fault")) for sign, part in zip(signs, words, strict=True)]
+        lines = hanging(("✗ ", "bad"), end.text or "the engine failed", "fault", width, 3)
     if why_not(suite):
         return [*lines, ((f"  {GOES_ON}", "muted"),)]
     goes_on = " resumes it; leaving prints the command that does."

@@ -82,7 +82,6 @@ class SuiteScreen(RunScreen):
         self._left_pane: tuple[int, Widget] | None = None
 
     def compose(self) -> ComposeResult:
-        """The suite's lines and its list, then what every live screen has."""
         yield self.top
         yield self.evaluations
         yield self.blank

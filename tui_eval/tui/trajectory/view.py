@@ -92,7 +92,6 @@ class TrajectoryView(PieceView):
         return super().render_lines(crop)
 
     def foot(self) -> tuple[Line, ...]:
-        """The line in which a search is typed, or what was found."""
         line = self.search.foot(self.line_width, self.has_focus)
         return (line,) if line else ()
 
@@ -115,7 +114,6 @@ class TrajectoryView(PieceView):
         self._layout.piece(piece)
 
     def update(self) -> None:
-        """Lays out what is new and can be seen, and draws what changed."""
         self._begin_to_ink()
         # To be shown again where lines are wrapped to another width.
         place = self._place() if self.line_width != self._layout.width else None

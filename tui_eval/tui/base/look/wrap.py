@@ -75,7 +75,7 @@ def shown_lines(text: str, width: int, most: int) -> tuple[list[str], int]:
 
 def hanging(sign: Span, text: str, ink: str, width: int, most: int) -> list[Line]:
     """The first `most` lines of anybody's text, behind a sign of two cells."""
-    lines, _ = shown_lines(text, width - 2, most)
+    lines, _ = shown_lines(text, max(width - 2, 1), most)
     return [(("  ", "") if at else sign, (part, ink)) for at, part in enumerate(lines)]
 
 

@@ -80,7 +80,6 @@ class NumbersPanel(LineView):
 
     @property
     def _line_of_cursor(self) -> int | None:
-        """The line under the cursor."""
         if self.cursor is None:
             return None
         kind, which = self.cursor

@@ -115,7 +115,6 @@ class RolloutList(LineList):
         return self.lines.line(self.listing.row(index), self.listing.brace(index))
 
     def head(self, index: int) -> Line:
-        """The filter, then the names of the columns."""
         if index < len(self._filter_lines):
             return self._filter_lines[index]
         listing = self.listing
@@ -298,7 +297,6 @@ class RolloutList(LineList):
             self.sort(field)
 
     def select(self, row: int, by_hand: bool = True) -> None:
-        """Selects a rollout and shows it if it is listed."""
         row = min(max(row, 0), max(self.state.total - 1, 0))
         if row != self.row:
             self.row = row
@@ -342,7 +340,6 @@ class RolloutList(LineList):
         self.post_message(self.Opened())
 
     def clicked(self, index: int) -> None:
-        """Selects a rollout; a click on the selected one opens it."""
         if self.listing.row(index) == self.row:
             self.action_open()
         else:
