@@ -18,8 +18,9 @@ import msgspec
 
 from tui_eval.call_limits import CURRENT_CALL, CallLimit
 from tui_eval.errors import must_propagate
+from tui_eval.plain_calls.call import Outcome
 from tui_eval.plain_calls.main_thread import is_for_main_thread, is_for_one_thread
-from tui_eval.plain_calls.threads import MOST_AT_ONCE, Outcome, Threads
+from tui_eval.plain_calls.threads import MOST_AT_ONCE, Threads
 
 logger = logging.getLogger(__name__)
 

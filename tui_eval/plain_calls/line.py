@@ -10,7 +10,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tui_eval.plain_calls.threads import Call
+    from tui_eval.plain_calls.call import Call
 
 
 class GivenUp(SystemExit):
