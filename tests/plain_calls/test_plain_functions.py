@@ -140,6 +140,25 @@ async def test_what_was_always_quick_and_hangs_once_stops_nobody(
     assert await hanging == "quick"
 
 
+async def test_a_quick_one_that_nobody_waits_for_any_more_is_not_called() -> None:
+    made: list[str] = []
+
+    def quick(name: str = "warm") -> None:
+        made.append(name)
+
+    await warmed_up(quick)
+    made.clear()
+    calls = [
+        asyncio.create_task(attempt(known(quick), functools.partial(quick, name)))
+        for name in ("cancelled", "kept")
+    ]
+    await asyncio.sleep(0)
+    calls[0].cancel()
+    await calls[1]
+    assert calls[0].cancelled()
+    assert made == ["kept"]
+
+
 async def test_all_that_were_quick_may_hang_at_once(release: threading.Event) -> None:
     hangs = threading.Event()
     inside = []
