@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import subprocess
 import sys
 
 import pytest
+from textual.screen import Screen
+
+import tui_eval.tui
 
 SDKS = ("openai", "anthropic", "datasets", "pandas", "textual")
 
@@ -73,3 +78,19 @@ def test_the_help_loads_nothing_heavy() -> None:
     loaded = {line.rsplit("|", 1)[-1].strip().split(".")[0] for line in done.stderr.splitlines()}
     assert "click" in loaded
     assert not loaded & {"textual", "openai", "anthropic", "numpy", "pydantic"}
+
+
+def test_no_screen_has_more_than_two_ancestors_of_ours() -> None:
+    for module in pkgutil.walk_packages(tui_eval.tui.__path__, "tui_eval.tui."):
+        importlib.import_module(module.name)
+    below, screens = [Screen], set[type]()
+    while below:
+        found = set(below.pop().__subclasses__()) - screens
+        screens |= found
+        below += found
+    of_ours = {
+        one.__name__: [base for base in one.__mro__[1:] if base.__module__.startswith("tui_eval")]
+        for one in screens
+    }
+    assert "SuiteScreen" in of_ours
+    assert {name: bases for name, bases in of_ours.items() if len(bases) > 2} == {}

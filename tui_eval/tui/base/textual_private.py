@@ -19,7 +19,7 @@ from textual.css.stylesheet import Stylesheet
 from textual.driver import Driver
 from textual.geometry import Region
 from textual.message_pump import MessagePump
-from textual.screen import Screen, ScreenResultType
+from textual.screen import Screen
 from textual.timer import Timer
 
 if TYPE_CHECKING:
@@ -184,41 +184,44 @@ GATHERS_S = 0.008
 """How long a frame waits, after the first pane has asked for one, for those that ask next."""
 
 
-class ClockedScreen(Screen[ScreenResultType]):
-    """A screen with a compositor of its own, that draws what one key changed in one frame.
+def use_compositor(screen: Screen[Any], make: Callable[[], Compositor]) -> None:
+    """Has a screen drawn by this compositor from now on."""
+    if _DRAWS_PARTS:
+        screen._compositor = make()
+
+
+class FrameClock:
+    """Draws what one key changed on a screen in one frame.
 
     After a rest Textual's clock of frames comes at once: only the pane that asked first would be
     drawn, and the others up to two periods later.
     """
 
-    _gathering: Timer | None = None
-    _is_gathering = False
+    def __init__(self, screen: Screen[Any]) -> None:
+        self._screen = screen
+        self._gathering: Timer | None = None
+        self._is_gathering = False
+        if _DRAWS_LATER:
+            self._draw = screen._on_timer_update
+            vars(screen)["_on_timer_update"] = self._due
 
-    def use_compositor(self, make: Callable[[], Compositor]) -> None:
-        """Draws by this compositor from now on."""
-        if _DRAWS_PARTS:
-            self._compositor = make()
+    def _due(self) -> None:
+        screen = self._screen
+        if screen._layout_required or screen._scroll_required:
+            self._draw()
+            return
+        screen._update_timer.pause()
+        if self._gathering is None:
+            self._gathering = screen.set_interval(GATHERS_S, self._gathered, name="gathering")
+        elif not self._is_gathering:
+            self._gathering.reset()
+        self._is_gathering = True
 
-    if _DRAWS_LATER:
-
-        def _on_timer_update(self) -> None:
-            if self._layout_required or self._scroll_required:
-                super()._on_timer_update()
-                return
-            self._update_timer.pause()
-            if self._gathering is None:
-                self._gathering = self.set_interval(
-                    GATHERS_S, self._draw_gathered, name="gathering"
-                )
-            elif not self._is_gathering:
-                self._gathering.reset()
-            self._is_gathering = True
-
-        def _draw_gathered(self) -> None:
-            assert self._gathering is not None
-            self._gathering.pause()
-            self._is_gathering = False
-            super()._on_timer_update()
+    def _gathered(self) -> None:
+        assert self._gathering is not None, "it calls this"
+        self._gathering.pause()
+        self._is_gathering = False
+        self._draw()
 
 
 def take_callbacks(screen: Screen[Any]) -> list[tuple[Callable[[], Any], MessagePump]]:

@@ -48,7 +48,6 @@ class Reading:
         return f"reading {letter_of(self.place)} {self.share:.0%}".replace("%", " %")
 
     def start(self) -> None:
-        """Begins."""
         self._thread.start()
 
     @property

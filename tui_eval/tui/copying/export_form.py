@@ -64,12 +64,10 @@ class ExportLines(LineView):
 
     @property
     def kind(self) -> str:
-        """The format."""
         return KINDS[self.chosen[FORMAT]]
 
     @property
     def part(self) -> Part:
-        """The rollouts."""
         return self.parts[self.chosen[WHICH]]
 
     def _propose(self) -> None:

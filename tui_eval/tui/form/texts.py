@@ -98,7 +98,6 @@ def _one(found: Mapping[str, Any], width: int) -> Iterator[Line]:
 
 
 def title_of(draft: Draft, is_changed: bool) -> Line:
-    """What is being written."""
     spans: list[Span] = [(str(draft.path) if draft.path else "New evaluation", "role")]
     if len(draft.places) > 1 and draft.path:
         at = draft.places.index(draft.place)

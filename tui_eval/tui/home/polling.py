@@ -36,7 +36,6 @@ class HomePolling:
         self._look_now = asyncio.Event()
 
     def begin(self) -> None:
-        """Begins to look around."""
         self._screen.run_worker(self._keep_looking(), group="runs")
         self._look_again()
 

@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from textual.geometry import Region
-from textual.screen import ScreenResultType
+from textual.screen import Screen, ScreenResultType
 from textual.widget import Widget
 
 from tui_eval.tui.base.textual_private import (
     ChopsUpdate,
-    ClockedScreen,
     Compositor,
+    FrameClock,
     changed_regions,
+    use_compositor,
 )
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class ChangedRowsCompositor(Compositor):
         return seen
 
 
-class DrawnScreen(ClockedScreen[ScreenResultType]):
+class DrawnScreen(Screen[ScreenResultType]):
     """The base of the screens that are looked at for long.
 
     What such a screen can do is spread over the controllers that it holds, each with the state of
@@ -93,4 +94,5 @@ class DrawnScreen(ClockedScreen[ScreenResultType]):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.use_compositor(ChangedRowsCompositor)
+        use_compositor(self, ChangedRowsCompositor)
+        self._clock = FrameClock(self)

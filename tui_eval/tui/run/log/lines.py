@@ -142,7 +142,6 @@ class LogLayout:
 
     @property
     def count(self) -> int:
-        """Lines of all records."""
         return self._starts[-1]
 
     def at_line(self, index: int) -> int:

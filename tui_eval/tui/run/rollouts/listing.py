@@ -94,11 +94,9 @@ class Listing:
         self._hurry.set()
 
     def count(self) -> int:
-        """Lines that there are."""
         return self.state.total if self.order is None else len(self.order.rows)
 
     def row(self, line: int) -> int:
-        """The row at a line."""
         return line if self.order is None else int(self.order.rows[line])
 
     def line(self, row: int) -> int:
