@@ -50,7 +50,7 @@ Caught by whoever calls, never recorded:
 
 ReportedError                                     clients/wire/failed_answers.py
 InvalidActionError                                environments/adapters/openenv_session.py
-GivenUp                                           plain_calls/threads.py
+GivenUp                                           plain_calls/call.py
 LockHeldError                                     runs/lock.py
 FileChangedError                                  runs/appended_file.py
 BrokenIndexError                                  runs/row_index.py

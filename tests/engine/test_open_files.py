@@ -19,7 +19,7 @@ from seat import Seat
 from servers import FaultServer, Reply
 
 from tui_eval.commands import MoveLimit
-from tui_eval.engine.limits.slots import within_open_files
+from tui_eval.engine.limits.open_file_room import within_open_files
 from tui_eval.error_classes import class_of
 from tui_eval.errors import ModelError, ToolCallError
 from tui_eval.events import CommandAnswered, LimitMoved

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import functools
+import logging
 import sqlite3
 import threading
 import time
@@ -157,6 +158,81 @@ async def test_a_quick_one_that_nobody_waits_for_any_more_is_not_called() -> Non
     await calls[1]
     assert calls[0].cancelled()
     assert made == ["kept"]
+
+
+async def test_the_loop_waits_for_nothing_quick_while_one_that_was_hangs(
+    release: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hangs = threading.Event()
+    inside = []
+
+    def quick() -> None:
+        if hangs.is_set():
+            inside.append(1)
+            release.wait(PATIENCE_S)
+
+    await warmed_up(quick)
+    hangs.set()
+    calls = [asyncio.create_task(value(quick))]
+    await until(lambda: len(inside) == 1)
+    known(quick).is_quick = True  # others may have been, meanwhile
+    monkeypatch.setattr(threads, "HANDED_OVER_S", PATIENCE_S)
+    began = time.monotonic()
+    calls.append(asyncio.create_task(value(quick)))
+    await until(lambda: len(inside) == 2)
+    assert time.monotonic() - began < PATIENCE_S
+    release.set()
+    await asyncio.gather(*calls)
+
+
+async def test_quick_ones_that_get_no_thread_fail_and_leave_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def quick() -> str:
+        return "quick"
+
+    def no_thread(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    pool = threads.Threads()
+    monkeypatch.setattr(threading.Thread, "start", no_thread)
+    calls = [asyncio.create_task(pool.attempt(quick, 0.05, is_quick=True)) for _ in range(2)]
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    calls[0].cancel()
+    failed = await asyncio.gather(*calls, return_exceptions=True)
+    assert isinstance(failed[1], RuntimeError)
+    monkeypatch.undo()
+    await asyncio.sleep(0.06)  # past the limit of either
+    assert pool.is_free()
+    assert (await pool.attempt(quick, is_quick=True)).value == "quick"
+
+
+async def test_the_warning_of_a_quick_one_comes_in_the_context_of_its_own_caller(
+    release: threading.Event,
+) -> None:
+    who = contextvars.ContextVar("who", default="nobody")
+    said: list[str] = []
+
+    class Asking(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            said.append(who.get())
+
+    async def call(name: str, func: Callable[[], Any]) -> None:
+        who.set(name)
+        await pool.attempt(func, 0.05, is_quick=True)
+
+    def hangs() -> None:
+        release.wait(PATIENCE_S)
+
+    pool, handler = threads.Threads(), Asking()
+    logger = logging.getLogger("tui_eval.plain_calls")
+    logger.addHandler(handler)
+    try:
+        await asyncio.gather(call("first", lambda: None), call("second", hangs))
+    finally:
+        logger.removeHandler(handler)
+    assert said == ["second"]
 
 
 async def test_all_that_were_quick_may_hang_at_once(release: threading.Event) -> None:

@@ -14,7 +14,7 @@ import pytest
 from made_states import PATIENCE_S, rollout, until
 
 from tui_eval.errors import ErrorChain, ScoringError
-from tui_eval.plain_calls import threads
+from tui_eval.plain_calls import call, threads
 from tui_eval.plain_calls.threads import Threads
 from tui_eval.rubrics.rubric import Rubric
 
@@ -162,7 +162,7 @@ async def test_a_function_that_ends_while_it_is_given_up_is_given_up_silently(mo
             time.sleep(0.001)
         return "at its end"
 
-    monkeypatch.setattr(threads, "_place_of", place_of)
+    monkeypatch.setattr(call, "_place_of", place_of)
     with pytest.raises(TimeoutError):
         await Threads(1).run(waits, 0.05)
     await asyncio.to_thread(ended[0].join, PATIENCE_S)

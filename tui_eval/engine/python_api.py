@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from tui_eval.config.adopted_plan import plan_to_resume
 from tui_eval.config.plan import RunPlan, read_plan
 from tui_eval.config.secret_values import hidden_names
-from tui_eval.engine.limits.slots import open_file_notices
+from tui_eval.engine.limits.open_file_room import open_file_notices
 from tui_eval.engine.setup.compatibility import ARGUMENT, call_faults
 from tui_eval.engine.setup.prepare import initialize_run, make_directory, run_started
 from tui_eval.engine.setup.prepared import LoadedHere, Prepared

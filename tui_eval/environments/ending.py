@@ -177,8 +177,9 @@ class Ending:
         cancelled: BaseException | None = None
         observer = getattr(state, "observer", SILENT)  # a dict of people's own has none
         for handler in self._cleanup_handlers:
-            what, call = f"Cleanup handler {handler.__name__!r}", functools.partial(handler, state)
             try:
+                what = f"Cleanup handler {handler.__name__!r}"
+                call = functools.partial(handler, state)
                 await limited(observer, what, "environment", call)
             except BaseException as error:
                 if must_propagate(error):

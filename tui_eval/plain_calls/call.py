@@ -71,7 +71,8 @@ class Call:
         """Called on the loop: from now on it has its limit; most quick ones never need it."""
         if self._limit_s < math.inf and self._timer is None:
             loop = self.future.get_loop()
-            self._timer = loop.call_later(self._limit_s, self._run_out)
+            context = self._context.copy()  # a thread may be in the one there is
+            self._timer = loop.call_later(self._limit_s, self._run_out, context=context)
 
     def work(self) -> bool:
         """Called in a thread: does it, and says whether the thread is still wanted."""
@@ -97,6 +98,12 @@ class Call:
             self._timer.cancel()
         if self._has_begun:
             self._give_up()
+
+    def never_begins(self) -> None:
+        """Called on the loop: no thread takes it."""
+        self._given_up = True
+        if self._timer is not None:
+            self._timer.cancel()
 
     def _run_out(self) -> None:
         error = TimeoutError(f"ran longer than its time limit of {self._limit_s:g} s")

@@ -39,7 +39,7 @@ class TooManyLeftBehindError(RuntimeError):
 
 class Threads:
     """Runs plain functions in daemon threads, so that neither the event loop nor the end of the
-    process waits for one that hangs.
+    process waits for one that hangs; the loop waits for quick ones, for five milliseconds at most.
 
     Each event loop has threads of its own; those of a loop that is gone end. A thread whose
     function is given up is left behind: what it runs is asked to stop by a `SystemExit` raised
@@ -170,31 +170,49 @@ class Crew:
                 self._running += 1
                 self._begin(job)
 
-    def _begin(self, job: Call) -> None:
+    def _begin(self, job: Call) -> bool:
+        """Whether a thread has it, or will."""
         job.start()
         try:
             self.line.add(job)
         except RuntimeError as error:
-            self._leave(job)
+            self._never_begins(job, error)
+            return False
+        return True
+
+    def _never_begins(self, job: Call, error: BaseException) -> None:
+        job.never_begins()
+        self._leave(job)
+        if not job.future.done():
             job.future.set_exception(error)
 
     def _hand_over(self) -> None:
         """Begins the quick ones of one turn of the loop, and waits a moment until they are done.
 
-        A thread would wait as long for this one to let go of the interpreter, more than once.
+        A thread would wait as long for this one to let go of the interpreter, more than once. While
+        an earlier one is not done nothing is waited for: it may be none that is quick any more.
         """
-        jobs, self._together = self._together, []
+        jobs, self._together = deque(self._together), []
+        waits = self._quick == len(jobs)
         self._all_done.clear()
         self._expected, self._reported = len(jobs), True
-        for job in jobs:
-            if job.future.cancelled():
-                self._expected -= 1
-                self._leave(job)
-            else:
-                self._begin(job)
-        self._all_done.wait(HANDED_OVER_S)
-        self._expected = 0
-        self._settle()
+        try:
+            while jobs:
+                if jobs[0].future.cancelled():
+                    self._leave(jobs.popleft())
+                    self._expected -= 1
+                else:
+                    self._expected -= not self._begin(jobs[0])
+                    jobs.popleft()
+            if waits and len(self._done) < self._expected:
+                self._all_done.wait(HANDED_OVER_S)
+        except BaseException as error:
+            for job in jobs:
+                self._never_begins(job, error)
+            raise
+        finally:
+            self._expected = 0
+            self._settle()
 
     def _leave(self, job: Call) -> None:
         if job.has_place:

@@ -19,6 +19,9 @@ from tui_eval.events import (
     ToolFinished,
 )
 
+BEGIN_IN_ONE_TURN = 16
+"""So many rollouts begin in one turn of a loop at most: it takes some turns until one has sent its
+first request, and of a thousand that all began in one the first would wait for the last."""
 BATCH_S = 0.03
 """How often what rollouts report is sent on."""
 STAGES_A_SECOND = 1000

@@ -46,9 +46,10 @@ from tui_eval.worker.gate import Gate
 from tui_eval.worker.link import Link
 from tui_eval.worker.logging.run_log import early_output, print_to_log, set_up_logging
 from tui_eval.worker.opening import Loaded, describe_loaded, load_environment
+from tui_eval.worker.ports import BEGIN_IN_ONE_TURN
 from tui_eval.worker.replicas import Replicas
 from tui_eval.worker.rollout_observer import RolloutObserver
-from tui_eval.worker.rollouts import BEGIN_IN_ONE_TURN, Rollouts
+from tui_eval.worker.rollouts import Rollouts
 from tui_eval.worker.vital_signs import VitalSigns
 from tui_eval.worker.work import ColumnsSeen, Work
 

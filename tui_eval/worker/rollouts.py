@@ -44,9 +44,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("tui_eval.rollout")
 
-BEGIN_IN_ONE_TURN = 16
-"""So many rollouts begin in one turn of a loop at most: it takes some turns until one has sent its
-first request, and of a thousand that all began in one the first would wait for the last."""
 TIMED_OUT = "timeout_reached"
 """The stop condition of a rollout whose time was up."""
 

@@ -17,7 +17,7 @@ from tui_eval.errors import nearest
 from tui_eval.fold.anytime import REWARD, AnytimeMeans, anytime_means
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
-from tui_eval.worker.rollouts import BEGIN_IN_ONE_TURN
+from tui_eval.worker.ports import BEGIN_IN_ONE_TURN
 
 
 class Schedule:

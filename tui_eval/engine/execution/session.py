@@ -26,7 +26,7 @@ from tui_eval.engine.execution.schedule import EarlyStop, Schedule
 from tui_eval.engine.execution.steering import Steering
 from tui_eval.engine.limits.budget import Budget, CallGuard
 from tui_eval.engine.limits.limits import Limits, Phases
-from tui_eval.engine.limits.slots import within_open_files
+from tui_eval.engine.limits.open_file_room import within_open_files
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.workers.engine_parts import EngineParts

@@ -13,7 +13,7 @@ from tui_eval.config.plan import plan_to_toml
 from tui_eval.engine.execution.rerunning import Rerunning
 from tui_eval.engine.execution.rollout_work import AtWork
 from tui_eval.engine.limits.limits import Held
-from tui_eval.engine.limits.slots import open_file_notices, within_open_files
+from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
 from tui_eval.errors import RefusedError
 from tui_eval.events import LimitMoved, Stage
 from tui_eval.runs.writer import write_atomically

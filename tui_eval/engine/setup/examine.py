@@ -19,7 +19,7 @@ from tui_eval.config.litellm_names import name_model
 from tui_eval.config.plan import Request, RunPlan
 from tui_eval.config.plan_builder import ACCEPT
 from tui_eval.config.settings import place_of
-from tui_eval.engine.limits.slots import open_file_notices
+from tui_eval.engine.limits.open_file_room import open_file_notices
 from tui_eval.engine.setup.choosing_run import go_to_its_folder, plan_before, run_to_resume
 from tui_eval.engine.setup.compatibility import content_faults
 from tui_eval.engine.setup.endpoint_checks import ask_endpoints
@@ -28,11 +28,11 @@ from tui_eval.engine.setup.opened import Opened
 from tui_eval.engine.setup.preflight import (
     column_notices,
     environment_faults,
-    misplaced_rows,
     outputs_fault,
     until_faults,
     worker_faults,
 )
+from tui_eval.engine.setup.resume import misplaced_rows
 from tui_eval.engine.setup.resume_match import Planned
 from tui_eval.errors import Fault, Notice, RefusedError
 from tui_eval.runs.layout import RunDir

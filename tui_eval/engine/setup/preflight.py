@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import difflib
 import tempfile
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from tui_eval.config.plan import RunPlan
 from tui_eval.config.settings import place_of
@@ -20,8 +18,6 @@ from tui_eval.processes import free_memory, private_memory
 from tui_eval.runs.layout import RunDir, outputs_root, unsaved_root
 from tui_eval.runs.opening import read_run
 from tui_eval.runs.row import COLUMN_NAMES
-from tui_eval.runs.row_places import example_id_of
-from tui_eval.runs.scan import scan
 from tui_eval.types import RolloutInput
 from tui_eval.worker.describing.info import EnvironmentInfo
 
@@ -40,8 +36,6 @@ _STATE_KEYS = frozenset(
     }
 )  # fmt: skip
 """Keys that states of bundled classes have."""
-MOST_NAMED = 5
-"""Rows that cannot stay and are named."""
 FIRST_FILES = 4096
 """Bytes for which there has to be room where a run begins."""
 
@@ -142,31 +136,6 @@ def _outside(until: str, where: str, run: RunDir) -> list[Fault]:
     found = means.unusable if means is not None else {}
     hint = "Leave the condition out: it needs rewards from 0 to 1"
     return [Fault(where, f"in the run a {name} of {why}", hint) for name, why in found.items()]
-
-
-def misplaced_rows(run: RunDir, examples: Iterable[Any], per_example: int) -> list[Fault]:
-    """Rows that would have to leave the file: of no example, or more than there are rollouts.
-
-    Args:
-        examples: The ids of the examples that there are.
-    """
-    ids = set(examples)
-    seen: Counter[int | str] = Counter()
-    faults: list[Fault] = []
-    for line in scan(run.results):
-        if line.row is None:
-            continue
-        id_, where = example_id_of(line.row), f"{run.results}:{line.number}"
-        if not isinstance(id_, int | str) or id_ not in ids:
-            what = f"example {id_!r} is none of the {len(ids)} that the environment has here"
-            faults.append(Fault(where, what, "Give -n and the arguments that the run had"))
-            continue
-        seen[id_] += 1
-        if seen[id_] == per_example + 1:
-            what = f"example {id_!r} has more than {per_example} rows"
-            faults.append(Fault(where, what, "Give -r as the run had it"))
-    more = len(faults) - MOST_NAMED
-    return faults if more <= 1 else [*faults[:MOST_NAMED], Fault(where, f"{more} more like these")]
 
 
 def worker_faults(plan: RunPlan, first: int | None) -> list[Fault]:

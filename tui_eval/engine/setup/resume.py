@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tui_eval.config.plan import RunPlan
 from tui_eval.engine.setup.prepared import Prepared
-from tui_eval.errors import Notice, warning
+from tui_eval.errors import Fault, Notice, warning
 from tui_eval.events import RolloutFinished
 from tui_eval.runs.journal_records import VERSION, read_journal, tokens_in_journal, tokens_of_answer
 from tui_eval.runs.layout import RunDir
@@ -17,13 +17,15 @@ from tui_eval.runs.opening import read_run
 from tui_eval.runs.repair import Repaired, put_aside, repair
 from tui_eval.runs.rescue import take_in
 from tui_eval.runs.row_events import event_of
-from tui_eval.runs.row_places import RowPlaces, unfinished_tokens
+from tui_eval.runs.row_places import RowPlaces, example_id_of, unfinished_tokens
 from tui_eval.runs.run_info import read_metadata
 from tui_eval.runs.scan import scan
 from tui_eval.stats.cost import budget_spent, cost_of, run_prices
 from tui_eval.token_kinds import Tokens, minus, plus
 from tui_eval.worker.examples import Places
 
+MOST_NAMED = 5
+"""Rows that cannot stay and are named."""
 MOST_REPLAYS = 2
 """So often a rollout is run to the same place: what it meets there may be what ends the engine."""
 
@@ -213,8 +215,8 @@ def budget_reached(plan: RunPlan, run: RunDir) -> bool:
     if plan.max_cost is plan.max_total_tokens is None:
         return False
     tokens, cost = spent_on_disk(plan, run)
-    limits = {"max_cost": plan.max_cost, "max_total_tokens": plan.max_total_tokens}
-    return bool(budget_spent(tokens, cost, **limits))  # type: ignore[arg-type]
+    max_cost, max_tokens = plan.max_cost, plan.max_total_tokens
+    return bool(budget_spent(tokens, cost, max_cost=max_cost, max_total_tokens=max_tokens))
 
 
 def spent_on_superseded(run: RunDir, places: RowPlaces) -> Iterator[tuple[int, Tokens]]:
@@ -232,3 +234,28 @@ def tokens_of_row(row: RolloutFinished) -> Tokens:
     """The tokens of a row, in all its attempts."""
     own = row.input_tokens, row.output_tokens, *row.kinds
     return plus(own, (row.lost_input, row.lost_output, *row.lost_kinds))
+
+
+def misplaced_rows(run: RunDir, examples: Iterable[Any], per_example: int) -> list[Fault]:
+    """Rows that would have to leave the file: of no example, or more than there are rollouts.
+
+    Args:
+        examples: The ids of the examples that there are.
+    """
+    ids = set(examples)
+    seen: Counter[int | str] = Counter()
+    faults: list[Fault] = []
+    for line in scan(run.results):
+        if line.row is None:
+            continue
+        id_, where = example_id_of(line.row), f"{run.results}:{line.number}"
+        if not isinstance(id_, int | str) or id_ not in ids:
+            what = f"example {id_!r} is none of the {len(ids)} that the environment has here"
+            faults.append(Fault(where, what, "Give -n and the arguments that the run had"))
+            continue
+        seen[id_] += 1
+        if seen[id_] == per_example + 1:
+            what = f"example {id_!r} has more than {per_example} rows"
+            faults.append(Fault(where, what, "Give -r as the run had it"))
+    more = len(faults) - MOST_NAMED
+    return faults if more <= 1 else [*faults[:MOST_NAMED], Fault(where, f"{more} more like these")]

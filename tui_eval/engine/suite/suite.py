@@ -23,7 +23,7 @@ from tui_eval.config.plan import Request
 from tui_eval.engine.execution.host import Host
 from tui_eval.engine.execution.job import CANCELS_WITHIN_S, RunJob, let_listeners_read
 from tui_eval.engine.limits.limits import Phases, SuiteLimits
-from tui_eval.engine.limits.slots import open_file_notices, within_open_files
+from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
 from tui_eval.engine.setup.prepare import client_config, key_of, prepare
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.setup.resume import spent_on_disk

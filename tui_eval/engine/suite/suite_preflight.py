@@ -19,7 +19,7 @@ from tui_eval.config.options import BUDGETS, BY_NAME, NEWEST
 from tui_eval.config.plan import Request
 from tui_eval.config.settings import place_of
 from tui_eval.engine.limits.limits import Phases
-from tui_eval.engine.limits.slots import open_file_notices, within_open_files
+from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
 from tui_eval.engine.setup.endpoint_checks import ask_endpoints
 from tui_eval.engine.setup.examine import Checked, examine, settings_to_open
 from tui_eval.engine.setup.hub_faults import hub_faults

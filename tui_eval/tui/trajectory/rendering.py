@@ -13,7 +13,7 @@ from tui_eval.text.json_text import arguments_shown, inline_arguments, pretty_js
 from tui_eval.text.stages import TRUNCATED
 from tui_eval.text.step_words import CUTS, timing_note, tool_note
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut, line_width, spread
-from tui_eval.tui.base.look.wrap import Shown, about_lines, hanging
+from tui_eval.tui.base.look.wrap import Shown, about_lines, shown_lines
 from tui_eval.tui.trajectory.piece import Block, Piece, Placed, View, lay_out, lines_at_most
 
 if TYPE_CHECKING:
@@ -187,4 +187,7 @@ def ending_line(rollout: Rollout, width: int) -> Line:
 
 def note_piece(note: str, width: int, glyph: str) -> Piece:
     """Why a running rollout waits, and for how long; or what is wrong with a saved one's line."""
-    return Piece(tuple(hanging((glyph, "warn"), note, "", width, 4)))
+    words, _ = shown_lines(note, width - 2, 4)
+    return Piece(
+        tuple(((glyph if at == 0 else "  ", "warn"), (w, "")) for at, w in enumerate(words))
+    )
