@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from compare_staging import comparing, runs_screen, watched
@@ -15,6 +16,7 @@ from tui_eval.fold.alignment import changed_words
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.compare.rollouts_screen import CompareRollouts
 from tui_eval.tui.compare.screen import CompareRuns
+from tui_eval.tui.compare.trajectories import Trajectories
 
 
 async def test_enter_opens_the_two_trajectories_where_they_part(tmp_path: Path) -> None:
@@ -293,7 +295,16 @@ async def test_a_rollout_that_cannot_be_read_says_so(tmp_path: Path) -> None:
         assert "The rollout of B cannot be read back" in stage.text("trajectories")
 
 
-async def test_long_trajectories_are_laid_out_beside_the_loop(tmp_path: Path) -> None:
+async def test_long_trajectories_are_laid_out_beside_the_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines, show = [], Trajectories.show
+
+    def noted(view: Trajectories, *shown: Any) -> None:
+        show(view, *shown)
+        lines.append(view.count())
+
+    monkeypatch.setattr(Trajectories, "show", noted)
     paths = [write_run(tmp_path, name, PASSES["A"][:1], each=1) for name in ("one", "two")]
     for path, word in zip(paths, ("first", "other"), strict=True):
         row = json.loads((path / "results.jsonl").read_text())
@@ -306,6 +317,7 @@ async def test_long_trajectories_are_laid_out_beside_the_loop(tmp_path: Path) ->
         await stage.press("enter")
         assert "1 of 1,000 turns differ" in stage.title("trajectories")
         assert "turn 700  ≠ they part here" in stage.text("trajectories")
+        assert 0 not in lines  # what was there stays until others are laid out
         await stage.press("G")
         assert "ending" in stage.text("trajectories")
 

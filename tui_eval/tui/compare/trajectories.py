@@ -62,7 +62,9 @@ class Trajectories(PieceView):
 
     def show(self, two: Alignment | None, empty: tuple[Line, ...] = ()) -> None:
         """Shows two rollouts where they first differ; `empty` while there are none."""
-        self.two, self.empty = two, empty
+        self.two = two
+        if two is None:  # what is there stays until others are laid out
+            self.empty = empty
         self._limits.clear()
         self._made.clear()
         self._blocks = []

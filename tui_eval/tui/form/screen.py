@@ -313,7 +313,6 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
         self._describe()
 
     def action_run(self) -> None:
-        """Runs it, if nothing is wrong."""
         self.work("run", self._run_it)
 
     async def _run_it(self) -> None:

@@ -272,7 +272,6 @@ class FormView(LineView, inherit_bindings=False):
             self.update()
 
     def action_word(self, by: int) -> None:
-        """Moves the caret over a word."""
         self.typing.move_word(by)
         self.update()
 

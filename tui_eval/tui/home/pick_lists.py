@@ -81,7 +81,6 @@ class EnvironmentList(PickList[EnvironmentInfo]):
     """One's own first, then the bundled ones."""
 
     def show(self, listed: list[EnvironmentInfo]) -> None:
-        """Shows these."""
         self.listed = sorted(listed, key=lambda one: (one.origin != "local", one.env_id))
         is_own = any(one.origin != "bundled" for one in listed)
         self.words = [] if is_own else NONE_OF_YOUR_OWN
@@ -108,7 +107,6 @@ class EndpointList(PickList[EndpointInfo]):
         """By URL: why nothing answers there, `ASKING`, or empty where something does."""
 
     def show(self, found: EndpointInfos) -> None:
-        """Shows these."""
         self.listed = found.listed
         self.answers |= {one.url: "" for one in found.listed if one.answers}
         self.words = [(("  ✗ ", "bad"), (one_line(fault, 300), "fault")) for fault in found.faults]

@@ -204,7 +204,6 @@ class RunList(LineList):
         self._sort_by(names[(names.index(self.sorting) + 1) % len(names)])
 
     def action_reverse(self) -> None:
-        """Sorts the other way round."""
         self._sort_by(self.sorting, backwards=not self.reversed)
 
     def _sort_by(self, name: str, *, backwards: bool = False) -> None:
@@ -213,7 +212,6 @@ class RunList(LineList):
         self._moved()
 
     def action_filter(self) -> None:
-        """Lets a filter be typed."""
         self.typing = True
         self._typed.put(self.words)
         self._moved()

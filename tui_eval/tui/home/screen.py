@@ -270,7 +270,6 @@ class HomeScreen(DrawnScreen[None]):
         self.post_message(self.RunWanted(self.backend.demo()))
 
     def action_resume(self) -> None:
-        """Goes on with the selected run."""
         one = self.runs.selected
         if one is None:
             return

@@ -87,7 +87,7 @@ class LineView(MouseLines, can_focus=True):
         """Somebody moved away from the end: the view must not move by itself any more."""
 
     class Retitled(Message):
-        """What the title says of the view, or the footer of its keys, may have changed."""
+        """What title, footer or others say of the view, and of its cursor, may have changed."""
 
     @dataclass
     class Missed(Message):

@@ -327,7 +327,6 @@ class LogPane(PieceView):
             self._type(self.typed)
 
     def on_focus(self) -> None:
-        """Tells what can be done here."""
         self.post_message(self.Retitled())
 
     def on_blur(self) -> None:

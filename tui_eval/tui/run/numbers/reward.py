@@ -45,6 +45,8 @@ class RewardPanel(LineView):
         self.note = Note()
         self.empty: tuple[Line, ...] = ()
         """What stands where there is no rollout."""
+        self._made_for: Rollout | None = None
+        self._made_of: tuple[object, ...] = ()
 
     def show(self, rollout: Rollout | None, group: ExampleFigures | None, note: Note) -> None:
         """Shows a rollout's reward, another one's from its begin, beside its group if any."""
@@ -55,8 +57,12 @@ class RewardPanel(LineView):
             self.jump(0)
 
     def update(self) -> None:
-        words = breakdown(self.rollout, self.group, self.line_width)
-        self._all_lines = [*_noted(self.note, self.line_width), *words] or [*self.empty]
+        rollout, width = self.rollout, self.line_width
+        made_of = (rollout and rollout.finished, self.group, self.note, self.empty, width)
+        if rollout is not self._made_for or made_of != self._made_of:
+            self._made_for, self._made_of = rollout, made_of
+            words = breakdown(rollout, self.group, width)
+            self._all_lines = [*_noted(self.note, width), *words] or [*self.empty]
         super().update()
 
 

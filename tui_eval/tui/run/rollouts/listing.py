@@ -174,8 +174,8 @@ class Listing:
                 self._hurry.clear()
                 started = time.monotonic()
                 await self._find_rows()
-                draw()
                 rest = max((time.monotonic() - started) * REST, REST_LEAST_S)
+                draw()
                 try:
                     async with asyncio.timeout(rest):
                         await self._hurry.wait()
@@ -214,7 +214,9 @@ class Listing:
         await asyncio.sleep(TYPING_S)
         while wanted is not None and wanted is self.wanted and state is self.state:
             search = self.search = TrajectorySearch(state, wanted, self.notes)
+            began = time.monotonic()
             work = asyncio.create_task(asyncio.to_thread(search.work))
+            draw()
             while not work.done():
                 await asyncio.wait([work], timeout=SEARCH_TICK_S)
                 self.change()
@@ -222,7 +224,7 @@ class Listing:
             await work
             if search.is_given_up:
                 return
-            await asyncio.sleep(AGAIN_S)
+            await asyncio.sleep(AGAIN_S - (time.monotonic() - began))
             while search is self.search and search.is_up_to_date:
                 await asyncio.sleep(SEARCH_TICK_S)
 

@@ -170,7 +170,6 @@ class RolloutList(LineList):
             self._arrange(self.listing.sorting.by(field))
 
     def action_reverse(self) -> None:
-        """Sorts the other way round."""
         self._arrange(self.listing.sorting.turned())
 
     def action_switch_groups(self) -> None:
@@ -210,7 +209,6 @@ class RolloutList(LineList):
         self.app.push_screen(ColumnChooser(self.lines, self.weighted), answered)
 
     def action_filter(self) -> None:
-        """Lets somebody type a filter."""
         self.entry.open()
         self._draw_anew()
 
