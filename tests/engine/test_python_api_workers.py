@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import textwrap
 from pathlib import Path
 
 import pytest
-from api_runs import CHAT, GOOD, config, environment
+from api_runs import CHAT, GOOD, config, environment, until
 from servers import FaultServer
 
 import tui_eval as vf
+from tui_eval.engine.execution.session import Session
 from tui_eval.engine.workers.lease import Lease
+from tui_eval.engine.workers.pool import Pool
 from tui_eval.errors import RefusedError
 
 SOURCE = """
@@ -64,6 +67,24 @@ async def test_rollouts_are_led_in_workers(
     assert error["class"] == "scoring" and "not this one" in error["error_chain_repr"]
     assert seen[-1] == 6
     assert not any(Path(f"/proc/{int(pid)}").exists() for pid in rewards)
+
+
+async def test_an_engine_that_closes_in_haste_ends_workers_that_are_held(
+    loaded: vf.Environment, fault_server: FaultServer
+) -> None:
+    env = vf.load_environment("led", examples=1, holds=[0])
+    run = asyncio.create_task(env.evaluate(config(fault_server), "m", workers=1))
+    await until(lambda: fault_server.requests)
+    everything = gc.get_objects()
+    [session] = [one for one in everything if isinstance(one, Session)]
+    [pool] = [one for one in everything if isinstance(one, Pool)]
+    workers = [*pool.every]
+    await asyncio.to_thread(session.emergency_close)
+    await until(lambda: all(one.process_has_ended for one in workers))
+    assert len(workers) == 1
+    run.cancel()
+    with pytest.raises((asyncio.CancelledError, OSError)):
+        await run
 
 
 async def test_what_no_worker_can_have_is_refused_at_once(
