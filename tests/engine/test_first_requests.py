@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import textwrap
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from api_runs import CHAT, GOOD, config
+import pytest
+from api_runs import CHAT, GOOD, config, until
 from program import PATIENCE_S, Program
-from servers import FaultServer
+from servers import FaultServer, Reply
 from talk_runs import at
 
 import tui_eval as vf
@@ -35,6 +38,14 @@ SOURCE = f"""
         return Last(dataset=rows, rubric=vf.Rubric([lambda completion: 1.0]))
 """
 
+SIMPLE = f"""
+    import tui_eval as vf
+
+    def load_environment():
+        rows = [{{"question": str(n)}} for n in range({ROLLOUTS})]
+        return vf.SingleTurnEnv(dataset=rows, rubric=vf.Rubric([lambda completion: 1.0]))
+"""
+
 
 def as_soon_as(condition: Callable[[], object], do: Callable[[], object]) -> threading.Thread:
     def look() -> None:
@@ -56,6 +67,25 @@ def test_of_a_worker(program: Program, fault_server: FaultServer) -> None:
     looking.join()
     assert done.code == 0, done
     assert len(program.only_run().rows) == ROLLOUTS
+
+
+async def test_a_run_that_is_cancelled_meanwhile_runs_the_others_later(
+    folder: Path, fault_server: FaultServer
+) -> None:
+    fault_server.script(CHAT, [Reply(hang=True)])
+    (folder / "environments").mkdir()
+    (folder / "environments" / "led.py").write_text(textwrap.dedent(SIMPLE))
+    env = vf.load_environment("led")
+    kwargs: dict[str, Any] = {"workers": 1, "results_path": folder / "run"}
+    kwargs["max_concurrent"] = ROLLOUTS
+    run = asyncio.create_task(env.evaluate(config(fault_server), "m", **kwargs))
+    await until(lambda: fault_server.requests)
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    fault_server.script(CHAT, [GOOD])
+    results = await env.evaluate(config(fault_server), "m", **kwargs)
+    assert [one["reward"] for one in results["outputs"]] == [1.0] * ROLLOUTS
 
 
 async def test_of_a_program_that_runs_them_itself(folder: Path, fault_server: FaultServer) -> None:
