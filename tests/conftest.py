@@ -119,6 +119,14 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.freeze()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def unsaved_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Runs for which a test names no folder lie in one that goes away."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TUI_EVAL_STATE_DIR", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture(autouse=True, scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The user's cache and settings are not the tests': they have a cache of their own."""
