@@ -199,11 +199,11 @@ class Crew:
         try:
             while jobs:
                 if jobs[0].future.cancelled():
-                    self._leave(jobs.popleft())
+                    self._leave(jobs[0])
                     self._expected -= 1
-                else:
-                    self._expected -= not self._begin(jobs[0])
-                    jobs.popleft()
+                elif not self._begin(jobs[0]):
+                    self._expected -= 1
+                jobs.popleft()
             if waits and len(self._done) < self._expected:
                 self._all_done.wait(HANDED_OVER_S)
         except BaseException as error:
@@ -239,11 +239,12 @@ class Crew:
 
     def _settle(self) -> None:
         self._reported = False
+        if self._done:
+            self._ended_at = time.monotonic()
         while self._done:
             job, outcome = self._done.popleft()
             job.settle(outcome)
             self._leave(job)
-        self._ended_at = time.monotonic()
         self._begin_those_that_may()
 
     def leave_behind(self, job: Call, thread: threading.Thread | None) -> None:
