@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from made_plans import make_plan
+from pydantic_core import PydanticUndefined
 
 from tui_eval.config.expansion import Expander
+from tui_eval.config.options import BY_NAME
 from tui_eval.config.plan import Request, RunPlan, plan_to_toml, read_plan
 from tui_eval.config.secret_values import masked
 from tui_eval.errors import RefusedError
@@ -295,3 +297,18 @@ def test_a_key_of_prime_may_stand_in_its_file(
     (tmp_path / ".prime" / "config.json").write_text('{"api_key": "pk-of-a-test"}')
     plan = planned(model="x", api_base_url="http://h/v1", api_key_var="PRIME_API_KEY")
     assert plan.key_var == "PRIME_API_KEY"
+
+
+def test_the_defaults_that_help_tells_are_those_that_act() -> None:
+    told = {
+        name: option.default
+        for name, option in BY_NAME.items()
+        if option.default is not None and name in RunPlan.model_fields
+    }
+    acting = {name: RunPlan.model_fields[name].default for name in told}
+    others = {name: (told[name], acting[name]) for name in told if told[name] != acting[name]}
+    assert told["max_concurrent"] == acting["max_concurrent"]
+    assert others == {
+        "env_dir_path": ("./environments", "environments"),
+        "model": ("gpt-4.1-mini", PydanticUndefined),
+    }
