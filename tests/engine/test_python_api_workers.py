@@ -7,6 +7,7 @@ import gc
 import os
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 from api_runs import CHAT, GOOD, config, environment, until
@@ -69,15 +70,19 @@ async def test_rollouts_are_led_in_workers(
     assert not any(Path(f"/proc/{int(pid)}").exists() for pid in rewards)
 
 
+def all_of(*kinds: type) -> list[Any]:
+    return [one for one in gc.get_objects() if isinstance(one, kinds)]
+
+
 async def test_an_engine_that_closes_in_haste_ends_workers_that_are_held(
     loaded: vf.Environment, fault_server: FaultServer
 ) -> None:
     env = vf.load_environment("led", examples=1, holds=[0])
+    before = all_of(Session, Pool)
     run = asyncio.create_task(env.evaluate(config(fault_server), "m", workers=1))
     await until(lambda: fault_server.requests)
-    everything = gc.get_objects()
-    [session] = [one for one in everything if isinstance(one, Session)]
-    [pool] = [one for one in everything if isinstance(one, Pool)]
+    new = [one for one in all_of(Session, Pool) if not any(one is other for other in before)]
+    session, pool = sorted(new, key=lambda one: isinstance(one, Pool))
     workers = [*pool.every]
     await asyncio.to_thread(session.emergency_close)
     await until(lambda: all(one.process_has_ended for one in workers))

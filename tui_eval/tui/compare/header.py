@@ -56,6 +56,8 @@ class ComparedHeader(TextPanel, can_focus=False):
     def __init__(self, reading: Reading, now: Callable[[], float], *, id: str) -> None:
         super().__init__(self._all, id=id)
         self.reading = reading
+        self.runs: Sequence[ComparedRun] = ()
+        """Those that are shown: what is being read finds others at any time."""
         self.now = now
         self.place = 1
         self._places: list[int] = []
@@ -69,8 +71,7 @@ class ComparedHeader(TextPanel, can_focus=False):
         return self._places[index] if index < len(self._places) else None
 
     def _all(self, width: int) -> Iterator[Line]:
-        runs = self.reading.runs
-        return self._compared(runs, width) if runs else self._waiting(width)
+        return self._compared(self.runs, width) if self.runs else self._waiting(width)
 
     def _waiting(self, width: int) -> Iterator[Line]:
         reading = self.reading

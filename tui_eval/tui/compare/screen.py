@@ -137,7 +137,7 @@ class CompareRuns(DrawnScreen[None]):
     def _take(self, reading: Reading) -> None:
         """Shows what was read so far; once that is all, a run beside the first one."""
         self.reading = self.header.reading = reading
-        self.runs = reading.runs
+        self.runs = self.header.runs = reading.runs
         if self.runs:
             self.examples.question = self.runs[0].question
             self._show(self.place)
