@@ -299,15 +299,15 @@ def test_a_key_of_prime_may_stand_in_its_file(
     assert plan.key_var == "PRIME_API_KEY"
 
 
-def test_the_defaults_that_help_tells_are_those_that_act() -> None:
-    told = {
+def test_the_defaults_of_options_are_those_of_the_plan() -> None:
+    options = {
         name: option.default
         for name, option in BY_NAME.items()
         if option.default is not None and name in RunPlan.model_fields
     }
-    acting = {name: RunPlan.model_fields[name].default for name in told}
-    others = {name: (told[name], acting[name]) for name in told if told[name] != acting[name]}
-    assert told["max_concurrent"] == acting["max_concurrent"]
+    plan = {name: RunPlan.model_fields[name].default for name in options}
+    others = {name: (options[name], plan[name]) for name in options if options[name] != plan[name]}
+    assert options["max_concurrent"] == plan["max_concurrent"]
     assert others == {
         "env_dir_path": ("./environments", "environments"),
         "model": ("gpt-4.1-mini", PydanticUndefined),

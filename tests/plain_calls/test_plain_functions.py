@@ -52,6 +52,20 @@ async def warmed_up(func: Callable[[], Any]) -> None:
     await value(func)
 
 
+async def quick_until_now(release: threading.Event) -> tuple[Callable[[], None], list[int]]:
+    """A function that was quick, and hangs from now on; what gets an entry for each call in it."""
+    hangs, inside = threading.Event(), list[int]()
+
+    def quick() -> None:
+        if hangs.is_set():
+            inside.append(1)
+            release.wait(PATIENCE_S)
+
+    await warmed_up(quick)
+    hangs.set()
+    return quick, inside
+
+
 async def test_the_first_call_is_alone_and_the_others_begin_when_it_has_ended(
     release: threading.Event,
 ) -> None:
@@ -163,16 +177,7 @@ async def test_a_quick_one_that_nobody_waits_for_any_more_is_not_called() -> Non
 async def test_the_loop_waits_for_nothing_quick_while_one_that_was_hangs(
     release: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hangs = threading.Event()
-    inside = []
-
-    def quick() -> None:
-        if hangs.is_set():
-            inside.append(1)
-            release.wait(PATIENCE_S)
-
-    await warmed_up(quick)
-    hangs.set()
+    quick, inside = await quick_until_now(release)
     calls = [asyncio.create_task(value(quick))]
     await until(lambda: len(inside) == 1)
     known(quick).is_quick = True  # others may have been, meanwhile
@@ -236,16 +241,7 @@ async def test_the_warning_of_a_quick_one_comes_in_the_context_of_its_own_caller
 
 
 async def test_all_that_were_quick_may_hang_at_once(release: threading.Event) -> None:
-    hangs = threading.Event()
-    inside = []
-
-    def quick() -> None:
-        if hangs.is_set():
-            inside.append(1)
-            release.wait(PATIENCE_S)
-
-    await warmed_up(quick)
-    hangs.set()
+    quick, inside = await quick_until_now(release)
     calls = [asyncio.create_task(value(quick)) for _ in range(20)]
     await until(lambda: len(inside) == 20)
     release.set()

@@ -42,7 +42,7 @@ LEAVES = frozenset(
 def home_app() -> HomeApp:
     pin_time_zone()
     app = HomeApp(busy_home(), now=lambda: NOW)
-    app.home.make_form = lambda *asked: monday().configure  # type: ignore[attr-defined]
+    app.home.make_form = lambda *request: monday().configure
     return app
 
 

@@ -32,8 +32,8 @@ _NO_ROUTE = (404, 405)
 _ANTHROPIC = "anthropic_messages"
 
 
-def ask_endpoints(plans: Iterable[RunPlan], notices: list[Notice]) -> list[Fault]:
-    """Asks all endpoints of plans at a time, each once for each model.
+def check_endpoints(plans: Iterable[RunPlan], notices: list[Notice]) -> list[Fault]:
+    """Checks all endpoints of plans at a time, each once for each model.
 
     Args:
         notices: What endpoints warn of is added to these.
@@ -44,21 +44,23 @@ def ask_endpoints(plans: Iterable[RunPlan], notices: list[Notice]) -> list[Fault
             if one.url != EMBEDDED and is_url(one.url):
                 key = (plan.model, plan.client_type, one.url, one.key_var, str(one.headers))
                 requested.setdefault(key, (plan, one))
-    reported = list(dict.fromkeys(one for found in _ask(requested.values()) for one in found))
+    reported = list(dict.fromkeys(one for found in _check_all(requested.values()) for one in found))
     notices += [one for one in reported if isinstance(one, Notice)]
     return [one for one in reported if isinstance(one, Fault)]
 
 
-def _ask(requested: Collection[tuple[RunPlan, PlannedEndpoint]]) -> list[list[Fault | Notice]]:
+def _check_all(
+    requested: Collection[tuple[RunPlan, PlannedEndpoint]],
+) -> list[list[Fault | Notice]]:
     """What endpoints answer within their time, in their order."""
     found: list[list[Fault | Notice]] = [[] for _ in requested]
 
-    def ask(place: int, plan: RunPlan, endpoint: PlannedEndpoint) -> None:
+    def check(place: int, plan: RunPlan, endpoint: PlannedEndpoint) -> None:
         found[place] = _answer_of(plan, endpoint)
 
     # Daemons: an endpoint that sends a byte now and then must not hold the process's end.
     every = [(place, *one) for place, one in enumerate(requested)]
-    threads = [threading.Thread(target=ask, args=one, daemon=True) for one in every]
+    threads = [threading.Thread(target=check, args=one, daemon=True) for one in every]
     for thread in threads:
         thread.start()
     deadline = time.monotonic() + ALL_WITHIN_S

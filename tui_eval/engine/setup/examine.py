@@ -22,7 +22,7 @@ from tui_eval.config.settings import place_of
 from tui_eval.engine.limits.open_file_room import open_file_notices
 from tui_eval.engine.setup.choosing_run import go_to_its_folder, plan_before, run_to_resume
 from tui_eval.engine.setup.compatibility import content_faults
-from tui_eval.engine.setup.endpoint_checks import ask_endpoints
+from tui_eval.engine.setup.endpoint_checks import check_endpoints
 from tui_eval.engine.setup.hub_faults import hub_faults
 from tui_eval.engine.setup.opened import Opened
 from tui_eval.engine.setup.preflight import (
@@ -202,7 +202,7 @@ def _preflight(
     """Everything that would make a run fail although its plan is right."""
     faults: list[Fault] = []
     if is_alone:
-        faults += ask_endpoints([one.plan], notices) + hub_faults([one.plan], notices)
+        faults += check_endpoints([one.plan], notices) + hub_faults([one.plan], notices)
     if one.run is None:
         faults += outputs_fault(one.plan)
     if info is not None:

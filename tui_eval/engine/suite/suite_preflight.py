@@ -20,7 +20,7 @@ from tui_eval.config.plan import Request
 from tui_eval.config.settings import place_of
 from tui_eval.engine.limits.limits import Phases
 from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
-from tui_eval.engine.setup.endpoint_checks import ask_endpoints
+from tui_eval.engine.setup.endpoint_checks import check_endpoints
 from tui_eval.engine.setup.examine import Checked, examine, settings_to_open
 from tui_eval.engine.setup.hub_faults import hub_faults
 from tui_eval.engine.setup.opened import Opened, open_environment
@@ -193,7 +193,7 @@ def _shared_faults(
         drafts: Plans of evaluations with which something else is wrong.
     """
     plans = [one.plan for one in planned]
-    faults = ask_endpoints([*plans, *drafts], notices) + hub_faults(plans, notices)
+    faults = check_endpoints([*plans, *drafts], notices) + hub_faults(plans, notices)
     new = [*(one.plan for one in planned if one.run is None), *drafts]
     places = {(p.env_id, p.save, p.output_dir, p.env_dir_path): p for p in new}
     return faults + [fault for plan in places.values() for fault in outputs_fault(plan)]
