@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import gc
 
-gc.disable()  # until everything is loaded: see `spare_collector`
+gc.disable()  # until everything is loaded: see `tune_memory`
 
 import argparse
 import asyncio

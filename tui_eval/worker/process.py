@@ -28,7 +28,6 @@ from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.redaction import Redactor
 from tui_eval.types import ClientConfig
 from tui_eval.worker import to_engine, to_worker
-from tui_eval.worker.collector import spare_collector
 from tui_eval.worker.describing.info import settings_of
 from tui_eval.worker.digests import digest_now
 from tui_eval.worker.end_causes import ERRORS
@@ -45,6 +44,7 @@ from tui_eval.worker.examples import Examples
 from tui_eval.worker.gate import Gate
 from tui_eval.worker.link import Link
 from tui_eval.worker.logging.run_log import early_output, print_to_log, set_up_logging
+from tui_eval.worker.memory import tune_memory
 from tui_eval.worker.opening import Loaded, describe_loaded, load_environment
 from tui_eval.worker.ports import BEGIN_IN_ONE_TURN
 from tui_eval.worker.replicas import Replicas
@@ -311,7 +311,7 @@ class WorkerProcess:
                     lambda *failed: self._send(to_engine.ReplicaFailed(*failed)),
                 )
                 self._replica_set.move(self._out)
-            spare_collector()
+            tune_memory()
         self._signs.beat()
         parts = [(fault.where, fault.what, fault.hint) for fault in faults]
         self._send(to_engine.Ready(parts))

@@ -21,8 +21,8 @@ from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.events import Event, RolloutFinished, RunFinished, RunStarted
 from tui_eval.runs.redaction import Redactor
-from tui_eval.worker.collector import spare_collector
 from tui_eval.worker.logging.run_log import print_to_log, set_up_logging
+from tui_eval.worker.memory import tune_memory
 from tui_eval.worker.replicas import ClientElsewhere, Replicas
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def open_alone(prepared: Prepared, hub: Hub, giving_up: Callable[[], None]) -> R
         True,
         CANCELS_WITHIN_S,
         giving_up=giving_up,
-        loaded=spare_collector,
+        loaded=tune_memory,
         moved=lambda run: print_to_log(run.log, redact),
     )
     return RunJob(hub, prepared, redact, replicas_of(prepared.plan), host)

@@ -40,7 +40,6 @@ from tui_eval.runs.layout import RunDir
 from tui_eval.runs.outcome import suite_outcome
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.run_info import read_metadata
-from tui_eval.worker.collector import spare_collector
 from tui_eval.worker.gate import Gate
 from tui_eval.worker.logging.run_log import (
     CURRENT_LOG,
@@ -49,6 +48,7 @@ from tui_eval.worker.logging.run_log import (
     set_up_logging,
     take_output,
 )
+from tui_eval.worker.memory import tune_memory
 from tui_eval.worker.replicas import Replicas, SharedClients
 
 log = logging.getLogger("tui_eval.engine")
@@ -344,7 +344,7 @@ class Suite:
         return Host(
             True,
             CANCELS_WITHIN_S,
-            loaded=spare_collector,
+            loaded=tune_memory,
             shared=self._limits.shared(one.plan),
             spent=self._budget.check,
             budget=self._budget.shared,
