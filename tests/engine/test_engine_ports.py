@@ -106,7 +106,7 @@ async def test_a_rollout_can_be_cancelled_from_the_moment_that_it_has_left_the_q
 ) -> None:
     work = simulated.rollouts.run(0, None, Held())
     assert 0 in simulated.hub.active
-    work.close()
+    work.cancel()
 
 
 async def test_nothing_is_kept_of_a_rollout_whose_worker_ended_right_after_its_row(

@@ -13,6 +13,7 @@ from typing import Any
 
 from tui_eval.engine.limits.limits import Held
 from tui_eval.engine.transport.hub import Hub
+from tui_eval.engine.workers.engine_parts import Begun
 from tui_eval.errors import nearest
 from tui_eval.fold.anytime import REWARD, AnytimeMeans, anytime_means
 from tui_eval.fold.run_state import RunState
@@ -34,7 +35,7 @@ class Schedule:
         guarded: Callable[[Coroutine[Any, Any, None]], Coroutine[Any, Any, None]],
     ) -> None:
         self.todo = deque(todo)
-        self.tasks: set[asyncio.Task[None]] = set()
+        self.tasks: set[asyncio.Future[None]] = set()
         self._guarded = guarded
         self._changed = asyncio.Event()
         self.parked: Callable[[], int] = lambda: 0
@@ -52,14 +53,17 @@ class Schedule:
         self.todo.remove(row)
         return True
 
-    def start(self, work: Coroutine[Any, Any, None], held: Held) -> None:
-        """Begins a task; its slots are given back when it ends, however it does."""
-        task = asyncio.create_task(self._guarded(work))
+    def start(self, work: Begun, held: Held) -> None:
+        """Begins a task, where one is needed; its slots are given back when it ends."""
+        if isinstance(work, asyncio.Future):
+            task = work
+        else:
+            task = asyncio.create_task(self._guarded(work))
         self.tasks.add(task)
         # A task that is cancelled before it begins never comes to a `finally` of its own.
         task.add_done_callback(lambda done: self._ended(done, held))
 
-    def _ended(self, task: asyncio.Task[None], held: Held) -> None:
+    def _ended(self, task: asyncio.Future[None], held: Held) -> None:
         self.tasks.discard(task)
         held.release()
         if len(self.tasks) <= self.parked():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from tui_eval.engine.limits.limits import Held
@@ -97,16 +97,20 @@ class Assignments:
         """What was spent on it before."""
         return tuple(self.lost_tokens.get(row, (0, 0)))
 
-    async def done(self, lease: Lease) -> None:
-        """Waits until nothing more is to be done for a rollout at present."""
-        try:
-            await lease.is_done
-        finally:
-            await lease.let_go(self._parts.guard)
+    def done(self, lease: Lease) -> asyncio.Future[None]:
+        """Done once nothing more is to be done for a rollout at present: no task waits for that."""
+        lease.is_done.add_done_callback(lambda done: self._let_go(lease))
+        return lease.is_done
+
+    def _let_go(self, lease: Lease) -> None:
+        lease.give_up_requests(self._parts.guard)
+        if lease.has_more_slots:
+            self._parts.start(lease.return_slots(), lease.held)
+        else:
             lease.held.release()  # it may have taken slots to score its group
 
-    def take_up(self, row: int) -> Coroutine[Any, Any, None]:
-        """A new lease of a rollout that waits and ends early; what waits until it is done.
+    def take_up(self, row: int) -> asyncio.Future[None]:
+        """A new lease of a rollout that waits and ends early; see `done`.
 
         The rollout may be the last one of its group, which is scored under this lease then.
         """

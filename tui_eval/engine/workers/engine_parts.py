@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
@@ -13,6 +14,9 @@ from tui_eval.engine.transport.hub import Hub
 from tui_eval.runs.journal import Journal
 from tui_eval.worker.ports import CallGuard, Rows
 from tui_eval.worker.work import ColumnsSeen
+
+Begun: TypeAlias = Coroutine[Any, Any, None] | asyncio.Future[None]
+"""Something that a run is not over without: a task is made of it, or it is done by itself."""
 
 
 class RowsOnDisk(Rows, Protocol):
@@ -28,7 +32,7 @@ class EngineParts(msgspec.Struct, frozen=True):
     Args:
         guard: What lets model calls through as they fit into budgets; None where there is none.
         warn: Gets sentences for people.
-        start: Begins a task that the run is not over without; gives its slots back at its end.
+        start: Has the run not be over before something; gives its slots back at its end.
         fail: Ends the run; gets why.
         replica_failed: Takes a replica out; gets its endpoint and why.
         waiting: How many rollouts have not begun.
@@ -43,7 +47,7 @@ class EngineParts(msgspec.Struct, frozen=True):
     guard: CallGuard | None
     out_of_budget: Callable[[], bool]
     warn: Callable[[str], None]
-    start: Callable[[Coroutine[Any, Any, None], Held], None]
+    start: Callable[[Begun, Held], None]
     fail: Callable[[str, Exception | None], None]
     replica_failed: Callable[[int, str], None]
     waiting: Callable[[], int]

@@ -118,13 +118,21 @@ class Lease(msgspec.Struct, eq=False):
         elif guard is not None and number in self.reserved:  # it was granted meanwhile
             guard.give_back(self.reserved.pop(number))
 
-    async def let_go(self, guard: CallGuard | None) -> None:
+    @property
+    def has_more_slots(self) -> bool:
+        """Whether it has lent some, or has others to be scored: see `return_slots`."""
+        return self._lent is not None or self._scoring is not None
+
+    async def return_slots(self) -> None:
+        """Gives those back, too."""
+        await self.end_scoring()
+        await self.stay_away()
+
+    def give_up_requests(self, guard: CallGuard | None) -> None:
         """Its worker is gone, or is done with it: what it asked for and reserved is given up."""
         for task in [*self.requests.values()]:
             task.cancel()
         self.requests.clear()
-        await self.end_scoring()
-        await self.stay_away()
         reserved, self.reserved = self.reserved, {}
         for tokens in reserved.values():
             if guard is not None:

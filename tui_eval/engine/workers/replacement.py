@@ -156,7 +156,8 @@ class Replacement:
             if lease.row not in worker.rows:
                 self._assigned.finished(lease)
         for lease in leases:
-            await lease.let_go(self._parts.guard)
+            lease.give_up_requests(self._parts.guard)
+            await lease.return_slots()
 
     def _report_end(self, worker: Worker, how: str, row: int) -> None:
         whose = "" if row == NOBODY else f" in the code of {self._name(row)}"

@@ -8,7 +8,7 @@ journal: see `replacement`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from tui_eval import clock
 from tui_eval.engine.limits.limits import Held
 from tui_eval.engine.transport.worker import Verdict, Worker
 from tui_eval.engine.workers.assignments import Assignments
-from tui_eval.engine.workers.engine_parts import EngineParts
+from tui_eval.engine.workers.engine_parts import Begun, EngineParts
 from tui_eval.engine.workers.group_homes import GroupHomes
 from tui_eval.engine.workers.lease import Lease
 from tui_eval.engine.workers.pool import Launch, Pool, worker_setup
@@ -120,7 +120,7 @@ class WorkerRollouts:
         """Whether the budget is spent."""
         return self._parts.out_of_budget()
 
-    def run(self, row: int, client: object, held: Held) -> Coroutine[Any, Any, None]:
+    def run(self, row: int, client: object, held: Held) -> Begun:
         """Has a worker take one rollout from its input to its row, or to where it waits.
 
         Args:
@@ -143,7 +143,7 @@ class WorkerRollouts:
         self._assigned.restore(row, self._assigned.worker_for(row), record, answers)
         self.generated.append(row)
 
-    def score_next(self, held: Held) -> Coroutine[Any, Any, None]:
+    def score_next(self, held: Held) -> Begun:
         """What takes one of those that are `generated` to its row."""
         row = self.generated.popleft()
         lease = self._assigned.lease(row, held)
@@ -152,7 +152,7 @@ class WorkerRollouts:
             worker.send(to_worker.Score(row, True))
         return self._assigned.done(lease)
 
-    def cancel(self, rollout: Any) -> Coroutine[Any, Any, None] | None:
+    def cancel(self, rollout: Any) -> Begun | None:
         """Ends a rollout that has begun; what waits until its worker has done the rest."""
         row = rollout.row
         rest = self._assigned.take_up(row) if row in self.generated else None
@@ -161,7 +161,7 @@ class WorkerRollouts:
             worker.send(to_worker.Cancel(row))
         return rest
 
-    def never_begins(self, row: int) -> Coroutine[Any, Any, None]:
+    def never_begins(self, row: int) -> Begun:
         """Gives a row to a rollout that was cancelled before it began."""
         if (before := self._unended(row)) is not None:
             return self._after(before, lambda: self.never_begins(row))
@@ -175,7 +175,7 @@ class WorkerRollouts:
         return None if before is None or before.is_done.done() else before
 
     @staticmethod
-    async def _after(before: Lease, begin: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    async def _after(before: Lease, begin: Callable[[], Begun]) -> None:
         await asyncio.wait([before.is_done])
         await begin()
 
