@@ -66,9 +66,7 @@ import difflib
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, ClassVar
-
-import msgspec
+from typing import Any, ClassVar, NamedTuple
 
 _OURS = str(Path(__file__).parent)
 _BUNDLED = str(Path(__file__).parent / "demo" / "environments")
@@ -259,7 +257,7 @@ def _repr(error: BaseException) -> str:
         return f"{type(error).__name__}(...)"
 
 
-class Fault(msgspec.Struct, frozen=True):
+class Fault(NamedTuple):
     """One thing that is wrong with what was requested.
 
     Args:
@@ -276,7 +274,7 @@ class Fault(msgspec.Struct, frozen=True):
         return f"{self.where}: {self.what}" + (f". {self.hint}" if self.hint else "")
 
 
-class Notice(msgspec.Struct, frozen=True):
+class Notice(NamedTuple):
     """A sentence for people about a plan that is not refused.
 
     Args:

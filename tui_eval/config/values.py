@@ -21,8 +21,6 @@ from tui_eval.config.options import (
     Option,
 )
 from tui_eval.errors import Fault
-from tui_eval.fold.condition_parser import check_names, parse_condition
-from tui_eval.fold.conditions import ConditionError
 from tui_eval.pasted import unwrapped
 
 MOST_DIGITS = 20
@@ -179,6 +177,9 @@ def _text(option: Option, text: Any) -> str:
 
 def _check_until(text: str) -> None:
     """Refuses what is no condition on an interval."""
+    from tui_eval.fold.condition_parser import check_names, parse_condition
+    from tui_eval.fold.conditions import ConditionError
+
     try:
         condition = parse_condition(text, "")
         check_names(condition, {one.name for one in condition.measures()}, counts=())

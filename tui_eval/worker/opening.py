@@ -7,8 +7,6 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from msgspec.structs import replace
-
 from tui_eval.compat import install_verifiers_alias
 from tui_eval.config.settings import place_of
 from tui_eval.environments.author_errors import describe as one_line_of
@@ -84,7 +82,7 @@ def _with_line(fault: Fault, env_id: str, sources: Mapping[str, str]) -> Fault:
     place = place_of(sources, "env_id", "")
     if not place or fault.where != f"environment {env_id}":
         return fault
-    return replace(fault, where=f"{place}: {fault.where}")
+    return fault._replace(where=f"{place}: {fault.where}")
 
 
 def _placed_env_args(settings: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:

@@ -14,7 +14,7 @@ from tui_eval.errors import Fault
 from tui_eval.events import MessagesAdded, RolloutStaged, TextAdded, ToolFinished
 from tui_eval.worker.describing.info import EnvironmentInfo
 
-PROTOCOL = 9
+PROTOCOL = 10
 """The number of what both say: another where a message of `to_worker` or of this module is."""
 
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec.structs import replace
-
 from tui_eval.config.changes import Change, change, change_faults, changes, misfits, text_change
 from tui_eval.config.plan import RunPlan
 from tui_eval.config.plan_builder import ACCEPT
@@ -131,7 +129,7 @@ def call_faults(
     refused = [one for one in changed if one.name.partition(".")[0] not in _RECORDED]
     faults += change_faults(refused, ARGUMENT, "Start a new run for other settings")
     if faults and not run.plan.exists():
-        faults = [replace(one, what=f"metadata mismatch: {one.what}") for one in faults]
+        faults = [one._replace(what=f"metadata mismatch: {one.what}") for one in faults]
     return faults
 
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from msgspec.structs import replace
-
 from tui_eval.config.env_file import load_env_file
 from tui_eval.config.expansion import Expander
 from tui_eval.config.list_prices import take_list_prices
@@ -213,6 +211,6 @@ def _preflight(
 def _with_run(run: RunDir | None, faults: Iterable[Fault]) -> list[Fault]:
     """Faults, those of resuming the run that they are about: nobody may have named it."""
     return [
-        replace(one, where=f"--resume {run.path}") if run and one.where == "--resume" else one
+        one._replace(where=f"--resume {run.path}") if run and one.where == "--resume" else one
         for one in faults
     ]

@@ -10,7 +10,6 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
-from msgspec.structs import replace
 
 from tui_eval.config.adopted_plan import option_values, plan_to_resume
 from tui_eval.config.changes import KEPT, change_faults, changes, misfits, same_size
@@ -89,7 +88,7 @@ def _held(one: Planned) -> Iterator[Fault]:
     held = holder(one.run.lock) if one.run is not None else None
     if one.run is not None and held is not None:
         fault = held.fault(one.run.path)
-        yield replace(fault, where=f"{one.plan.title}: {fault.where}")
+        yield fault._replace(where=f"{one.plan.title}: {fault.where}")
 
 
 def _take_named(one: Planned, taken: set[Path], accept_changes: bool) -> None:

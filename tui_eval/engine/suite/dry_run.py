@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import asdict
-
 from tui_eval.config.expansion import Expander, Expansion
 from tui_eval.config.explaining import plain_settings
 from tui_eval.engine.setup.examine import Checked, check, draft, examine, settings_to_open
@@ -46,7 +44,7 @@ def dry_run(request: Request) -> dict[str, Any]:
     except RefusedError as error:
         return refused_object(error.faults)
     evaluation = expander.expansion(checked.before).evaluations[0]
-    notices = [asdict(notice) for notice in checked.notices]
+    notices = [notice._asdict() for notice in checked.notices]
     return _clean({**_planned(checked, evaluation), "notices": notices})
 
 
@@ -89,7 +87,7 @@ def _several(request: Request, several: Expansion) -> dict[str, Any]:
             **{name: _sum(estimates, name) for name in ("input_tokens", "output_tokens", "usd")},
             "list_price": next((one["list_price"] for one in estimates if one["list_price"]), None),
         },
-        "notices": [asdict(notice) for notice in dict.fromkeys(notices)],
+        "notices": [notice._asdict() for notice in dict.fromkeys(notices)],
     }
 
 
