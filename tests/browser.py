@@ -69,7 +69,9 @@ def _install(program: Path) -> None:
     for name in ("al2023.tar", "swiftshader.tar"):
         _run([node, "-e", UNPACK, str(packed / f"{name}.br"), str(folder / name)])
         with tarfile.open(folder / name) as files:
-            files.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+            files.extractall(
+                folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {})
+            )
         (folder / name).unlink()
     part = folder / "chromium.part"
     _run([node, "-e", UNPACK, str(packed / "chromium.br"), str(part)])
