@@ -190,7 +190,7 @@ class HeldRun:
             assert run.metadata["status"] == status
             assert run.metadata["n_used"] == done
 
-    def goes_on(self, work: Callable[..., Finished] = Program.run) -> None:
+    def check_resume(self, work: Callable[..., Finished] = Program.run) -> None:
         """The run can be read, and resumed to its end without a doubled row.
 
         Args:

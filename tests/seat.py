@@ -1,4 +1,4 @@
-"""A listener of a real engine process, with its folds and what it heard."""
+"""A listener of a real engine process, with its folds and what it received."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ PATIENCE_S = 30.0
 
 
 class Seat:
-    """A listener with everything it heard, folded as one run and as several."""
+    """A listener with everything it received, folded as one run and as several."""
 
     def __init__(self, feed: LiveFeed | LazyFeed | JoinedFeed) -> None:
         self.feed = feed
         self.state = RunState()
         self.suite = SuiteState()
-        self.heard: list[Event] = []
+        self.received: list[Event] = []
 
     def of(self, kind: type[Any]) -> list[Any]:
-        return [event for event in self.heard if isinstance(event, kind)]
+        return [event for event in self.received if isinstance(event, kind)]
 
     def listen(self) -> None:
         for event in self.feed.drain():
-            self.heard.append(event)
+            self.received.append(event)
             self.state.apply(event)
             self.suite.apply(event)
 

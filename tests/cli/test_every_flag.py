@@ -49,11 +49,11 @@ RUN: dict[str, list[str]] = {
     "num_workers": ["rows_are_those_of_a_run_without_workers"],
     "worker_memory": ["a_rollout_that_takes_its_worker_past_the_limit_twice_says_so"],
     "no_adaptive": ["concurrency_that_is_not_to_change_stays"],
-    "max_retries": ["a_rollout_is_run_again_as_often_as_asked"],
+    "max_retries": ["a_rollout_is_run_again_as_often_as_requested"],
     "timeout": ["a_rollout_that_takes_too_long_ends_with_what_was_said"],
     "call_timeout": ["a_call_that_waits_too_long_is_the_error_of_its_rollout"],
-    "max_cost": ["a_spent_budget_stops_softly_and_the_run_goes_on_with_another"],
-    "max_total_tokens": ["a_spent_budget_stops_softly_and_the_run_goes_on_with_another"],
+    "max_cost": ["a_spent_budget_stops_softly_and_the_run_is_resumed_with_another"],
+    "max_total_tokens": ["a_spent_budget_stops_softly_and_the_run_is_resumed_with_another"],
     "until": [
         "a_run_stops_early_with_whole_examples_and_says_so",
         "every_evaluation_of_a_file_has_its_own_condition",
@@ -69,7 +69,7 @@ RUN: dict[str, list[str]] = {
     "state_columns": ["everyday_flags"],
     "resume": ["an_interrupted_run_goes_on", "resume_alone_takes_the_newest_run_that_matches"],
     "keep_errors": ["errored_rollouts_run_again_unless_they_are_to_be_kept"],
-    "accept_changes": ["every_difference_is_listed_refused_and_accepted_only_if_asked"],
+    "accept_changes": ["every_difference_is_listed_refused_and_accepted_only_on_request"],
     "save_to_hf_hub": [
         "a_run_pushes_its_rollouts_once_it_is_finished",
         "a_run_that_goes_on_is_pushed_as_it_was_asked_for",
@@ -92,7 +92,7 @@ RUN: dict[str, list[str]] = {
     "dry_run": ["the_plan_is_told_to_people"],
     "no_preflight": ["without_preflight_a_dead_endpoint_is_met_by_the_rollouts"],
     "heartbeat_url": ["every_finished_group_beats_once_and_plainly"],
-    "heartbeat_status": ["start_and_end_are_told_where_that_is_asked_for"],
+    "heartbeat_status": ["start_and_end_are_sent_where_that_is_requested"],
     "sets": ["a_file_with_one_evaluation_runs"],
 }
 """Tests by the name of the option, without their test_."""

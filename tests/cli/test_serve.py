@@ -126,7 +126,7 @@ async def test_closing_the_tab_stops_the_run_which_can_go_on(tmp_path: Path) -> 
         served.process.send_signal(signal.SIGTERM)
         assert held.program.finish(served.process).code == 0
         held.check_what_is_left(1)
-        held.goes_on()
+        held.check_resume()
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Environments that a program evaluates, and what they asked."""
+"""Environments that a program evaluates, and their requests."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def hold():  # its whole worker: nothing else of it runs
     while not Path("let_go").exists():
         time.sleep(0.01)
 """
-"""What code of an environment begins with that waits for files of a test."""
+"""The beginning of an environment's code that waits for files of a test."""
 PLAIN = """
     import asyncio
     import pathlib

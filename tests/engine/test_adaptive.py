@@ -65,14 +65,14 @@ async def roll_out(endpoint: Endpoint, held: Held, turns: int) -> None:
     loop = asyncio.get_running_loop()
     try:
         for _ in range(turns):
-            asked_at = loop.time()
+            requested_at = loop.time()
             while (wait := endpoint.admit()) is not None:
-                held.refuse(asked_at, wait)
+                held.refuse(requested_at, wait)
                 async with held.lent():
                     await asyncio.sleep(wait)
-                asked_at = loop.time()
+                requested_at = loop.time()
             await endpoint.answer()
-            held.answered(asked_at)
+            held.answered(requested_at)
     finally:
         held.release()
 
@@ -85,15 +85,15 @@ def work(
     meanwhile: Callable[[float], None] = lambda now: None,
     moves: Mapping[int, int] | None = None,
 ) -> list[ConcurrencyMoved]:
-    """Gives an endpoint as much work as it lets us, for so long; returns what was told.
+    """Gives an endpoint as much work as it lets us, for so long; returns the events.
 
     Args:
         moves: At which second the limit of the run becomes another one.
     """
-    told: list[ConcurrencyMoved] = []
+    published: list[ConcurrencyMoved] = []
 
     async def main() -> None:
-        limits = Limits(Phases(MOST), [0], adaptive=adaptive, publish=told.append)
+        limits = Limits(Phases(MOST), [0], adaptive=adaptive, publish=published.append)
         tasks: set[asyncio.Task[None]] = set()
 
         async def begin() -> None:
@@ -115,7 +115,7 @@ def work(
         await asyncio.gather(beginning, *tasks, return_exceptions=True)
 
     run_in_virtual_time(main())
-    return told
+    return published
 
 
 @pytest.mark.slow
@@ -137,23 +137,23 @@ def work(
 )
 def test_a_bucket_of_tokens_is_used_up_as_it_fills(endpoint: Endpoint, turns: int) -> None:
     seconds = 120 + 40 * endpoint.latency + 4 * (endpoint.wait or 0)
-    told = work(endpoint, seconds, turns)
+    published = work(endpoint, seconds, turns)
     assert endpoint.rate_between(seconds / 2, seconds) > 0.85 * min(
         endpoint.rate, MOST / endpoint.latency
     )
-    assert all(1 <= event.limit <= event.most == MOST for event in told)
-    assert told[-1].refused == endpoint.refused
+    assert all(1 <= event.limit <= event.most == MOST for event in published)
+    assert published[-1].refused == endpoint.refused
     assert endpoint.most_in_flight <= MOST
 
 
-def test_it_goes_on_giving_way_below_a_limit_that_is_moved() -> None:
+def test_it_continues_to_give_way_below_a_limit_that_is_moved() -> None:
     endpoint = Endpoint(rate=20, burst=10, latency=0.5)
-    told = work(endpoint, 120, moves={40: 4, 80: 128})
-    lowered = next(at for at, one in enumerate(told) if one.most == 4)
-    raised = next(at for at, one in enumerate(told) if one.most == 128)
-    assert all(one.limit <= 4 for one in told[lowered:raised])
-    assert told[raised].limit <= 4, "what gave way does not jump"
-    assert 4 < told[-1].limit < 64, "it finds out again what the endpoint serves"
+    published = work(endpoint, 120, moves={40: 4, 80: 128})
+    lowered = next(at for at, one in enumerate(published) if one.most == 4)
+    raised = next(at for at, one in enumerate(published) if one.most == 128)
+    assert all(one.limit <= 4 for one in published[lowered:raised])
+    assert published[raised].limit <= 4, "what gave way does not jump"
+    assert 4 < published[-1].limit < 64, "it finds out again what the endpoint serves"
     assert endpoint.rate_between(50, 80) < 10 < 0.8 * 20 < endpoint.rate_between(100, 120)
 
 
@@ -164,7 +164,7 @@ def test_where_nothing_was_refused_a_moved_limit_holds_at_once() -> None:
     assert MOST < endpoint.most_in_flight <= 96
 
 
-def test_an_endpoint_that_refuses_nothing_gets_all_that_was_asked_for() -> None:
+def test_an_endpoint_that_refuses_nothing_gets_all_that_was_requested() -> None:
     endpoint = Endpoint()
     assert work(endpoint, 10) == []
     assert endpoint.rate_between(1, 10) == pytest.approx(MOST / 0.2, rel=0.1)
@@ -177,24 +177,24 @@ def test_the_limit_comes_back_when_the_endpoint_recovers() -> None:
         endpoint.rate = 20 if now < 30 else 1e6
         endpoint.burst = 5 if now < 30 else 1e6
 
-    told = work(endpoint, 60, meanwhile=recover)
-    assert min(event.limit for event in told) < 12
-    assert told[-1].limit == MOST
+    published = work(endpoint, 60, meanwhile=recover)
+    assert min(event.limit for event in published) < 12
+    assert published[-1].limit == MOST
 
 
-def test_an_endpoint_that_refuses_everything_for_a_while_is_asked_one_by_one() -> None:
+def test_an_endpoint_that_refuses_everything_for_a_while_gets_requests_one_by_one() -> None:
     endpoint = Endpoint(rate=100, burst=100, wait=2)
 
     def fail(now: float) -> None:
         endpoint.rate = 1e-9 if 10 <= now < 40 else 100
 
-    told = work(endpoint, 100, meanwhile=fail)
-    assert min(event.limit for event in told) == 1
+    published = work(endpoint, 100, meanwhile=fail)
+    assert min(event.limit for event in published) == 1
     assert endpoint.rate_between(70, 100) > 85
 
 
 def test_a_concurrency_that_does_not_adapt_only_counts_refusals() -> None:
     endpoint = Endpoint(rate=150, burst=15)
-    told = work(endpoint, 10, adaptive=False)
-    assert {(event.limit, event.most) for event in told} == {(MOST, MOST)}
-    assert told[-1].refused == endpoint.refused > 0
+    published = work(endpoint, 10, adaptive=False)
+    assert {(event.limit, event.most) for event in published} == {(MOST, MOST)}
+    assert published[-1].refused == endpoint.refused > 0

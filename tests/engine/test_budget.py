@@ -19,7 +19,7 @@ PRICES = (2.0, 10.0)
 
 
 class NotedBudget(Budget):
-    """Says when a call is let through, which is some time before its task goes on."""
+    """Says when a call is let through, which is some time before its task continues."""
 
     let_through: Callable[[], None]
 
@@ -154,15 +154,15 @@ async def test_calls_that_wait_begin_in_their_order_once_others_used_less() -> N
 
 
 async def test_a_shared_budget_ends_all_that_wait_for_it_once_no_call_is_in_flight() -> None:
-    told: list[str] = []
-    shared = Budget(None, 100, lambda: (0, None), told.append)
+    reasons: list[str] = []
+    shared = Budget(None, 100, lambda: (0, None), reasons.append)
     one, other = Spending(None, None), Spending(None, None)
     first, second = one.guard(shared), other.guard(shared)
     parked: list[str] = []
     assert first.takes(80)
     task = asyncio.create_task(second.wait(90, "b", lambda: parked.append("b")))
     await asyncio.sleep(0)
-    assert (second.parked, told) == (0, []), "it may fit once the other call is over"
+    assert (second.parked, reasons) == (0, []), "it may fit once the other call is over"
     late = asyncio.create_task(first.wait(110, "a", lambda: parked.append("a")))
     await asyncio.sleep(0)
     first.give_back(80)
@@ -173,7 +173,9 @@ async def test_a_shared_budget_ends_all_that_wait_for_it_once_no_call_is_in_flig
     else:
         second.give_back(90)
     assert (first.parked, parked) == (1, ["a"])
-    assert one.why == told[0] == ("0 tokens are used and an answer may have 110, the limit is 100")
+    assert (
+        one.why == reasons[0] == ("0 tokens are used and an answer may have 110, the limit is 100")
+    )
     late.cancel()
     await asyncio.gather(task, late, return_exceptions=True)
 

@@ -71,7 +71,7 @@ async def test_what_has_finished_cannot_be_cancelled(
 
 @pytest.mark.parametrize("num_workers", first_always(["1", None]), ids=["in-a-worker", "here"])
 @pytest.mark.parametrize("waits", first_always([True, False]), ids=["waiting", "scored"])
-async def test_the_others_of_its_group_go_on_without_a_cancelled_one(
+async def test_the_others_of_its_group_continue_without_a_cancelled_one(
     program: Program,
     fault_server: FaultServer,
     request_of: Callable[..., dict[str, Any]],
@@ -79,14 +79,14 @@ async def test_the_others_of_its_group_go_on_without_a_cancelled_one(
     num_workers: str | None,
 ) -> None:
     fault_server.script(CHAT, [*answers("a"), HANG] if waits else answers("bb", "slow", "a"))
-    asked = request_of(
+    request = request_of(
         "grouped",
         num_examples="1",
         rollouts_per_example="3",
         max_concurrent="1",
         num_workers=num_workers,
     )
-    async with seat(LiveFeed(asked)) as one:
+    async with seat(LiveFeed(request)) as one:
         if waits:  # one waits for its group, one is at the model, one has not begun
             await one.until(
                 lambda: one.state.by_stage[Stage.GENERATED] == one.state.by_stage[Stage.MODEL] == 1,
@@ -114,10 +114,10 @@ async def test_a_rollout_that_waits_for_its_scores_can_be_cancelled(
     num_workers: str | None,
 ) -> None:
     fault_server.script(CHAT, [GOOD, GOOD, HANG])
-    asked = request_of(
+    request = request_of(
         num_examples="4", max_concurrent="1", no_interleave_scoring=True, num_workers=num_workers
     )
-    async with seat(LiveFeed(asked)) as one:
+    async with seat(LiveFeed(request)) as one:
         await one.until(
             lambda: one.state.by_stage[Stage.GENERATED] == 2 and one.state.by_stage[Stage.MODEL],
             "two wait until all are generated",
@@ -157,14 +157,14 @@ async def test_a_rollout_that_sleeps_between_two_tries_can_be_cancelled(
     busy = Reply(429, {"error": {"message": "later"}}, {"Retry-After": "50"})
     broken = Reply(body=b"{}")
     fault_server.script(CHAT, [busy if slow == "request" else broken])
-    asked = request_of(
+    request = request_of(
         num_examples="1",
         max_concurrent="1",
         max_retries="50",
         no_preflight=True,
         num_workers=num_workers,
     )
-    async with seat(LiveFeed(asked)) as one:
+    async with seat(LiveFeed(request)) as one:
         await one.until(
             lambda: one.state.sleeping and one.state.again_at[0] - time.time() > 1.5,
             "it sleeps for long",
@@ -183,8 +183,8 @@ async def test_a_rollout_that_has_slept_and_has_no_slot_says_what_it_waits_for(
 ) -> None:
     busy = Reply(429, {"error": {"message": "later"}}, {"retry-after-ms": "20"})
     fault_server.script(CHAT, [busy, HANG])
-    asked = request_of(num_examples="2", max_concurrent="1", no_preflight=True)
-    async with seat(LiveFeed(asked)) as one:
+    request = request_of(num_examples="2", max_concurrent="1", no_preflight=True)
+    async with seat(LiveFeed(request)) as one:
         await one.until(
             lambda: one.state.notes == {0: "status 429: later, waits for a slot"},
             "the other one has it",

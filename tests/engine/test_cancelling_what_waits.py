@@ -71,14 +71,14 @@ async def test_the_slot_of_a_group_whose_last_one_never_began_is_free_again(
     program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
 ) -> None:
     program.environment("waits", CODE)
-    (fifth, goes_on), (again, is_answered) = held(), held()
+    (fifth, continues), (again, is_answered) = held(), held()
     fault_server.script(CHAT, [BAD, GOOD, GOOD, GOOD, fifth, again, GOOD])
     three = {"num_examples": "3", "rollouts_per_example": "3", "max_concurrent": "1"}
     async with seat(LiveFeed(request_of("waits", **three))) as one:
         await one.until(lambda: one.state.stage and one.state.stage[4] == Stage.MODEL, "the fifth")
         one.feed.send(Rerun())
         await answered(one)
-        goes_on.set()
+        continues.set()
         await one.until(lambda: one.state.stage[0] == Stage.MODEL, "the first one goes before")
         one.feed.send(Cancel(5))
         await one.until(lambda: one.state.errored == 1, "the last one of its group has its row")
@@ -94,11 +94,11 @@ async def test_one_that_is_to_be_scored_just_then_has_its_row(
 ) -> None:
     program.environment("waits", CODE)
     fault_server.script(CHAT, [GOOD])
-    asked = request_of(
+    request = request_of(
         "waits", num_examples="2", max_concurrent="1", no_interleave_scoring=True,
         num_workers="2", env_args='{"what": "alone"}',
     )  # fmt: skip
-    async with seat(LiveFeed(asked)) as one:
+    async with seat(LiveFeed(request)) as one:
         await one.until(lambda: one.state.by_stage[Stage.SCORING], "the first one is scored")
         (program.folder / "holds").touch()
         await one.until((program.folder / "held").exists, "the worker of the second one is held")
@@ -118,11 +118,11 @@ async def test_a_restored_one_leaves_the_others_of_its_group_to_be_scored(
 ) -> None:
     program.environment("waits", CODE)
     fault_server.script(CHAT, [GOOD])
-    asked = request_of(
+    request = request_of(
         "waits", num_examples="2", rollouts_per_example="2", max_concurrent="4",
         no_interleave_scoring=True, env_args='{"what": "pairs"}',
     )  # fmt: skip
-    async with seat(LiveFeed(asked)) as one:
+    async with seat(LiveFeed(request)) as one:
         await one.until(lambda: one.state.by_stage[Stage.GENERATED] == 3, "one waits")
         (program.folder / "goes_on").touch()
         await one.until(lambda: one.state.by_stage[Stage.SCORING] == 4, "all are scored")

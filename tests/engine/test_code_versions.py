@@ -1,4 +1,4 @@
-"""A run that goes on knows whether the code that its rows are of is still the same."""
+"""A resumed run knows whether the code of its rows is still the same."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def versions(program: Program) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_changed_code_is_named_refused_accepted_and_told_apart(
+def test_changed_code_is_named_refused_accepted_and_distinguished(
     program: Program, fault_server: FaultServer
 ) -> None:
     write(program)
@@ -93,8 +93,8 @@ def test_changed_code_is_named_refused_accepted_and_told_apart(
     assert [row["tui_eval"].get("code") for row in rows] == [None, None, 2, 2]
     plan = tomllib.loads((only(program).path / "run.toml").read_text())
     assert [one["name"] for one in plan["changes"]] == ["code.words.py"]
-    told = json.loads(command_here(program, "report", str(only(program).path), "--json").out)
-    assert told["code_versions"] == [
+    report = json.loads(command_here(program, "report", str(only(program).path), "--json").out)
+    assert report["code_versions"] == [
         {"number": 1, "finished": 2, "used": 2, "mean": 1.0},
         {"number": 2, "finished": 2, "used": 2, "mean": 0.5},
     ]
@@ -217,7 +217,7 @@ def one(completion: Any) -> float:
     return 1.0
 
 
-async def test_a_program_goes_on_and_its_rows_say_of_which_code_they_are(
+async def test_a_program_resumes_and_its_rows_say_of_which_code_they_are(
     fault_server: FaultServer, tmp_path: Path
 ) -> None:
     fault_server.script(CHAT, [GOOD])
@@ -233,9 +233,9 @@ async def test_a_program_goes_on_and_its_rows_say_of_which_code_they_are(
     assert "code.test_code_versions.py" in parts
 
 
-@pytest.mark.parametrize(("count", "told"), [(5, 5), (6, 6), (40, 6)])
-def test_of_many_files_the_first_are_named(count: int, told: int) -> None:
+@pytest.mark.parametrize(("count", "named"), [(5, 5), (6, 6), (40, 6)])
+def test_of_many_files_the_first_are_named(count: int, named: int) -> None:
     before = {f"code.f{n:02}.py": "hash a" for n in range(count)}
     found = code_changes(before, {**dict.fromkeys(before, "hash b"), "dataset": "x"})
-    assert len(found) == told
+    assert len(found) == named
     assert count == 5 or str(found[-1]).startswith(f"code is other text in {count - 5} more file")

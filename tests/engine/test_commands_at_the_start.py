@@ -49,9 +49,9 @@ async def test_a_rollout_that_has_just_begun_is_cancelled(
     program.environment("holds", HOLDS)
     fault_server.script(CHAT, [GOOD])
     settings = {"env_args": '{"grouped": true}', "rollouts_per_example": "2"} if grouped else {}
-    asked = request_of("holds", num_examples="2", max_concurrent="1", num_workers="1", **settings)
+    request = request_of("holds", num_examples="2", max_concurrent="1", num_workers="1", **settings)
     row = 1 + grouped
-    async with seat(LiveFeed(asked)) as one:
+    async with seat(LiveFeed(request)) as one:
         held = program.folder / "holds"
         await asyncio.to_thread(wait_until, held.exists, "the worker is held")
         one.feed.send(MoveLimit(4))
@@ -66,5 +66,5 @@ async def test_a_rollout_that_has_just_begun_is_cancelled(
     assert errors.pop((1, 0)) == "CancelledByUserError" and set(errors.values()) == {None}
     rewards = [row["reward"] for row in run.rows if not row["error"]]
     assert sorted(rewards) == ([1.0, 2.0, 2.0] if grouped else [1.0]), run.rows
-    assert len(fault_server.requests) == len(rewards), "nothing is asked for it"
+    assert len(fault_server.requests) == len(rewards), "no request is made for it"
     assert figures(one.state) == figures(as_on_disk(run))

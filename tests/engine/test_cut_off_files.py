@@ -90,21 +90,21 @@ def test_a_copy_with_every_file_cut_off_resumes_and_what_is_cut_is_reported_and_
         data = (copy / name).read_bytes()
         if name != "run.toml":
             (copy / name).write_bytes(kept.setdefault(name, data[: len(data) - 30]))
-    asked = len(fault_server.requests)
+    requests_before = len(fault_server.requests)
     fault_server.script(CHAT, [GOOD])
     done = program.run("run", "--resume", str(copy))
     assert done.code == 0, done
     assert sorted(Run(copy).places()) == [(0, 0), (0, 1), (1, 0), (1, 1)]
     assert (
-        len(fault_server.requests) - asked == 2
+        len(fault_server.requests) - requests_before == 2
     )  # one row is cut off; the answer of the record that is stands before it
-    for told in (
+    for text in (
         "line 2 of results.jsonl: the line was not finished",
         " of journal.jsonl is cut off or damaged",
         "metadata.json: not JSON",
         "versions.json: not JSON",
     ):
-        assert told in done.err
+        assert text in done.err
     assert (copy / "metadata.json.damaged").read_bytes() == kept["metadata.json"]
     assert (copy / "versions.json.damaged").read_bytes() == kept["versions.json"]
     aside = (copy / "superseded.jsonl").read_bytes().splitlines()
@@ -119,11 +119,11 @@ def test_of_a_journal_of_another_version_nothing_is_taken_and_it_is_kept(
     journal = interrupted.path / "journal.jsonl"
     newer = b'{"journal": 2}\n' + journal.read_bytes()
     journal.write_bytes(newer)
-    asked = len(fault_server.requests)
+    requests_before = len(fault_server.requests)
     fault_server.script(CHAT, [GOOD])
     done = program.run("run", "--resume", str(interrupted.path))
     assert done.code == 0, done
     assert "journal.jsonl is of version 2, and this tui-eval reads 1" in done.err
-    assert len(fault_server.requests) - asked == 2, "both that were in flight begin again"
+    assert len(fault_server.requests) - requests_before == 2, "both that were in flight begin again"
     assert sorted(interrupted.places()) == [(0, 0), (0, 1), (1, 0), (1, 1)]
     assert (interrupted.path / "journal.jsonl.of-another-version").read_bytes() == newer

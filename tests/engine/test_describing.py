@@ -1,4 +1,4 @@
-"""What the engine tells of environments, in a process that ends."""
+"""The engine's descriptions of environments, in a process that ends."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from program import PATIENCE_S, Program
 from run_here import inside
 
 from tui_eval.engine.setup.environment_info import describe_environment
-from tui_eval.engine.transport.engine_query import ask_engine
+from tui_eval.engine.transport.engine_query import query_engine
 
 TYPED = """
     '''Words in a row.'''
@@ -56,7 +56,7 @@ TYPED = """
 """
 
 
-def asked(program: Program, *words: str) -> tuple[int, dict[str, Any]]:
+def query(program: Program, *words: str) -> tuple[int, dict[str, Any]]:
     done = subprocess.run(
         [sys.executable, "-m", "tui_eval.engine", *words],
         cwd=program.folder, env=program.env, capture_output=True, text=True, timeout=60,
@@ -65,14 +65,14 @@ def asked(program: Program, *words: str) -> tuple[int, dict[str, Any]]:
 
 
 def described(program: Program, env_id: str) -> dict[str, Any]:
-    """What such a process prints, without one."""
+    """The output of such a process, without one."""
     with inside(program):
         return describe_environment(env_id, Path("environments"))
 
 
 def test_an_environment_is_described_with_its_typed_arguments(program: Program) -> None:
     program.environment("typed", TYPED.replace('other: "Missing"', "other"))
-    code, found = asked(program, "--describe", "typed")
+    code, found = query(program, "--describe", "typed")
     assert code == 0
     assert (found["status"], found["origin"], found["takes_others"]) == ("described", "local", True)
     assert found["module_docstring"] == "Words in a row."
@@ -101,7 +101,7 @@ def test_an_environment_is_described_with_its_typed_arguments(program: Program) 
     assert [name for name, one in by_name.items() if one["nullable"]] == ["share", "limit"]
 
 
-def test_an_annotation_that_cannot_be_resolved_is_told_by_its_default(program: Program) -> None:
+def test_an_annotation_that_cannot_be_resolved_is_reported_by_its_default(program: Program) -> None:
     program.environment("typed", "from __future__ import annotations\n" + "\n".join(
         line[4:] for line in TYPED.splitlines()
     ))  # fmt: skip
@@ -129,7 +129,7 @@ SHAPES = {
 }
 
 
-def test_what_json_may_say_for_an_argument_is_told(program: Program) -> None:
+def test_what_json_may_say_for_an_argument_is_reported(program: Program) -> None:
     parameters = ", ".join(f"a{at}: {hint} = None" for at, hint in enumerate(SHAPES))
     program.environment(
         "shaped",
@@ -145,8 +145,8 @@ def test_what_json_may_say_for_an_argument_is_told(program: Program) -> None:
     """,
     )
     found = described(program, "shaped")
-    told = [one["shape"] for one in found["parameters"]]
-    assert dict(zip(SHAPES, told, strict=True)) == SHAPES
+    shapes = [one["shape"] for one in found["parameters"]]
+    assert dict(zip(SHAPES, shapes, strict=True)) == SHAPES
 
 
 def test_readme_version_and_defaults_come_from_its_folder(program: Program) -> None:
@@ -208,7 +208,7 @@ def test_what_cannot_be_imported_is_refused_as_a_start_would_be(
 def test_environments_are_listed_without_importing_one(program: Program) -> None:
     program.environment("local", '"""Mine.\n\nMore."""\nopen("imported", "w")')
     program.environment("torn", "def (")
-    code, found = asked(program, "--list")
+    code, found = query(program, "--list")
     assert code == 0
     listed = {one["env_id"]: (one["origin"], one["summary"]) for one in found["environments"]}
     assert listed["local"] == ("local", "Mine.")
@@ -225,7 +225,7 @@ def test_a_project_says_what_its_environment_is_where_that_does_not(program: Pro
         (folder / "pyproject.toml").write_text('[project]\ndescription = "Of the project.\\nMore"')
     program.environment("flat", "")
     (program.folder / "pyproject.toml").write_text('[project]\ndescription = "Of all of them."')
-    _, found = asked(program, "--list")
+    _, found = query(program, "--list")
     listed = {one["env_id"]: one["summary"] for one in found["environments"]}
     assert (listed["silent"], listed["spoken"]) == ("Of the project.", "Mine.")
     assert listed["flat"] == ""
@@ -238,7 +238,7 @@ async def test_an_engine_that_takes_too_long_is_ended(
 ) -> None:
     monkeypatch.chdir(program.folder)
     program.environment("slow", sleeper(program.folder))
-    task = asyncio.create_task(ask_engine("--describe", "slow", within=600.0))
+    task = asyncio.create_task(query_engine("--describe", "slow", within=600.0))
     pid = await asleep(program.folder)
     loop = asyncio.get_running_loop()
     now = loop.time
@@ -253,7 +253,7 @@ async def test_an_engine_that_nobody_waits_for_is_ended(
 ) -> None:
     monkeypatch.chdir(program.folder)
     program.environment("slow", sleeper(program.folder))
-    task = asyncio.create_task(ask_engine("--describe", "slow", within=60.0))
+    task = asyncio.create_task(query_engine("--describe", "slow", within=60.0))
     pid = await asleep(program.folder)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -271,7 +271,7 @@ def test_a_loop_that_ends_with_the_question_leaves_no_open_pipe(
     program.environment("slow", sleeper(program.folder))
 
     async def cut_short() -> None:
-        task = asyncio.create_task(ask_engine("--describe", "slow", within=60.0))
+        task = asyncio.create_task(query_engine("--describe", "slow", within=60.0))
         await asleep(program.folder)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -287,7 +287,7 @@ async def test_an_engine_that_dies_is_a_fault(
 ) -> None:
     monkeypatch.chdir(program.folder)
     program.environment("dying", "import os\nos._exit(7)")
-    found = await ask_engine("--describe", "dying", within=60.0)
+    found = await query_engine("--describe", "dying", within=60.0)
     assert found["faults"][0]["what"] == "the engine ended with 7 before it answered"
 
 
@@ -295,9 +295,9 @@ async def test_an_engine_that_cannot_be_started_is_a_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python-that-is-gone"))
-    found = await ask_engine("--list", within=60.0)
-    told = "no process could be started: No such file or directory"
-    assert found["faults"][0]["what"] == told
+    found = await query_engine("--list", within=60.0)
+    what = "no process could be started: No such file or directory"
+    assert found["faults"][0]["what"] == what
 
 
 def sleeper(folder: Path) -> str:
@@ -325,12 +325,12 @@ def test_one_with_an_interpreter_of_its_own_is_described_there(program: Program)
     program.environment("own", "import only_there\n" + textwrap.dedent(TYPED).lstrip())
     program.env["TUI_EVAL_CACHE_DIR"] = str(program.folder / "cache")
     python = make_interpreter(program.folder / "environments" / ".venv")
-    code, refused = asked(program, "--describe", "own")
+    code, refused = query(program, "--describe", "own")
     assert code == 2 and "Install what it needs: " in refused["faults"][0]["hint"]
     assert str(python) in refused["faults"][0]["hint"]
     add_package(python, "only_there", "1.0", "")
-    code, told = asked(program, "--describe", "own")
+    code, found = query(program, "--describe", "own")
     assert code == 0
-    assert told["parameters"][0]["name"] == "required"
+    assert found["parameters"][0]["name"] == "required"
     shown = {"value": "environments/.venv/bin/python", "source": "environments/.venv"}
-    assert told["defaults"]["python"] == shown
+    assert found["defaults"]["python"] == shown

@@ -1,4 +1,4 @@
-"""A disk that does not answer: the run pauses with the reason, and goes on once it does."""
+"""A disk that does not answer: the run pauses with the reason, and resumes once it does."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LEFT_WITHIN_S = 25.0
 
 @contextmanager
 def without_answer(pid: int, run: Path, *threads: int) -> Iterator[None]:
-    """What the engine writes to its run meanwhile is answered at the end of the block.
+    """Holds the engine's writes to its run until the end of the block.
 
     Args:
         threads: Only what these of its threads write.
@@ -69,7 +69,7 @@ def without_answer(pid: int, run: Path, *threads: int) -> Iterator[None]:
 
 @pytest.mark.slow
 @pytest.mark.process
-async def test_the_run_pauses_with_the_reason_and_goes_on_once_the_disk_answers(
+async def test_the_run_pauses_with_the_reason_and_resumes_once_the_disk_answers(
     program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
 ) -> None:
     fault_server.script(CHAT, [Reply(body=chat_answer("yes"), delay=0.3)])
@@ -81,10 +81,10 @@ async def test_the_run_pauses_with_the_reason_and_goes_on_once_the_disk_answers(
             assert one.state.refusal.why == "the disk does not answer"
             await one.until(lambda: not one.state.gate_open, "the gate is closed")
             await one.until(lambda: one.state.refusal.records == 2, "what came waits")
-            asked = len(fault_server.requests)
+            requests_before = len(fault_server.requests)
             status = json.loads(program.run("status", "--json").out)
             assert status["disk_refuses"]["why"] == "the disk does not answer"
-            assert len(fault_server.requests) == asked < 8
+            assert len(fault_server.requests) == requests_before < 8
         await one.until(lambda: one.state.end, "the run ends")
     assert one.state.end.exit_code == 0
     assert sorted(run.places()) == [(i, 0) for i in range(8)]
@@ -120,7 +120,7 @@ def refuses(program: Program) -> Any:
     return json.loads(program.run("status", "--json").out)["disk_refuses"]
 
 
-def goes_on(program: Program, server: FaultServer) -> None:
+def check_resume(program: Program, server: FaultServer) -> None:
     run = program.only_run()
     server.script(CHAT, [Reply(body=chat_answer("yes"))])
     assert program.run("run", "--resume", str(run.path)).code == 0
@@ -141,7 +141,7 @@ def test_a_stop_leaves_an_engine_that_the_disk_holds(
     assert f"The engine, process {pid}, does not end: it waits for the disk" in done.err
     assert "a resume takes them in" in done.err
     assert f"Resume then: tui-eval run --resume {program.only_run().path}" in done.err
-    goes_on(program, fault_server)
+    check_resume(program, fault_server)
 
 
 @pytest.mark.slow
@@ -156,4 +156,4 @@ def test_so_does_the_screen(program: Program, fault_server: FaultServer) -> None
             assert terminal.is_whole()
         printed = " ".join(terminal.text.split())
     assert f"The engine, process {pid}, does not end: it waits for the disk" in printed
-    goes_on(program, fault_server)
+    check_resume(program, fault_server)

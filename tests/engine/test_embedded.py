@@ -1,4 +1,4 @@
-"""The embedded endpoint's process ends with what asked for it."""
+"""The embedded endpoint's process ends with the one that started it."""
 
 from __future__ import annotations
 

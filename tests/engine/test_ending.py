@@ -1,4 +1,4 @@
-"""A run's end is told truly and comes in time, whatever people's code does or leaves behind."""
+"""A run's end is reported truly and in time, whatever people's code does or leaves behind."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def environment(
     program.environment("held", source.replace("TEARDOWN", teardown))
 
 
-def asked(server: FaultServer, *more: str) -> list[str]:
+def words(server: FaultServer, *more: str) -> list[str]:
     return ["held", "-m", "m", "-b", f"{server.url}/v1", "-r", "1", "-n", "3", *more]
 
 
@@ -84,7 +84,7 @@ def test_what_people_leave_running_does_not_hold_the_end(
 ) -> None:
     environment(program, setup=LEFT.strip())
     fault_server.script(CHAT, [GOOD])
-    done = program.finish(program.start(*asked(fault_server)), within=20)
+    done = program.finish(program.start(*words(fault_server)), within=20)
     assert done.code == 0, done
 
 
@@ -95,7 +95,7 @@ def test_a_second_request_to_stop_does_not_cut_the_cleanup_short(
     slowly = "pathlib.Path('cleaning').touch(); await asyncio.sleep(0.4)"
     environment(program, cleanup=slowly, teardown="await asyncio.sleep(0.1)")
     fault_server.script(CHAT, [Reply(hang=True)])
-    process = program.start(*asked(fault_server))
+    process = program.start(*words(fault_server))
     run, engine = in_flight(program, fault_server)
     os.kill(engine, signal.SIGTERM)
     wait_until(lambda: (program.folder / "cleaning").exists(), "the first signal is at work")
@@ -115,7 +115,7 @@ def test_an_engine_that_nobody_listens_to_ends_in_time(
 ) -> None:
     environment(program, **{place: "await stubborn()"})
     fault_server.script(CHAT, [Reply(hang=True)])
-    process = program.start(*asked(fault_server))
+    process = program.start(*words(fault_server))
     run, engine = in_flight(program, fault_server)
     process.kill()
     process.communicate()
@@ -131,7 +131,7 @@ def test_code_that_ends_the_process_does_not_end_the_run_well(
 ) -> None:
     environment(program, setup="state['example_id'] == 2 and os.kill(os.getppid(), 9)")
     fault_server.script(CHAT, [GOOD])
-    done = program.run(*asked(fault_server, "-c", "1"))
+    done = program.run(*words(fault_server, "-c", "1"))
     assert done.code == 1, done
     assert "the engine was killed (signal 9" in done.err
     run = program.only_run()
@@ -152,11 +152,11 @@ def test_a_signal_that_ended_the_engine_is_named(code: int, words: str) -> None:
 
 
 @pytest.mark.plain
-def test_an_environment_that_ends_the_process_on_import_is_told(
+def test_an_environment_that_ends_the_process_on_import_is_reported(
     program: Program, fault_server: FaultServer
 ) -> None:
     program.environment("held", "import os; os._exit(0)")
-    done = program.run(*asked(fault_server))
+    done = program.run(*words(fault_server))
     assert done.code == 1, done
     assert "environment held ended its worker while it was loaded: exit status 0" in done.err
     assert "resumed" not in done.err
@@ -167,8 +167,8 @@ def test_an_environment_that_ends_the_process_on_import_is_told(
 def test_an_end_that_the_engine_did_not_report_is_a_failure_whatever_its_exit_code(
     code: int, status: str
 ) -> None:
-    facts = {"status": status} if status else {}
-    end = lost_engine_outcome(1.0, facts, code, was_stopped=False, has_begun=bool(status))
+    metadata = {"status": status} if status else {}
+    end = lost_engine_outcome(1.0, metadata, code, was_stopped=False, has_begun=bool(status))
     assert (end.status, end.exit_code) == ("failed", 1)
     assert f"the engine ended unexpectedly with exit code {code}" in end.text
     assert ("can be resumed" in end.text, "before the run began" in end.text) == (
@@ -183,7 +183,7 @@ def test_results_that_somebody_takes_away_end_the_run(
 ) -> None:
     environment(program)
     fault_server.script(CHAT, [GOOD, Reply(body=chat_answer("late"), delay=1.0)])
-    process = program.start(*asked(fault_server, "-c", "1"))
+    process = program.start(*words(fault_server, "-c", "1"))
     run = wait_until(lambda: (r := program.runs()) and r[0].rows and r[0], "a row is there")
     if how == "removed":
         (run.path / "results.jsonl").unlink()
@@ -252,7 +252,7 @@ def test_values_that_json_does_not_have_do_not_end_the_engine(
         ''',
     )
     fault_server.script(CHAT, [GOOD])
-    done = run_here(program, *asked(fault_server))
+    done = run_here(program, *words(fault_server))
     assert done.code in (0, 2, 3), done
     if done.code != 2:
         assert len(program.only_run().rows) == 3
@@ -264,7 +264,7 @@ def test_numbers_that_no_file_can_hold_are_refused(
     program: Program, fault_server: FaultServer, flag: str
 ) -> None:
     program.environment("held", ENVIRONMENT.replace("load_environment(", "load_environment(seed=0"))
-    done = run_here(program, *asked(fault_server, flag, f'{{"seed": {10**30}}}'))
+    done = run_here(program, *words(fault_server, flag, f'{{"seed": {10**30}}}'))
     assert done.code == 2, done
     assert flag in done.err
     assert str(10**30) in done.err
@@ -274,7 +274,7 @@ def test_numbers_that_no_file_can_hold_are_refused(
 def test_a_teardown_that_fails_is_reported(program: Program, fault_server: FaultServer) -> None:
     environment(program, teardown="raise ValueError('the sandbox is still there')")
     fault_server.script(CHAT, [GOOD])
-    done = run_here(program, *asked(fault_server))
+    done = run_here(program, *words(fault_server))
     assert done.code == 0, done
     assert "a teardown handler raised ValueError: the sandbox is still there" in done.err
     assert "in say_goodbye" in (program.only_run().path / "engine.log").read_text()

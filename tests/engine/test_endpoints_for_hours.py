@@ -24,7 +24,7 @@ LATE_S = 2.5
 
 
 class HourServer(FaultServer):
-    """Answers by what is asked: each word is a fault of its own."""
+    """Answers by the question: each word is a fault of its own."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,19 +33,19 @@ class HourServer(FaultServer):
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         if request.method == "GET":
             return web.Response(status=404)
-        asked = (await request.read()).decode()
+        body = (await request.read()).decode()
         good = ANSWERS[next(one for one in PROTOCOLS if path_of(one) in request.path)]
-        if "endless stream" in asked:
+        if "endless stream" in body:
             return await self._send(request, "text/event-stream", EVENT * 1000)
-        if "endless" in asked:
+        if "endless" in body:
             return await self._send(request, "application/json", PIECE)
-        if "half-open" in asked:
+        if "half-open" in body:
             return await self._answer(request, Reply(body=good, hold=(30, self.never)))
-        if "trickle" in asked:
+        if "trickle" in body:
             return await self._answer(request, Reply(body=good, drip=0.05))
-        if "late" in asked:
+        if "late" in body:
             return await self._answer(request, Reply(body=good, delay=LATE_S))
-        if "50 MB" in asked:
+        if "50 MB" in body:
             large = json.dumps(good).replace('"ok"', f'"{"y" * 50_000_000}"').encode()
             return await self._answer(request, Reply(body=large))
         return await self._answer(request, Reply(body=good))

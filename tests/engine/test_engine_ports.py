@@ -1,4 +1,4 @@
-"""What crosses on its way between an engine and a worker: grants, withdrawals, cancellations."""
+"""Messages that cross between an engine and a worker: grants, withdrawals, cancellations."""
 
 from __future__ import annotations
 

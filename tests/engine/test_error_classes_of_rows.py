@@ -1,4 +1,4 @@
-"""What failed, as rows say it: by where people's code raised and by what a time-out cut short."""
+"""Error classes of rows: by where people's code raised and by what a time-out cut short."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def row_of(env: vf.Environment, server: FaultServer, **more: Any) -> dict[
 
 
 class Breaks(vf.ToolEnv):
-    """Raises where it is told to."""
+    """Raises at the place of a setting."""
 
     def __init__(self, where: str, what: BaseException = NOTHING) -> None:
         self.where, self.what = where, what
@@ -135,10 +135,10 @@ HANGS = """
 """
 
 
-def test_a_time_out_has_the_class_of_what_was_going_on(
+def test_a_time_out_has_the_class_of_what_was_running(
     program: Program, fault_server: FaultServer
 ) -> None:
-    # One rollout after the other: setup asks nothing, the second is never answered.
+    # One rollout after the other: setup makes no request, the second is never answered.
     fault_server.script(CHAT, [Reply(hang=True), CALLS, CALLS])
     program.environment("hangs", HANGS)
     limits = ("-r", "1", "-n", "4", "-c", "1", "--timeout", "0.7")
@@ -178,7 +178,7 @@ async def test_a_call_for_which_no_descriptor_is_left_waits_for_one(
 
 
 class OwnClientFails(vf.OpenAIChatCompletionsClient):
-    """What a client of people's own raises is no error of ours."""
+    """An exception of people's own client is no error of ours."""
 
     async def get_response(self, *args: Any, **kwargs: Any) -> Any:
         raise LookupError("own way to the model")

@@ -29,7 +29,7 @@ def plain(examples: int) -> str:
 
 
 Work = Callable[..., Finished]
-"""What works a request through: here, or as a process."""
+"""A function that works a request through: here, or as a process."""
 
 
 def run_each(
@@ -62,7 +62,7 @@ UNUSABLE = {
     "truncated": (Reply(200, b'{"choices": [{"mess'), "InvalidModelResponseError", "JSON"),
     "no-choices": (Reply(200, {"choices": []}), "InvalidModelResponseError", "choices"),
     "silent": (Reply(200, SILENT), "EmptyModelResponseError", "finish reason: None"),
-    # It is given again and again, as often as it is asked for.
+    # It is given again and again, as often as it is requested.
     "500": (Reply(500, b"oops", {"Retry-After": "0.01"}), "InternalServerError", "500"),
 }
 
@@ -103,7 +103,7 @@ def test_a_transient_fault_is_retried(program: Program, fault_server: FaultServe
     assert log.count("tried again in") == len(PASSING)
 
 
-def test_a_rollout_is_run_again_as_often_as_asked(
+def test_a_rollout_is_run_again_as_often_as_requested(
     program: Program, fault_server: FaultServer
 ) -> None:
     bad = Reply(200, {"choices": []})
@@ -201,7 +201,7 @@ def test_whatever_a_tool_does_its_result_is_kept(
         assert (record["error"] is not None) == ("raise" in body), body
 
 
-def test_arguments_that_no_tool_takes_are_answered_and_the_rollout_goes_on(
+def test_arguments_that_no_tool_takes_are_answered_and_the_rollout_continues(
     program: Program, fault_server: FaultServer
 ) -> None:
     odd = ["{", "[1]", '{"unknown": 1}']

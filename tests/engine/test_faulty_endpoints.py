@@ -1,4 +1,4 @@
-"""What becomes of a run whose endpoint goes wrong: tried again or not, and what its row says."""
+"""Runs with faulty endpoints: what is tried again, and what the row says."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ WORDS = {"error": {"message": "so it is", "type": "some_error"}}
 
 
 def environment(questions: int = 1) -> vf.SingleTurnEnv:
-    asked = [{"question": str(n)} for n in range(questions)]
-    return vf.SingleTurnEnv(dataset=asked, rubric=vf.Rubric(funcs=[lambda completion: 1.0]))
+    dataset = [{"question": str(n)} for n in range(questions)]
+    return vf.SingleTurnEnv(dataset=dataset, rubric=vf.Rubric(funcs=[lambda completion: 1.0]))
 
 
 def config(server: FaultServer, protocol: str = PROTOCOLS[0], **more: Any) -> vf.ClientConfig:
@@ -98,12 +98,12 @@ async def test_a_fault_that_stays_is_the_rollouts_error_after_the_last_try(
     assert (len(fault_server.requests), len(waits)) == (3, 2)
 
 
-@pytest.mark.parametrize("told", [{}, {"Retry-After": "7"}], ids=["no time", "7 s"])
+@pytest.mark.parametrize("more", [{}, {"Retry-After": "7"}], ids=["no time", "7 s"])
 @pytest.mark.parametrize("status", [429, 529])
 async def test_an_endpoint_that_refuses_everything_is_given_up_after_a_time(
-    folder: Path, fault_server: FaultServer, waits: list[float], status: int, told: dict[str, str]
+    folder: Path, fault_server: FaultServer, waits: list[float], status: int, more: dict[str, str]
 ) -> None:
-    fault_server.script(CHAT, [Reply(status, WORDS, told)])
+    fault_server.script(CHAT, [Reply(status, WORDS, more)])
     given = config(fault_server, rate_limit_timeout=200.0)
     got = await environment(3).evaluate(given, "m", max_concurrent=2)
     rows = Run(Path(got["metadata"]["path_to_save"])).rows
@@ -197,7 +197,7 @@ async def test_json_is_read_whatever_the_endpoint_calls_it(
     assert (await only_row(environment(), config(fault_server)))["reward"] == 1.0
 
 
-async def test_a_body_that_comes_too_slowly_is_given_up_and_not_asked_for_again(
+async def test_a_body_that_comes_too_slowly_is_given_up_and_not_requested_again(
     folder: Path, fault_server: FaultServer, waits: list[float]
 ) -> None:
     fault_server.script(CHAT, [Reply(body=chat_answer("yes"), drip=0.05)])
@@ -221,12 +221,12 @@ def in_half_a_minute() -> str:
     ],
     ids=["seconds", "date", "milliseconds"],
 )
-async def test_the_request_waits_as_long_as_it_is_asked_to(
+async def test_the_request_waits_as_long_as_the_answer_says(
     folder: Path, fault_server: FaultServer, waits: list[float],
     header: str, value: Any, least: float, most: float, status: int,
 ) -> None:  # fmt: skip
-    asked = {header: value if isinstance(value, str) else value()}
-    fault_server.script(CHAT, [Reply(status, WORDS, asked), GOOD])
+    headers = {header: value if isinstance(value, str) else value()}
+    fault_server.script(CHAT, [Reply(status, WORDS, headers), GOOD])
     row = await only_row(environment(), config(fault_server))
     assert row["error"] is None
     assert len(waits) == 1
@@ -348,16 +348,16 @@ PLAIN = """
 """
 
 
-def asked(program: Program, server: FaultServer, *more: str) -> list[str]:
+def words(program: Program, server: FaultServer, *more: str) -> list[str]:
     program.environment("plain", PLAIN)
     return ["plain", "-m", "m", "-b", f"{server.url}/v1", "-r", "1", *more]
 
 
-def test_a_run_without_an_answer_ends_with_3_and_tells_three_of_its_errors(
+def test_a_run_without_an_answer_ends_with_3_and_prints_three_of_its_errors(
     program: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [Reply(403, {"error": {"message": "not for you"}})])
-    done = program.run(*asked(program, fault_server, "-n", "5", "-c", "1"))
+    done = program.run(*words(program, fault_server, "-n", "5", "-c", "1"))
     assert done.code == 3, done
     assert done.err.count("error: example") == 3
     assert "example 0, rollout 0: ModelError('403 from" in done.err
@@ -376,7 +376,7 @@ def test_an_answer_that_comes_after_its_rollout_was_run_again_changes_nothing(
     # The second rollout begins while the first one sleeps before its second attempt.
     fault_server.script(CHAT, [late, slow, Reply(body=chat_answer("in time")), slow])
     limits = ("-n", "2", "-c", "1", "--timeout", "0.6", "--max-retries", "1")
-    done = program.run(*asked(program, fault_server, *limits))
+    done = program.run(*words(program, fault_server, *limits))
     run = program.only_run()
     assert run.places() == [(0, 0), (1, 0)]
     first, second = sorted(run.rows, key=lambda row: row["example_id"])
@@ -392,7 +392,7 @@ def test_a_body_that_trickles_in_meets_the_rollouts_time_limit(
     program: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [Reply(body=chat_answer("yes"), drip=0.1)])
-    done = program.run(*asked(program, fault_server, "-n", "1", "--timeout", "0.5"))
+    done = program.run(*words(program, fault_server, "-n", "1", "--timeout", "0.5"))
     assert done.code == 3, done
     assert "RolloutTimeoutError" in done.err
     (row,) = program.only_run().rows

@@ -1,4 +1,4 @@
-"""A disk that refuses: the run pauses with the reason, keeps what came, and goes on."""
+"""A disk that refuses: the run pauses with the reason, keeps its rows, and resumes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ PRINTING = """
 SOON = Reply(body=chat_answer("yes"), delay=0.3)
 
 
-async def test_a_full_disk_pauses_the_run_and_it_goes_on_once_there_is_room(
+async def test_a_full_disk_pauses_the_run_and_it_resumes_once_there_is_room(
     program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
 ) -> None:
     fault_server.script(CHAT, [GOOD, SOON])
@@ -64,7 +64,7 @@ async def test_a_full_disk_pauses_the_run_and_it_goes_on_once_there_is_room(
         await one.until(lambda: not one.state.gate_open, "the gate is closed")
         assert one.state.refusal.why == "file too large"
         await one.until(lambda: one.state.refusal.records == 2, "what came waits")
-        asked = len(fault_server.requests)
+        requests_before = len(fault_server.requests)
         status = json.loads(program.run("status", "--json").out)
         assert status["status"] == "paused"
         refused = {"why": "file too large", "path": status["path"], "rows": 0, "answers": 2}
@@ -76,7 +76,7 @@ async def test_a_full_disk_pauses_the_run_and_it_goes_on_once_there_is_room(
         run = program.only_run()
         written = (run.path / "results.jsonl").read_bytes()
         assert written.endswith(b"\n")
-        assert len(fault_server.requests) == asked < 8
+        assert len(fault_server.requests) == requests_before < 8
         limit_files(one, NO_LIMIT)
         await one.until(lambda: one.state.end, "the run ends")
     assert one.state.end.exit_code == 0
@@ -218,7 +218,7 @@ async def test_a_run_whose_directory_is_moved_away_waits_until_it_is_back(
 
 
 @pytest.mark.slow
-async def test_a_run_whose_disk_refuses_goes_on_elsewhere(
+async def test_a_run_whose_disk_refuses_continues_elsewhere(
     request_of: Callable[..., dict[str, Any]], program: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [GOOD, SOON])
@@ -238,7 +238,7 @@ async def test_a_run_whose_disk_refuses_goes_on_elsewhere(
         await one.until(lambda: len(one.of(CommandAnswered)) == 2, "there is something already")
         assert "File exists" in one.of(CommandAnswered)[-1].text and one.state.refusal
         one.feed.send(SaveAs(str(new)))
-        await one.until(lambda: one.of(RunMoved), "it goes on there")
+        await one.until(lambda: one.of(RunMoved), "it continues there")
         moved_at = one.state.finished
         await one.until(lambda: one.state.end, "the run ends")
         read = [one.feed.saved(row, one.state.offset[row], one.state.length[row]) for row in (0, 7)]
@@ -271,12 +271,12 @@ async def test_a_run_whose_files_are_removed_is_kept_whole_elsewhere(
     assert "somebody else removed" in end.text and f"all of it is in {kept}" in end.text
     run = Run(kept)
     assert 0 < len(run.rows) < 8 and not one.state.run.saved
-    asked = len(fault_server.requests)
+    requests_before = len(fault_server.requests)
     again = program.run("run", "--resume", str(kept))
     assert again.code == 0, again
     run = program.only_run()  # it is a saved one again
     assert sorted(run.places()) == [(i, 0) for i in range(8)]
-    assert asked < len(fault_server.requests) <= 8 + 1  # one answer was on the wire
+    assert requests_before < len(fault_server.requests) <= 8 + 1  # one answer was on the wire
 
 
 @pytest.mark.slow

@@ -72,7 +72,7 @@ async def test_a_rollout_that_runs_again_is_compared_with_those_that_are_saved(
     assert sorted(seen) == sorted([*saved, *saved, ("cccc", "q", "cc")])
 
 
-async def test_a_saved_rollout_that_cannot_be_compared_with_is_told_of(
+async def test_a_saved_rollout_that_cannot_be_compared_with_is_reported(
     folder: Path, fault_server: FaultServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     def looks(state: vf.State) -> float:

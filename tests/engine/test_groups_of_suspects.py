@@ -83,11 +83,11 @@ async def test_where_all_have_errored_one_that_is_run_again_is_compared_with_the
 ) -> None:
     program.environment("ends", CODE)
     fault_server.script(CHAT, [HANG])
-    asked = request_of(
+    request = request_of(
         "ends", num_examples="2", rollouts_per_example="2", max_concurrent="4",
         env_args='{"all": true}',
     )  # fmt: skip
-    async with seat(LiveFeed(asked)) as one:
+    async with seat(LiveFeed(request)) as one:
         await one.until(lambda: one.state.errored == 2, "a group has errored")
         await one.until(lambda: len(fault_server.requests) >= 2, "the others are at the model")
         fault_server.script(CHAT, [GOOD])

@@ -45,7 +45,7 @@ def test_every_finished_group_beats_once_and_plainly(
 
 
 @pytest.mark.slow
-def test_start_and_end_are_told_where_that_is_asked_for(
+def test_start_and_end_are_sent_where_that_is_requested(
     program: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script(PING, [Reply()])
@@ -92,7 +92,7 @@ def prepared(*, examples: int, independent: bool = False, done: tuple[int, ...] 
     )
 
 
-async def heard(server: FaultServer, of: Any, rows: list[int], *, at_once: bool = False) -> int:
+async def beats_of(server: FaultServer, of: Any, rows: list[int], *, at_once: bool = False) -> int:
     async with Heartbeat(f"{server.url}{PING}", of) as heart:
         for row in rows:
             heart.handle(finished(row))
@@ -103,7 +103,7 @@ async def heard(server: FaultServer, of: Any, rows: list[int], *, at_once: bool 
 
 async def test_groups_that_end_at_once_beat_once(fault_server: FaultServer) -> None:
     fault_server.script(PING, [Reply(delay=0.1)])
-    assert await heard(fault_server, prepared(examples=10), list(range(20)), at_once=True) == 1
+    assert await beats_of(fault_server, prepared(examples=10), list(range(20)), at_once=True) == 1
 
 
 async def test_a_group_of_which_a_part_was_there_beats_with_its_last_rollout(
@@ -111,13 +111,13 @@ async def test_a_group_of_which_a_part_was_there_beats_with_its_last_rollout(
 ) -> None:
     fault_server.script(PING, [Reply()])
     of = prepared(examples=2, done=(0,))
-    assert await heard(fault_server, of, [2, 1]) == 1
+    assert await beats_of(fault_server, of, [2, 1]) == 1
 
 
 async def test_independent_rollouts_beat_one_by_one(fault_server: FaultServer) -> None:
     fault_server.script(PING, [Reply()])
     of = prepared(examples=2, independent=True)
-    assert await heard(fault_server, of, [0, 1, 2]) == 3
+    assert await beats_of(fault_server, of, [0, 1, 2]) == 3
 
 
 async def test_without_a_url_nothing_is_sent() -> None:

@@ -1,4 +1,4 @@
-"""What listeners hear of many events, also one that does not read."""
+"""Events that listeners get of many, also one that does not read."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ async def listening(hub: Hub, commands: list[Command] | None = None) -> AsyncIte
 
 async def read_all(reader: asyncio.StreamReader) -> list[Event]:
     """Everything up to the end of the run."""
-    heard: list[Event] = []
-    while not heard or not isinstance(heard[-1], RunFinished):
+    received: list[Event] = []
+    while not received or not isinstance(received[-1], RunFinished):
         size = int.from_bytes(await reader.readexactly(HEADER_BYTES), "big")
-        heard += decode_events(await reader.readexactly(size))
-    return heard
+        received += decode_events(await reader.readexactly(size))
+    return received
 
 
 async def test_events_come_in_order_and_numbered() -> None:
@@ -80,20 +80,22 @@ async def test_events_come_in_order_and_numbered() -> None:
             hub.publish(finished(row))
             await asyncio.sleep(0.001)
         hub.publish(RunFinished(0, 1.0, "finished", 0))
-        heard = await read_all(reader)
+        received = await read_all(reader)
         writer.close()
-    assert isinstance(heard[0], Hello)
-    assert [event.seq for event in heard[1:]] == list(range(1, 53))
-    assert [event.row for event in heard if isinstance(event, RolloutFinished)] == list(range(50))
+    assert isinstance(received[0], Hello)
+    assert [event.seq for event in received[1:]] == list(range(1, 53))
+    assert [event.row for event in received if isinstance(event, RolloutFinished)] == list(
+        range(50)
+    )
 
 
-async def test_stages_within_a_batch_are_told_once_as_they_are_at_its_end() -> None:
+async def test_stages_within_a_batch_are_published_once_as_they_are_at_its_end() -> None:
     hub, gate, held = Hub(), Gate(), Held()
     async with listening(hub) as path:
         reader, writer = await asyncio.open_unix_connection(path)
         await hub.somebody_listens.wait()
         hub.publish(started())
-        hub.flush()  # facts that wait are told before people's code runs
+        hub.flush()  # pending events go out before people's code runs
         observer = RolloutObserver(7, 0, hub, gate, held)
         for _ in range(20):
             await observer.model_call("m", {}, ())
@@ -101,9 +103,9 @@ async def test_stages_within_a_batch_are_told_once_as_they_are_at_its_end() -> N
             observer.staged(Stage.TOOL)
         hub.flush()
         hub.publish(RunFinished(0, 1.0, "finished", 0))
-        heard = await read_all(reader)
+        received = await read_all(reader)
         writer.close()
-    (staged,) = (event for event in heard if isinstance(event, RolloutStaged))
+    (staged,) = (event for event in received if isinstance(event, RolloutStaged))
     assert (staged.row, staged.stage, staged.turns) == (7, Stage.TOOL, 20)
     assert (staged.input_tokens, staged.output_tokens) == (200, 20)
 
@@ -136,16 +138,16 @@ async def test_stages_of_very_many_rollouts_go_out_less_often_than_facts() -> No
 
 
 async def joined_late(hub: Hub) -> RunState:
-    """What somebody knows who joins now."""
+    """The events of somebody who joins now."""
     async with listening(hub) as path:
         reader, writer = await asyncio.open_unix_connection(path)
         await hub.somebody_listens.wait()
         hub.publish(RunFinished(0, 1.0, "finished", 0))
         hub.flush()
-        heard = await read_all(reader)
+        received = await read_all(reader)
         writer.close()
     late = RunState()
-    for event in heard[:-1]:
+    for event in received[:-1]:
         late.apply(event)
     return late
 
@@ -203,7 +205,7 @@ async def test_who_turns_to_a_rollout_late_hears_what_its_tools_took_and_how_the
     ]
 
 
-async def test_a_listener_that_does_not_read_is_told_to_read_again_and_the_hub_goes_on() -> None:
+async def test_a_listener_that_does_not_read_is_to_read_again_and_the_hub_continues() -> None:
     hub, gate, held = Hub(), Gate(), Held()
     async with listening(hub) as path:
         reader, writer = await asyncio.open_unix_connection(path, limit=1000)
@@ -226,13 +228,13 @@ async def test_a_listener_that_does_not_read_is_told_to_read_again_and_the_hub_g
             await asyncio.sleep(0.001)
         hub.move_gate(False)
         hub.publish(RunFinished(0, 1.0, "interrupted", 130))
-        heard = await reading
+        received = await reading
         writer.close()
-    assert any(isinstance(event, ReadAgain) for event in heard)
-    assert sum(isinstance(event, RolloutFinished) for event in heard) < TOTAL - 1
-    last = [event for event in heard if isinstance(event, RolloutStaged)][-1]
+    assert any(isinstance(event, ReadAgain) for event in received)
+    assert sum(isinstance(event, RolloutFinished) for event in received) < TOTAL - 1
+    last = [event for event in received if isinstance(event, RolloutStaged)][-1]
     assert (last.row, last.stage) == (TOTAL - 1, Stage.SCORING)
-    assert any(isinstance(event, GateMoved) and not event.open for event in heard)
+    assert any(isinstance(event, GateMoved) and not event.open for event in received)
 
 
 async def test_a_frame_that_is_no_command_ends_only_that_connection() -> None:
@@ -269,8 +271,8 @@ async def test_a_listener_that_does_not_read_hears_that_rows_were_taken_back() -
         while listener.unsent:
             await asyncio.sleep(0.001)
         hub.publish(RunFinished(0, 1.0, "finished", 0))
-        heard = await reading
+        received = await reading
         writer.close()
-    (back,) = (event for event in heard if isinstance(event, RowsTakenBack))
+    (back,) = (event for event in received if isinstance(event, RowsTakenBack))
     assert [event.row for event in back.rows] == [7]
-    assert not any(isinstance(event, ReadAgain) for event in heard), "what it knows is not there"
+    assert not any(isinstance(event, ReadAgain) for event in received), "what it knows is not there"

@@ -109,7 +109,7 @@ def test_a_dry_run_looks_at_the_environment_in_its_interpreter(
 
 
 @pytest.mark.slow
-def test_a_run_goes_on_in_its_interpreter_or_in_another_that_is_named(
+def test_a_run_is_resumed_in_its_interpreter_or_in_another_that_is_named(
     elsewhere: Program, fault_server: FaultServer, other: Path, tmp_path: Path
 ) -> None:
     at_first = request(fault_server, "--python", str(other.parents[1]), "-n", "1", "-C", "where")

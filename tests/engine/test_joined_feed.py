@@ -35,19 +35,19 @@ async def test_a_run_whose_engine_is_gone_is_read_from_disk(tmp_path: Path, shor
     await feed.close()
 
 
-async def test_an_engine_that_lets_go_before_it_told_anything_leaves_the_disk(
+async def test_an_engine_that_lets_go_before_it_sent_anything_leaves_the_disk(
     tmp_path: Path, short: Path
 ) -> None:
-    asked = asyncio.Event()
+    requested = asyncio.Event()
 
     async def ends(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        asked.set()
+        requested.set()
         writer.close()
 
     server = await asyncio.start_unix_server(ends, short / "ends.sock")
     feed = JoinedFeed(run_on_disk(tmp_path / "run", rows=3), str(short / "ends.sock"))
     await feed.start()
-    await asked.wait()
+    await requested.wait()
     seat = Seat(feed)
     await seat.until(lambda: seat.state.end, "the run is over")
     assert seat.state.end is not None and seat.state.end.status == "interrupted"

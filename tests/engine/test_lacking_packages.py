@@ -1,4 +1,4 @@
-"""What an interpreter lacks for a worker: installed once, behind its own packages, or named."""
+"""Packages that an interpreter lacks for a worker: installed once behind its own, or named."""
 
 from __future__ import annotations
 

@@ -130,15 +130,15 @@ async def test_evaluations_that_share_limits_come_through_and_leave_nothing_take
 async def test_evaluations_of_one_endpoint_count_each_what_they_were_refused() -> None:
     endpoint = Concurrency(0, adapts=True)
     shared = Shared(PhaseSlots(Phases(0)), [endpoint])
-    told: dict[str, list[ConcurrencyMoved]] = {"a": [], "b": []}
-    limits = {name: Limits(Phases(0), [], shared, publish=told[name].append) for name in told}
+    moves: dict[str, list[ConcurrencyMoved]] = {"a": [], "b": []}
+    limits = {name: Limits(Phases(0), [], shared, publish=moves[name].append) for name in moves}
     for name in ("a", "b", "a"):
         held, _ = await limits[name].begin([0])
         held.refuse(0.0, 0.0)
         held.release()
     for one in limits.values():
         one.publish_last()
-    assert {name: events[-1].refused for name, events in told.items()} == {"a": 2, "b": 1}
+    assert {name: events[-1].refused for name, events in moves.items()} == {"a": 2, "b": 1}
 
 
 async def test_what_sleeps_at_the_same_time_gives_its_slots_back_once() -> None:

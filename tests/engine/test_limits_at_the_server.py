@@ -1,4 +1,4 @@
-"""The limits of concurrency, counted by the servers that are asked."""
+"""The limits of concurrency, counted by the servers."""
 
 from __future__ import annotations
 
@@ -71,14 +71,23 @@ def test_so_many_are_scored_at_a_time(program: Program, fault_server: FaultServe
     with FaultServer() as judge:
         judge.script("/judge", [Reply()])
         judge.answer_when_full(LIMIT, of=ROLLOUTS)
-        asks = json.dumps({"judge": f"{judge.url}/judge"})
-        run(program, fault_server, "-a", asks, "-c", "32", "--max-concurrent-scoring", str(LIMIT))
+        env_args = json.dumps({"judge": f"{judge.url}/judge"})
+        run(
+            program,
+            fault_server,
+            "-a",
+            env_args,
+            "-c",
+            "32",
+            "--max-concurrent-scoring",
+            str(LIMIT),
+        )
     assert judge.most_at_once == LIMIT
 
 
 @pytest.mark.slow
-def test_an_endpoint_that_refuses_requests_is_asked_fewer_at_a_time(program: Program) -> None:
-    told = []
+def test_an_endpoint_that_refuses_requests_gets_fewer_at_once(program: Program) -> None:
+    errors = []
     for args in ([], ["--no-adaptive"]):
         with CrowdedServer(most=4) as server:
             program.environment("judged", JUDGED)
@@ -91,8 +100,8 @@ def test_an_endpoint_that_refuses_requests_is_asked_fewer_at_a_time(program: Pro
         assert 0 < refused <= server.refused
         later = command_here(program, "report", str(json.loads(done.out)["path"]), "--json")
         assert json.loads(later.out)["refused_requests"] == refused
-        told.append(done.err)
-    adaptive, fixed = told
+        errors.append(done.err)
+    adaptive, fixed = errors
     assert " of 24 at a time, " in adaptive
     assert "at a time" not in fixed and " refused" in fixed
 

@@ -102,7 +102,7 @@ async def test_pausing_holds_rollouts_before_their_next_call_and_resuming_lets_t
 
 
 @pytest.mark.slow
-async def test_a_pause_asked_for_before_the_run_begins_holds(
+async def test_a_pause_requested_before_the_run_begins_holds(
     request_of: Callable[..., dict[str, Any]], fault_server: FaultServer
 ) -> None:
     feed = LazyFeed(request_of(num_examples="3"))
@@ -129,14 +129,14 @@ async def test_messages_come_only_for_subscribed_rollouts_and_tell_the_story_on_
     async with seat(
         LiveFeed(request_of(num_examples="2", max_concurrent="2", num_workers=num_workers))
     ) as one:
-        await one.until(lambda: one.state.by_stage[Stage.MODEL] == 2, "both are asked")
+        await one.until(lambda: one.state.by_stage[Stage.MODEL] == 2, "both are requested")
         assert not one.of(MessagesAdded)
         one.feed.send(Subscribe([1]))
         await one.until(lambda: one.state.end, "the run ends")
         assert {event.row for event in one.of(MessagesAdded)} == {1}
         assert [event.result for event in one.of(ToolFinished)] == ["3"]
         live = Rollout(row=1)
-        for event in one.heard:
+        for event in one.received:
             if isinstance(event, (MessagesAdded, ToolFinished)):
                 live.apply(event)
         saved = one.feed.saved(1, one.state.offset[1], one.state.length[1])
@@ -155,23 +155,23 @@ async def test_the_text_of_a_running_turn_comes_only_for_a_subscribed_rollout(
 ) -> None:
     whole = "It is four, I think."
     body = sent(events_of(client_type, saying(client_type, whole), [4]))
-    go_on = threading.Event()
-    hold = (body.index(b"I th"), go_on)
+    resumed = threading.Event()
+    hold = (body.index(b"I th"), resumed)
     fault_server.script(PATHS[client_type], [Reply(body=body, headers=SSE, hold=hold)])
-    asked = request_of(
+    request = request_of(
         num_examples="2", max_concurrent="2", stream=True, no_preflight=True,
         api_client_type=client_type,
     )  # fmt: skip
-    async with seat(LiveFeed(asked)) as one:
-        await one.until(lambda: one.state.by_stage[Stage.MODEL] == 2, "both are asked")
+    async with seat(LiveFeed(request)) as one:
+        await one.until(lambda: one.state.by_stage[Stage.MODEL] == 2, "both are requested")
         one.feed.send(Subscribe([1]))
         await one.until(lambda: one.of(TextAdded), "text comes before the answer is whole")
         assert not one.state.finished
-        go_on.set()
+        resumed.set()
         await one.until(lambda: one.state.end, "the run ends")
-        told = one.of(TextAdded)
-        assert {(event.row, event.call, event.kind) for event in told} == {(1, 1, "text")}
-        text = "".join(event.text for event in told)
+        texts = one.of(TextAdded)
+        assert {(event.row, event.call, event.kind) for event in texts} == {(1, 1, "text")}
+        text = "".join(event.text for event in texts)
         assert whole.startswith(text)
         assert len(text) > len(whole) / 2
         assert one.of(MessagesAdded)[-1].messages[-1]["content"] == whole
@@ -203,7 +203,7 @@ async def test_who_joins_late_sees_what_the_first_listener_sees(
             assert list(two.state.offset) == list(one.state.offset)
 
 
-async def test_a_listener_that_detaches_leaves_the_run_to_go_on(
+async def test_a_listener_that_detaches_lets_the_run_continue(
     request_of: Callable[..., dict[str, Any]], fault_server: FaultServer, program: Program
 ) -> None:
     fault_server.script(CHAT, [answer("yes", 0.05)])
@@ -235,7 +235,7 @@ async def test_stop_ends_the_run_resumably(
 async def test_looks_at_a_run_that_nobody_else_watches_do_not_end_it(
     request_of: Callable[..., dict[str, Any]], fault_server: FaultServer, program: Program
 ) -> None:
-    """The engine writes all the time: a listener that just hung up would not be heard."""
+    """The engine writes all the time: a listener that just hung up would not be noticed."""
     fault_server.script(CHAT, [answer("", 0.01, **CALLS)] * 40 + [answer("done", 0.01)])
     feed = LiveFeed(request_of(num_examples="40", rollouts_per_example="40", max_concurrent="4"))
     async with seat(feed) as one:

@@ -1,4 +1,4 @@
-"""What the log tells of rollouts that errored: a line of each error, nothing of the others."""
+"""The log of rollouts that errored: a line of each error, nothing of the others."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ async def test_each_error_of_a_rollout_is_one_line_of_the_log_where_it_is_over(
     )
     got = await env.evaluate(client, "m", max_concurrent=1, max_retries=1)
     assert [one["error"] is None for one in got["outputs"]] == [False, False, True]
-    told = {logging.WARNING: list[str](), logging.ERROR: list[str]()}
+    logged = {logging.WARNING: list[str](), logging.ERROR: list[str]()}
     for record in caplog.records:
         if record.name == "tui_eval.rollout":
-            told[record.levelno].append(record.getMessage())
-    model, *scores = told[logging.ERROR]
+            logged[record.levelno].append(record.getMessage())
+    model, *scores = logged[logging.ERROR]
     assert model.startswith("example 0 #0, attempt 1: ModelError(") and "such model" in model
     assert "\n" not in model
     assert [text.count('raise ValueError(f"no score') for text in scores] == [0, 1]
@@ -66,5 +66,5 @@ async def test_each_error_of_a_rollout_is_one_line_of_the_log_where_it_is_over(
         "example 1 #0, attempt 1: Reward function 'second' failed: "
         "ValueError: no score for *************",
     ]
-    (again,) = told[logging.WARNING]
+    (again,) = logged[logging.WARNING]
     assert again.startswith("example 2 #0") and "runs again" in again

@@ -136,7 +136,7 @@ def speak():
 
 
 @pytest.mark.parametrize("verbose", [False, True])
-def test_loggers_of_an_author_are_heard_those_of_libraries_only_where_they_warn(
+def test_loggers_of_an_author_are_logged_those_of_libraries_only_where_they_warn(
     tmp_path: Path, verbose: bool
 ) -> None:
     packages = tmp_path / "lib" / "site-packages"
@@ -152,10 +152,10 @@ import sums_, more_sums_, library_, httpx_, asked_
 for one in (sums_, more_sums_, library_, httpx_, asked_):
     one.speak()
 """
-    told = [one.lines[0] for one in logged(tmp_path, code)[1:]]
+    messages = [one.lines[0] for one in logged(tmp_path, code)[1:]]
     detail = {f"{name} in detail" for name in ("sums", "more_sums")} if verbose else set()
     warned = {f"{name} warns" for name in (*modules, "asked")}
-    assert set(told) == {"sums", "more_sums", "asked"} | detail | warned
+    assert set(messages) == {"sums", "more_sums", "asked"} | detail | warned
 
 
 def test_a_log_that_cannot_be_written_breaks_nobody_who_prints_and_says_what_is_missing(

@@ -1,4 +1,4 @@
-"""engine.log of a run that goes on in another directory: workers that come later find it there."""
+"""engine.log of a run that continues in another directory: later workers find it there."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ async def test_a_worker_that_comes_later_writes_to_the_log_where_it_is_now(
     monkeypatch.setenv("PLANTED", SECRET)
     fault_server.script(CHAT, [GOOD, SOON])
     program.environment("plain", PRINTS)
-    asked = request_of(num_examples="8", max_concurrent="1", api_key_var="PLANTED")
-    async with seat(LiveFeed(asked)) as one:
+    request = request_of(num_examples="8", max_concurrent="1", api_key_var="PLANTED")
+    async with seat(LiveFeed(request)) as one:
         await one.until(lambda: one.state.finished >= 1, "a row is written")
         old, new = program.only_run(), program.folder / "elsewhere"
         away = old.path.rename(old.path.with_name("away"))
@@ -73,7 +73,7 @@ async def test_a_worker_that_comes_later_writes_to_the_log_where_it_is_now(
         if ends == "while it waits":
             await end_worker(program.folder)
         one.feed.send(SaveAs(str(new)))
-        await one.until(lambda: one.of(RunMoved), "it goes on there")
+        await one.until(lambda: one.of(RunMoved), "it continues there")
         moved_at = one.state.finished
         if ends == "when it has moved":
             await end_worker(program.folder)

@@ -1,4 +1,4 @@
-"""What a finished rollout leaves behind in memory: numbers."""
+"""Memory of finished rollouts: numbers alone."""
 
 from __future__ import annotations
 

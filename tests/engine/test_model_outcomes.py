@@ -1,4 +1,4 @@
-"""What the model did is scored as it stands and said in the row; what failed is out of the mean."""
+"""Outcomes of the model are scored as they are and in the row; failures are out of the mean."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Another model than was asked for answers: kept in the row, counted and told."""
+"""Another model than was requested answers: kept in the row, counted and reported."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run(program: Program, server: FaultServer, *more: str) -> Any:
     return run_here(program, "echo", "-m", "gpt-4o", *url, "-n", "3", "-r", "1", "-c", "1", *more)
 
 
-def test_another_model_is_told_once_in_log_and_summary_and_counted(
+def test_another_model_is_reported_once_in_log_and_summary_and_counted(
     program: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, answered_by("gpt-4o", "gpt-3.5-turbo"))
@@ -50,7 +50,7 @@ def test_another_model_is_told_once_in_log_and_summary_and_counted(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["gpt-4o-2024-08-06"])
-def test_a_snapshot_of_the_model_is_told_without_alarm(
+def test_a_snapshot_of_the_model_is_reported_without_alarm(
     program: Program, fault_server: FaultServer, name: str
 ) -> None:
     fault_server.script(CHAT, answered_by(name))

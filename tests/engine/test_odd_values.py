@@ -128,8 +128,8 @@ def test_what_cannot_be_sent_ends_the_run_and_says_why(
 async def test_what_is_nested_too_deeply_for_those_who_watch_ends_no_run(
     odd: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
 ) -> None:
-    asked = request_of("odd", num_examples="1", env_args='{"what": "deep"}')
-    async with seat(LiveFeed(asked)) as one:
+    request = request_of("odd", num_examples="1", env_args='{"what": "deep"}')
+    async with seat(LiveFeed(request)) as one:
         await one.until((odd.folder / "begun").exists, "its prompt is made")
         one.feed.send(Subscribe([0]))
         (odd.folder / "watched").touch()

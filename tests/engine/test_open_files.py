@@ -263,8 +263,8 @@ print(file_limit() if hard >= 10_240 else 10_240)
 
 
 def test_where_the_hard_limit_is_not_granted_what_macos_grants_is() -> None:
-    asked = [sys.executable, "-c", NO_HARD_ONE]
-    assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout == "10240\n"
+    command = [sys.executable, "-c", NO_HARD_ONE]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "10240\n"
 
 
 NONE_FREE = """

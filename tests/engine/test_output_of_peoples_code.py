@@ -1,4 +1,4 @@
-"""What tools, reward functions and environments print, log and raise, in whole runs."""
+"""Output, logs and errors of tools, reward functions and environments, in whole runs."""
 
 from __future__ import annotations
 

@@ -64,6 +64,6 @@ def test_that_of_one_of_several_tools_is_an_answer_to_the_model(
     done = program.run("own", *at, "-a", '{"tools": true}')
     assert done.code == 0, done
     for row in program.only_run().rows:
-        told = [message["content"] for message in row["completion"] if message["role"] == "tool"]
-        assert "KeyboardInterrupt" in told[0] or "of a tool" in told[0]
-        assert told[1] == "2"
+        results = [message["content"] for message in row["completion"] if message["role"] == "tool"]
+        assert "KeyboardInterrupt" in results[0] or "of a tool" in results[0]
+        assert results[1] == "2"

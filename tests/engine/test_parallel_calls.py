@@ -41,11 +41,11 @@ async def test_each_reports_when_it_was_sent() -> None:
     began: list[float] = []
     answers, refuses = asyncio.Event(), asyncio.Event()
 
-    async def call(goes_on: asyncio.Event) -> None:
+    async def call(continues: asyncio.Event) -> None:
         await observer.model_call("m", {}, ())
         began.append(asyncio.get_running_loop().time())
-        await goes_on.wait()
-        if goes_on is refuses:
+        await continues.wait()
+        if continues is refuses:
             observer.request_sleeps(1.0, "status 429")
         else:
             observer.model_answered(1, 1)

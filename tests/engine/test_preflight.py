@@ -1,4 +1,4 @@
-"""What would fail once it costs something is refused before: endpoint, key, model, folder."""
+"""Faults that would cost something are refused before: endpoint, key, model, folder."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def test_a_model_that_the_endpoint_does_not_list_is_warned_of_with_the_nearest(
     fault_server.script(MODELS, [listed("qwen3-8b", "other")])
     done = run(program, fault_server)
     assert done.code == 0, done
-    told = "does not list the model 'qwen3', and may not serve it. Did you mean qwen3-8b?"
-    assert told in done.err, done
+    warning = "does not list the model 'qwen3', and may not serve it. Did you mean qwen3-8b?"
+    assert warning in done.err, done
     assert "does not list" not in run(program, fault_server, "--no-preflight").err
 
 
@@ -43,7 +43,7 @@ def test_every_spelling_of_a_base_url_reaches_preflight_and_requests(
 
 
 def assert_used(program: Program, server: FaultServer, replies: list[Reply]) -> None:
-    """Each endpoint is asked for its models, and then for its answer."""
+    """Each endpoint gets a request for its models, and then one for its answer."""
     echo(program)
     own = []
     for number, reply in enumerate(replies):
@@ -87,31 +87,33 @@ def test_an_endpoint_that_lists_its_models_slowly_is_used_soon(
     assert_used(program, fault_server, slow)
 
 
-@pytest.mark.parametrize("told", ["by its status", "inside a 200"])
+@pytest.mark.parametrize("shown", ["by its status", "inside a 200"])
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_refused_key_is_named_by_its_variable(
-    program: Program, fault_server: FaultServer, status: int, told: str
+    program: Program, fault_server: FaultServer, status: int, shown: str
 ) -> None:
     echo(program)
     program.env["MY_KEY"] = "secret-value"
     refused = {"error": {"code": status, "message": "no such key"}}
-    fault_server.script(MODELS, [Reply(status) if told == "by its status" else Reply(body=refused)])
+    fault_server.script(
+        MODELS, [Reply(status) if shown == "by its status" else Reply(body=refused)]
+    )
     done = run(program, fault_server, "-k", "MY_KEY")
     assert_refused_unpaid(done, fault_server, f"the key in MY_KEY is refused (HTTP {status})")
     assert "secret-value" not in done.err
     assert fault_server.requests[0].headers["Authorization"] == "Bearer secret-value"
 
 
-def test_without_a_key_the_models_are_asked_for_as_the_requests_ask(
+def test_without_a_key_the_models_are_requested_as_the_requests_do(
     program: Program, fault_server: FaultServer
 ) -> None:
     echo(program)
     fault_server.script(MODELS, [listed("qwen3")])
     done = run(program, fault_server, "-k", "")
     assert done.code == 0, done
-    asked = {one.path: one.headers.get("Authorization") for one in fault_server.requests}
-    assert len(asked) == 2, asked
-    assert len(set(asked.values())) == 1, asked
+    keys = {one.path: one.headers.get("Authorization") for one in fault_server.requests}
+    assert len(keys) == 2, keys
+    assert len(set(keys.values())) == 1, keys
 
 
 def test_the_key_of_anthropics_protocol_goes_as_it_wants_it(
@@ -126,12 +128,12 @@ def test_the_key_of_anthropics_protocol_goes_as_it_wants_it(
         *("--api-client-type", "anthropic_messages"),
     )
     assert_refused_unpaid(done, fault_server, "the key in MY_KEY is refused")
-    (asked,) = fault_server.requests
-    assert asked.headers["x-api-key"] == "secret-value"
-    assert "Authorization" not in asked.headers
+    (request,) = fault_server.requests
+    assert request.headers["x-api-key"] == "secret-value"
+    assert "Authorization" not in request.headers
 
 
-def test_all_that_is_wrong_is_told_at_once(program: Program, fault_server: FaultServer) -> None:
+def test_all_that_is_wrong_is_reported_at_once(program: Program, fault_server: FaultServer) -> None:
     echo(program, "vf.Rubric(funcs=[good])", "good = lambda anwser: 1.0")
     (program.folder / "file").write_text("")
     fault_server.script(MODELS, [Reply(401)])
@@ -144,7 +146,7 @@ def test_all_that_is_wrong_is_told_at_once(program: Program, fault_server: Fault
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="has no folder that takes no files")
-def test_a_folder_that_takes_no_files_is_told_with_everything_else(
+def test_a_folder_that_takes_no_files_is_reported_with_everything_else(
     program: Program, fault_server: FaultServer
 ) -> None:
     echo(program)
@@ -166,7 +168,9 @@ def test_https_to_a_port_that_speaks_http_is_refused_before_anything_begins(
     assert "no TLS there: the port speaks plain http; begin the URL with http://" in done.err
 
 
-def test_white_space_around_a_url_is_told_once(program: Program, fault_server: FaultServer) -> None:
+def test_white_space_around_a_url_is_reported_once(
+    program: Program, fault_server: FaultServer
+) -> None:
     echo(program)
     fault_server.script(CHAT, [Reply(body=chat_answer("yes"))])
     done = run_here(

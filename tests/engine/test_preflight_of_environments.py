@@ -1,4 +1,4 @@
-"""What would fail for every rollout is refused before the first: reward functions, columns."""
+"""Faults that would fail every rollout are refused before the first: reward functions, columns."""
 
 from __future__ import annotations
 
@@ -135,9 +135,9 @@ def test_a_column_that_no_state_had_is_reported_at_the_start_and_at_the_end(
         "warning: -C totally_unknown, totally_known: the environment's own files"
     )
     nowhere = "in no rollout's state, so null in every row"
-    told = f"  totally_unknown: {nowhere}. Did you mean totally_known?"
+    warning = f"  totally_unknown: {nowhere}. Did you mean totally_known?"
     lines = done.out.splitlines()
-    assert told in lines
+    assert warning in lines
     assert f"  judge_response: {nowhere}" in lines
     assert not [line for line in lines if line.startswith(("  totally_known:", "  plainly_known"))]
     (one,) = program.runs()

@@ -1,4 +1,4 @@
-"""What a run's tokens cost: by kinds, at prices of a registry or of a list, or unknown."""
+"""The cost of a run's tokens: by kinds, at prices of a registry or of a list, or unknown."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def registry(program: Program, server: FaultServer, more: str = "") -> str:
 def test_cached_tokens_cost_their_own_price(program: Program, fault_server: FaultServer) -> None:
     fault_server.script(CHAT, [Reply(body=chat_answer("yes") | {"usage": CACHED})])
     path = registry(program, fault_server, "cached_input_price = 1\ncache_write_price = 12.5\n")
-    asked = ("-m", "m", "-e", path, "-n", "1", "-r", "1")
-    done = run_here(program, "reverse-text", *asked)
+    words = ("-m", "m", "-e", path, "-n", "1", "-r", "1")
+    done = run_here(program, "reverse-text", *words)
     printed = " ".join(done.out.split())
     assert "Cost: $0.2010 ($10 in, $100 out, $1 cached, $12.5 written to a cache" in printed
     run = program.only_run()
@@ -53,8 +53,8 @@ def test_without_prices_of_their_own_they_cost_what_others_do(
     program: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [Reply(body=chat_answer("yes") | {"usage": CACHED})])
-    asked = ("-m", "m", "-e", registry(program, fault_server), "-n", "1", "-r", "1", "--json")
-    done = run_here(program, "reverse-text", *asked)
+    words = ("-m", "m", "-e", registry(program, fault_server), "-n", "1", "-r", "1", "--json")
+    done = run_here(program, "reverse-text", *words)
     assert json.loads(done.out)["cost"]["usd"] == (100_000 * 10 + 10 * 100) / 1e6
 
 
@@ -63,11 +63,11 @@ def test_a_limit_of_cost_without_a_price_runs_and_says_once_that_it_is_blind(
     program: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [GOOD])
-    asked = ("-m", "gpt-4o", "-b", f"{fault_server.url}/v1", "-n", "2", "-r", "1")
-    done = run_here(program, "reverse-text", *asked, "--max-cost", "0.0001")
+    words = ("-m", "gpt-4o", "-b", f"{fault_server.url}/v1", "-n", "2", "-r", "1")
+    done = run_here(program, "reverse-text", *words, "--max-cost", "0.0001")
     assert done.code == 0, done
-    told = "--max-cost is blind: nobody knows the prices of gpt-4o"
-    assert (done.out + done.err).count(told) == 1
+    warning = "--max-cost is blind: nobody knows the prices of gpt-4o"
+    assert (done.out + done.err).count(warning) == 1
     file = program.folder / "two.toml"
     url = f"{fault_server.url}/v1"
     table = f'[[eval]]\nenv_id = "reverse-text"\nmodel = "gpt-4o"\napi_base_url = "{url}"\n'
@@ -82,8 +82,8 @@ def test_a_list_price_stands_beside_the_cost_with_its_date(
     program: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [GOOD])
-    asked = ("-m", "m", "-e", registry(program, fault_server), "-n", "1", "-r", "1")
-    assert run_here(program, "reverse-text", *asked).code == 0
+    words = ("-m", "m", "-e", registry(program, fault_server), "-n", "1", "-r", "1")
+    assert run_here(program, "reverse-text", *words).code == 0
     run = program.only_run()
     plan = run.path / "run.toml"
     listed = 'list_price = "2026-11-10, a list"'

@@ -1,4 +1,4 @@
-"""What a run writes is for its user alone: conversations are in it."""
+"""Files of a run are for its user alone: they have conversations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What listeners hear before people's code holds the engine's loop."""
+"""Events that listeners get before people's code holds the engine's loop."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ async def connected(hub: Hub) -> AsyncIterator[socket.socket]:
         await hub.somebody_listens.wait()
         hub.publish(RunStarted(0, 1.0, "/r", "env", "m", "url", 8, 1, 8, 8, True, {}, {}))
         hub.flush()
-        heard(client)
+        received(client)
         yield client
     server.close()
     Path(path).unlink()
 
 
-def heard(client: socket.socket) -> list[Event]:
-    """What has come."""
+def received(client: socket.socket) -> list[Event]:
+    """The events that have come."""
     found: list[Event] = []
     while True:
         try:
@@ -53,7 +53,7 @@ def heard(client: socket.socket) -> list[Event]:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """What the hub's clock says; tests move it on."""
+    """The hub's clock; tests move it on."""
     now = [1000.0]
     monkeypatch.setattr(
         hub_module, "time", SimpleNamespace(time=time.time, monotonic=lambda: now[0])
@@ -61,31 +61,33 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
-async def test_what_waits_is_told_before_code_that_may_hold_the_loop_again(
+async def test_what_waits_is_reported_before_code_that_may_hold_the_loop_again(
     clock: list[float],
 ) -> None:
     hub = Hub()
     async with connected(hub) as client:
         observer = RolloutObserver(3, 0, hub, Gate(), Held())
         observer.staged(Stage.TOOL)
-        assert heard(client) == []
+        assert received(client) == []
 
         clock[0] += 2.0
         observer.tool_finished({"id": "id", "name": "sleep", "ms": 2000, "error": None}, "")
         observer.staged(Stage.SCORING)
-        assert [(event.stage, event.tool_calls) for event in heard(client)] == [(Stage.SCORING, 1)]
+        assert [(event.stage, event.tool_calls) for event in received(client)] == [
+            (Stage.SCORING, 1)
+        ]
 
         observer.model_answered(10, 1)
         observer.staged(Stage.TOOL)
-        assert [(event.stage, event.turns) for event in heard(client)] == [(Stage.TOOL, 1)]
+        assert [(event.stage, event.turns) for event in received(client)] == [(Stage.TOOL, 1)]
 
         clock[0] += hub_module.REMEMBERED_S
         observer.staged(Stage.MODEL)
         observer.staged(Stage.TOOL)
-        assert heard(client) == []
+        assert received(client) == []
 
 
-async def test_a_loop_that_is_late_because_it_has_much_to_do_is_told_of_in_batches(
+async def test_a_loop_that_is_late_because_it_has_much_to_do_publishes_in_batches(
     clock: list[float],
 ) -> None:
     hub = Hub()
@@ -94,7 +96,7 @@ async def test_a_loop_that_is_late_because_it_has_much_to_do_is_told_of_in_batch
             observer = RolloutObserver(row, 0, hub, Gate(), Held())
             clock[0] += hub_module.HELD_S / 2
             observer.staged(Stage.SCORING)
-        assert heard(client) == []
+        assert received(client) == []
 
 
 async def test_a_pause_in_which_nothing_waits_is_no_hold(clock: list[float]) -> None:
@@ -102,13 +104,13 @@ async def test_a_pause_in_which_nothing_waits_is_no_hold(clock: list[float]) -> 
     async with connected(hub) as client:
         observer = RolloutObserver(3, 0, hub, Gate(), Held())
         hub.flush()
-        heard(client)
+        received(client)
         clock[0] += 2.0
         observer.staged(Stage.TOOL)
-        assert heard(client) == []
+        assert received(client) == []
 
 
-async def test_a_fact_is_told_before_the_first_code_that_may_hold_the_loop(
+async def test_an_event_is_published_before_the_first_code_that_may_hold_the_loop(
     clock: list[float],
 ) -> None:
     hub = Hub()
@@ -117,15 +119,15 @@ async def test_a_fact_is_told_before_the_first_code_that_may_hold_the_loop(
         for place in range(3):
             hub.publish(Noticed(0, 1.0, "info", str(place)))
             observer.staged(Stage.SCORING)
-            assert str(place) in [getattr(event, "text", "") for event in heard(client)]
+            assert str(place) in [getattr(event, "text", "") for event in received(client)]
         clock[0] += 2.0  # code holds the loop
         observer.staged(Stage.TOOL)
         observer.model_answered(10, 1)
         observer.staged(Stage.TOOL)
-        assert heard(client), "it is known to hold the loop"
+        assert received(client), "it is known to hold the loop"
 
 
-async def test_many_facts_at_a_time_are_told_in_batches(clock: list[float]) -> None:
+async def test_many_facts_at_a_time_are_reported_in_batches(clock: list[float]) -> None:
     hub = Hub()
     async with connected(hub) as client:
         observer = RolloutObserver(3, 0, hub, Gate(), Held())
@@ -134,5 +136,5 @@ async def test_many_facts_at_a_time_are_told_in_batches(clock: list[float]) -> N
             clock[0] += 0.001
             hub.publish(Noticed(0, 1.0, "info", ""))
             observer.staged(Stage.SCORING)
-            frames += bool(heard(client))
+            frames += bool(received(client))
         assert frames <= 1.0 / BATCH_S + 1 + hub_module.EARLY_AT_MOST

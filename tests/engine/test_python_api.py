@@ -1,4 +1,4 @@
-"""What a program gets that runs an environment's rollouts itself."""
+"""Results of a program that runs an environment's rollouts itself."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def best(completions: Any) -> list[float]:
     return [float(place == 0) for place, _ in enumerate(completions)]
 
 
-def asked(server: FaultServer) -> list[str]:
+def questions(server: FaultServer) -> list[str]:
     return [request.json()["messages"][-1]["content"] for request in server.requests]
 
 
@@ -69,8 +69,8 @@ async def test_the_metadata_is_that_on_disk_and_says_where_the_run_is(
     path = Path(metadata["path_to_save"])
     assert path.parent == folder / "outputs" / "evals" / "my-env--org--m"
     on_disk = Run(path).metadata
-    told = {**metadata, "path_to_save": None, "time_ms": None}
-    assert told == {**on_disk, "path_to_save": None, "time_ms": None}
+    returned = {**metadata, "path_to_save": None, "time_ms": None}
+    assert returned == {**on_disk, "path_to_save": None, "time_ms": None}
     assert vf.GenerateMetadata.__required_keys__ <= metadata.keys()
     assert {
         "env_id": "org/my-env",
@@ -103,13 +103,13 @@ async def test_rows_of_one_id_are_a_group_of_any_size(
         {"question": "d"},
         {"question": "e", "example_id": 7},
     ]
-    heard: list[list[str]] = []
+    progress: list[list[str]] = []
     env = environment(best, system_prompt="s")
     got = await env.generate(
         inputs,
         config(fault_server),
         "m",
-        on_progress=lambda every, new, meta: heard.append(
+        on_progress=lambda every, new, meta: progress.append(
             [one["prompt"][-1]["content"] for one in new]
         ),
     )
@@ -119,7 +119,7 @@ async def test_rows_of_one_id_are_a_group_of_any_size(
     assert [message["content"] for message in prompts["a"]] == ["s", "a"]
     assert [message["content"] for message in prompts["b"]] == ["b"]
     assert [one["reward"] for one in got["outputs"]] == [1.0, 1.0, 1.0, 0.0, 0.0]
-    assert sorted(map(sorted, heard)) == [["a", "c", "e"], ["b"], ["d"]]
+    assert sorted(map(sorted, progress)) == [["a", "c", "e"], ["b"], ["d"]]
     metadata = got["metadata"]
     assert (metadata["num_examples"], metadata["rollouts_per_example"]) == (3, 3)
     assert metadata["n_total"] == 5
@@ -153,7 +153,7 @@ async def test_replicas_take_turns_rollout_by_rollout_where_each_is_scored_alone
         got = await environment().evaluate(
             client, "m", rollouts_per_example=2, independent_scoring=True
         )
-        assert sorted(asked(fault_server)) == sorted(asked(other)) == ["q0", "q1", "q2"]
+        assert sorted(questions(fault_server)) == sorted(questions(other)) == ["q0", "q1", "q2"]
         assert got["metadata"]["base_url"] == f"{fault_server.url}/v1,{other.url}/v1"
 
 
@@ -167,8 +167,8 @@ async def test_replicas_take_turns_group_by_group(
         both = [{"api_base_url": f"{server.url}/v1"} for server in (fault_server, other)]
         client = vf.ClientConfig(api_key_var="", endpoint_configs=both)
         await environment(func).evaluate(client, "m", rollouts_per_example=2)
-        assert asked(fault_server) == ["q0", "q0", "q2", "q2"]
-        assert asked(other) == ["q1", "q1"]
+        assert questions(fault_server) == ["q0", "q0", "q2", "q2"]
+        assert questions(other) == ["q1", "q1"]
 
 
 async def test_advantages_are_there_for_those_who_ask_for_them(
@@ -185,15 +185,15 @@ async def test_independent_scoring_makes_group_functions_fail_visibly(
     folder: Path, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [GOOD])
-    heard: list[int] = []
+    progress: list[int] = []
     got = await environment(best).evaluate(
         config(fault_server),
         "m",
         rollouts_per_example=2,
         independent_scoring=True,
-        on_progress=lambda every, new, _: heard.append(len(new)),
+        on_progress=lambda every, new, _: progress.append(len(new)),
     )
-    assert heard == [1] * 6
+    assert progress == [1] * 6
     assert {one["error"]["error"] for one in got["outputs"]} == {"ScoringError"}
     assert got["metadata"]["avg_error"] == 1.0
 
@@ -203,7 +203,7 @@ async def test_callbacks_hear_of_every_group_and_may_raise(
 ) -> None:
     fault_server.script(CHAT, [GOOD])
     started: list[tuple[int, int]] = []
-    heard: list[tuple[int, int, float]] = []
+    progress: list[tuple[int, int, float]] = []
     said: list[str] = []
 
     def on_start(raw: list[Any], filtered: list[Any]) -> None:
@@ -211,7 +211,7 @@ async def test_callbacks_hear_of_every_group_and_may_raise(
         raise RuntimeError("in on_start")
 
     def on_progress(every: list[Any], new: list[Any], metadata: Any) -> None:
-        heard.append((len(every), len(new), metadata["avg_reward"]))
+        progress.append((len(every), len(new), metadata["avg_reward"]))
 
     def bad_progress(*args: Any) -> None:
         raise RuntimeError("in on_progress")
@@ -225,13 +225,13 @@ async def test_callbacks_hear_of_every_group_and_may_raise(
         on_log=said.append,
     )
     assert started == [(6, 6)]
-    assert heard == [(2, 2, 1.0), (4, 2, 1.0), (6, 2, 1.0)]
+    assert progress == [(2, 2, 1.0), (4, 2, 1.0), (6, 2, 1.0)]
     assert any(got["metadata"]["path_to_save"] in text for text in said)
     assert "in on_start" in caplog.text
     assert "in on_progress" in caplog.text
 
 
-async def test_all_that_is_logged_of_a_request_is_what_an_environment_asked_with(
+async def test_all_that_is_logged_of_a_request_is_what_an_environment_sent(
     folder: Path, fault_server: FaultServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Asking(vf.SingleTurnEnv):
@@ -246,7 +246,7 @@ async def test_all_that_is_logged_of_a_request_is_what_an_environment_asked_with
     got = await Asking(dataset=EXAMPLES[:1]).evaluate(config(fault_server), "m")
     assert got["outputs"][0]["error"] is None
     assert fault_server.requests[0].json()["model"] == "another"
-    assert "asks another, sampling {'seed': 7}, tools look" in caplog.text
+    assert "requests another, sampling {'seed': 7}, tools look" in caplog.text
 
 
 async def test_clients_that_are_given_stay_open(folder: Path, fault_server: FaultServer) -> None:

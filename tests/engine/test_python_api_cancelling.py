@@ -111,8 +111,8 @@ def test_teardown_runs_once_and_when_the_program_ends(
 @pytest.mark.parametrize(
     "way",
     [
-        "asyncio.run(env.evaluate(*asked))",
-        "env.evaluate_sync(*asked)",
+        "asyncio.run(env.evaluate(*arguments))",
+        "env.evaluate_sync(*arguments)",
         "asyncio.new_event_loop().run_until_complete(below())",
     ],
     ids=["own-loop", "sync", "sync-below-a-loop"],
@@ -120,14 +120,14 @@ def test_teardown_runs_once_and_when_the_program_ends(
 def test_ctrl_c_stops_a_program_cleanly(folder: Path, fault_server: FaultServer, way: str) -> None:
     fault_server.script(CHAT, [GOOD, Reply(hang=True)])
     rest = f"""
-        asked = (client, "m", None, -1, 1, -1, "run")
+        arguments = (client, "m", None, -1, 1, -1, "run")
         async def below():
-            env.evaluate_sync(*asked)
+            env.evaluate_sync(*arguments)
         {way}
     """
     process = start(folder, fault_server, rest)
     run = Run(folder / "run")
-    wait_until(lambda: len(fault_server.requests) == 2, "both are asked")
+    wait_until(lambda: len(fault_server.requests) == 2, "both are requested")
     wait_until(lambda: (run.path / "results.jsonl").exists() and run.rows, "one is answered")
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)

@@ -24,7 +24,7 @@ def prompts_sent(server: FaultServer) -> Counter[str]:
     return Counter(request.json()["messages"][-1]["content"] for request in server.requests)
 
 
-async def test_a_run_goes_on_in_its_directory_and_does_nothing_twice(
+async def test_a_run_is_resumed_in_its_directory_and_does_nothing_twice(
     folder: Path, fault_server: FaultServer
 ) -> None:
     env = environment()
@@ -32,26 +32,26 @@ async def test_a_run_goes_on_in_its_directory_and_does_nothing_twice(
     before = prompts_sent(fault_server)
     fault_server.script(CHAT, [GOOD])
     started: list[Any] = []
-    heard: list[tuple[int, int]] = []
+    progress: list[tuple[int, int]] = []
     got = await env.evaluate(
         config(fault_server),
         "m",
         results_path=str(folder / "run"),
         on_start=lambda *given: started.append([len(rows) for rows in given]),
-        on_progress=lambda every, new, _: heard.append((len(every), len(new))),
+        on_progress=lambda every, new, _: progress.append((len(every), len(new))),
     )
     assert prompts_sent(fault_server) - before == Counter([f"q{n}" for n in range(2, 6)])
     assert Run(folder / "run").places() == [(n, 0) for n in range(6)]
     assert [output["example_id"] for output in got["outputs"]] == list(range(6))
     assert started == [[6, 4]]
-    assert heard == [(3, 1), (4, 1), (5, 1), (6, 1)]
+    assert progress == [(3, 1), (4, 1), (5, 1), (6, 1)]
     assert got["metadata"]["n_used"] == 6
     again = await env.evaluate(config(fault_server), "m", results_path=folder / "run")
     assert again["outputs"] == got["outputs"]
     assert len(fault_server.requests) == 8
 
 
-async def test_errored_rollouts_run_again_when_a_run_goes_on(
+async def test_errored_rollouts_run_again_when_a_run_is_resumed(
     folder: Path, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [Reply(400, {"error": {"message": "no"}}), GOOD])
@@ -74,7 +74,7 @@ async def test_refused_requests_are_kept_with_the_run_over_all_its_sessions(
         assert refusals_recorded(folder / "run") == (1, 3)[count]
     metadata = Run(folder / "run").metadata
     for unknown in ({}, {"refused_requests": "many"}, {"refused_requests": -1}):
-        kept = {name: told for name, told in metadata.items() if name != "refused_requests"}
+        kept = {name: value for name, value in metadata.items() if name != "refused_requests"}
         (folder / "run" / "metadata.json").write_text(json.dumps(kept | unknown))
         assert refusals_recorded(folder / "run") is None
 
@@ -91,8 +91,8 @@ async def test_how_many_requests_were_let_through_is_kept_over_all_sessions(
     assert limits[0] == (1, 1) and {most for _, most in limits[1:]} == {2} and last == limits[-1]
     metadata = Run(folder / "run").metadata
     for unknown in (None, 3, {"a": 1}, [[1]], [[1, "2"]], [[1, 2, 3]], [[-1, 2]], [None]):
-        told = json.dumps(metadata | {"concurrency_limits": unknown})
-        (folder / "run" / "metadata.json").write_text(told)
+        text = json.dumps(metadata | {"concurrency_limits": unknown})
+        (folder / "run" / "metadata.json").write_text(text)
         assert limits_recorded(folder / "run") == ([], (0, 0))
 
 
@@ -104,8 +104,8 @@ def saved_state(path: Path) -> RunState:
 
 
 def refusals_recorded(path: Path) -> int | None:
-    told: int | None = summary_object(saved_state(path))["refused_requests"]
-    return told
+    refused: int | None = summary_object(saved_state(path))["refused_requests"]
+    return refused
 
 
 def limits_recorded(path: Path) -> tuple[list[tuple[int, int]], tuple[int, int]]:
@@ -140,7 +140,9 @@ async def test_answers_of_what_has_its_row_are_not_kept_on(
     assert not journal.exists()
 
 
-async def test_groups_of_different_sizes_go_on_too(folder: Path, fault_server: FaultServer) -> None:
+async def test_groups_of_different_sizes_are_resumed_too(
+    folder: Path, fault_server: FaultServer
+) -> None:
     ids = [5, 5, 5, 2, 9, 9]
     inputs = [{"question": f"q{n}", "example_id": id_} for n, id_ in enumerate(ids)]
     env = environment(together)
@@ -160,7 +162,7 @@ async def test_groups_of_different_sizes_go_on_too(folder: Path, fault_server: F
     assert (started.total, len(rows), end.status) == (6, 6, "finished")
 
 
-async def test_a_run_does_not_go_on_with_other_settings(
+async def test_a_run_is_not_resumed_with_other_settings(
     folder: Path, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [GOOD])
@@ -169,10 +171,10 @@ async def test_a_run_does_not_go_on_with_other_settings(
     before = {file: file.read_bytes() for file in path.iterdir()}
     with pytest.raises(RefusedError) as refused:
         await env.evaluate(client, "n", {"top_p": 0.6}, 2, 2, results_path=path)
-    told = str(refused.value)
+    text = str(refused.value)
     for part in ('model is "n"', "sampling_args", "num_examples is 2"):
-        assert part in told
-    assert told.count("results_path:") == 3
+        assert part in text
+    assert text.count("results_path:") == 3
     with pytest.raises(RefusedError, match="inputs of the run"):
         await env.generate(EXAMPLES, client, "m", results_path=path)
     assert {file: file.read_bytes() for file in path.iterdir()} == before

@@ -122,11 +122,11 @@ async def test_from_the_first_request_that_differs_the_model_is_called(
     assert "message 3 of the request differs" in caplog.text
 
 
-async def test_who_is_not_replayable_begins_anew(folder: Path, fault_server: FaultServer) -> None:
-    class Anew(Counting):
+async def test_who_is_not_replayable_restarts(folder: Path, fault_server: FaultServer) -> None:
+    class NotReplayable(Counting):
         replayable = False
 
-    env, path = environment(Anew), folder / "run"
+    env, path = environment(NotReplayable), folder / "run"
     await stopped(env, fault_server, path, [*answers("a", "b"), HANG])
     assert not (path / "journal.jsonl").exists()
     fault_server.script(CHAT, answers(*"abcdefgh"))
@@ -287,7 +287,7 @@ def test_answers_after_which_the_engine_always_dies_are_given_up(
         assert program.run("run", "--resume", str(run.path)).code == 1
     resumed = program.run("run", "--resume", str(run.path))
     assert resumed.code == 0, resumed
-    assert "Example 0 #0 begins anew: 3 times the engine ended after its same answer" in resumed.err
+    assert "Example 0 #0 restarts: 3 times the engine ended after its same answer" in resumed.err
     assert [(row["reward"], used(row)) for row in run.rows] == [(6.0, (30, 30))]
 
 

@@ -1,4 +1,4 @@
-"""What cannot run is refused before the first request: every fault at once, exit code 2."""
+"""Refusals before the first request: every fault at once, exit code 2."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_an_unknown_environment_says_how_one_is_installed(program: Program) -> N
     assert "prime env install" in done.err
 
 
-def test_every_fault_is_told_at_once(program: Program) -> None:
+def test_every_fault_is_reported_at_once(program: Program) -> None:
     done = program.run(
         *("nope", "-m", "gpt-4.1-mino", "-n", "0", "-r", "many", "-T", "nan"),
         *("-a", "[1]", "-S", "{", "-c", "-7", "-t", "1.5"),
@@ -127,7 +127,7 @@ def test_a_dataset_that_cannot_be_used_says_why(
 
 @pytest.mark.parametrize("flags", [(), ("-s",), ("--no-preflight",)])
 @pytest.mark.parametrize("threshold", ["'high'", "float('nan')", "10**400"])
-def test_a_threshold_that_is_no_number_is_told_with_all_else(
+def test_a_threshold_that_is_no_number_is_reported_with_all_else(
     program: Program, flags: tuple[str, ...], threshold: str
 ) -> None:
     program.environment(
@@ -146,7 +146,7 @@ def test_a_threshold_that_is_no_number_is_told_with_all_else(
     assert f"its pass_threshold is {eval(threshold)!r}"[:40] in done.err
 
 
-def test_a_run_whose_files_cannot_be_laid_out_leaves_nothing(program: Program) -> None:
+def test_a_run_whose_files_cannot_be_made_leaves_nothing(program: Program) -> None:
     program.environment(
         "odd",
         """

@@ -42,8 +42,8 @@ async def test_it_is_compared_with_those_who_were_scored(
 ) -> None:
     program.environment("holds", CODE)
     fault_server.script(CHAT, [GOOD])
-    asked = request_of("holds", num_examples="1", rollouts_per_example="2", max_concurrent="2")
-    async with seat(LiveFeed(asked)) as one:
+    request = request_of("holds", num_examples="1", rollouts_per_example="2", max_concurrent="2")
+    async with seat(LiveFeed(request)) as one:
         await one.until(lambda: one.state.errored == 1, "its row is there")
         (program.folder / "mended").touch()
         (program.folder / "errored").touch()

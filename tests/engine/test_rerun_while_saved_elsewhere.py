@@ -24,8 +24,8 @@ from tui_eval.feeds.live_feed import LiveFeed
 async def test_its_row_is_taken_back_where_the_run_is_then(
     request_of: Callable[..., dict[str, Any]], program: Program, fault_server: FaultServer
 ) -> None:
-    goes_on = threading.Event()
-    later = Reply(body=GOOD.body, hold=(1, goes_on))
+    continues = threading.Event()
+    later = Reply(body=GOOD.body, hold=(1, continues))
     fault_server.script(CHAT, [BAD, GOOD, later, GOOD])
     async with seat(LiveFeed(request_of(num_examples="3", max_concurrent="1"))) as one:
         await one.until(lambda: one.state.finished == 2, "one has errored, and another finished")
@@ -33,7 +33,7 @@ async def test_its_row_is_taken_back_where_the_run_is_then(
         away = old.path.rename(old.path.with_name("away"))
         one.feed.send(Rerun())
         await answered(one)
-        goes_on.set()
+        continues.set()
         await one.until(lambda: one.state.refusal, "what comes is refused, too")
         os.mkfifo(away / "notes.jsonl")
         one.feed.send(SaveAs(str(new)))
@@ -43,7 +43,7 @@ async def test_its_row_is_taken_back_where_the_run_is_then(
         await one.until(lambda: time.monotonic() > tried_again, "it would have been moved")
         with (old.path / "notes.jsonl").open("wb"):
             pass
-        await one.until(lambda: one.of(RunMoved), "it goes on there")
+        await one.until(lambda: one.of(RunMoved), "it continues there")
         await one.until(lambda: one.state.end, "the run ends")
     run = Run(new)
     assert sorted(run.places()) == [(i, 0) for i in range(3)]

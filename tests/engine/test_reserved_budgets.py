@@ -44,14 +44,14 @@ def talk(program: Program, fault_server: FaultServer) -> Program:
     return program
 
 
-ASKED = ("talk", "-m", "priced", "-e", "r.toml", "-s", "-r", "1", "--no-preflight")
+WORDS = ("talk", "-m", "priced", "-e", "r.toml", "-s", "-r", "1", "--no-preflight")
 
 
 def test_a_rollout_whose_next_call_does_not_fit_stops_and_can_be_resumed(
     talk: Program, fault_server: FaultServer
 ) -> None:
-    asked = (*ASKED, "-n", "6", "-c", "1", "-t", "5")
-    done = run_here(talk, *asked, "--max-total-tokens", "70")
+    words = (*WORDS, "-n", "6", "-c", "1", "-t", "5")
+    done = run_here(talk, *words, "--max-total-tokens", "70")
     assert done.code == 4, done
     why = "75 tokens are used, the limit is 70"
     assert f"Stopped: {why}. 1 of 6 rollouts are done." in done.out
@@ -67,8 +67,8 @@ def test_a_rollout_whose_next_call_does_not_fit_stops_and_can_be_resumed(
 def test_a_call_waits_while_what_is_in_flight_may_leave_room_for_it(
     talk: Program, fault_server: FaultServer
 ) -> None:
-    asked = (*ASKED, *SINGLE, "-n", "6", "-c", "6", "-t", "50")
-    done = run_here(talk, *asked, "--max-total-tokens", "70")
+    words = (*WORDS, *SINGLE, "-n", "6", "-c", "6", "-t", "50")
+    done = run_here(talk, *words, "--max-total-tokens", "70")
     assert done.code == 4, done
     assert "2 of 6 rollouts are done" in done.out
     why = "30 tokens are used and an answer may have 50, the limit is 70"
@@ -79,10 +79,10 @@ def test_a_call_waits_while_what_is_in_flight_may_leave_room_for_it(
 def test_a_call_that_no_budget_holds_is_never_sent(
     talk: Program, fault_server: FaultServer
 ) -> None:
-    done = run_here(talk, *ASKED, "-n", "3", "-t", "1000", "--max-cost", "0.1")
+    done = run_here(talk, *WORDS, "-n", "3", "-t", "1000", "--max-cost", "0.1")
     assert done.code == 4, done
-    told = "$0.00 is spent and an answer may cost $0.2000, the limit is $0.1000"
-    assert f"Stopped: {told}. 0 of 3 rollouts are done." in done.out
+    reason = "$0.00 is spent and an answer may cost $0.2000, the limit is $0.1000"
+    assert f"Stopped: {reason}. 0 of 3 rollouts are done." in done.out
     assert fault_server.requests == []
 
 
@@ -90,8 +90,8 @@ def test_a_cost_is_overspent_by_the_prompts_in_flight_at_most(
     talk: Program, fault_server: FaultServer
 ) -> None:
     # A call costs $0.002, an answer $0.001.
-    asked = (*ASKED, *SINGLE, "-n", "12", "-c", "4", "-t", "5", "--json")
-    done = run_here(talk, *asked, "--max-cost", "0.009")
+    words = (*WORDS, *SINGLE, "-n", "12", "-c", "4", "-t", "5", "--json")
+    done = run_here(talk, *words, "--max-cost", "0.009")
     assert done.code == 4, done
     assert json.loads(done.out)["cost"]["usd"] <= 0.009 + 4 * 0.001
 
@@ -102,7 +102,7 @@ def test_a_call_that_failed_gives_back_what_it_had_reserved(
 ) -> None:
     fault_server.script(CHAT, [failed, GOOD])
     done = run_here(
-        talk, *ASKED, *SINGLE, "-n", "2", "-c", "2", "-t", "50", "--max-total-tokens", "80"
+        talk, *WORDS, *SINGLE, "-n", "2", "-c", "2", "-t", "50", "--max-total-tokens", "80"
     )
     assert done.code == 3, done
     assert len(fault_server.requests) == 2
@@ -113,16 +113,16 @@ def test_a_request_that_sleeps_keeps_no_budget_from_others(
 ) -> None:
     fault_server.script(CHAT, [Reply(503, headers={"Retry-After": "0.2"}), GOOD])
     done = run_here(
-        talk, *ASKED, *SINGLE, "-n", "2", "-c", "2", "-t", "50", "--max-total-tokens", "80"
+        talk, *WORDS, *SINGLE, "-n", "2", "-c", "2", "-t", "50", "--max-total-tokens", "80"
     )
     assert done.code == 0, done
     assert len(fault_server.requests) == 3
 
 
-def test_without_a_longest_answer_nothing_is_reserved_and_that_is_told_once(
+def test_without_a_longest_answer_nothing_is_reserved_and_that_is_reported_once(
     talk: Program, fault_server: FaultServer
 ) -> None:
-    done = run_here(talk, *ASKED, "-n", "6", "-c", "1", "--max-total-tokens", "70")
+    done = run_here(talk, *WORDS, "-n", "6", "-c", "1", "--max-total-tokens", "70")
     assert done.code == 4, done
     assert done.err.count("max_tokens is not set, so nothing is reserved for answers") == 1
     assert "Stopped: 75 tokens are used, the limit is 70. 1 of 6 rollouts are done." in done.out
@@ -135,7 +135,7 @@ def test_a_call_that_is_in_flight_when_the_budget_is_reached_is_answered_and_sco
     talk: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [Reply(body=chat_answer("yes"), delay=1.0), GOOD])
-    done = run_here(talk, *ASKED, *SINGLE, "-n", "6", "-c", "2", "--max-total-tokens", "25")
+    done = run_here(talk, *WORDS, *SINGLE, "-n", "6", "-c", "2", "--max-total-tokens", "25")
     assert done.code == 4, done
     assert "Stopped: 30 tokens are used, the limit is 25. 3 of 6 rollouts are done." in done.out
     assert [row["reward"] for row in talk.only_run().rows] == [1.0] * 3
@@ -145,7 +145,7 @@ def test_a_request_that_slept_is_not_sent_again_once_the_budget_is_reached(
     talk: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [Reply(503, headers={"Retry-After": "1"}), GOOD])
-    done = run_here(talk, *ASKED, *SINGLE, "-n", "6", "-c", "1", "--max-total-tokens", "25")
+    done = run_here(talk, *WORDS, *SINGLE, "-n", "6", "-c", "1", "--max-total-tokens", "25")
     assert done.code == 4, done
     assert "Stopped: 30 tokens are used, the limit is 25. 2 of 6 rollouts are done." in done.out
     assert len(fault_server.requests) == 3
@@ -205,8 +205,8 @@ def test_parallel_calls_of_a_rollout_each_give_back_their_own(
     program.environment("parallel", PARALLEL)
     (program.folder / "r.toml").write_text(PRICES.replace("URL", fault_server.url))
     first = Reply(status, GOOD.body, headers={"Retry-After": "0.2"}, delay=0.4)
-    goes_on = threading.Event()
-    fault_server.script(CHAT, [first, Reply(body=GOOD.body, hold=(1, goes_on)), GOOD])
+    continues = threading.Event()
+    fault_server.script(CHAT, [first, Reply(body=GOOD.body, hold=(1, continues)), GOOD])
 
     has_ended = threading.Event()
 
@@ -215,13 +215,13 @@ def test_parallel_calls_of_a_rollout_each_give_back_their_own(
             if has_ended.wait(0.01):
                 return
         has_ended.wait(0.5)  # in which a call of 50 is answered that does not wait for this one
-        goes_on.set()
+        continues.set()
 
     answering = threading.Thread(target=answer_long)
     answering.start()
-    asked = ("parallel", *ASKED[1:], "-C", "answered", "--max-total-tokens", "80")
+    words = ("parallel", *WORDS[1:], "-C", "answered", "--max-total-tokens", "80")
     try:
-        done = run_here(program, *asked)
+        done = run_here(program, *words)
     finally:
         has_ended.set()
         answering.join()

@@ -63,7 +63,7 @@ def test_a_rollout_that_takes_too_long_ends_with_what_was_said(
         assert row["completion"][0] == {"role": "assistant", "content": "yes"}
         assert 900 < row["timing"]["generation_ms"] < 5000
         assert (program.folder / f"cleaned-{answer}").exists()
-    assert len(fault_server.requests) == 4, "nothing is asked once the time is up"
+    assert len(fault_server.requests) == 4, "no request is made once the time is up"
 
 
 def test_an_endpoint_that_never_answers_meets_the_timeout(

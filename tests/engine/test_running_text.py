@@ -34,7 +34,7 @@ class Wire:
     def write(self, data: bytes) -> None:
         self.written += data
 
-    def heard(self) -> list[Event]:
+    def received(self) -> list[Event]:
         """Every event that was written to it."""
         found: list[Event] = []
         data = self.written
@@ -112,7 +112,7 @@ async def test_the_message_takes_the_place_of_its_text() -> None:
     assert texts(observer.events_so_far()) == []
 
 
-async def test_a_second_answer_begins_anew_and_the_first_is_heard_no_more() -> None:
+async def test_a_second_answer_starts_again_and_the_first_is_received_no_more() -> None:
     hub = Hub()
     observer = observer_of(hub)
     mine, _ = listening(hub, 7)
@@ -143,30 +143,30 @@ async def test_a_listener_that_does_not_read_misses_text_and_is_shown_the_gap() 
 
 @pytest.mark.slow
 @given(st.text(max_size=60), st.lists(st.integers(1, 9), min_size=1, max_size=5))
-def test_what_is_told_is_the_text_but_for_its_last_word(text: str, sizes: list[int]) -> None:
-    answer, told, at, turn = RunningAnswer(1, 1), "", 0, 0
+def test_what_is_reported_is_the_text_but_for_its_last_word(text: str, sizes: list[int]) -> None:
+    answer, published, at, turn = RunningAnswer(1, 1), "", 0, 0
     while at < len(text):
         size = sizes[turn % len(sizes)]
         more = answer.add("text", text[at : at + size])
         if more is not None:
-            assert more.first == len(told)
-            told += more.text
+            assert more.first == len(published)
+            published += more.text
         at, turn = at + size, turn + 1
-    assert text.startswith(told)
-    assert [one.text for one in answer.events()] == [told] * bool(told)
+    assert text.startswith(published)
+    assert [one.text for one in answer.events()] == [published] * bool(published)
 
 
-def test_a_secret_that_comes_in_pieces_is_told_in_one() -> None:
+def test_a_secret_that_comes_in_pieces_is_published_in_one() -> None:
     answer = RunningAnswer(1, 1)
     pieces = ("the key is sk-te", "st-0123", "456789. ", "Keep it.")
-    told = [more.text for piece in pieces if (more := answer.add("text", piece))]
-    assert any("sk-test-0123456789" in text for text in told)
+    published = [more.text for piece in pieces if (more := answer.add("text", piece))]
+    assert any("sk-test-0123456789" in text for text in published)
 
 
-def test_a_text_without_an_end_of_a_word_is_told_at_last() -> None:
+def test_a_text_without_an_end_of_a_word_is_published_at_last() -> None:
     answer = RunningAnswer(1, 1)
-    told = [more for _ in range(100) if (more := answer.add("text", "x" * 100))]
-    assert sum(len(more.text) for more in told) > 4_000
+    published = [more for _ in range(100) if (more := answer.add("text", "x" * 100))]
+    assert sum(len(more.text) for more in published) > 4_000
 
 
 async def test_messages_that_a_listener_did_not_read_in_time_come_once_it_reads() -> None:
@@ -182,5 +182,5 @@ async def test_messages_that_a_listener_did_not_read_in_time_come_once_it_reads(
     observer.messages_added([UserMessage(content="two")])
     hub.flush()
     hub.flush()
-    rollout = shown([event for event in wire.heard() if isinstance(event, MessagesAdded)])
+    rollout = shown([event for event in wire.received() if isinstance(event, MessagesAdded)])
     assert [message["content"] for message in rollout.messages] == ["hi", "one", "two"]

@@ -162,7 +162,7 @@ def test_group_functions_score_complete_groups(program: Program, fault_server: F
     assert not (run.path / "journal.jsonl").exists()
 
 
-def test_no_more_rollouts_are_in_flight_than_asked(
+def test_no_more_rollouts_are_in_flight_than_requested(
     program: Program, echo: list[str], fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [Reply(body=chat_answer("yes"), delay=0.05)])

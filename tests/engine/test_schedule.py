@@ -80,23 +80,23 @@ async def test_slots_come_back_from_a_task_that_is_cancelled() -> None:
 
 async def test_nobody_waits_for_tasks_that_are_parked() -> None:
     schedule, begun, ends = schedule_of([0, 1, 2])
-    parked, told = 0, 0
+    parked, calls = 0, 0
 
     async def work(row: int) -> None:
         await ends[row].wait()
 
     def all_begun() -> None:
-        nonlocal told
-        told += 1
+        nonlocal calls
+        calls += 1
 
     schedule.parked = lambda: parked
     running = asyncio.create_task(schedule.work_off(beginner(schedule, begun, work), all_begun))
     await settle()
-    assert (begun, told) == ([0, 1, 2], 1)
+    assert (begun, calls) == ([0, 1, 2], 1)
     parked = 1
     schedule.more_are_parked()
     await settle()
-    assert (running.done(), told) == (False, 2)
+    assert (running.done(), calls) == (False, 2)
     ends[0].set()
     await settle()
     assert not running.done()

@@ -44,8 +44,8 @@ async def test_it_waits_for_the_others(
 ) -> None:
     program.environment("ends", CODE)
     fault_server.script(CHAT, [GOOD])
-    asked = request_of("ends", num_examples="2", max_concurrent="2", no_interleave_scoring=True)
-    async with seat(LiveFeed(asked)) as one:
+    request = request_of("ends", num_examples="2", max_concurrent="2", no_interleave_scoring=True)
+    async with seat(LiveFeed(request)) as one:
         await one.until(
             lambda: one.state.finished or one.state.by_stage[Stage.GENERATED], "it is generated"
         )

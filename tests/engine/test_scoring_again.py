@@ -1,4 +1,4 @@
-"""What fails for infrastructure while a rollout is scored is tried again, as elsewhere."""
+"""Scoring that fails for infrastructure is tried again, as generation is."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def ancient(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def replies(protocol: str, way: str) -> list[Reply]:
-    """What comes in turn, one answer or failure for each rollout but for what is tried again."""
+    """Replies in turn, an answer or failure for each rollout but for those tried again."""
     answer = ANSWERS[protocol]
     if way == "streamed":
         return [Reply(body=sent(events_of(protocol, answer)), headers=SSE), Reply(400, WORDS)]

@@ -11,7 +11,7 @@ from servers import FaultServer, Reply
 
 CHAT = "/v1/chat/completions"
 
-ASKS_ONCE = """
+SINGLE_TURN = """
     import tui_eval as vf
 
     def together(completions):
@@ -40,7 +40,7 @@ MIXED = """
 
 @pytest.fixture
 def served(program: Program, fault_server: FaultServer) -> Program:
-    program.environment("asks-once", ASKS_ONCE)
+    program.environment("asks-once", SINGLE_TURN)
     fault_server.script(CHAT, [Reply(body=chat_answer("yes"))])
     return program
 
@@ -49,13 +49,13 @@ def at(server: FaultServer, env: str, *args: str) -> list[str]:
     return [env, "-m", "m", "-b", f"{server.url}/v1", "-r", "1", "-s", *args]
 
 
-def test_a_limit_of_turns_has_no_effect_where_the_model_is_asked_once(
+def test_a_limit_of_turns_has_no_effect_where_the_model_is_called_once(
     served: Program, fault_server: FaultServer
 ) -> None:
     turns = json.dumps({"max_turns": 20})
     done = run_here(served, *at(fault_server, "asks-once", "-n", "2", "-x", turns))
     assert done.code == 0, done
-    assert "max_turns has no effect on asks-once, which asks the model once" in done.err
+    assert "max_turns has no effect on asks-once, which calls the model once" in done.err
     assert len(fault_server.requests) == 2
 
 

@@ -90,8 +90,8 @@ def test_examples_are_taken_in_the_order_of_the_seed(
         args = at(fault_server, "-n", "4", "-r", "1", "-c", "1", "--shuffle")
         done = run_here(talk, *args, "--shuffle-seed", seed)
         assert done.code == 0, done
-        asked = [one.json()["messages"][1]["content"] for one in fault_server.requests]
-        taken.append(list(dict.fromkeys(asked)))
+        questions = [one.json()["messages"][1]["content"] for one in fault_server.requests]
+        taken.append(list(dict.fromkeys(questions)))
     assert taken[0] == taken[1] != taken[2]
     assert taken[0] != ["0", "1", "2", "3"]
     saved = [[str(row["example_id"]) for row in run.rows] for run in talk.runs()]
@@ -119,7 +119,7 @@ def test_only_the_examples_that_are_named_run_in_that_order(
     assert "0 to 11" in missing.err
 
 
-def test_a_shuffled_run_goes_on_in_its_order(talk: Program, fault_server: FaultServer) -> None:
+def test_a_shuffled_run_is_resumed_in_its_order(talk: Program, fault_server: FaultServer) -> None:
     bad = Reply(400, {"error": {"message": "bad"}})
     fault_server.script(CHAT, [*[GOOD] * 3, bad, GOOD])
     args = at(fault_server, "-n", "4", "-r", "1", "-c", "1", "--shuffle", "--shuffle-seed", "7")
@@ -149,7 +149,7 @@ output_price = 200
         (("--max-cost", "0.007"), 4, "$0.0080 is spent, the limit is $0.0070"),
     ],
 )
-def test_a_spent_budget_stops_softly_and_the_run_goes_on_with_another(
+def test_a_spent_budget_stops_softly_and_the_run_is_resumed_with_another(
     talk: Program, fault_server: FaultServer, limit: tuple[str, str], calls: int, why: str
 ) -> None:
     registry = talk.folder / "prices.toml"
@@ -166,9 +166,9 @@ def test_a_spent_budget_stops_softly_and_the_run_goes_on_with_another(
     assert len(fault_server.requests) == calls, "only what is in flight finishes"
     opened = command_here(talk, "open", str(run.path))
     assert f"Stopped: {why}. 1 of 6 rollouts are done." in opened.out
-    told = json.loads(run_here(talk, "run", "--resume", str(run.path), *limit, "--json").out)
-    assert (told["status"], told["exit_code"]) == ("stopped: budget", 4)
-    assert (told["error"], told["resumable"]) == (why, True)
+    report = json.loads(run_here(talk, "run", "--resume", str(run.path), *limit, "--json").out)
+    assert (report["status"], report["exit_code"]) == ("stopped: budget", 4)
+    assert (report["error"], report["resumable"]) == (why, True)
     assert len(fault_server.requests) == calls, "it is spent already"
     again = run_here(talk, "run", "--resume", str(run.path), limit[0], "1000")
     assert again.code == 0, again

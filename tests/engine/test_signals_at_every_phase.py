@@ -32,8 +32,8 @@ AT_END = ["teardown", "teardown that blocks"]
 PHASES = [*BEFORE, *AT_ONE, *AT_END]
 BLOCKING = [phase for phase in PHASES if "blocks" in phase or "plain" in phase]
 """Where a run does not end by itself: a second signal finds it at work."""
-GO_ON = {"model call", "tool that blocks", "cleanup", "scoring", "teardown"}
-"""Where a run that was ended is gone on with: what is left of it is the same at the others."""
+RESUMES = {"model call", "tool that blocks", "cleanup", "scoring", "teardown"}
+"""Phases at which the ended run is resumed, too; at the others the same is left of it."""
 ONCE, TWICE = [signal.SIGINT], [signal.SIGINT, signal.SIGINT]
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
@@ -54,8 +54,8 @@ def interrupted(
             process.send_signal(number)
         assert held.program.finish(process).code == (0 if done == EXAMPLES else 130)
         held.check_what_is_left(done)
-        if phase in GO_ON and len(signals) == 1:
-            held.goes_on(run_here)
+        if phase in RESUMES and len(signals) == 1:
+            held.check_resume(run_here)
 
 
 @pytest.mark.slow

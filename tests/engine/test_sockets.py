@@ -14,7 +14,7 @@ from tui_eval.engine.transport.sockets import (
     bind_socket,
     connect,
     loopback_of,
-    remove_dead,
+    remove_stale,
     socket_folder,
 )
 
@@ -98,7 +98,7 @@ def test_what_a_killed_engine_left_is_removed_and_what_lives_or_is_new_stays(
         (tmp_path / name).touch()
     for name in ("living.sock", "dead.sock"):
         os.utime(tmp_path / name, (0, 0))
-    remove_dead(tmp_path)
+    remove_stale(tmp_path)
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {"living.sock", "living.log", "new.sock", "deadly.log"}
     with socket.socket(socket.AF_UNIX) as joining:

@@ -20,9 +20,9 @@ BAD = Reply(body={"choices": []})
 
 
 def spent(program: Program, server: FaultServer, env_id: str, code: int) -> dict[str, Any]:
-    """What is told of the tokens of one rollout that may be tried twice."""
-    asked = ("-m", "m", "-b", f"{server.url}/v1", "-n", "1", "-r", "1", "--max-retries", "1")
-    done = run_here(program, env_id, *asked, "--json")
+    """The reported tokens of one rollout that may be tried twice."""
+    words = ("-m", "m", "-b", f"{server.url}/v1", "-n", "1", "-r", "1", "--max-retries", "1")
+    done = run_here(program, env_id, *words, "--json")
     assert done.code == code, done
     found: dict[str, Any] = json.loads(done.out)["tokens"]
     return found
@@ -59,19 +59,19 @@ def test_a_rollout_that_slept_does_not_run_again_once_the_budget_is_spent(
     program: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [BAD, GOOD])
-    asked = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "2", "-r", "1", "-c", "1")
+    words = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "2", "-r", "1", "-c", "1")
     budget = ("--max-retries", "1", "--max-total-tokens", "10")
-    done = run_here(program, "reverse-text", *asked, *budget)
+    done = run_here(program, "reverse-text", *words, *budget)
     assert done.code in (3, 4), done
     assert len([one for one in fault_server.requests if one.path == CHAT]) == 2
 
 
-def test_the_cost_of_a_saved_run_is_told_from_the_prices_that_it_was_made_with(
+def test_the_cost_of_a_saved_run_is_that_of_the_prices_that_it_was_made_with(
     program: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [GOOD])
-    asked = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "2", "-r", "1")
-    assert run_here(program, "reverse-text", *asked).code == 0
+    words = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "2", "-r", "1")
+    assert run_here(program, "reverse-text", *words).code == 0
     run = program.only_run()
     plan = run.path / "run.toml"
     plan.write_text(f"input_price = 1000.0\noutput_price = 2000.0\n{plan.read_text()}")
@@ -86,8 +86,8 @@ def test_tokens_of_a_row_that_runs_again_are_counted_on(
 ) -> None:
     program.environment("two-turns", TWO_TURNS)
     fault_server.script(CHAT, [GOOD, Reply(400), GOOD, Reply(400), GOOD])
-    asked = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "1", "-r", "1")
-    assert run_here(program, "two-turns", *asked).code == 3
+    words = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "1", "-r", "1")
+    assert run_here(program, "two-turns", *words).code == 3
     run = program.only_run()
     assert run_here(program, "run", "--resume", str(run.path)).code == 3
     done = run_here(program, "run", "--resume", str(run.path), "--json")
@@ -103,8 +103,8 @@ def test_what_is_in_flight_counts_for_the_budget_also_where_the_engine_was_kille
 ) -> None:
     program.environment("two-turns", TWO_TURNS)
     fault_server.script(CHAT, [GOOD, GOOD, GOOD, Reply(hang=True)])
-    asked = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "1", "-r", "4", "-c", "1")
-    process = program.start("two-turns", *asked, "-s")
+    words = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "1", "-r", "4", "-c", "1")
+    process = program.start("two-turns", *words, "-s")
     run = wait_until(lambda: next(iter(program.runs()), None), "a run")
     unfinished = [{"example_id": 0, "rollout": 1, "input_tokens": 10, "output_tokens": 5}]
     wait_until(lambda: noted(run) == unfinished, "what is in flight is noted")

@@ -19,7 +19,7 @@ from tui_eval.events import Stage
 from tui_eval.feeds.live_feed import LiveFeed
 
 
-async def test_errored_rollouts_run_again_while_the_others_go_on(
+async def test_errored_rollouts_run_again_while_the_others_continue(
     program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
 ) -> None:
     fault_server.script(CHAT, [BAD, GOOD, BAD, GOOD, BAD, HANG])
@@ -52,13 +52,13 @@ async def test_of_a_saved_run_only_the_chosen_rollouts_run_again(
     async with seat(LiveFeed(request_of(num_examples="4", max_concurrent="1"))) as one:
         await one.until(lambda: one.state.finished == 3, "three have rows")
     run = program.only_run()
-    asked = len(fault_server.requests)
+    requests_before = len(fault_server.requests)
     fault_server.script(CHAT, [GOOD])
     again = {"env_id": None, "raw": {"resume": str(run.path)}, "again": [1]}
     async with seat(LiveFeed(again)) as one:
         await one.until(lambda: one.state.end, "the run ends")
     assert one.state.end is not None and one.state.end.status == "interrupted"
-    assert len(fault_server.requests) == asked + 1
+    assert len(fault_server.requests) == requests_before + 1
     assert errors_of(run) == {(0, 0): "ModelError", (1, 0): None, (2, 0): None}
     assert figures(one.state) == figures(as_on_disk(run))
 
@@ -71,14 +71,14 @@ async def test_a_rollout_that_runs_again_is_compared_with_its_group_on_disk(
     num_workers: str | None,
 ) -> None:
     fault_server.script(CHAT, [*answers("a"), BAD, *answers("bb"), HANG])
-    asked = request_of(
+    request = request_of(
         "grouped",
         num_examples="2",
         rollouts_per_example="3",
         max_concurrent="1",
         num_workers=num_workers,
     )
-    async with seat(LiveFeed(asked)) as one:
+    async with seat(LiveFeed(request)) as one:
         await one.until(lambda: one.state.finished == 3, "the first group is over")
         assert one.state.errored == 1
         await one.until(lambda: one.state.by_stage[Stage.MODEL] == 1, "the second one hangs")
@@ -93,7 +93,7 @@ async def test_a_rollout_that_runs_again_is_compared_with_its_group_on_disk(
     assert [rows[1, n] for n in (1, 2)] == pytest.approx([2.4, 2.4])
 
 
-async def test_the_limit_moves_while_the_run_goes_on(
+async def test_the_limit_moves_while_the_run_continues(
     program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
 ) -> None:
     fault_server.script(CHAT, [HANG] * 4 + [GOOD])

@@ -1,4 +1,4 @@
-"""Interrupted runs stop cleanly within two seconds and go on where they were."""
+"""Interrupted runs stop cleanly within two seconds and are resumed where they were."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def rows_written(program: Program, count: int) -> Run:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_stops_cleanly_and_the_run_goes_on_later(
+def test_a_signal_stops_cleanly_and_the_run_is_resumed_later(
     program: Program, fault_server: FaultServer, number: int
 ) -> None:
     program.environment("held", CLEANUPS)
@@ -252,14 +252,14 @@ def test_a_run_that_an_engine_works_on_is_found_and_joined_not_begun_again(
     hold_after(fault_server, 3)
     process = started(program, fault_server, "-n", "5")
     run = rows_written(program, 3)
-    asked = len(fault_server.requests)
+    requests_before = len(fault_server.requests)
     where = [str(run.path)] if named else []
     done = run_here(program, *held(fault_server, "-n", "5", "--resume", *where))
     assert done.code == 2, done
     assert "is writing this run" in done.err
     assert f"Join it: tui-eval open {run.path}" in done.err
     assert program.only_run().path == run.path
-    assert len(fault_server.requests) == max(asked, 5), "nothing was asked for twice"
+    assert len(fault_server.requests) == max(requests_before, 5), "nothing was requested twice"
     process.send_signal(signal.SIGINT)
     program.finish(process)
 

@@ -57,7 +57,7 @@ def test_a_table_that_goes_to_no_terminal_is_whole(suite: Suites) -> None:
     suite.program.env["COLUMNS"] = "80"
     narrow = suite.run()
     table = narrow.out[narrow.out.rindex("environment") :].split("pass@r:")[0]
-    assert max(map(len, table.splitlines())) <= 80, "as narrow as is asked for"
+    assert max(map(len, table.splitlines())) <= 80, "as narrow as requested"
 
 
 def test_the_shared_limit_is_never_passed_and_kept_full_over_all_evaluations(
@@ -130,7 +130,7 @@ def test_an_evaluation_whose_output_cannot_be_written_fails_alone(suite: Suites)
     assert suite.runs().keys() == {"a", "c"}
 
 
-def test_everything_wrong_is_told_at_once_and_nothing_begins(suite: Suites) -> None:
+def test_everything_wrong_is_reported_at_once_and_nothing_begins(suite: Suites) -> None:
     suite.write(marked("a"), 'env_id = "nowhere"', "max_retires = 2", 'api_key_var = "NO_SUCH_KEY"')
     done = suite.refusal("--resume", "some/run")
     assert done.code == 2, done
@@ -152,7 +152,7 @@ def test_columns_of_every_evaluation_are_looked_at(suite: Suites, other: str) ->
     assert not suite.program.runs()
 
 
-def test_what_is_wrong_for_an_environment_is_told_for_every_evaluation_with_its_line(
+def test_what_is_wrong_for_an_environment_is_reported_for_every_evaluation_with_its_line(
     suite: Suites,
 ) -> None:
     suite.write(
@@ -163,17 +163,17 @@ def test_what_is_wrong_for_an_environment_is_told_for_every_evaluation_with_its_
     done = suite.refusal()
     assert done.code == 2, done
     whose = "environment numbered: argument"
-    for told in (
+    for text in (
         f"suite.toml:9, env_args: {whose} fial: there is no such argument",
         f"suite.toml:12, env_args: {whose} fial: there is no such argument",
         f"suite.toml:16, env_args: {whose} mrak: there is no such argument",
         "suite.toml:17, state_columns completoin: a state has no such key. Did you mean complet",
     ):
-        assert told in done.err
+        assert text in done.err
     assert not suite.program.runs()
 
 
-def test_an_environment_that_is_not_there_is_told_with_its_line(suite: Suites) -> None:
+def test_an_environment_that_is_not_there_is_reported_with_its_line(suite: Suites) -> None:
     suite.write(marked("a"), 'env_id = "numberd"')
     done = suite.refusal()
     assert done.code == 2, done
@@ -194,13 +194,13 @@ def test_settings_that_are_replaced_are_looked_at_for_every_evaluation_of_the_sa
     assert not suite.program.runs()
 
 
-def test_a_column_that_no_state_had_is_told_with_its_evaluation(suite: Suites) -> None:
+def test_a_column_that_no_state_had_is_reported_with_its_evaluation(suite: Suites) -> None:
     suite.write(marked("a"), f'{marked("b")}; state_columns = ["totally_unknown"]')
     done = suite.run()
     assert done.code == 0, done
     assert done.err.count("-C totally_unknown") == 1
-    (told,) = [line for line in done.out.splitlines() if "in no rollout's state" in line]
-    assert told.startswith("[2/2] numbered (") and ": column totally_unknown: " in told
+    (warning,) = [line for line in done.out.splitlines() if "in no rollout's state" in line]
+    assert warning.startswith("[2/2] numbered (") and ": column totally_unknown: " in warning
 
 
 class Worked(NamedTuple):
@@ -281,7 +281,7 @@ def test_abbreviated_leaves_out_the_table(worked: Worked) -> None:
     assert "2 of 2 evaluations finished" in out
 
 
-def test_evaluations_that_nobody_saved_can_be_by_the_line_that_is_told(suite: Suites) -> None:
+def test_evaluations_that_nobody_saved_can_be_by_the_line_that_is_printed(suite: Suites) -> None:
     suite.write(marked("a"), marked("b"), top="save_results = false")
     done = suite.run("-A")
     assert done.out.count(str(suite.program.state)) == 4  # listed, and in the line

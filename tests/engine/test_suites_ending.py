@@ -25,11 +25,11 @@ def test_a_stop_is_over_in_time_and_what_has_not_begun_leaves_nothing(suite: Sui
     assert "Resume: tui-eval run suite.toml --resume" in done.out
 
     suite.server.script(CHAT, [Reply(body=chat_answer("yes"))])
-    asked = len(suite.server.requests)
+    requests_before = len(suite.server.requests)
     again = suite.run("--resume")
     assert again.code == 0, again
     assert {mark: len(run.rows) for mark, run in suite.runs().items()} == dict.fromkeys("abc", 4)
-    assert len(suite.server.requests) == asked + 2 + 4
+    assert len(suite.server.requests) == requests_before + 2 + 4
     assert all(len(set(run.places())) == 4 for run in suite.runs().values())
     assert "[1/3] numbered" in again.out and "complete already, 4 rollouts" in again.out
     assert "goes on, 2 of 4 rollouts done" in again.out
@@ -38,7 +38,7 @@ def test_a_stop_is_over_in_time_and_what_has_not_begun_leaves_nothing(suite: Sui
     assert once_more.code == 0, once_more
     assert once_more.out.count("complete already, 4 rollouts") == 3
     assert "begins" not in once_more.out
-    assert len(suite.server.requests) == asked + 2 + 4, "complete ones return at once"
+    assert len(suite.server.requests) == requests_before + 2 + 4, "complete ones return at once"
     assert len(suite.program.runs()) == 3
 
 
@@ -54,18 +54,18 @@ def test_every_evaluation_beats_its_heart(suite: Suites) -> None:
     assert beats.count("") >= 2
 
 
-def test_errors_are_told_with_their_evaluation(suite: Suites) -> None:
+def test_errors_are_reported_with_their_evaluation(suite: Suites) -> None:
     suite.server.script(CHAT, [Reply(body=chat_answer("yes"))] * 4 + [Reply(400)])
     suite.write(marked("a"), marked("b"), top="max_concurrent = 1")
     done = suite.run()
     assert done.code == 3, done
-    told = [line for line in done.err.splitlines() if "error: [2/2] numbered (mark=b)" in line]
-    assert len(told) == 3
+    errors = [line for line in done.err.splitlines() if "error: [2/2] numbered (mark=b)" in line]
+    assert len(errors) == 3
     assert "further ModelError -> BadRequestError are counted and not printed" in done.err
     assert "[2/2] numbered (mark=b): finished with many errors, 4 rollouts, 4 errored" in done.out
 
 
-def test_an_error_of_peoples_code_is_told_with_its_place(suite: Suites) -> None:
+def test_an_error_of_peoples_code_is_reported_with_its_place(suite: Suites) -> None:
     suite.program.environment("numbered", NUMBERED.replace("return 1.0", "return 1 / 0"))
     suite.write(marked("a"), marked("b"))
     done = suite.run()

@@ -45,18 +45,18 @@ async def test_one_evaluation_can_be_joined_left_and_stopped_at_its_own_socket(
         held = holder(Path(first.last.path) / "lock")
         assert held is not None and held.socket == first.last.socket
         async with seat(LiveFeed(socket_path=held.socket)) as one:
-            await one.until(lambda: one.state.finished >= 2, "its rollouts are told")
+            await one.until(lambda: one.state.finished >= 2, "its rollouts are reported")
             assert one.state.run is not None and one.state.run.path == first.last.path
         async with seat(LiveFeed(socket_path=held.socket)) as one:
-            await one.until(lambda: one.state.finished >= 4, "it goes on when left")
+            await one.until(lambda: one.state.finished >= 4, "it continues when left")
             one.feed.send(Stop())
             await one.until(lambda: one.state.end, "it ends")
             assert one.state.end is not None and one.state.end.status == "interrupted"
-        await root.until(lambda: root.suite.end, "the others go on")
+        await root.until(lambda: root.suite.end, "the others continue")
         assert [one.last.status for one in root.suite.evaluations] == ["interrupted", "finished"]
         assert root.suite.end is not None and root.suite.end.exit_code == 130
         assert all(one.last.saved for one in root.suite.evaluations)
-        assert not root.state.run and not [e for e in root.heard if isinstance(e, RunStarted)]
+        assert not root.state.run and not [e for e in root.received if isinstance(e, RunStarted)]
     assert 4 <= len(suite.runs()["a"].rows) < 40
     assert len(suite.runs()["b"].rows) == 4
 
@@ -80,7 +80,7 @@ async def test_the_limit_of_all_moves_and_one_that_has_fewer_of_its_own_keeps_th
         )
         root.feed.send(Rerun())
         await root.until(
-            lambda: any(isinstance(one, CommandAnswered) and not one.done for one in root.heard),
+            lambda: any(isinstance(one, CommandAnswered) and not one.done for one in root.received),
             "a suite has no rollouts",
         )
 
@@ -93,7 +93,7 @@ def socket_of_the_first(root: Seat) -> str:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("here")
-async def test_what_is_paused_for_all_and_resumed_at_one_goes_on_for_all(suite: Suites) -> None:
+async def test_what_is_paused_for_all_and_resumed_at_one_continues_for_all(suite: Suites) -> None:
     suite.server.script(CHAT, [Reply(body=chat_answer("yes"), delay=0.05)])
     suite.write(*(f"{marked(mark)}; num_examples = 10" for mark in "ab"), top="max_concurrent = 2")
     async with seat(LiveFeed(REQUEST)) as root:
@@ -103,7 +103,7 @@ async def test_what_is_paused_for_all_and_resumed_at_one_goes_on_for_all(suite: 
             await one.until(lambda: not one.state.gate_open, "the evaluation is paused")
             await root.until(lambda: not root.suite.gate_open, "with all of it")
             one.feed.send(Unpause())
-            await root.until(lambda: root.suite.gate_open, "all of it goes on")
+            await root.until(lambda: root.suite.gate_open, "all of it continues")
             one.feed.send(Pause())
             await root.until(lambda: not root.suite.gate_open, "and is paused with the one")
             root.feed.send(Unpause())
@@ -176,7 +176,7 @@ async def test_who_joins_the_whole_later_hears_how_all_of_it_stands(suite: Suite
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("here")
-async def test_one_that_waits_to_go_on_counts_what_is_on_disk(suite: Suites) -> None:
+async def test_one_that_waits_to_be_resumed_counts_what_is_on_disk(suite: Suites) -> None:
     cut_short = f"{marked('a')}; max_total_tokens = 30; max_concurrent = 1"
     suite.write(cut_short, marked("b"))
     assert suite.run().code == 4
@@ -203,7 +203,9 @@ async def test_one_that_waits_to_go_on_counts_what_is_on_disk(suite: Suites) -> 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("here")
-async def test_a_pause_at_the_root_holds_all_and_numbers_are_told_seldom(suite: Suites) -> None:
+async def test_a_pause_at_the_root_holds_all_and_numbers_are_published_seldom(
+    suite: Suites,
+) -> None:
     suite.server.script(CHAT, [Reply(body=chat_answer("yes"), delay=0.05)])
     suite.write(
         *(f"{marked(mark)}; num_examples = 10" for mark in "abc"),
@@ -214,25 +216,25 @@ async def test_a_pause_at_the_root_holds_all_and_numbers_are_told_seldom(suite: 
         root.feed.send(Pause())
         await root.until(lambda: not root.state.gate_open, "the gate is closed")
         await asyncio.sleep(0.3)
-        asked = len(suite.server.requests)
+        requests_before = len(suite.server.requests)
         await asyncio.sleep(0.5)
-        assert len(suite.server.requests) == asked < 60
+        assert len(suite.server.requests) == requests_before < 60
         root.feed.send(Unpause())
         await root.until(lambda: root.suite.end, "it ends")
         assert root.suite.end is not None and root.suite.end.exit_code == 0
-        moved = [event for event in root.heard if isinstance(event, EvaluationMoved)]
+        moved = [event for event in root.received if isinstance(event, EvaluationMoved)]
         for place in range(3):
             own = [event for event in moved if event.index == place]
             assert own[0].status == "running" and own[-1].status == "finished"
             assert (own[-1].total, own[-1].finished, own[-1].reward) == (20, 20, 1.0)
             assert not own[-1].saved
             assert all(b.at - a.at > 0.2 for a, b in pairwise(own[1:-1]))
-        assert not [e for e in root.heard if isinstance(e, Noticed) and e.level == "warning"]
+        assert not [e for e in root.received if isinstance(e, Noticed) and e.level == "warning"]
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("here")
-async def test_each_goes_on_with_the_run_that_is_named_for_it_and_with_no_other(
+async def test_each_continues_with_the_run_that_is_named_for_it_and_with_no_other(
     suite: Suites,
 ) -> None:
     suite.write(marked("a"), marked("b"))
@@ -257,7 +259,7 @@ async def test_each_goes_on_with_the_run_that_is_named_for_it_and_with_no_other(
 
 
 @pytest.mark.usefixtures("here")
-async def test_the_run_of_an_evaluation_that_waits_to_go_on_is_known_before_its_turn(
+async def test_the_run_of_an_evaluation_that_waits_to_be_resumed_is_known_before_its_turn(
     suite: Suites,
 ) -> None:
     suite.write(marked("a"), marked("b"), top="max_concurrent = 1")
@@ -275,7 +277,7 @@ async def test_the_run_of_an_evaluation_that_waits_to_go_on_is_known_before_its_
 
 
 @pytest.mark.usefixtures("here")
-async def test_what_holds_for_one_command_alone_is_told(suite: Suites) -> None:
+async def test_what_holds_for_one_command_alone_is_reported(suite: Suites) -> None:
     suite.write(marked("a"), marked("b"))
     text = (suite.program.folder / "suite.toml").read_text()
     request = {**REQUEST, "raw": {"max_total_tokens": "1000000"}, "text": text}

@@ -17,12 +17,12 @@ BAD = Reply(body={"choices": []})
 
 def answer(cached: int = 0, reasoning: int = 0) -> Reply:
     usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
-    told: dict[str, Any] = {"prompt_tokens_details": {"cached_tokens": cached}}
-    told["completion_tokens_details"] = {"reasoning_tokens": reasoning}
-    return Reply(body=chat_answer("yes") | {"usage": {**usage, **told}})
+    details: dict[str, Any] = {"prompt_tokens_details": {"cached_tokens": cached}}
+    details["completion_tokens_details"] = {"reasoning_tokens": reasoning}
+    return Reply(body=chat_answer("yes") | {"usage": {**usage, **details}})
 
 
-def asked(server: FaultServer) -> tuple[str, ...]:
+def words(server: FaultServer) -> tuple[str, ...]:
     return ("-m", "m", "-b", f"{server.url}/v1", "-n", "1", "-r", "1")
 
 
@@ -31,7 +31,7 @@ def test_rows_and_sums_have_the_tokens_of_each_kind(
 ) -> None:
     program.environment("two-turns", TWO_TURNS)
     fault_server.script(CHAT, [answer(), answer(cached=90, reasoning=15)])
-    done = run_here(program, "two-turns", *asked(fault_server), "--json")
+    done = run_here(program, "two-turns", *words(fault_server), "--json")
     assert done.code == 0, done
     tokens = json.loads(done.out)["tokens"]
     assert (tokens["input"], tokens["cached"], tokens["reasoning"]) == (200, 90, 15)
@@ -64,7 +64,7 @@ def test_kinds_of_lost_attempts_and_of_rows_that_run_again_are_counted_on(
     program.environment("two-turns", TWO_TURNS)
     cached = answer(cached=90)
     fault_server.script(CHAT, [cached, BAD, cached, Reply(400), cached, cached])
-    first = run_here(program, "two-turns", *asked(fault_server), "--max-retries", "1", "--json")
+    first = run_here(program, "two-turns", *words(fault_server), "--max-retries", "1", "--json")
     assert first.code == 3, first
     assert json.loads(first.out)["tokens"]["cached"] == 180
     (row,) = program.only_run().rows

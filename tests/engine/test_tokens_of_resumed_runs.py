@@ -41,9 +41,9 @@ async def test_tokens_in_the_journal_are_counted_from_the_start(
         spent = one.state.tokens
     run = program.only_run()
     assert spent == sum(sum_of(one) for one in run.metadata["unfinished"]) > 0
-    asked = {"env_id": None, "raw": {"resume": str(run.path), "max_concurrent": "1"}}
-    async with seat(LiveFeed(asked)) as one:
-        await one.until(lambda: len(fault_server.requests) == 9, "the first one goes on")
+    request = {"env_id": None, "raw": {"resume": str(run.path), "max_concurrent": "1"}}
+    async with seat(LiveFeed(request)) as one:
+        await one.until(lambda: len(fault_server.requests) == 9, "the first one continues")
         await one.until(lambda: one.state.stage[0] == Stage.MODEL, "that is known")
         assert one.state.tokens == spent
         one.feed.send(Stop())

@@ -66,7 +66,7 @@ async def stopped(
         await task
 
 
-def told(path: Path) -> tuple[tuple[int, int], tuple[int, int]]:
+def tokens_of(path: Path) -> tuple[tuple[int, int], tuple[int, int]]:
     """Tokens of a run on disk, in and out, and which of them were spent for nothing so far."""
     state = RunState()
     for event in saved_events(RunDir(path)):
@@ -77,20 +77,20 @@ def told(path: Path) -> tuple[tuple[int, int], tuple[int, int]]:
     )
 
 
-async def test_they_are_told_of_the_stopped_run_and_counted_on_when_it_goes_on(
+async def test_they_are_reported_of_the_stopped_run_and_counted_on_when_it_continues(
     folder: Path, fault_server: FaultServer
 ) -> None:
     env, path = environment(), folder / "run"
     await stopped(env, fault_server, path, [GOOD, GOOD, GOOD, HANG])
-    assert told(path) == ((30, 15), (10, 5))
+    assert tokens_of(path) == ((30, 15), (10, 5))
     await stopped(env, fault_server, path, [GOOD, HANG])
-    assert told(path) == ((40, 20), (20, 10))
+    assert tokens_of(path) == ((40, 20), (20, 10))
     assert Run(path).metadata["unfinished"] == [
         {"example_id": 5, "rollout": 0, "input_tokens": 20, "output_tokens": 10}
     ]
     fault_server.script(CHAT, [GOOD])
     await evaluated(env, fault_server, path)
-    assert told(path) == ((80, 40), (20, 10))
+    assert tokens_of(path) == ((80, 40), (20, 10))
     lost = [row["tui_eval"].get("lost_usage") for row in Run(path).rows]
     assert lost == [None, {"input_tokens": 20, "output_tokens": 10}, None]
     assert "unfinished" not in Run(path).metadata
@@ -109,7 +109,7 @@ async def test_they_stay_with_their_rollout_where_examples_get_more_of_them(
         if "lost_usage" in row["tui_eval"]
     }
     assert lost == {(5, 0)}
-    assert told(path) == ((6 * 20 + 10, 6 * 10 + 5), (10, 5))
+    assert tokens_of(path) == ((6 * 20 + 10, 6 * 10 + 5), (10, 5))
 
 
 async def test_a_generated_rollout_that_waits_for_its_group_is_counted_once(
@@ -117,12 +117,12 @@ async def test_a_generated_rollout_that_waits_for_its_group_is_counted_once(
 ) -> None:
     env, path = environment(together), folder / "run"
     await stopped(env, fault_server, path, [GOOD, GOOD, GOOD, HANG], each=2)
-    assert told(path)[0] == (30, 15)
+    assert tokens_of(path)[0] == (30, 15)
     await stopped(env, fault_server, path, [GOOD, HANG], each=2)
-    assert told(path)[0] == (40, 20)
+    assert tokens_of(path)[0] == (40, 20)
     fault_server.script(CHAT, [GOOD])
     await evaluated(env, fault_server, path, each=2)
-    assert told(path) == ((6 * 20 + 20, 6 * 10 + 10), (20, 10))
+    assert tokens_of(path) == ((6 * 20 + 20, 6 * 10 + 10), (20, 10))
 
 
 async def test_an_errored_rollout_that_was_to_run_again_is_counted_before_it_does(
@@ -131,19 +131,19 @@ async def test_an_errored_rollout_that_was_to_run_again_is_counted_before_it_doe
     env, path = environment(), folder / "run"
     fault_server.script(CHAT, [GOOD, BAD, GOOD, BAD, GOOD])
     await evaluated(env, fault_server, path)
-    assert told(path) == ((40, 20), (0, 0))
+    assert tokens_of(path) == ((40, 20), (0, 0))
     await stopped(env, fault_server, path, [HANG])
-    assert told(path) == ((40, 20), (20, 10))
+    assert tokens_of(path) == ((40, 20), (20, 10))
 
 
 @pytest.mark.parametrize(
     "nonsense", ["none", 7, [7], [{}], [{"example_id": 5, "rollout": 0, "input_tokens": "x"}]]
 )
-async def test_metadata_that_tells_nonsense_of_them_tells_nothing(
+async def test_metadata_with_nonsense_of_them_says_nothing(
     folder: Path, fault_server: FaultServer, nonsense: Any
 ) -> None:
     env, path = environment(), folder / "run"
     await stopped(env, fault_server, path, [GOOD, GOOD, GOOD, HANG])
     metadata = Run(path).metadata | {"unfinished": nonsense}
     (path / "metadata.json").write_text(json.dumps(metadata))
-    assert told(path) == ((20, 10), (0, 0))
+    assert tokens_of(path) == ((20, 10), (0, 0))

@@ -70,25 +70,25 @@ def test_a_run_stops_early_with_whole_examples_and_says_so(
 
 def test_the_json_says_that_it_stopped_early(steady: Program, fault_server: FaultServer) -> None:
     done = run_here(steady, *at(fault_server, "-r", "1", "-c", "1", *UNTIL, "--json"))
-    told = json.loads(done.out)
-    assert (told["status"], told["exit_code"], told["error"]) == ("stopped early", 0, None)
-    assert told["stopped_early"] == f"width(reward) = 0.2897 < 0.3 after {ENOUGH} of 200 examples"
+    report = json.loads(done.out)
+    assert (report["status"], report["exit_code"], report["error"]) == ("stopped early", 0, None)
+    assert report["stopped_early"] == f"width(reward) = 0.2897 < 0.3 after {ENOUGH} of 200 examples"
     assert "info: --until takes the order of the dataset as random" in done.err
-    assert told["settings"]["until"] == UNTIL[1] and told["resumable"] is True
-    assert told["counts"]["finished"] == ENOUGH and told["counts"]["missing"] == 200 - ENOUGH
-    found = told["reward_anytime"]
+    assert report["settings"]["until"] == UNTIL[1] and report["resumable"] is True
+    assert report["counts"]["finished"] == ENOUGH and report["counts"]["missing"] == 200 - ENOUGH
+    found = report["reward_anytime"]
     assert found["examples"] == ENOUGH and found["high"] - found["low"] < 0.3
-    assert (told["reward"]["low"], told["reward"]["method"]) == (found["low"], "anytime")
+    assert (report["reward"]["low"], report["reward"]["method"]) == (found["low"], "anytime")
     again = json.loads(command_here(steady, "report", "--json").out)
-    assert again["reward_anytime"] == found and again["stopped_early"] == told["stopped_early"]
+    assert again["reward_anytime"] == found and again["stopped_early"] == report["stopped_early"]
 
 
-def test_a_run_that_stopped_early_goes_on_with_the_rest(
+def test_a_run_that_stopped_early_is_resumed_with_the_rest(
     steady: Program, fault_server: FaultServer
 ) -> None:
     env_args = json.dumps({"size": 40})
-    asked = at(fault_server, "-r", "1", "-c", "1", "-a", env_args)
-    assert run_here(steady, *asked, *UNTIL).code == 0
+    words = at(fault_server, "-r", "1", "-c", "1", "-a", env_args)
+    assert run_here(steady, *words, *UNTIL).code == 0
     run = steady.only_run()
     assert len(run.rows) == ENOUGH
     again = run_here(steady, "run", "--resume", str(run.path), *UNTIL)
@@ -105,29 +105,29 @@ def test_a_condition_that_never_holds_stops_nothing(
 ) -> None:
     args = at(fault_server, "-r", "1", "-a", '{"rewards": [0, 1], "size": 30}', *UNTIL)
     done = run_here(steady, *args, "--json", "--shuffle")
-    told = json.loads(done.out)
+    report = json.loads(done.out)
     assert "--until" not in done.err
-    assert (told["status"], told["exit_code"]) == ("finished", 0)
-    assert told["counts"]["finished"] == 30 and told["stopped_early"] is None
+    assert (report["status"], report["exit_code"]) == ("finished", 0)
+    assert report["counts"]["finished"] == 30 and report["stopped_early"] is None
 
 
-def test_a_reward_outside_0_to_1_makes_the_condition_unusable_and_that_is_told_once(
+def test_a_reward_outside_0_to_1_makes_the_condition_unusable_and_that_is_reported_once(
     steady: Program, fault_server: FaultServer
 ) -> None:
     args = at(fault_server, "-r", "1", "-a", '{"rewards": [1, 1, 3], "size": 60}', *UNTIL)
     done = run_here(steady, *args, "-c", "2")
     assert done.code == 0, done
     assert len(steady.only_run().rows) == 60
-    told = [line for line in done.err.splitlines() if "warning: --until" in line]
-    assert len(told) == 1 and "a reward of 3 is not from 0 to 1" in told[0]
-    assert "goes on to its end" in told[0] and "anytime" not in done.out
+    warnings = [line for line in done.err.splitlines() if "warning: --until" in line]
+    assert len(warnings) == 1 and "a reward of 3 is not from 0 to 1" in warnings[0]
+    assert "continues to its end" in warnings[0] and "anytime" not in done.out
 
 
 def test_rewards_that_are_known_to_be_outside_are_refused(
     steady: Program, fault_server: FaultServer
 ) -> None:
-    asked = at(fault_server, "-r", "1", "-a", '{"rewards": [1, 3], "size": 4}')
-    assert run_here(steady, *asked).code == 0
+    words = at(fault_server, "-r", "1", "-a", '{"rewards": [1, 3], "size": 4}')
+    assert run_here(steady, *words).code == 0
     path = str(steady.only_run().path)
     again = run_here(steady, "run", "--resume", path, "-n", "4", *UNTIL)
     assert again.code == 2, again

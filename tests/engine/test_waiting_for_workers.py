@@ -1,4 +1,4 @@
-"""What an engine knows of the end of a worker's process."""
+"""The end of a worker's process, as its engine sees it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run whose every rollout ends its worker ends, and goes on once that is mended."""
+"""A run whose every rollout ends its worker ends, and can be resumed once that is mended."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_one_that_is_generated_says_nothing_of_those_that_end_workers_when_score
     assert not deaths.are_too_many
 
 
-def test_one_that_is_run_again_after_its_row_is_counted_anew() -> None:
+def test_one_that_is_run_again_after_its_row_is_counted_again() -> None:
     deaths = WorkerDeaths()
     assert [deaths.add(3), deaths.add(3)] == [1, 2]
     deaths.written(3)

@@ -306,7 +306,7 @@ def test_an_environment_that_cannot_be_described_is_refused(
     assert "environment talk: what it is cannot be read: TypeError" in done.err
 
 
-def test_a_run_that_was_stopped_as_a_whole_goes_on_and_holds_it_against_no_rollout(
+def test_a_run_that_was_stopped_as_a_whole_resumes_and_holds_it_against_no_rollout(
     talk: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [Reply(body=chat_answer("42"), delay=0.7)])

@@ -106,7 +106,7 @@ async def test_a_first_call_that_hangs_is_waited_for_only_so_long(
     await hanging
 
 
-async def test_a_first_call_that_is_cancelled_lets_the_others_go_on(
+async def test_a_first_call_that_is_cancelled_lets_the_others_continue(
     release: threading.Event,
 ) -> None:
     began = threading.Event()
@@ -290,7 +290,7 @@ async def test_those_declared_not_thread_safe_run_one_at_a_time_in_one_thread() 
     assert seen[0][0] != threading.get_ident()
 
 
-async def test_a_cancelled_call_is_asked_to_stop_although_it_catches_everything_else() -> None:
+async def test_a_cancelled_call_is_requested_to_stop_although_it_catches_everything_else() -> None:
     inside, left = threading.Event(), threading.Event()
 
     def careless() -> None:

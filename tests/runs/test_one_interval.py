@@ -17,6 +17,7 @@ from tui_eval.events import EvaluationMoved
 from tui_eval.runs.discovery import MEASURED_BYTES, describe
 from tui_eval.runs.export.figures import number_text
 from tui_eval.runs.layout import RunDir
+from tui_eval.runs.outcome import finished
 from tui_eval.runs.summary_json import build_metadata
 from tui_eval.text.figures import interval_text
 from tui_eval.tui.run.header import title
@@ -83,7 +84,7 @@ def of_a_suite(run: RunDir) -> EvaluationMoved:
     state = opened(run)
     assert state.run is not None
     one.begin(state.run, state.finished, "").state = state
-    return one.over("finished", 0, "")
+    return one.over(finished(0.0, 0))
 
 
 @pytest.mark.parametrize(("groups", "name"), RUNS.values(), ids=RUNS.keys())

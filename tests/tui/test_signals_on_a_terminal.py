@@ -71,7 +71,7 @@ def left(folder: Path, phase: str, leave: Callable[[Terminal], None]) -> None:
         assert "Traceback" not in terminal.text
         held.check_what_is_left(done)
         if leave is ctrl_c_twice and phase in ("model call", "scoring that blocks everything"):
-            held.goes_on()
+            held.check_resume()
 
 
 @pytest.mark.slow

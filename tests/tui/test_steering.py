@@ -164,11 +164,11 @@ async def test_a_run_whose_disk_refuses_is_saved_elsewhere_by_its_engine() -> No
         assert asked(feed) == [SaveAs("/other")]
         await stage.publish(
             ev.RunMoved(0, NOW, "/other", True),
-            ev.CommandAnswered(0, NOW, "The run goes on in /other."),
+            ev.CommandAnswered(0, NOW, "The run continues in /other."),
             ev.WritingMoved(0, NOW, ""),
             ev.GateMoved(0, NOW, True, 0),
         )
-        assert "The run goes on in /other." in said(stage)
+        assert "The run continues in /other." in said(stage)
         assert "▶ running" in stage.text(stage.live.header)
         assert stage.live.state.run is not None and stage.live.state.run.path == "/other"
         await stage.publish(ev.WritingMoved(0, NOW, "it is gone", "/other", "Put it back there"))

@@ -33,10 +33,11 @@ from tui_eval.engine.transport.launcher import (
     EngineProcess,
 )
 from tui_eval.errors import Fault
-from tui_eval.events import Event, Noticed, RolloutFinished, RunFinished, RunStarted
+from tui_eval.events import Event, Noticed, RolloutFinished, RunStarted
 from tui_eval.feeds.live_feed import LiveFeed
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
+from tui_eval.runs.outcome import interrupted
 from tui_eval.runs.summary_json import summary_object, unstarted_object
 
 TICK_S = 0.05
@@ -196,7 +197,7 @@ class Console:
             return self.suite.sum_up(abbreviated=self._abbreviated)
         if state.refused:
             return refuse((Fault(*fault) for fault in state.refused), as_json=self._as_json)
-        end = state.end or RunFinished(0, clock.now(), "interrupted", 130, UNSTARTED)
+        end = state.end or interrupted(clock.now(), UNSTARTED)
         run = RunDir(Path(state.run.path)) if state.run is not None else None
         pushes = push_requested({0: (run, end.status)}) if run is not None else {}
         code = code_with_pushes(end.exit_code, pushes.values())

@@ -13,7 +13,7 @@ import msgspec
 from packaging.utils import canonicalize_name
 
 from tui_eval.engine.interpreters.interpreter import (
-    InterpreterFacts,
+    InterpreterInfo,
     executable_of,
     inspect_interpreter,
 )
@@ -31,7 +31,7 @@ class Installed(msgspec.Struct, frozen=True):
     """
 
     path: str = sys.executable
-    found: InterpreterFacts | None = None
+    found: InterpreterInfo | None = None
 
     @property
     def version(self) -> str:

@@ -8,15 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from tui_eval import clock
 from tui_eval.cli.resume_command import resume_lines, resuming
 from tui_eval.cli.summary_lines import result_lines
 from tui_eval.errors import Fault
 from tui_eval.events import OUT_OF_BUDGET, STOPPED_EARLY
-from tui_eval.exit_codes import ExitCode
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import left_to_right, printable
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.opening import read_run
+from tui_eval.runs.outcome import failed
 from tui_eval.runs.summary_json import json_line, refused_object, unstarted_object
 from tui_eval.text.figures import plural
 
@@ -206,10 +207,8 @@ def report_held(engine: EngineProcess, state: RunState, *, as_json: bool = False
     Args:
         engine: One that `is_held`.
     """
-    code, status = ExitCode.COULD_NOT_FINISH.value, "failed"
-    why = _what_is_lost(state)
-    if state.end is not None:
-        code, status, why = state.end.exit_code, state.end.status, state.end.text or why
+    end = state.end or failed(clock.now(), "")
+    why = end.text or _what_is_lost(state)
     if why:
         warn(f"error: {why}")
     whose = f" of {state.run.path}" if state.run is not None else ""
@@ -218,8 +217,9 @@ def report_held(engine: EngineProcess, state: RunState, *, as_json: bool = False
     if state.run is not None:
         warn(f"Resume then: {resuming(state.run.env_id, RunDir(Path(state.run.path)))}")
     if as_json:
-        print_json(unstarted_object(status, code, "; ".join(filter(None, (why, held)))))
-    return code
+        text = "; ".join(filter(None, (why, held)))
+        print_json(unstarted_object(end.status, end.exit_code, text))
+    return end.exit_code
 
 
 def _what_is_lost(state: RunState) -> str:

@@ -87,6 +87,7 @@ def _leave_run(
     from tui_eval.errors import Fault
     from tui_eval.runs.crash_recovery import close_if_dead
     from tui_eval.runs.layout import RunDir
+    from tui_eval.runs.outcome import interrupted
 
     interrupt_on_signals()
     engine = feed.engine if feed is not None else None
@@ -108,7 +109,7 @@ def _leave_run(
         for _, notice in state.notices:
             warn(notice)
         warn(f"error: {text}" if text else "Stopped before the run began.")
-        return state.end.exit_code if state.end else 130
+        return (state.end or interrupted(clock.now())).exit_code
     run = RunDir(Path(state.run.path))
     close_if_dead(run)
     run = kept(run) if save else run
@@ -144,11 +145,11 @@ def leave_suite(
     """
     from tui_eval.cli.report import warn
     from tui_eval.cli.suite_console import SuiteConsole
-    from tui_eval.events import RunFinished
     from tui_eval.runs.layout import RunDir, is_unsaved
+    from tui_eval.runs.outcome import lost_suite_outcome
 
     if suite.end is None:
-        suite.end = RunFinished(0, clock.now(), "interrupted", code if code and code > 0 else 130)
+        suite.end = lost_suite_outcome(clock.now(), code)
     for _, notice in suite.notices:
         warn(notice)
     for one in suite.evaluations:

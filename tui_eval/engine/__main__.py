@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def _print_json(find: Callable[[], dict[str, Any]]) -> int:
-    """Prints what is found; what people's code prints goes to stderr meanwhile."""
+    """Prints what `find` returns as JSON; output of people's code goes to stderr meanwhile."""
     from tui_eval.runs.summary_json import json_line
 
     with os.fdopen(os.dup(1), "w") as out:
@@ -79,11 +79,11 @@ def _work(request: Request, args: argparse.Namespace, first: StartedWorker | Non
     import uuid
 
     from tui_eval.engine.process import Engine
-    from tui_eval.engine.transport.sockets import bind_socket, remove_dead, socket_folder
+    from tui_eval.engine.transport.sockets import bind_socket, remove_stale, socket_folder
     from tui_eval.worker.logging.inherited_context import inherit_context
 
     with contextlib.suppress(OSError):
-        remove_dead(socket_folder())
+        remove_stale(socket_folder())
     path = args.socket or str(socket_folder() / f"{uuid.uuid4().hex[:12]}.sock")
     sock = bind_socket(path) if args.socket_fd is None else socket.socket(fileno=args.socket_fd)
     inherit_context()

@@ -1,4 +1,4 @@
-"""A run in the process and on the loop of the program that asks for it, with its callbacks."""
+"""A run in the process and on the loop of the program that calls it, with its callbacks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CANCELS_WITHIN_S = 30.0
 
 
 async def run_in_process(env: Environment, request: GenerateRequest) -> GenerateOutputs:
-    """Does what `Environment.generate` describes.
+    """Implements `Environment.generate`.
 
     Nothing of the process is changed: no signal handler, no output, no logging, and the
     environment is not torn down.
@@ -119,7 +119,7 @@ def _prune_once() -> None:
 
 
 def _push(run: RunDir, name: str | None) -> None:
-    """Pushes a run to the Hugging Face hub; what goes wrong is logged."""
+    """Pushes a run to the Hugging Face hub; a failure is logged."""
     try:
         push_run(run, name)
     except RefusedError as error:
@@ -127,7 +127,7 @@ def _push(run: RunDir, name: str | None) -> None:
 
 
 class Progress:
-    """Calls a program's callbacks; what one raises is logged.
+    """Calls a program's callbacks; their exceptions are logged.
 
     `metadata` makes the run's metadata as it is now.
     """
@@ -145,7 +145,7 @@ class Progress:
             self._done_before.update(prepared.examples.example(e.row) for e in prepared.done)
 
     def begin(self) -> None:
-        """Says where the run is and what it will do."""
+        """Reports the run's directory and size."""
         self._say(f"The run is in {self._prepared.run.path}")
         for notice in self._prepared.notices:
             self._say(notice.text)
@@ -156,7 +156,7 @@ class Progress:
             self._call(self._request.on_start, every, [every[row] for row in todo])
 
     def handle(self, event: Event) -> None:
-        """Takes in a fact of the run."""
+        """Takes in an event of the run."""
         if isinstance(event, RolloutFinished) and self._request.on_progress:
             self._finished(event)
         elif isinstance(event, Noticed):

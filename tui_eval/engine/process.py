@@ -1,6 +1,6 @@
 """The process of an engine: its socket and signals, its job, and samples of its load.
 
-It ends in time also while people's code holds the loop or hangs.
+Its end is timely also while people's code holds the loop or hangs.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from tui_eval.engine.transport.worker import Worker
 from tui_eval.errors import Notice, RefusedError, WorkerEndedError, ctrl_c_raises_nothing
 from tui_eval.events import EngineSampled, Refused
 from tui_eval.processes import cpu_seconds, private_memory
-from tui_eval.runs.outcome import failed
+from tui_eval.runs.outcome import failed, interrupted, refused
 from tui_eval.runs.unsaved import prune
 from tui_eval.worker.logging.run_log import early_output, set_up_logging
 
@@ -86,12 +86,12 @@ class TimelyEnd:
         self._loop.call_soon_threadsafe(self._stop)
 
     def count_down(self) -> None:
-        """A stop began: what it takes longer than it may is cut off."""
+        """Starts the time that a stop may take."""
         if self._timer is None:
             self._start_timer(LAST_WORDS_AFTER_S, self._end)
 
     def over(self, code: int) -> None:
-        """The run is over; tasks and threads that people's code left running are not waited for."""
+        """Ends the process soon, without waiting for tasks and threads of people's code."""
         if self._timer is not None:
             self._timer.cancel()
         self._start_timer(LEAVES_WITHIN_S, os._exit, code)
@@ -102,7 +102,7 @@ class TimelyEnd:
         self._timer.start()
 
     def _end(self) -> None:
-        code = 130
+        code = interrupted(clock.now()).exit_code
         self._start_timer(FILES_WITHIN_S, os._exit, code)
         try:
             code = self._emergency_close()
@@ -111,10 +111,10 @@ class TimelyEnd:
 
 
 class Engine:
-    """The process: its socket, its signals, and the job that it works on.
+    """The engine's process: its socket, its signals, and its job.
 
     Args:
-        first: The process of a worker that was started with it; None for none.
+        first: The process of the worker that was started with it; None for none.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class Engine:
         self._early: list[Command] = []
         self._notices: list[Notice] = []
         self._stopped = False
-        self._code = 130
+        self._code = interrupted(clock.now()).exit_code
 
     async def main(self) -> int:
         """Prepares the job and works it through; returns the exit code."""
@@ -168,7 +168,7 @@ class Engine:
         try:
             job = task.result()
         except RefusedError as error:
-            self._code = 2
+            self._code = refused(clock.now(), error).exit_code
             sys.stderr.writelines(f"{fault}\n" for fault in error.faults)
             self._hub.publish(Refused(0, [(f.where, f.what, f.hint) for f in error.faults]))
             self._hub.flush()
@@ -181,7 +181,7 @@ class Engine:
             await self._work(job)
 
     async def _prepare(self) -> RunJob | Suite:
-        """The job that the request amounts to.
+        """Prepares the job of the request.
 
         Raises:
             RefusedError: With everything that is wrong.
@@ -206,7 +206,7 @@ class Engine:
         return open_alone(prepared, self._hub, self._end.count_down)
 
     async def _preflight(self, draft: SuiteDraft) -> SuitePreflight:
-        """Has each environment loaded and looks at it; its worker waits for its evaluation."""
+        """Has each environment loaded and checked; its worker waits for its evaluation."""
         opened = {}
         try:
             for place, settings in draft.to_open().items():
@@ -233,7 +233,7 @@ class Engine:
                 (await spare).kill()
 
     async def _launcher_connects(self) -> bool:
-        """Whether who started this process is still there: otherwise nobody wants the run."""
+        """Whether the process that started this one is still there: else nobody wants the run."""
         with contextlib.suppress(TimeoutError):
             listens = self._hub.somebody_listens.wait()
             async with asyncio.timeout(LAUNCHER_CONNECTS_WITHIN_S):

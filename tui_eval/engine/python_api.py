@@ -1,4 +1,4 @@
-"""The run that a program asks for, checked and laid out on disk as every run is."""
+"""A run that a program requests: checked and prepared on disk like any other."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ ELSEWHERE = "Name another folder as results_path, or set TUI_EVAL_STATE_DIR"
 
 
 def prepare_call(env: Environment, request: GenerateRequest, base_url: str) -> Prepared:
-    """Checks what a program requested and makes the run's directory, or takes in what is there.
+    """Checks a program's request and makes the run's directory, or resumes the one there.
 
     Args:
-        base_url: Where the model is served, for the record.
+        base_url: Of the model's endpoint, for the record.
 
     Raises:
         RefusedError: With everything that is wrong.
@@ -95,7 +95,7 @@ def _worker_faults(env: Environment, request: GenerateRequest) -> Iterator[Fault
         return
     if not env.env_id or Cleaner().clean(env.env_args) != env.env_args:
         hint = "Make it with vf.load_environment(NAME, ...), its arguments as JSON has them"
-        yield Fault(where, "a worker loads the environment anew, and this one has no name", hint)
+        yield Fault(where, "a worker loads the environment again, and this one has no name", hint)
     if not isinstance(request.client, ClientConfig):
         hint = "Give a ClientConfig"
         yield Fault(where, f"a worker cannot have a {type(request.client).__name__}", hint)
@@ -153,7 +153,7 @@ def _plan(
 
 
 def _kept_sampling_args(before: RunPlan) -> dict[str, Any]:
-    """Those of a run that is resumed as it was.
+    """The sampling arguments of a run that is resumed as it was.
 
     Raises:
         RefusedError: Some of them are secret, so that the run does not have them.
@@ -176,7 +176,7 @@ def _examples(env: Environment, request: GenerateRequest) -> Examples:
 
 
 class _Inputs:
-    """One input of each example; where a program gave them, all. It can be read several times."""
+    """One input of each example, or all that a program gave; can be read several times."""
 
     def __init__(self, plan: RunPlan, examples: Examples) -> None:
         step = 1 if plan.given_inputs else examples.per_example

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from tui_eval.clients import AnyClient
     from tui_eval.environments.environment import Environment
 
-GoesOn: TypeAlias = Callable[[BaseException], bool]
-"""Whether an exception that comes out of people's code goes on instead of being recorded."""
+Propagates: TypeAlias = Callable[[BaseException], bool]
+"""Whether an exception of people's code is raised again instead of recorded."""
 
 
 async def generate(
@@ -28,7 +28,7 @@ async def generate(
     client: AnyClient,
     model: str,
     sampling_args: SamplingArgs,
-    goes_on: GoesOn = must_propagate,
+    propagates: Propagates = must_propagate,
 ) -> State:
     """Runs a model through one example; the state has an error where the environment raised."""
     begun = clock.now()
@@ -38,7 +38,7 @@ async def generate(
             return given
         error: BaseException = TypeError(f"rollout returned a {type(given).__name__}, no State")
     except BaseException as raised:
-        if goes_on(raised):
+        if propagates(raised):
             raise
         error = raised
         if isinstance(raised, asyncio.CancelledError):
@@ -71,7 +71,11 @@ def broken_state(values: RolloutInput, error: BaseException, begun: float) -> St
 
 
 async def score(
-    env: Environment, states: list[State], *, together: bool, goes_on: GoesOn = must_propagate
+    env: Environment,
+    states: list[State],
+    *,
+    together: bool,
+    propagates: Propagates = must_propagate,
 ) -> None:
     """Scores the rollouts of one example, unless the environment's scoring is turned off.
 
@@ -85,7 +89,7 @@ async def score(
         try:
             await call_rubric(env.rubric, states, not together)
         except BaseException as error:  # a rubric of people's own may raise anything
-            if goes_on(error):
+            if propagates(error):
                 raise
             for state in states:
                 if state.get("error") is None:

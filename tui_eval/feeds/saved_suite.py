@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from msgspec.structs import replace
+
+from tui_eval import clock
 from tui_eval.config.env_file import load_env_file
 from tui_eval.config.expansion import expand
 from tui_eval.config.options import NEWEST
@@ -22,7 +25,7 @@ from tui_eval.fold.run_state import RunState
 from tui_eval.fold.suite_state import CUT_OFF
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.opening import saved_events
-from tui_eval.runs.outcome import saved_suite_outcome
+from tui_eval.runs.outcome import saved_suite_outcome, unreadable
 from tui_eval.runs.run_info import read_metadata
 
 
@@ -79,11 +82,11 @@ def _moved(one: EvaluationStatus, run: RunDir) -> EvaluationMoved:
         for event in saved_events(run):
             state.apply(event)
     except OSError as error:
-        return one.over("failed", 1, f"this run cannot be read: {error}")
+        return one.over(unreadable(clock.now(), error))
     assert state.run is not None and state.end is not None, "its trajectory is told to its end"
     one.begin(state.run, state.finished, "").state = state
     end = state.end
     was_recorded = end.status != "interrupted" or read_metadata(run).get("status") == end.status
-    reported = one.over(end.status if was_recorded else CUT_OFF, end.exit_code, end.text)
+    reported = one.over(end if was_recorded else replace(end, status=CUT_OFF))
     reported.at = end.at
     return reported

@@ -1,4 +1,4 @@
-"""One call of a plain function: done in a thread or given up on the loop, whichever comes first."""
+"""One call of a plain function: done in a thread, or given up on the loop before that."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST_FRAMES = 12
 
 
 class Outcome(msgspec.Struct):
-    """How a call went: its value or error, and its seconds, infinite where it was given up."""
+    """The outcome of a call: value or error, and its seconds, infinite where it was given up."""
 
     value: Any = None
     error: BaseException | None = None
@@ -37,7 +37,7 @@ class Outcome(msgspec.Struct):
 
 
 class Call:
-    """The call, from its taking to its outcome."""
+    """A call, from its start to its outcome."""
 
     def __init__(
         self,
@@ -62,20 +62,20 @@ class Call:
         self._given_up = False
 
     def start(self) -> None:
-        """Called on the loop: its time begins."""
+        """Starts its time. Called on the loop."""
         self._has_begun = True
         if not self.is_quick or self._limit_s < _SOON_S:
             self.begin_time()
 
     def begin_time(self) -> None:
-        """Called on the loop: from now on it has its limit; most quick ones never need it."""
+        """Starts its limit, which most quick calls never need. Called on the loop."""
         if self._limit_s < math.inf and self._timer is None:
             loop = self.future.get_loop()
             context = self._context.copy()  # a thread may be in the one there is
             self._timer = loop.call_later(self._limit_s, self._run_out, context=context)
 
     def work(self) -> bool:
-        """Called in a thread: does it, and says whether the thread is still wanted."""
+        """Makes the call; returns whether the thread is still wanted. Called in a thread."""
         with self._lock:
             if self._given_up:
                 return True
@@ -86,21 +86,21 @@ class Call:
         return self._finished and self._crew.deliver(self, outcome)
 
     def settle(self, outcome: Outcome) -> None:
-        """Called on the loop: says how it went."""
+        """Sets its outcome. Called on the loop."""
         if self._timer is not None:
             self._timer.cancel()
         if not self.future.done():
             self.future.set_result(outcome)
 
     def abandon(self) -> None:
-        """Called on the loop: nobody waits for it any more."""
+        """Gives it up, as nobody waits for it any more. Called on the loop."""
         if self._timer is not None:
             self._timer.cancel()
         if self._has_begun:
             self._give_up()
 
     def never_begins(self) -> None:
-        """Called on the loop: no thread takes it."""
+        """Fails it, as no thread takes it. Called on the loop."""
         self._given_up = True
         if self._timer is not None:
             self._timer.cancel()
@@ -114,7 +114,7 @@ class Call:
             self.future.set_result(Outcome(error=error, is_given_up=True))
 
     def _give_up(self, error: BaseException | None = None) -> bool:
-        """Gives up what has not ended, noting on an error where it was."""
+        """Gives up a call that has not ended, noting on an error where it was."""
         with self._lock:
             if self._finished or self._given_up:
                 return False
@@ -146,7 +146,7 @@ def _place_of(thread: threading.Thread) -> str:
 
 
 def _interrupt(thread: threading.Thread) -> None:
-    """Has Python raise in a thread, so that an endless loop does not slow everything for good."""
+    """Raises in a thread, so that an endless loop does not slow everything for good."""
     import ctypes
 
     ctypes.pythonapi.PyThreadState_SetAsyncExc(

@@ -1,4 +1,4 @@
-"""The one way to call a plain function of an author's: what is known of it, and where it runs."""
+"""The one way to call a plain function of an author's, and the choice of its thread."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ logger = logging.getLogger(__name__)
 Func = TypeVar("Func", bound=Callable[..., Any])
 
 FIRST_CALL_S = 5.0
-"""How long the first call of a function is alone at most."""
+"""Seconds for which the first call of a function is alone, at most."""
 QUICK_S = 0.001
 THREADS = Threads(MOST_AT_ONCE, 1000)
 ONE_THREAD = Threads(1)
-"""That of functions that are not thread-safe."""
+"""The thread of functions that are not thread-safe."""
 
 
 class PlainFunction(msgspec.Struct, eq=False, weakref=True):
-    """What is known of a plain function."""
+    """Properties of a plain function."""
 
     name: str
-    """For people."""
+    """Its name, for people."""
     on_loop: bool = False
-    """Whether it is called on the event loop, as it works there only."""
+    """Whether it works on the event loop only, and is called there."""
     thread_safe: bool = True
-    """Whether it may run beside others; those that may not run one at a time."""
+    """Whether it may run beside others; functions that may not run one at a time."""
     is_quick: bool = False
     """Whether its last call took less than a millisecond."""
     first: Future[None] | None = None
-    """Its first call, until that has ended; `began` is when it did, in seconds of `time.monotonic`.
+    """Its first call, until that has ended; `began` is its start, in seconds of `time.monotonic`.
     """
     began: float = 0.0
     is_tried: bool = False
@@ -57,7 +57,7 @@ _KNOWN: weakref.WeakKeyDictionary[Any, PlainFunction] = weakref.WeakKeyDictionar
 
 
 def thread_safe(value: bool) -> Callable[[Func], Func]:
-    """Says whether a plain function may run beside others in threads, as all may by default.
+    """Declares whether a plain function may run beside others in threads, as by default.
 
     Those that may not run one at a time, in the order in which they are called, and all in the
     same thread: tools, reward functions, stop conditions and cleanup handlers alike. It does
@@ -75,7 +75,7 @@ def thread_safe(value: bool) -> Callable[[Func], Func]:
 
 
 def plain_function(func: Callable[..., Any], name: str) -> PlainFunction | None:
-    """What is known of a function, whoever calls it; None for an async one."""
+    """The properties of a function, whoever calls it; None for an async one."""
     if inspect.iscoroutinefunction(func):
         return None
     try:
@@ -99,11 +99,11 @@ def _is_declared_safe(func: Any) -> bool:
 
 
 class PlainFunctions:
-    """What is known of the functions and methods of one owner, which may be made thread-safe or
-    not all together.
+    """Properties of the functions and methods of one owner, which may be made thread-safe or not
+    all together.
 
     Args:
-        thread_safe: Whether those may run beside others that do not say it themselves.
+        thread_safe: The default of functions that do not declare it themselves.
     """
 
     def __init__(self, thread_safe: bool = True) -> None:
@@ -111,7 +111,7 @@ class PlainFunctions:
         self._known: dict[int, tuple[Any, PlainFunction | None]] = {}
 
     def of(self, func: Callable[..., Any], name: str) -> PlainFunction | None:
-        """What is known of a function; None for an async one."""
+        """The properties of a function; None for an async one."""
         bare = getattr(func, "__func__", func)  # a method is made again for each look at it
         known = self._known.get(id(bare))
         if known is None or known[0] is not bare:
@@ -123,7 +123,7 @@ class PlainFunctions:
 
 
 async def call_plain(function: PlainFunction, call: Callable[[], Any]) -> Any:
-    """What a plain function returns that `call` calls; raises what it raises, and limits, too."""
+    """Calls a plain function by `call`; returns or raises as it does, also for its limits."""
     outcome = await attempt_in_call(function, call)
     if outcome.error is not None:
         raise outcome.error
@@ -135,7 +135,7 @@ def attempt_in_call(
 ) -> Awaitable[Outcome]:
     """Calls a plain function as `attempt` does, within the limit of the call that it is in.
 
-    What it waits for its turn is no part of that one's time.
+    Its wait for a turn is no part of that call's time.
     """
     limit = CURRENT_CALL.get()
     if limit is None or not limit.is_here() or limit.seconds is None:
@@ -159,12 +159,12 @@ async def _attempt_within(
 async def attempt(
     function: PlainFunction, call: Callable[[], Any], limit_s: float = math.inf
 ) -> Outcome:
-    """Calls a plain function where it belongs, and says how that went.
+    """Calls a plain function where it belongs, and returns the outcome.
 
     The first call of a function is alone for 5 s at most, as it may prepare what all others use;
     then calls run at once. One that is not thread-safe is called in one thread, after all others of
     that kind, and one that works on the main thread only is called on the event loop, where nothing
-    holds it to a limit, which is without what it waits for its turn.
+    holds it to a limit. The limit does not count its wait for a turn.
     """
     if function.is_tried and function.thread_safe and not function.on_loop:
         outcome = await THREADS.attempt(call, limit_s, function.is_quick)
@@ -196,7 +196,7 @@ async def _in_threads(function: PlainFunction, call: Callable[[], Any], limit_s:
 
 
 async def _in_turn(function: PlainFunction, call: Callable[[], Any], limit_s: float) -> Outcome:
-    """The first call of a function, or one that waits for it."""
+    """Makes the first call of a function, or one that waits for that."""
     if function.first is not None:
         left = FIRST_CALL_S - (time.monotonic() - function.began)
         if left > 0:

@@ -1,4 +1,4 @@
-"""The jobs of one event loop that wait for a thread, and the threads that take them."""
+"""The queue of one event loop's jobs for threads, and the threads that take them."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class Line:
         self._jobs: deque[Call] = deque()
         self._doors: list[SimpleQueue[None]] = []
         self._free = 0
-        """Threads that will soon look for a job: awake, and in no call that takes its time."""
+        """Threads that will soon look for a job: awake, and in no slow call."""
         self._quick: set[Call] = set()
         self._is_over = False
 
     def add(self, job: Call) -> None:
-        """A job is to be done; a RuntimeError where the system gives no more threads."""
+        """Adds a job; a RuntimeError where the system gives no more threads."""
         with self._lock:
             self._jobs.append(job)
             if job.is_quick and self._free:
@@ -63,12 +63,12 @@ class Line:
                 raise
 
     def quick_ones(self) -> set[Call]:
-        """The quick jobs that are being done."""
+        """The quick jobs that run."""
         with self._lock:
             return set(self._quick)
 
     def demote(self, jobs: Collection[Call]) -> None:
-        """Says that these take their time, those that are still being done."""
+        """Makes those of these jobs that still run slow ones."""
         with self._lock:
             for job in self._quick.intersection(jobs):
                 self._demote(job)
@@ -78,7 +78,7 @@ class Line:
                 self._start_thread()
 
     def close(self) -> None:
-        """The loop is gone: threads end once they are free."""
+        """Has threads end once they are free, as the loop is gone."""
         with self._lock:
             self._is_over = True
             for door in self._doors:
@@ -90,7 +90,7 @@ class Line:
         self._free -= 1
 
     def _wake(self) -> bool:
-        """Has one more thread look for a job; whether it is to be started."""
+        """Has one more thread look for a job; returns whether one is to be started."""
         if self._doors:
             self._free += 1
             self._doors.pop().put(None)
@@ -102,7 +102,7 @@ class Line:
         return True
 
     def lose_thread(self) -> None:
-        """A thread does not come back from its job."""
+        """Notes that a thread does not come back from its job."""
         with self._lock:
             self._has_thread = False
 
@@ -119,7 +119,7 @@ class Line:
     def next(self, mine: list[Call], door: SimpleQueue[None]) -> bool:
         """Waits for the next job; False where there is no more. Called in a thread, at its `door`.
 
-        `mine` has the job before, and gets the next one: who waits keeps nothing alive.
+        `mine` has the last job, and gets the next one: a thread that waits keeps nothing alive.
         """
         while True:
             done = mine.pop() if mine else None

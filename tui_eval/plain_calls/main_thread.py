@@ -1,4 +1,4 @@
-"""Telling that a plain function, which ran in a thread, works in another one only."""
+"""Recognizes that a plain function, which ran in a thread, works in another one only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import threading
 from typing import Any
 
 _BOUND = re.compile(r"The object was created in thread id (\d+)")
-"""What SQLite says of a connection that is used in another thread than the one that made it."""
+"""SQLite's error for a connection that is used in another thread than the one that made it."""
 
 _REFUSALS = "signal only works in main thread", "no running event loop", "no current event loop"
 
@@ -42,12 +42,12 @@ def notice_refusals() -> None:
 
 
 def forget_refusals() -> None:
-    """Makes `refusal` report what comes from now on in this thread."""
+    """Makes `refusal` report only later refusals in this thread."""
     _HERE.refused = False
 
 
 def refusal() -> NeedsMainThreadError | None:
-    """The error of a function that was refused a signal handler, whatever it made of it."""
+    """The error of a function that was refused a signal handler, whatever it did then."""
     if not getattr(_HERE, "refused", False):
         return None
     return NeedsMainThreadError(
@@ -67,11 +67,11 @@ def is_for_main_thread(error: BaseException) -> bool:
 
 
 def is_for_one_thread(error: BaseException) -> bool:
-    """Whether a function failed as it uses what is bound to a thread other than the main one."""
+    """Whether a function failed as it uses an object of a thread other than the main one."""
     return _owner(error) not in (None, threading.main_thread().ident)
 
 
 def _owner(error: BaseException) -> int | None:
-    """The number of the thread that alone may use what a function used, where SQLite says it."""
+    """The number of the only thread that may use a function's object, where SQLite says it."""
     found = _BOUND.search(str(error)) if type(error).__name__ == "ProgrammingError" else None
     return None if found is None else int(found[1])

@@ -1,4 +1,4 @@
-"""Plain functions off the event loop, in threads that nothing waits for.
+"""Daemon threads for plain functions, off the event loop.
 
 A reward function that sleeps or computes for a second would hold up every rollout on the loop. In a
 pool a function that never returns would keep the process from ending. So each runs in a daemon
@@ -23,18 +23,18 @@ from tui_eval.plain_calls.line import Line
 MOST_AT_ONCE = 32
 MOST_LEFT_BEHIND = 500
 LOOK_S = 0.01
-"""How often is looked whether somebody holds up the others."""
+"""Seconds between checks whether a call holds up the others."""
 HANDED_OVER_S = 0.005
-"""So long the event loop stands still at most for those that are quick: about as long as Python
-lets a thread run before another one."""
+"""Seconds for which the event loop waits for quick calls at most: about as long as Python lets a
+thread run before another one."""
 _GROWS_AFTER_S = 0.05
 _ENDLESS_S = 5.0
 _BUSY = 0.5
-"""Share of a processor from which on functions that run are taken to compute, not to wait."""
+"""Share of a processor from which running functions count as computing, not waiting."""
 
 
 class TooManyLeftBehindError(RuntimeError):
-    """A function was not called, as too many that were given up still run."""
+    """A function was not called, as too many abandoned ones still run."""
 
 
 class Threads:
@@ -42,13 +42,13 @@ class Threads:
     process waits for one that hangs; the loop waits for quick ones, for five milliseconds at most.
 
     Each event loop has threads of its own; those of a loop that is gone end. A thread whose
-    function is given up is left behind: what it runs is asked to stop by a `SystemExit` raised
-    inside, which reaches Python code at its next step, but not what waits in the system.
+    function is given up is left behind: a `SystemExit` is raised inside, which reaches Python code
+    at its next step, but no call that waits in the system.
 
     Args:
         most: How many functions run at once for one event loop; others wait, and their limit
-            begins when they do.
-        at_most: How many may where those that run do nothing but wait, or do not end.
+            begins with their call.
+        at_most: The same where those that run only wait, or do not end.
     """
 
     def __init__(self, most: int = MOST_AT_ONCE, at_most: int = 0) -> None:
@@ -60,7 +60,7 @@ class Threads:
         self._latest: tuple[weakref.ref[asyncio.AbstractEventLoop], Crew] | None = None
 
     async def run(self, call: Callable[[], Any], limit_s: float = math.inf) -> Any:
-        """What `call` returns; raises what `attempt` raises or reports."""
+        """Returns the value of `call`; raises what `attempt` raises or reports."""
         outcome = await self.attempt(call, limit_s)
         if outcome.error is not None:
             raise outcome.error
@@ -71,7 +71,7 @@ class Threads:
     ) -> Outcome:
         """Runs `call` in a thread, where it sees the caller's context variables.
 
-        A cancelled caller goes on at once; its call is given up.
+        A cancelled caller continues at once; its call is given up.
 
         Args:
             limit_s: Seconds that the call may take.
@@ -79,7 +79,7 @@ class Threads:
                 thread then, until it turns out to take longer.
 
         Returns:
-            The value, or what was raised: a `TimeoutError` where it ran out of time, whose note
+            The value, or the exception: a `TimeoutError` where it ran out of time, whose note
             says where it was; a `NeedsMainThreadError` where it set a signal handler, whatever it
             made of the refusal.
 
@@ -112,7 +112,7 @@ class Threads:
 
 
 class Crew:
-    """What one event loop has in threads."""
+    """The threads of one event loop."""
 
     def __init__(self, most: int, at_most: int) -> None:
         name, is_single = "tui-eval plain function", most == 1 and at_most <= 1
@@ -171,7 +171,7 @@ class Crew:
                 self._begin(job)
 
     def _begin(self, job: Call) -> bool:
-        """Whether a thread has it, or will."""
+        """Gives a job to a thread; returns whether one takes it."""
         job.start()
         try:
             self.line.add(job)
@@ -187,10 +187,10 @@ class Crew:
             job.future.set_exception(error)
 
     def _hand_over(self) -> None:
-        """Begins the quick ones of one turn of the loop, and waits a moment until they are done.
+        """Begins the quick jobs of one turn of the loop, and waits a moment until they are done.
 
-        A thread would wait as long for this one to let go of the interpreter, more than once. While
-        an earlier one is not done nothing is waited for: it may be none that is quick any more.
+        A thread would wait as long for this one to release the interpreter, more than once. While
+        an earlier job is not done it does not wait: that one may not be quick any more.
         """
         jobs, self._together = deque(self._together), []
         waits = self._quick == len(jobs)
@@ -221,7 +221,7 @@ class Crew:
             self._quick -= 1
 
     def deliver(self, job: Call, outcome: Outcome) -> bool:
-        """Called in a thread: a job is done; False where no loop is left to say it to.
+        """Delivers an outcome; False where the loop is gone. Called in a thread.
 
         One wake-up of the loop serves all until it is awake.
         """
@@ -248,7 +248,7 @@ class Crew:
         self._begin_those_that_may()
 
     def leave_behind(self, job: Call, thread: threading.Thread | None) -> None:
-        """A job is given up, and with it its thread."""
+        """Gives up a job, and its thread with it."""
         self.line.demote([job])
         self._leave(job)
         if thread is not None:
@@ -280,7 +280,7 @@ class Crew:
             self._seen = set()
 
     def _grow(self) -> None:
-        """Lets more run at once where those that run only wait, or do not end."""
+        """Raises the number of threads where those that run only wait, or do not end."""
         now, cpu = time.monotonic(), time.process_time() - time.thread_time()
         if not self._since:
             self._since, self._cpu, self._ended_at = now, cpu, now

@@ -11,6 +11,7 @@ import signal
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from tui_eval.errors import RefusedError
 from tui_eval.events import OUT_OF_BUDGET, STOPPED_EARLY, EvaluationMoved, RunFinished
 from tui_eval.exit_codes import ExitCode, worst_run
 from tui_eval.fold.run_state import RunState
@@ -21,9 +22,9 @@ def finished(at: float, errored: int) -> RunFinished:
     return RunFinished(0, at, "finished", _code(errored))
 
 
-def interrupted(at: float) -> RunFinished:
+def interrupted(at: float, why: str = "") -> RunFinished:
     """Stopped by somebody before its last rollout; resumable."""
-    return RunFinished(0, at, "interrupted", ExitCode.INTERRUPTED.value)
+    return RunFinished(0, at, "interrupted", ExitCode.INTERRUPTED.value, why)
 
 
 def out_of_budget(at: float, why: str = "") -> RunFinished:
@@ -34,6 +35,23 @@ def out_of_budget(at: float, why: str = "") -> RunFinished:
 def failed(at: float, why: str) -> RunFinished:
     """Ended by a fault that is not a rollout's."""
     return RunFinished(0, at, "failed", ExitCode.COULD_NOT_FINISH.value, why)
+
+
+def refused(at: float, error: RefusedError) -> RunFinished:
+    """Not begun, as its request is at fault."""
+    text = "; ".join(map(str, error.faults))
+    return RunFinished(0, at, "refused", ExitCode.REFUSED.value, text)
+
+
+def raised(at: float, error: Exception) -> RunFinished:
+    """Ended by an exception that came out of its preparation or its session."""
+    text = error.strerror if isinstance(error, OSError) else None
+    return failed(at, f"{type(error).__name__}: {text or error}")
+
+
+def unreadable(at: float, error: Exception) -> RunFinished:
+    """Failed for its reader, who cannot read its files."""
+    return failed(at, f"this run cannot be read: {error}")
 
 
 def _code(errored: int) -> int:
@@ -78,9 +96,7 @@ def saved_outcome(
         return out_of_budget(at, why)
     if facts.get("status") == STOPPED_EARLY:
         return RunFinished(0, at, STOPPED_EARLY, _code(errored), why)
-    end = interrupted(at)
-    end.text = why
-    return end
+    return interrupted(at, why)
 
 
 def lost_engine_outcome(
@@ -152,6 +168,18 @@ def suite_outcome(
     wrong = sum(code in (ExitCode.COULD_NOT_FINISH, ExitCode.REFUSED) for code in codes)
     text = f"{wrong} of {len(exit_codes)} evaluations could not be worked through"
     return RunFinished(0, at, "failed", worst, text)
+
+
+def lost_suite_outcome(at: float, exit_code: int | None) -> RunFinished:
+    """The end of several evaluations whose engine is gone without having said how.
+
+    Args:
+        exit_code: Of the engine; None where it is not known.
+    """
+    end = interrupted(at)
+    if exit_code is not None and exit_code > 0:
+        end.exit_code = exit_code
+    return end
 
 
 def saved_suite_outcome(last: Iterable[EvaluationMoved]) -> RunFinished:

@@ -1,1 +1,1 @@
-"""Rollouts: generated, scored and reported, in the engine's process or in one of their own."""
+"""Rollouts: generated, scored and reported, in the engine's process or a worker."""

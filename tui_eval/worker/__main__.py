@@ -1,4 +1,4 @@
-"""`python -m tui_eval.worker`: rollouts in a process of their own, which an engine starts."""
+"""`python -m tui_eval.worker`: a worker process, which an engine starts."""
 
 # ruff: noqa: E402
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _end_after(parent: int) -> None:
 
 
 def main() -> None:
-    """Works for the engine at the other end of a socket until that says so, or is gone."""
+    """Works for the engine at the other end of a socket, until it has this end or is gone."""
     parser = argparse.ArgumentParser(prog="python -m tui_eval.worker", description=__doc__)
     parser.add_argument("--socket-fd", type=int, required=True, help="connected to the engine")
     parser.add_argument("--signs-fd", type=int, required=True, help="see `VitalSigns`")

@@ -1,8 +1,8 @@
-"""Runs a module of ours in an interpreter of somebody else, behind that one's own packages.
+"""Runs a module of ours in another interpreter, with our packages behind its own.
 
-It is run by its path, with the folders that are to stand behind and the module's name. The last of
-the folders holds this package alone: it is imported from there also where the interpreter has one
-of another version.
+It is run by its path, with folders to append to `sys.path` and the module's name. The last folder
+holds this package alone, which is imported from there also where the interpreter has another
+version of it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 def main() -> None:
-    """Puts the folders behind what there is, and runs the module in place of this one."""
+    """Appends the folders to `sys.path`, and runs the module in place of this one."""
     here = str(Path(__file__).parent)
     behind, name = sys.argv[1].split(os.pathsep), sys.argv[2]
     sys.argv[1:3] = []

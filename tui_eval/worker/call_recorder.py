@@ -1,4 +1,4 @@
-"""Has what each rollout is answered written down, and gives it what it was answered before."""
+"""Records the answers of each rollout, and replays those of an earlier session."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tui_eval.worker.rollout_observer import RolloutObserver
 from tui_eval.worker.work import Work
 
 DISK_IS_LATE_S = 0.5
-"""A write that takes less is not reported, and counts as time of its rollout."""
+"""Seconds up to which a write is not reported, and counts as time of its rollout."""
 
 
 class CallRecorder:
-    """Gives rollouts their `RecordedCalls`: one for an attempt, and where a generated rollout is in
-    the journal another one for its scoring.
+    """Gives rollouts their `RecordedCalls`: one for an attempt, and one for the scoring of a
+    rollout that the journal has as generated.
     """
 
     def __init__(self, work: Work, journal: Journal) -> None:
@@ -32,7 +32,7 @@ class CallRecorder:
         self._writes = Writes()
 
     def attempt_begins(self, observer: RolloutObserver) -> None:
-        """Has the answers of an attempt written down, and those of an earlier session given."""
+        """Records the answers of an attempt, and replays those of an earlier session."""
         if not self._work.env.replayable:
             return
         earlier = self._work.answers.pop(observer.row, ())
@@ -42,13 +42,13 @@ class CallRecorder:
 
     @property
     def keeps_no_answers(self) -> bool:
-        """Whether what is to be scored has no answer in the journal."""
+        """Whether a rollout to be scored has no answer in the journal."""
         return not self._work.env.replayable and self._work.env.score_rollouts
 
     async def keep_generated(self, observer: RolloutObserver, line: bytes) -> None:
-        """Has the record of a generated rollout written down.
+        """Writes the record of a generated rollout.
 
-        It is waited for only where no answers are: otherwise they lead to the same.
+        It waits for that only where answers are not recorded: otherwise they lead to the same.
         """
         if self._work.env.replayable:
             self._journal.add(observer.row, line)
@@ -58,13 +58,13 @@ class CallRecorder:
         self.is_generated(observer)
 
     def is_generated(self, observer: RolloutObserver) -> None:
-        """The same for what comes after the record of a generated rollout."""
+        """Records the calls that follow the record of a generated rollout."""
         self.give_up(observer)
         observer.calls = self._calls(observer, self._work.answers.pop(observer.row, ()))
 
     @staticmethod
     def give_up(observer: RolloutObserver) -> None:
-        """Counts the answers of an earlier session that the rollout has not asked for."""
+        """Counts the answers of an earlier session that the rollout did not use."""
         if observer.calls is not None:
             observer.lose(observer.calls.take_unused())
             observer.lose(observer.calls.take_unused_of_judges())
@@ -92,7 +92,7 @@ class _Write(msgspec.Struct, eq=False):
 
 
 class Writes:
-    """Answers that are being written: waiting for a slow disk is no part of a rollout's time.
+    """Writes in flight: waiting for a slow disk is no part of a rollout's time.
 
     One timer looks at all of them, as one for each would take as long as the writing.
     """

@@ -1,4 +1,4 @@
-"""Whether the examples of a run are still those of its rows."""
+"""Digests of a run's examples, to compare them with those of its rows."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def version_of(env_id: str, folder: Path) -> str | None:
 def run_before(
     inputs: Iterable[Mapping[str, Any]], wanted: Wanted, version: str | None
 ) -> RunBefore | None:
-    """How the run that is to be resumed is to these examples; None where none is."""
+    """Differences of these examples from the run that is to be resumed; None without one."""
     if not wanted.resumes:
         return None
     before = wanted.digest_before

@@ -1,4 +1,4 @@
-"""What ends a rollout early: its deadline, and somebody who cancels it."""
+"""The early end of a rollout: by its deadline, or cancelled by somebody."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ CANCELLED = "cancelled"
 
 
 class RolloutDeadline(Deadline):
-    """How long a rollout may be generated; `expired` says also that somebody cut it short.
+    """The deadline of a rollout's generation; `expired` also where somebody cut it short.
 
-    Neither the time that it is held is counted, nor time in which the code of another rollout
-    holds the loop.
+    Time in which it is held is not counted, nor time in which the code of another rollout holds
+    the loop.
 
     `is_counted` says whether its time is; `code_runs` is to be called then.
 
     Args:
-        seconds: What it may take; None for any time.
+        seconds: Its time limit; None for none.
         row: Its place.
     """
 
@@ -58,7 +58,7 @@ class RolloutDeadline(Deadline):
         return is_over
 
     def code_runs(self) -> None:
-        """Its code is called next: what holds the loop then is counted."""
+        """Notes that its code is called next, which is counted where it holds the loop."""
         if self._pulse is not None:
             self._pulse.runs(self._row)
 
@@ -69,12 +69,12 @@ class RolloutDeadline(Deadline):
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Around time that does not count, for a call of people's code that it is in neither."""
+        """Leaves the block out of its time, and out of that of the call that it is in."""
         with super().held(), uncounted():
             yield
 
     def check(self) -> None:
-        """Ends a rollout whose code went on although it was cancelled.
+        """Ends a rollout whose code did not end when it was cancelled.
 
         Raises:
             Error: The time is up, or the rollout was cut short.
@@ -92,14 +92,14 @@ class RolloutDeadline(Deadline):
         return True
 
     def error(self) -> Error:
-        """What became of the rollout."""
+        """The error of the rollout."""
         if self._cut is not None:
             return self._cut
         return RolloutTimeoutError(f"The rollout took longer than {self.seconds:g} s (--timeout)")
 
 
 class EndedByCancelling:
-    """A block that ends where one of some rollouts is cancelled, and the cancellation with it.
+    """A block that ends where one of some rollouts is cancelled, and takes the cancellation back.
 
     A cancellation of the task itself propagates. `RolloutObserver.cancelled` says which one it was.
     """
@@ -132,7 +132,7 @@ class EndedByCancelling:
 
 
 def give_up(state: State, observer: RolloutObserver) -> State:
-    """The state of a rollout that was cancelled: an errored one, whatever it came to."""
+    """The state of a rollout that was cancelled: always with an error."""
     state["error"] = observer.cancelled
     state["stop_condition"] = CANCELLED
     state["is_completed"] = True

@@ -1,4 +1,4 @@
-"""Why an engine ends a worker for one of its rollouts, and which error that rollout gets."""
+"""Causes for which an engine ends a worker, and the error that the rollout gets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ports of rollouts in a worker: what they report goes to the engine, and it grants slots."""
+"""The ports of rollouts in a worker: reports go to the engine, which grants slots."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tui_eval.worker.work import ColumnsSeen
 
 
 class EnginePort:
-    """What is sent to the engine, and what it has granted."""
+    """Sends messages to the engine, and takes its grants."""
 
     def __init__(self, send: Callable[[Any], None]) -> None:
         self.send = send
@@ -41,10 +41,10 @@ class EnginePort:
         self._loop = asyncio.get_running_loop()
         self._pending: dict[int, asyncio.Future[None]] = {}
         self.answered: list[tuple[int, float, float]] = []
-        """What endpoints answered, see `to_engine.Answered`: sent with the next stages."""
+        """Answered requests, sent with the next stages: see `to_engine.Answered`."""
 
     def request(self, row: int, what: str, amount: int = 0) -> asyncio.Future[None]:
-        """Requests something: see `to_engine.Request`. The future is done once it is granted."""
+        """Sends a `to_engine.Request`; the future is done once it is granted."""
         number, granted = self.new_answer()
         granted.add_done_callback(
             lambda done: self._withdraw(number, row) if done.cancelled() else None
@@ -53,36 +53,36 @@ class EnginePort:
         return granted
 
     def send_answered(self) -> None:
-        """Sends what endpoints answered."""
+        """Sends the answered requests."""
         answered, self.answered = self.answered, []
         if answered:
             self.send(Answered(answered))
 
     def new_answer(self) -> tuple[int, asyncio.Future[None]]:
-        """The number of a message that is answered, and the future that is done once it is."""
+        """A number for a message, and the future that is done once it is answered."""
         number, future = next(self._numbers), self._loop.create_future()
         self._pending[number] = future
         return number, future
 
     def _withdraw(self, number: int, row: int) -> None:
-        """Who asked for something is cancelled."""
+        """Withdraws a request whose caller is cancelled."""
         if self._pending.pop(number, None) is not None:
             self.send(Withdraw(number, row))
 
     def granted(self, number: int) -> None:
-        """What was asked for is there."""
+        """Handles the grant of a request."""
         future = self._pending.pop(number, None)
-        if future is not None and not future.done():  # or who asked for it was cancelled meanwhile
+        if future is not None and not future.done():  # or its caller was cancelled meanwhile
             future.set_result(None)
 
 
 class EngineHub:
-    """Sends stages, and messages of the rollouts that somebody watches.
+    """Sends stages, and messages of rollouts with subscribers.
 
     Messages go out every 30 ms, and so do the stages of up to 30 rollouts. Those of more go out
     less often: engine and screen take in each of them.
 
-    Whose code is called next is noted where the engine finds it once the worker has died.
+    The rollout whose code is called next is noted where the engine finds it if the worker dies.
     """
 
     def __init__(self, engine: EnginePort, signs: VitalSigns) -> None:
@@ -95,7 +95,7 @@ class EngineHub:
         self._own: list[MessagesAdded | ToolFinished | TextAdded] = []
         self._stages_every_s = BATCH_S
         self._timer: asyncio.TimerHandle | None = None
-        """For stages."""
+        """The timer of stages."""
         self._own_timer: asyncio.TimerHandle | None = None
 
     def mark_changed(self, rollout: ActiveRollout) -> None:
@@ -104,11 +104,11 @@ class EngineHub:
             self._timer = asyncio.get_running_loop().call_later(self._stages_every_s, self.flush)
 
     def call_runs(self, rollout: ActiveRollout, error_class: str, what: str) -> None:
-        """Notes whose call runs, on the loop or in a thread."""
+        """Notes the rollout whose call runs, on the loop or in a thread."""
         self._signs.runs(rollout.row, error_class, what)
 
     def call_waits(self) -> None:
-        """Notes that none does here."""
+        """Notes that no call runs here."""
         self._signs.waits()
 
     def call_ignores_end(self, rollout: ActiveRollout, error_class: str, what: str) -> None:
@@ -124,7 +124,7 @@ class EngineHub:
             self._own_timer = asyncio.get_running_loop().call_later(BATCH_S, self._flush_own)
 
     def subscribe(self, rows: Sequence[int]) -> None:
-        """From now on these rollouts are watched; what there is of them is sent at once."""
+        """Watches these rollouts from now on, and sends their messages so far."""
         self._subscribed = frozenset(rows)
         for row in rows:
             if row in self.active:
@@ -133,14 +133,14 @@ class EngineHub:
         self.flush()
 
     def finished(self, row: int) -> None:
-        """A rollout has its row, which follows its messages."""
+        """Sends a rollout's messages before its row follows."""
         self.active.pop(row, None)
         self._changed.pop(row, None)
         if self._own:
             self._flush_own()
 
     def flush(self) -> None:
-        """Sends what waits."""
+        """Sends pending stages and messages."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -154,7 +154,7 @@ class EngineHub:
         self._flush_own()
 
     def flush_stage(self, row: int) -> None:
-        """Sends where one rollout is now."""
+        """Sends the stage of one rollout."""
         rollout = self._changed.pop(row, None)
         if rollout is not None:
             self._engine.send(Staged([rollout.staged_event(clock.now())]))
@@ -195,7 +195,7 @@ class EngineHeld:
 
     @asynccontextmanager
     async def lent(self) -> AsyncIterator[None]:
-        """Gives the slots back for the time of the block; further sleepers have nothing to give."""
+        """Lends the slots during the block; further sleepers have none to lend."""
         if self._is_lent:
             yield
             return
@@ -216,7 +216,7 @@ class EngineHeld:
 
 
 class EngineLimits:
-    """Who may be scored."""
+    """Requests slots of the engine for scoring."""
 
     def __init__(self, engine: EnginePort, limits_scoring: bool) -> None:
         self._engine = engine
@@ -269,7 +269,7 @@ class EngineRows:
 
 
 class EngineJournal:
-    """Has the engine keep what is in flight; it takes the secrets out as it writes."""
+    """Has the engine keep rollouts in flight; it redacts secrets as it writes."""
 
     def __init__(self, engine: EnginePort) -> None:
         self._engine = engine
@@ -302,7 +302,7 @@ class EngineGuard:
         self.longest = longest
 
     def takes(self, tokens: int) -> bool:
-        """Whether a call fits at once: that is never known here."""
+        """Always false: whether a call fits at once is not known here."""
         return False
 
     async def wait(self, tokens: int, owner: object, park: Callable[[], None]) -> None:

@@ -76,7 +76,7 @@ class Examples(Places):
         return cast(RolloutInput, self._table[row // self.per_example])
 
     def fresh_state(self, row: int) -> State:
-        """A state of a rollout that has not begun."""
+        """The state of a rollout that has not begun."""
         values = self.input(row)
         return State(input=values, prompt=to_messages(values["prompt"]))
 
@@ -84,8 +84,8 @@ class Examples(Places):
 class GivenExamples(Examples):
     """Rollouts that have an input each, in groups.
 
-    Where groups differ in size `per_example` is 1: a place says nothing of its group then, and
-    the row of a rollout says its place.
+    Where groups differ in size `per_example` is 1: a place does not give its group then, and the
+    row of a rollout has its place.
     """
 
     def __init__(self, groups: Sequence[Sequence[RolloutInput]]) -> None:

@@ -1,4 +1,4 @@
-"""The gate before every model call: closed, calls in flight finish and nothing new is sent."""
+"""The gate before every model call. While it is closed, calls in flight finish and none begins."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Gate:
-    """Open at first."""
+    """A gate, open at first."""
 
     def __init__(self) -> None:
         self._open = asyncio.Event()
@@ -27,16 +27,16 @@ class Gate:
 
     @property
     def closed_s(self) -> float:
-        """For how many seconds it has been closed so far."""
+        """Seconds for which it has been closed so far."""
         return self._closed_s + (0.0 if self.is_open else time.perf_counter() - self._closed_at)
 
     def open(self) -> None:
-        """Lets everyone through who waits."""
+        """Lets waiting calls through."""
         self._closed_s = self.closed_s
         self._open.set()
 
     def close(self) -> None:
-        """Holds the next ones."""
+        """Holds the next calls."""
         if self.is_open:
             self._closed_at = time.perf_counter()
             self._open.clear()
@@ -47,7 +47,7 @@ class Gate:
 
 
 class Pauses:
-    """What a gate that is closed has of the waits of one rollout, which may overlap."""
+    """The share of a closed gate in the waits of one rollout, which may overlap."""
 
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
@@ -55,7 +55,7 @@ class Pauses:
 
     @contextmanager
     def left_out(self, observer: RolloutObserver) -> Iterator[None]:
-        """Around waiting: what a pause has of it is no part of the rollout's time."""
+        """Leaves pauses during the block out of the rollout's time."""
         if not self._waits:
             self._closed_before = self._gate.closed_s
         self._waits += 1

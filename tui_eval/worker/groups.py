@@ -1,4 +1,4 @@
-"""Rollouts of one example wait for each other where a reward function compares them."""
+"""Groups: rollouts of one example that wait for each other, as a reward function compares them."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class Groups:
         self._columns = columns
         self._members: defaultdict[int, dict[int, Member]] = defaultdict(dict)
         self.moved: Callable[[int, bool], None] = lambda example, waits: None
-        """Is called where a group waits for members from now on, or no longer."""
+        """Called where a group begins or ends to wait for members."""
 
     def add_saved(self, row: int, values: Mapping[str, Any]) -> list[Member] | None:
-        """As `add`, for one whose row is on disk: it is scored only to be compared with."""
+        """Adds a member whose row is on disk: it is scored only to be compared with."""
         state = saved_member(self._examples.fresh_state(row), values, self._columns)
         return self._add(row, (None, state))
 
     def __contains__(self, example: int) -> bool:
-        """Whether the group of an example waits for members; one that is complete does not."""
+        """Whether the group of an example waits for members."""
         return example in self._members
 
     def waiting(self, row: int) -> State | None:
@@ -48,13 +48,13 @@ class Groups:
         return state if observer is not None else None
 
     def forget(self, row: int) -> None:
-        """A member that is to run again: its group waits for it."""
+        """Removes a member that is to run again, so that its group waits for it."""
         example = self._examples.example(row)
         if example in self._members:
             self._members[example].pop(row, None)
 
     def add(self, observer: RolloutObserver, state: State) -> list[Member] | None:
-        """Takes in a member.
+        """Adds a member.
 
         Returns:
             The whole group in the order of its rollouts once it is complete, None before.
@@ -77,9 +77,9 @@ class Groups:
 
 
 def leading(observer: RolloutObserver, fresh: Sequence[RolloutObserver]) -> RolloutObserver:
-    """For which member a group is scored: who completed it, if that is to have a score.
+    """The member that a group is scored for: the last one, if it is to have a score.
 
-    Of one that has errored nothing is tried again or kept, for it has its row; its slots go on.
+    One that has errored is not tried again or kept, for it has its row; its slots pass on.
     """
     leader = observer if observer in fresh else fresh[0]
     leader.held = observer.held

@@ -1,7 +1,7 @@
 """The connection between an engine and one of its workers: lists of messages in both directions.
 
-What is sent within one turn of the loop goes out together: encoding and a system call cost as much
-for one message as for thirty.
+Messages of one turn of the loop go out together: encoding and a system call cost as much for one
+message as for thirty.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from tui_eval.event_frames import HEADER_BYTES, encode_events, frame, read_exten
 Message = TypeVar("Message")
 
 READ_BYTES = 1 << 17
-"""So much is read at once, into the same memory each time; a longer message has its own."""
+"""Bytes read at once, into the same memory each time; a longer message has its own."""
 
 
 class Link(asyncio.BufferedProtocol, Generic[Message]):
-    """One end.
+    """One end of the connection.
 
     Args:
-        messages: What the other end sends: `ToEngine` or `ToWorker`.
+        messages: The type that the other end sends: `ToEngine` or `ToWorker`.
         received: Gets each of them.
         lost: Called once the other end is gone.
-        failed: Called where messages could not be sent, read or taken; those beside them are.
+        failed: Called where messages could not be sent, read or handled; the others are.
     """
 
     def __init__(
@@ -71,14 +71,14 @@ class Link(asyncio.BufferedProtocol, Generic[Message]):
             self._make_room(begin, end - begin)
 
     def _end_of_frame(self, begin: int) -> int:
-        """Where a frame ends; behind what has arrived where that is not known yet."""
+        """The end of a frame; past the bytes that have arrived where it is not known yet."""
         payload = begin + HEADER_BYTES
         if payload > self._filled:
             return payload
         return payload + int.from_bytes(self._buffer[begin:payload], "big")
 
     def _make_room(self, begin: int, size: int) -> None:
-        """Moves the beginning of a frame to where the rest of it can follow."""
+        """Moves the beginning of a frame so that the rest of it has room."""
         left = self._buffer[begin : self._filled]
         size = max(size, READ_BYTES)
         if size != len(self._buffer):
@@ -114,7 +114,7 @@ class Link(asyncio.BufferedProtocol, Generic[Message]):
         self._waiting.append(message)
 
     def flush(self) -> None:
-        """Sends what waits now."""
+        """Sends pending messages now."""
         waiting, self._waiting = self._waiting, []
         if waiting:
             self._write(waiting)
@@ -141,4 +141,4 @@ class Link(asyncio.BufferedProtocol, Generic[Message]):
 
 
 def _ignore(*_: Any) -> None:
-    """Takes what comes once nobody waits for it."""
+    """Ignores messages that nobody waits for any more."""

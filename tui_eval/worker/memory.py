@@ -13,26 +13,26 @@ from functools import cache
 from pathlib import Path
 
 COLLECTED_AFTER = 100_000
-"""New objects between two garbage collections: more than rollouts that begin at once make."""
+"""New objects between two garbage collections; rollouts that begin at once make fewer."""
 PAGE_BYTES = 2 << 20
 BUSY_S = 0.5
-"""CPU seconds after which large pages are worth a tenth of one; who waits for models has none."""
+"""CPU seconds of the process before its memory is moved, which takes a tenth of one."""
 LOOKS_EVERY_S = 0.5
 GROWN_BYTES = 8 << 20
-"""Memory that has grown by so much is looked through again."""
+"""Growth after which memory is moved again."""
 _GIVE, _MOVE = 14, 25
 """`MADV_HUGEPAGE` and `MADV_COLLAPSE` of Linux."""
 _ALLOWED = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
 def tune_memory() -> None:
-    """Once everything is loaded: has the process spend less of its time on its memory."""
+    """Makes the process spend less time on its memory; called once everything is loaded."""
     _collect_seldom()
     _use_large_pages()
 
 
 def _collect_seldom() -> None:
-    """Leaves out of garbage collections what stays to the end, and has fewer of them.
+    """Freezes the objects that stay to the end, and makes garbage collections rarer.
 
     Looking through modules and dataset in every full collection takes a quarter of the engine's
     CPU time, and a tenth of a second each time; Python's usual seven hundred new objects between
@@ -46,12 +46,12 @@ def _collect_seldom() -> None:
 
 @cache
 def _use_large_pages() -> None:
-    """Has a thread move what is allocated into pages of 2 MB, once the process is busy.
+    """Starts a thread that moves allocated memory into pages of 2 MB, once the process is busy.
 
-    After a rollout has waited for its model nothing of it is in the processor's caches, and with
-    pages of 4 KB not even the addresses of it are: looking those up takes 6 % of the CPU time of
-    an engine and its workers in a virtual machine. Nothing happens where the system has no such
-    pages, or its administrator allows none.
+    After a rollout has waited for its model the processor's caches hold nothing of it, and with
+    pages of 4 KB not even its addresses: looking those up takes 6 % of the CPU time of an engine
+    and its workers in a virtual machine. Nothing happens where the system has no such pages, or
+    its administrator allows none.
     """
     with contextlib.suppress(OSError):
         if sys.platform == "linux" and "[never]" not in _ALLOWED.read_text():
@@ -75,9 +75,9 @@ def _resident_bytes() -> int:
 
 
 def move_to_large_pages() -> None:
-    """Moves what the process has allocated; where the system has no such page, it stays.
+    """Moves allocated memory; it stays where the system has no free page.
 
-    Memory that is allocated there later gets such pages at once. Moving is new in Linux 6.1.
+    Memory allocated there later gets large pages at once. Moving is new in Linux 6.1.
 
     Raises:
         OSError: The process cannot see its memory.
@@ -94,13 +94,13 @@ def move_to_large_pages() -> None:
 
 
 def allocated(maps: Iterable[str]) -> Iterator[tuple[int, int]]:
-    """Where pages of 2 MB fit into what a process has allocated, stacks of threads left out.
+    """Address ranges of allocated memory that pages of 2 MB fit into, without threads' stacks.
 
     Args:
         maps: Lines of `/proc/PID/maps`.
 
     Returns:
-        First address, and the one behind the last.
+        First address, and the one behind the last, of each range.
     """
     behind_guard = 0
     for line in maps:

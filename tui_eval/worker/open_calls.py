@@ -1,4 +1,4 @@
-"""The calls that one rollout has begun and that have not ended: what it waits for."""
+"""Open calls of one rollout: those that have begun and not ended."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class OpenWait:
-    """One of them, while it is entered: several times for each turn, so it takes little time.
+    """One wait, while it is entered: several times for each turn, so it takes little time.
 
     Args:
-        what: What is called, for people.
+        what: Name of the call, for people.
     """
 
     __slots__ = ("_hub", "_outer", "_rollout", "_token", "_waits", "inner", "since", "what")
@@ -76,15 +76,14 @@ class OpenWaits:
         self.open: dict[OpenWait, None] = {}
 
     def move_to(self, stage: Stage) -> None:
-        """It has gone on to this stage."""
+        """Moves the rollout to this stage."""
         if stage is not self.stage:
             self.stage = stage
             self._staged_at = monotonic()
 
     def longest(self) -> tuple[str, float]:
-        """The call that holds the rollout up, empty where its stage says all.
-
-        And since when, in unix seconds.
+        """The call that holds the rollout up, empty where its stage says all, and its beginning in
+        unix seconds.
         """
         what, since = "", max(self.moved_at, self._staged_at)
         if self.stage in (Stage.SLEEPING, Stage.HELD):
@@ -98,7 +97,7 @@ class OpenWaits:
 
 
 class ModelCall:
-    """A call of the model, until it is over: when its request was sent, and what it may use.
+    """A call of the model in flight: when its request was sent, and its reservation.
 
     A rollout may have several in flight. Each runs in a context of its own, so it is found again
     wherever it is answered, fails or sleeps.
@@ -118,23 +117,23 @@ class ModelCall:
         self.is_reserved = self.is_over = False
 
     def give_back(self) -> None:
-        """It is over, or sleeps: others may have what was reserved for it."""
+        """Releases the reservation of a call that is over or sleeps."""
         if self.is_reserved and self.guard is not None:
             self.is_reserved = False
             self.guard.give_back(self.tokens)
 
     def end(self) -> None:
-        """It is over, however it ended."""
+        """Ends the call, however it ended."""
         self.is_over = True
         self.give_back()
 
 
 MODEL_CALL: ContextVar[ModelCall | None] = ContextVar("MODEL_CALL", default=None)
-"""The one that is made here, or was last."""
+"""The model call in this context, or its last one."""
 
 
 class Unanswered:
-    """The calls of one rollout that have no answer: in flight, or failed since the last answer."""
+    """Calls of one rollout without an answer: in flight, or failed since the last answer."""
 
     def __init__(self) -> None:
         self._calls: set[ModelCall] = set()
@@ -143,13 +142,13 @@ class Unanswered:
         return bool(self._calls)
 
     def sent(self, call: ModelCall) -> None:
-        """The request of a call is sent now."""
+        """Notes that the request of a call is sent now."""
         call.requested_at = monotonic()  # the loop's own
         self._drop_failed()
         self._calls.add(call)
 
     def answered(self) -> float:
-        """The call that is made here has its answer; when that was requested, 0 if never."""
+        """Notes the answer of the call made here; returns when it was requested, 0 if never."""
         call = MODEL_CALL.get()
         self._drop_failed()
         if call is None:

@@ -1,4 +1,4 @@
-"""Environments opened for a run: loaded, with what replaces their settings, and their examples."""
+"""Environments opened for a run: loaded, with their settings replaced and their examples read."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Loaded(NamedTuple):
 
 
 def load_environment(settings: EnvironmentSettings) -> tuple[Loaded | None, list[Fault]]:
-    """Loads an environment with its examples; what is wrong with them."""
+    """Loads an environment with its examples; returns its faults as well."""
     env_id, env_args, folder = settings.env_id, settings.env_args, Path(settings.folder)
     own = {
         "env_args": env_args,
@@ -63,7 +63,7 @@ def load_environment(settings: EnvironmentSettings) -> tuple[Loaded | None, list
 def describe_loaded(
     loaded: Loaded, settings: EnvironmentSettings
 ) -> tuple[EnvironmentInfo | None, list[Fault]]:
-    """What is to be known of an environment, see `describe`; what is wrong with it."""
+    """Describes an environment, see `describe`; returns its faults as well."""
     env, table = loaded
     named, folder = settings.env_id, Path(settings.folder)
     try:
@@ -78,7 +78,7 @@ def _raised(settings: EnvironmentSettings, what: str, error: BaseException) -> F
 
 
 def _with_line(fault: Fault, env_id: str, sources: Mapping[str, str]) -> Fault:
-    """A fault of the environment itself also says where a file names it."""
+    """The same fault, which also says where a file names the environment."""
     place = place_of(sources, "env_id", "")
     if not place or fault.where != f"environment {env_id}":
         return fault
@@ -86,7 +86,7 @@ def _with_line(fault: Fault, env_id: str, sources: Mapping[str, str]) -> Fault:
 
 
 def _placed_env_args(settings: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """Where a file sets the arguments, as the beginning of a fault, and the arguments."""
+    """The place in a file that sets the arguments, for faults, and the arguments."""
     place = place_of(settings["sources"], "env_args", "")
     return f"{place}: " if place else "", settings["env_args"] or {}
 
@@ -96,7 +96,7 @@ def _replaced_at(settings: Mapping[str, Any]) -> str:
 
 
 def install_alias() -> None:
-    """Lets environments that were written for verifiers import it, and get ours.
+    """Has environments that import verifiers get our modules.
 
     Raises:
         RefusedError: The installed package was imported already.

@@ -26,10 +26,10 @@ def override(env: Environment, settings: Mapping[str, Any], where: str = FLAG) -
     attribute.
 
     Args:
-        where: Where faults are reported.
+        where: The place that faults name.
 
     Returns:
-        What cannot be replaced, and why; nothing is replaced then.
+        A fault for each setting that cannot be replaced; nothing is replaced then.
     """
     faults = override_faults(env, settings, where)
     if faults or not settings:
@@ -45,7 +45,7 @@ def override(env: Environment, settings: Mapping[str, Any], where: str = FLAG) -
 
 
 def override_faults(env: Environment, settings: Mapping[str, Any], where: str) -> list[Fault]:
-    """What of an environment cannot be replaced, and why; nothing is replaced."""
+    """Faults of replacing settings of an environment; nothing is replaced."""
     owners = _owners(env)
     found = []
     for name, value in settings.items():
@@ -59,7 +59,7 @@ def override_faults(env: Environment, settings: Mapping[str, Any], where: str) -
 
 
 def single_turn_names(env: Environment) -> list[str]:
-    """The name of an environment, or those of its members, which ask the model once."""
+    """The name of an environment, or those of its members, that call the model once."""
     named = [env.env_id] if _has_one_turn(env) else []
     if isinstance(env, EnvGroup):
         members = zip(env.env_names, env.members, strict=True)
@@ -70,10 +70,10 @@ def single_turn_names(env: Environment) -> list[str]:
 def override_notices(
     named: Sequence[str], settings: Mapping[str, Any], where: str = FLAG
 ) -> list[Notice]:
-    """A sentence on a setting without effect on those named here, which ask the model once."""
+    """A sentence on a setting without effect on environments that call the model once."""
     if settings.get("max_turns", 1) == 1 or not named:
         return []
-    text = f"{where}: max_turns has no effect on {', '.join(named)}, which asks the model once"
+    text = f"{where}: max_turns has no effect on {', '.join(named)}, which calls the model once"
     return [warning(text)]
 
 
@@ -83,7 +83,7 @@ def _owners(env: Environment) -> list[Environment]:
 
 
 def _fault(owners: list[Environment], name: str, value: Any) -> tuple[str, ...]:
-    """What is wrong with a setting, with a hint where there is one; empty where nothing is."""
+    """The fault of a setting, with a hint if there is one; empty where nothing is wrong."""
     named = _name(owners[0])
     having = [one for one in owners if not name.startswith("_") and _has(one, name)]
     if not having:

@@ -1,4 +1,4 @@
-"""What rollouts need of the engine: where they report, how they are held, where they are kept.
+"""Ports of rollouts to the engine: hub, slots, limits, budget, journal and rows.
 
 In the engine's own process these are its hub, limits, budget, writer and journal; in a worker they
 are the connection to the engine.
@@ -20,18 +20,18 @@ from tui_eval.events import (
 )
 
 BEGIN_IN_ONE_TURN = 16
-"""So many rollouts begin in one turn of a loop at most: it takes some turns until one has sent its
-first request, and of a thousand that all began in one the first would wait for the last."""
+"""Most rollouts that begin in one turn of a loop: it takes some turns until one has sent its first
+request, and of a thousand that all began in one the first would wait for the last."""
 BATCH_S = 0.03
-"""How often what rollouts report is sent on."""
+"""Seconds between batches of rollouts' reports."""
 STAGES_A_SECOND = 1000
-"""At most so many changes of stages are sent on, as long as none waits for `STAGES_WAIT_S`: engine
-and screens take in each of them."""
+"""Most changes of stages sent in a second, while none waits for `STAGES_WAIT_S`: engine and screens
+take in each of them."""
 STAGES_WAIT_S = 0.5
 
 
 def until_next_stages(sent: int) -> float:
-    """Seconds until changes of stages are sent on again, after so many."""
+    """Seconds until changes of stages are sent again, after so many."""
     return max(BATCH_S, min(sent / STAGES_A_SECOND, STAGES_WAIT_S))
 
 
@@ -42,49 +42,49 @@ class ActiveRollout(Protocol):
 
     @property
     def stage(self) -> Stage:
-        """Where it is."""
+        """Its stage."""
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is left to do but to write its row."""
+        """Whether only its row is left to write."""
 
     def staged_event(self, at: float) -> RolloutStaged:
-        """Where the rollout is now."""
+        """An event of its stage."""
 
     def events_so_far(self) -> list[Event]:
-        """The conversation so far, for who subscribes to it late."""
+        """The conversation so far, for a late subscriber."""
 
 
 class Hub(Protocol):
-    """Where rollouts report."""
+    """Gets the reports of rollouts."""
 
     @property
     def active(self) -> dict[int, ActiveRollout]:
-        """Those that are worked on, by row."""
+        """Rollouts in flight, by row."""
 
     def mark_changed(self, rollout: ActiveRollout) -> None:
-        """A rollout's stage or counts changed."""
+        """Notes that a rollout's stage or counts changed."""
 
     def before_foreign_code(self, row: int, stage: Stage) -> None:
-        """People's code is called next at this stage of a rollout, and may hold the loop."""
+        """Notes that people's code is called next at this stage, and may hold the loop."""
 
     def code_runs(self, row: int, stage: Stage) -> None:
-        """Code of this rollout, its environment's for one, may run from now on."""
+        """Notes that code of this rollout, its environment's for one, may run from now on."""
 
     def call_runs(self, rollout: ActiveRollout, error_class: str, what: str) -> None:
-        """This thread goes into a call of this rollout's code that has a limit."""
+        """Notes that this thread begins a call of this rollout's code that has a limit."""
 
     def call_waits(self) -> None:
-        """It has come out of it."""
+        """Notes that this call has ended."""
 
     def call_ignores_end(self, rollout: ActiveRollout, error_class: str, what: str) -> None:
-        """A call of this rollout's code that was cancelled for its limit does not end."""
+        """Notes that a call that was cancelled for its limit does not end."""
 
     def is_subscribed(self, row: int) -> bool:
-        """Whether somebody wants this rollout's messages."""
+        """Whether somebody has subscribed to this rollout."""
 
     def publish_to_watchers(self, event: MessagesAdded | ToolFinished | TextAdded) -> None:
-        """Takes in one event for those who subscribed to its rollout."""
+        """Takes in one event for the subscribers of its rollout."""
 
 
 class Held(Protocol):
@@ -92,23 +92,23 @@ class Held(Protocol):
 
     @property
     def slots(self) -> Any:
-        """Those that it has; nothing where it has none."""
+        """Its slots; falsy where it has none."""
 
     def answered(self, requested_at: float) -> None:
-        """The endpoint answered a request that was sent then, in seconds of the loop."""
+        """Counts an answered request that was sent then, in seconds of the loop."""
 
     def refuse(self, requested_at: float, seconds: float, *, is_paced: bool = False) -> None:
-        """The endpoint refused a request."""
+        """Counts a refused request."""
 
     def lent(self) -> AbstractAsyncContextManager[None]:
-        """Gives the slots back for the time of the block."""
+        """Lends the slots during the block."""
 
     def release(self) -> None:
-        """Gives all back."""
+        """Releases all slots."""
 
 
 class Limits(Protocol):
-    """Who may begin."""
+    """The limits of a run."""
 
     def nothing_held(self, row: int) -> Any:
         """The slots of a rollout that holds none."""
@@ -117,13 +117,13 @@ class Limits(Protocol):
         """Waits until a rollout that was generated earlier is in flight again."""
 
     def generated(self, held: Any) -> None:
-        """A rollout is generated; it stays in flight."""
+        """Releases the slots for generation; the rollout stays in flight."""
 
     def scoring(self, held: Any, count: int) -> AbstractAsyncContextManager[None] | None:
-        """Around the scoring of so many rollouts at once, by one that is in flight.
+        """Holds slots during the scoring of `count` rollouts, by one that is in flight.
 
         Returns:
-            None where nothing limits that.
+            None where there is no limit.
         """
 
 
@@ -132,36 +132,36 @@ class CallGuard(Protocol):
 
     @property
     def longest(self) -> Callable[[Mapping[str, Any]], int]:
-        """Reports the tokens to reserve for a call of these sampling arguments."""
+        """A function from sampling arguments to the tokens to reserve for a call."""
 
     def takes(self, tokens: int) -> bool:
-        """Whether a call fits at once; what it may use is reserved then."""
+        """Whether a call fits at once; reserves its usage then."""
 
     async def wait(self, tokens: int, owner: object, park: Callable[[], None]) -> None:
-        """Waits until a call fits, and reserves what it may use."""
+        """Waits until a call fits, and reserves its usage."""
 
     def give_back(self, tokens: int) -> None:
-        """A call is over, and what it used is counted."""
+        """Releases the reservation of a call that is over and whose usage is counted."""
 
 
 class Journal(Protocol):
-    """Keeps what is in flight."""
+    """Keeps rollouts in flight."""
 
     def add(self, row: int, line: bytes) -> None:
         """Keeps one generated rollout; its answers are in it."""
 
     def add_answer(self, row: int, line: bytes) -> Awaitable[None]:
-        """Keeps one answer of a rollout; it is written once this has been waited for."""
+        """Keeps one answer of a rollout; it is written once the result is awaited."""
 
     def forget(self, row: int) -> None:
-        """The rollout has its row now, or another attempt begins."""
+        """Forgets a rollout that has its row, or begins another attempt."""
 
 
 class Rows(Protocol):
-    """Where the rows of finished rollouts go."""
+    """Writes the rows of finished rollouts."""
 
     def write(self, row: int, number: int, line: bytes) -> bytes:
-        """Writes the line of a rollout, then reports it, and forgets what was in flight of it.
+        """Writes the line of a rollout, then reports it, and forgets its journal records.
 
         Returns:
             The line as it is written: without secrets.

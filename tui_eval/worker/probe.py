@@ -1,4 +1,4 @@
-"""Prints as JSON what an interpreter is and has: run by its path, and knows nothing of the rest."""
+"""Prints an interpreter's version and packages as JSON; run by its path, without our modules."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _module_is_there(name: str) -> bool:
 
 
 def probe(modules: list[str]) -> dict[str, object]:
-    """What this interpreter is, and which of some top modules it has."""
+    """This interpreter's version and packages, and which of some top modules it has."""
     return {
         "version": ".".join(map(str, sys.version_info[:3])),
         "prefix": sys.prefix,

@@ -1,7 +1,7 @@
 """A worker: runs rollouts for the engine that started it, and ends with it.
 
-What people's code does to this process (blocks it, ends it, uses up its memory) is seen by the
-engine from outside, which then starts another one.
+The engine watches it from outside: where people's code blocks it, ends it or uses up its memory,
+the engine starts another one.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ LEAVES_WITHIN_S = 1.5
 
 
 class WorkerProcess:
-    """The process: its connection, its environment and clients, and its rollouts."""
+    """The worker's side of the process: connection, environment, clients and rollouts."""
 
     def __init__(self, signs: VitalSigns) -> None:
         self._signs = signs
@@ -160,7 +160,7 @@ class WorkerProcess:
             self._of_rollout(message)
 
     def _open_log(self, path: str) -> None:
-        """Prints to this file from now on; where it is gone, as before until the log moves."""
+        """Prints to this file from now on; where that is gone, as before until the log moves."""
         try:
             print_to_log(Path(path), self._redact, self._socket)
         except OSError as error:
@@ -252,9 +252,9 @@ class WorkerProcess:
         elif task.cancelled() and row is not None:
             self._report_end(row)
 
-    def _goes_on(self, error: BaseException) -> bool:
-        """Whether what came out of people's code ends the task: only who leaves cancels it, or
-        what ends a rollout. A cancellation of their own is taken back.
+    def _propagates(self, error: BaseException) -> bool:
+        """Whether an exception of people's code ends the task: only a cancellation as the worker
+        leaves or a rollout is ended does. One of their own is taken back.
         """
         if not is_cancellation(error):
             return False
@@ -270,7 +270,7 @@ class WorkerProcess:
 
     @staticmethod
     def _end_now(why: str) -> NoReturn:
-        """Ends the process: what its rollouts have come to stands in the journal."""
+        """Ends the process; the journal has its rollouts."""
         log.error("code of the environment ended the worker: %s", why)
         os._exit(1)
 
@@ -279,7 +279,7 @@ class WorkerProcess:
         self._report_end(-1 if row is None else row, describe(error))
 
     async def _open(self, message: to_worker.Open) -> None:
-        """Loads the environment, and says what it is."""
+        """Loads the environment and sends its description."""
         settings = message.settings
         os.chdir(message.folder)
         os.environ.update(message.variables)
@@ -322,7 +322,7 @@ class WorkerProcess:
             return faults
         if digest_now(plan.examples_digest or "", self._loaded.table) != plan.examples_digest:
             what = "it gave other examples to a worker than to the engine"
-            hint = "Its dataset is made anew each time: give it a seed, or leave --num-workers out"
+            hint = "Its dataset differs at each load: give it a seed, or leave --num-workers out"
             return [Fault(f"environment {plan.env_id}", what, hint)]
         return []
 
@@ -340,7 +340,7 @@ class WorkerProcess:
             out_of_budget=lambda: self._is_exhausted,
             guard_of=lambda row: guard(row) if setup.has_budget else None,
             code=setup.code,
-            goes_on=self._goes_on,
+            propagates=self._propagates,
         )
         rows = EngineRows(self._engine, self._hub, self._redact, columns)
         limits = EngineLimits(self._engine, setup.limits_scoring)

@@ -1,9 +1,9 @@
-"""The answers that a rollout has had: kept as they come, and given again after an interruption.
+"""The recorded answers of a rollout: kept as they come, and replayed after an interruption.
 
-A rollout that was cut short begins anew with a fresh environment. As long as it asks the model the
-same things, in whatever order, it is given the answers that were paid for already; from the first
-request on that differs it asks the model itself, and what is left of the answers is lost.
-Judges are asked beside each other: see `JudgeAnswers`.
+A rollout that was cut short restarts with a fresh environment. As long as it sends the same
+requests, in whatever order, it gets the answers that were paid for already; from the first request
+on that differs it calls the model itself, and the other answers are lost. Judges are called in
+parallel: see `JudgeAnswers`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class RecordedCalls:
     """The model calls of one attempt of a rollout.
 
     Args:
-        record: What each record of the rollout begins with.
+        record: The beginning of each record of the rollout.
         keep: Writes a record; may raise nothing.
         settings: Digests that all rollouts share.
         earlier: Records of the same attempt from an earlier session, in their order.
@@ -57,7 +57,7 @@ class RecordedCalls:
         self._judged = JudgeAnswers(judged) if judged else None
         self._loop = asyncio.get_running_loop()
         self.difference = ""
-        """Which part of which request was not as before; empty where none was."""
+        """The part of a request that differs from before; empty where none does."""
 
     def begin(
         self,
@@ -66,7 +66,7 @@ class RecordedCalls:
         sampling_args: Mapping[str, Any],
         tools: Sequence[Any],
     ) -> RecordedCall:
-        """A call that is about to be made; it has its answer, where there was the same one."""
+        """Begins a call; it has its answer, where there was the same one before."""
         digests = self._digests  # of messages that stand in the request of every later turn, too
         request = {
             **self._settings.of(model, sampling_args, tools),
@@ -86,7 +86,7 @@ class RecordedCalls:
         return call
 
     def result(self, name: str) -> RecordedResult:
-        """The next result of a name; it has its value, where there was one."""
+        """Begins the next result of a name; it has its value, where there was one before."""
         self._names[name] += 1
         key = f"{name} {self._names[name]}"
 
@@ -99,7 +99,7 @@ class RecordedCalls:
         return found
 
     def take_unused(self) -> Tokens:
-        """Gives up the answers that are left, and results with them; their tokens."""
+        """Gives up the unused answers and results; returns their tokens."""
         if not self._left and not self._results:  # as in most rollouts, at each of their calls
             return ()
         self._results.clear()
@@ -108,10 +108,10 @@ class RecordedCalls:
         return tokens
 
     def judge(self, request: Sequence[Any]) -> RecordedCall:
-        """A judge's call that is about to be made, in any thread; see `begin`.
+        """Begins a judge's call, in any thread; see `begin`.
 
         Args:
-            request: All that its answer depends on.
+            request: All values that its answer depends on.
         """
         digest = _digest(encode_whatever(list(request)), _JUDGE_DIGEST_BYTES)
         call = RecordedCall(partial(self._keep_from_any_thread, {"judge": digest}))
@@ -122,7 +122,7 @@ class RecordedCalls:
 
     @staticmethod
     def share_judges(members: Iterable[RecordedCalls]) -> None:
-        """Has rollouts that are scored together share what judges answered to any of them."""
+        """Has rollouts that are scored together share the answers of judges."""
         shared = JudgeAnswers()
         for one in members:
             if one._judged is not None:
@@ -130,7 +130,7 @@ class RecordedCalls:
             one._judged = shared
 
     def take_unused_of_judges(self) -> Tokens:
-        """Gives up what is left of the answers that judges gave to this rollout; their tokens."""
+        """Gives up the unused answers of judges to this rollout; returns their tokens."""
         if self._judged is None:
             return ()
         return _tokens_of(self._judged.take_all(self._record["row"]))
@@ -138,14 +138,14 @@ class RecordedCalls:
     def keep(
         self, request: Mapping[str, Any], response: Response, model_ms: float
     ) -> Awaitable[None]:
-        """Writes an answer down, with what its record says of the request."""
+        """Writes an answer, with its record's digests of the request."""
         encoded = encode_model(response)
         return self._keep({**self._record, **request, "ms": model_ms, "response": encoded})
 
     async def _keep_from_any_thread(
         self, request: Mapping[str, Any], response: Response, model_ms: float
     ) -> None:
-        """The same, also below the loop of a thread that a reward function runs in."""
+        """Does the same, also on the loop of a thread that a reward function runs in."""
 
         async def keep() -> None:
             await self.keep(request, response, model_ms)
@@ -165,9 +165,8 @@ class RecordedCall(msgspec.Struct):
     """One model call.
 
     Args:
-        keep: Writes its answer down; gets that and how many milliseconds it took.
-        answer: What was answered before, and after how many milliseconds; None where it is to be
-            asked.
+        keep: Writes its answer; gets that and its milliseconds.
+        answer: The answer of before and its milliseconds; None where the call is to be made.
     """
 
     keep: Callable[[Response, float], Awaitable[None]]
@@ -178,8 +177,8 @@ class RecordedResult(msgspec.Struct):
     """One result of an environment's code.
 
     Args:
-        keep: Writes it down.
-        value: What it was before; None where it is to be made.
+        keep: Writes it.
+        value: Its value of before; None where it is to be made.
     """
 
     keep: Callable[[Any], Awaitable[None]]
@@ -187,7 +186,7 @@ class RecordedResult(msgspec.Struct):
 
 
 class SettingsDigests:
-    """Digests of what goes with every request: it seldom differs from one to the next."""
+    """Digests of the settings of requests, which seldom differ from one to the next."""
 
     def __init__(self) -> None:
         self._known: tuple[Any, ...] = ()
@@ -209,11 +208,11 @@ class SettingsDigests:
 
 
 class JudgeAnswers:
-    """What judges answered to a rollout or to its group, as far as it was not given again.
+    """Answers of judges to a rollout or to its group that were not replayed yet.
 
-    Reward functions ask beside each other and each request stands for itself. So an answer is
-    found by its request alone, in whatever order they come, and one that differs leaves the
-    others as they are. Threads may take them.
+    Reward functions call judges in parallel, and each request stands for itself. So an answer is
+    found by its request alone, in any order, and one that differs leaves the others as they are.
+    Threads may take them.
     """
 
     def __init__(self, records: Iterable[Mapping[str, Any]] = ()) -> None:
@@ -221,12 +220,12 @@ class JudgeAnswers:
         self.join(records)
 
     def join(self, records: Iterable[Mapping[str, Any]]) -> None:
-        """Takes in what other members of a group have."""
+        """Adds the records of other members of a group."""
         for one in records:
             self._by_request.setdefault(one["judge"], []).append(one)
 
     def take(self, digest: str) -> Mapping[str, Any] | None:
-        """The record of the first answer to a request that is left; None where there is none."""
+        """Takes the record of the first answer to a request; None where none is left."""
         found = self._by_request.get(digest)
         try:
             return found.pop(0) if found else None
@@ -234,7 +233,7 @@ class JudgeAnswers:
             return None
 
     def take_all(self, row: int | None = None) -> list[Mapping[str, Any]]:
-        """Takes out what is left of one rollout, or by default of all."""
+        """Takes all records that are left of one rollout, or by default of all."""
         taken: list[Mapping[str, Any]] = []
         for records in self._by_request.values():
             own = [one for one in records if row in (None, one["row"])]
@@ -255,7 +254,7 @@ def _digest(data: bytes, size: int = _DIGEST_BYTES) -> str:
 
 
 def _difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """Which part of a request is not as it was, for people."""
+    """The part of a request that is not as it was, for people."""
     for part, words in _PARTS.items():
         if before.get(part) != now[part]:
             return words

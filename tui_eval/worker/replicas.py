@@ -18,7 +18,7 @@ from tui_eval.types import ClientConfig
 STARTS_WITHIN_S = 20.0
 
 _NO_CERTIFICATES = {"SSL_CERT_FILE": os.devnull, "SSL_CERT_DIR": os.devnull}
-"""Its server would read the machine's certificates at its import, and it connects to nobody."""
+"""Keeps its server from reading the machine's certificates at its import: it connects to nobody."""
 
 
 class EmbeddedEndpoint:
@@ -35,7 +35,7 @@ class EmbeddedEndpoint:
         `TUI_EVAL_DEMO_SPEED` sets its speed: 0 answers at once, 2 twice as fast as usual.
 
         Raises:
-            RuntimeError: It did not start; says what it printed.
+            RuntimeError: It did not start; has its output.
         """
         speed = os.environ.get("TUI_EVAL_DEMO_SPEED", "1")
         process = await asyncio.create_subprocess_exec(
@@ -75,24 +75,24 @@ Source: TypeAlias = ClientConfig | Any
 
 
 class ClientElsewhere:
-    """A client that workers make of its config."""
+    """A client that workers make from its config."""
 
     def __init__(self, config: ClientConfig) -> None:
         self.config = config
 
     async def close(self) -> None:
-        """Nothing is to be closed."""
+        """Does nothing."""
 
 
 class Replicas:
     """One client for each endpoint.
 
     Clients that are made here are closed here, and the embedded endpoint, where a config names
-    it, is brought up and ended; where it ends by itself `failed` is called with a sentence.
+    it, is started and ended; where it ends by itself `failed` is called with a sentence.
 
     Args:
-        sources: What the clients are made of; a config with several endpoints gives several.
-        make: Makes a client of what is none yet.
+        sources: Of the clients; a config with several endpoints gives several.
+        make: Makes a client of a source that is none yet.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Replicas:
         self._turn = -1
         self._group: int | None = None
         self.out: frozenset[int] = frozenset()
-        """Places of those that are out: nothing new goes there while another one is in."""
+        """Places of replicas that are out: no call goes there while another one is in."""
         self.failed: Callable[[str], None] = lambda text: None
 
     async def open(self) -> None:
@@ -130,7 +130,7 @@ class Replicas:
 
     @property
     def urls(self) -> list[str]:
-        """Where the endpoints are, in order; empty where a client does not say."""
+        """The URLs of the endpoints, in order; empty where a client has none."""
         return [_url_of(source) for source in self._sources]
 
     @property
@@ -153,7 +153,7 @@ class Replicas:
         return len(self._clients)
 
     def endpoints(self, group: int | None = None) -> list[int]:
-        """The clients that may serve the next rollout, the one whose turn it is first.
+        """Places of the clients that may serve the next rollout, the one whose turn it is first.
 
         Args:
             group: Rollouts of the same group that follow each other get the same client.
@@ -166,13 +166,13 @@ class Replicas:
         return [endpoint for endpoint in found if endpoint not in out]
 
     def take(self, endpoint: int, group: int | None = None) -> AnyClient:
-        """The client of an endpoint; the turn is the next one's then."""
+        """The client of an endpoint; passes the turn to the next one."""
         self._turn = endpoint
         self._group = group
         return self._clients[endpoint]
 
     async def close(self) -> None:
-        """Closes what was made here."""
+        """Closes the clients that were made here."""
         made, self._made, self._clients = self._made, [], []
         for client in made:
             await client.close()

@@ -1,8 +1,8 @@
-"""States of rollouts that are not run here any more, from what is on disk of them.
+"""States of rollouts that are not run here any more, restored from disk.
 
 A member of a group that has its row is compared with others from that. A rollout that ended its
-workers, or was cancelled while it had none, gets its row from the journal; its environment is not
-called again: what the model answered is there, what the environment said between is not.
+workers, or was cancelled while it had none, gets its row from the journal. Its environment is not
+called again: the model's answers are there, the environment's messages between them are not.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tui_eval.types import Response, TrajectoryStep
 def interrupted_state(
     fresh: State, records: Sequence[Mapping[str, Any]], error: BaseException
 ) -> State:
-    """The state with an error, and all that there was before it.
+    """The errored state of a rollout, with all that there was before the error.
 
     Args:
         fresh: Of the same example; it becomes part of the new one.
@@ -60,7 +60,7 @@ def _add_answer(state: State, response: Response, model_ms: float) -> None:
 
 
 def saved_member(fresh: State, row: Mapping[str, Any], columns: Sequence[str]) -> State:
-    """Gives a fresh state what the row of its rollout says, with the state columns saved there."""
+    """Fills a fresh state with the row of its rollout, state columns included."""
     completion = to_messages(row.get("completion") or [])
     fresh["completion"] = completion
     for key in ("metrics", "timing", "is_completed", "is_truncated", "stop_condition"):

@@ -1,4 +1,4 @@
-"""What the log of a run says of single rollouts: errors, requests, messages, changed state."""
+"""Records of single rollouts in the log: errors, requests, messages, changed state."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _SHORT.maxdict = _SHORT.maxlist = 20
 
 
 class StateLog:
-    """Keeps what was logged of the keys that are the environment's own.
+    """The last logged values of the environment's own keys.
 
     Args:
-        state: As it is when the rollout begins: what it has then is every state's.
+        state: At the beginning of the rollout: its keys are those of every state.
     """
 
     def __init__(self, state: State) -> None:
@@ -68,7 +68,7 @@ def log_errors(observer: object, rollout: Rollout) -> None:
 
 
 def request_text(model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]) -> str:
-    """What a request has beside its messages."""
+    """The model, arguments and tools of a request, for the log."""
     parts = [model]
     if sampling_args:
         parts.append(f"sampling {masked(sampling_args)}")
@@ -78,7 +78,7 @@ def request_text(model: str, sampling_args: Mapping[str, Any], tools: Sequence[A
 
 
 def message_text(message: Any) -> str:
-    """A message on one line: who says what, thinks what and calls what."""
+    """A message on one line: its role, text, reasoning and tool calls."""
     shown = message_dict(message)
     parts = [f"{shown.get('role', '?')}: {shown['content']}"]
     if thought := shown.get("reasoning_content"):

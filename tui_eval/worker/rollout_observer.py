@@ -1,4 +1,4 @@
-"""What is known of one rollout in flight: its observer.
+"""The observer of one rollout in flight.
 
 Environments and clients report to the `observer` floor and know no engine. This class takes their
 reports: it turns them into stages and messages for the hub, and holds the rollout where a run is
@@ -37,7 +37,7 @@ SHOWN = 300
 """Characters of a tool's error in the log; its record has all of it."""
 
 REFUSALS = ("status 429", "status 529")
-"""Why requests are tried again where the endpoint has too much to do."""
+"""Causes of a retry that mean an overloaded endpoint."""
 
 MOST_OF_A_ROLLOUT = 10 * MOST
 """Characters that are kept of what the code of one rollout prints."""
@@ -90,7 +90,7 @@ class RolloutObserver:
         self.begin_attempt()
 
     def cancel(self) -> None:
-        """Ends the rollout: what works on it now is cut short, what comes later leaves it out."""
+        """Ends the rollout: the task at it is cut short, and none begins."""
         if self.cancelled is not None or self.is_over:
             return
         self.cancelled = CancelledByUserError("Somebody cancelled this rollout")
@@ -100,16 +100,16 @@ class RolloutObserver:
 
     @property
     def is_being_cut(self) -> bool:
-        """Whether it was cancelled, and what works on it has not ended yet."""
+        """Whether it was cancelled and a task at it has not ended yet."""
         return self.cancelled is not None and self.cut is not None
 
     @property
     def failed_attempts(self) -> int:
-        """Attempts before this one that failed of something else than too many open files."""
+        """Earlier attempts that failed of something else than too many open files."""
         return self.attempt - 1 - self.starved
 
     def lose(self, tokens: Tokens) -> None:
-        """Counts tokens that were spent on answers of which nothing will come."""
+        """Counts tokens of answers that no row will have."""
         if tokens:
             self.lost_input += tokens[0]
             self.lost_output += tokens[1]
@@ -181,15 +181,15 @@ class RolloutObserver:
     def stage_of_call(self) -> Stage | None:
         if self.stage is Stage.TOOL:
             return Stage.TOOL if self._tools_in_flight > 0 else None
-        asks = self.stage in (Stage.MODEL, Stage.SLEEPING) and self._unanswered
-        return Stage.MODEL if asks else None
+        is_calling = self.stage in (Stage.MODEL, Stage.SLEEPING) and self._unanswered
+        return Stage.MODEL if is_calling else None
 
     def recorded_call(self, *request: Any) -> RecordedCall | None:
         if self.calls is None:
             return None
         call = self.calls.begin(*request)
         if call.answer is None and (lost := self.calls.take_unused()):
-            log.warning("%s: goes on live, %s differs", self, self.calls.difference)
+            log.warning("%s: continues live, %s differs", self, self.calls.difference)
             self.lose(lost)
         return call
 
@@ -212,11 +212,11 @@ class RolloutObserver:
             call.end()
             raise
         if log.isEnabledFor(logging.DEBUG):
-            log.debug("%s: asks %s", self, request_text(model, sampling_args, tools))
+            log.debug("%s: requests %s", self, request_text(model, sampling_args, tools))
         return call.end
 
     async def _reserve(self, call: ModelCall) -> None:
-        """Waits until a call fits into the budget; that is no part of the rollout's time."""
+        """Waits until a call fits into the budget, outside of the rollout's time."""
         if call.guard is None:
             return
         if not call.guard.takes(call.tokens):
@@ -340,12 +340,12 @@ class RolloutObserver:
         self.note, self.again_at = note, clock.now() + seconds
 
     def slept(self) -> None:
-        """Notes that its time is over, and that it waits for its slot again."""
+        """Notes that it slept, and that it waits for its slot again."""
         self.note, self.again_at = f"{self.note.rpartition(', ')[0]}, waits for a slot", 0.0
         self._hub.mark_changed(self)
 
     def woke(self) -> None:
-        """Nothing is noted any more."""
+        """Clears these notes."""
         self.note, self.again_at = "", 0.0
 
     @asynccontextmanager
@@ -368,7 +368,7 @@ class RolloutObserver:
         await self._pass_gate(call)
 
     def events_so_far(self) -> list[Event]:
-        """The conversation so far, what came of its tool calls, and the answer that is coming."""
+        """The conversation so far, results of its tool calls, and the answer in flight."""
         running = self._answer.events() if self._answer else ()
         return [self._added(0, 0), *map(with_plain_result, self._tools_done), *running]
 

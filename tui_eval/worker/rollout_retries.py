@@ -1,4 +1,4 @@
-"""Whether a rollout that errored is generated or scored again, and after which wait.
+"""Retries of rollouts that errored, in generation or scoring, and the wait before each.
 
 `is_retryable` says which errors may be gone then, and which every other rollout would meet.
 """
@@ -25,7 +25,7 @@ log = logging.getLogger("tui_eval.rollout")
 LONGEST_BACKOFF_S = 60.0
 LONGEST_STARVING_S = 8.0
 MOST_SHORT_STARVES = 10
-"""So often a rollout soon runs again for want of open files: each time its model calls are paid."""
+"""Most quick retries of a rollout for want of open files: each pays for its model calls again."""
 
 _TYPES = (InfraError, ModelError, ConnectionError, TimeoutError)
 # Base classes of httpx, aiohttp, requests, and of the SDKs of providers and sandboxes. They are
@@ -39,7 +39,7 @@ _NAMES = frozenset(
 
 
 class RolloutRetries:
-    """What `--max-retries` gives each rollout of a run.
+    """The retries that `--max-retries` gives each rollout of a run.
 
     One that found no open file left is tried again without end: that is the machine's fault.
     """
@@ -63,7 +63,7 @@ class RolloutRetries:
         return not self._work.out_of_budget()
 
     async def sleep(self, observer: RolloutObserver, state: State, tries: int = 0) -> None:
-        """Waits twice as long as the time before, without the slots of the rollout."""
+        """Waits twice as long as last time, without the slots of the rollout."""
         error = fault_of(state)
         is_starved = is_out_of_files(error)
         doublings = observer.starved if is_starved else observer.failed_attempts + tries
@@ -81,7 +81,7 @@ class RolloutRetries:
 
 
 _SETTLED = ("reward", "advantage")
-"""What scoring gives to the steps that have none."""
+"""Keys that scoring adds to steps."""
 
 
 class Unscored:
@@ -97,7 +97,7 @@ class Unscored:
         ]
 
     def restore(self) -> None:
-        """Takes back what scoring has left, but what reward functions kept for themselves."""
+        """Removes the marks of scoring, but for values that reward functions kept themselves."""
         self.state["error"] = None
         self.state.failed_at = self.state.metric_error = None
         for step, key in self._open:
@@ -105,7 +105,7 @@ class Unscored:
 
 
 def fault_of(state: State) -> Any:
-    """What went wrong with a rollout: its error, or that of a metric that counts nothing."""
+    """The fault of a rollout: its error, or that of a metric that counts nothing."""
     error = state.get("error")
     return state.metric_error if error is None else error
 
@@ -113,10 +113,10 @@ def fault_of(state: State) -> Any:
 def is_retryable(error: object) -> bool:
     """Whether a rollout that ended with an error is worth another try.
 
-    True for a failed model call and every `InfraError`, and for what else tells of a network, an
-    API or a time-out, also as the cause of another exception: of a reward function's failure, for
-    one. False where an endpoint answered with a status that it would answer with again: a wrong
-    key, an unknown model, a bad request.
+    True for a failed model call, every `InfraError`, and any exception of a network, an API or a
+    time-out, also as the cause of another one: of a reward function's failure, for one. False for
+    a status that the endpoint would answer with again: a wrong key, an unknown model, a bad
+    request.
     """
     if not isinstance(error, BaseException):
         return False
@@ -133,7 +133,7 @@ def is_retryable(error: object) -> bool:
 
 
 def refuses_key(state: State) -> bool:
-    """Whether a rollout ended as the endpoint did not let its model call in (401, 403)."""
+    """Whether a rollout ended as the endpoint refused its key (401, 403)."""
     error = state.get("error")
     if error is None or state.failed_at is not Stage.MODEL:
         return False

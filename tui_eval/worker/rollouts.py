@@ -1,9 +1,9 @@
 """Rollouts: each is generated, scored, written and published.
 
 This is the only place where a rollout's steps follow each other. A row is written for every rollout
-that began: what an environment or a rubric raises is kept in the state, and only what the engine
-itself cannot do (write the line) is raised. The line is on disk before the event goes out, so that
-no listener knows of a row that a crash could lose.
+that began: exceptions of an environment or a rubric are kept in the state, and only a fault of the
+engine itself (it cannot write the line) is raised. The line is on disk before the event goes out,
+so that no listener knows of a row that a crash could lose.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ TIMED_OUT = "timeout_reached"
 class Rollouts:
     """Runs rollouts one by one; whatever happens to one stays with it.
 
-    `generated` are those that wait until all are generated. `lost_tokens` are the tokens of
+    `generated` are rollouts that wait until all are generated. `lost_tokens` are the tokens of
     rows that were taken back and of attempts of earlier sessions, by row.
     """
 
@@ -82,12 +82,12 @@ class Rollouts:
         return observer
 
     def run(self, row: int, client: AnyClient, held: Held) -> Coroutine[Any, Any, None]:
-        """What takes one rollout from its input to its line on disk; it can be cancelled at once.
+        """Takes one rollout from its input to its line on disk; it can be cancelled at once.
 
-        Awaiting it raises the rollout's error, where that ends the run.
+        Awaiting the result raises the rollout's error, where that ends the run.
 
         Args:
-            held: Its slots; the caller gives back what is left of them.
+            held: Its slots; the caller releases the rest of them.
         """
         return self._run(self.observer(row, held), client)
 
@@ -114,7 +114,7 @@ class Rollouts:
         await self.finish(observer, state)
 
     def restore(self, row: int, record: Mapping[str, Any]) -> None:
-        """Puts one that an earlier session generated and recorded among those `generated`."""
+        """Adds a rollout that an earlier session generated to those that are `generated`."""
         observer = self.observer(row, self._limits.nothing_held(row))
         state = restore_state(record, self._work.examples.fresh_state(row))
         state.observer = observer
@@ -128,11 +128,11 @@ class Rollouts:
         self.generated.append((observer, state))
 
     def score_next(self, held: Held, row: int | None = None) -> Coroutine[Any, Any, None]:
-        """What takes one of those that are `generated` to its line on disk.
+        """Takes one of those that are `generated` to its line on disk.
 
         Args:
-            held: Its slots; the caller gives back what is left of them.
-            row: Of which rollout; by default that of the first.
+            held: Its slots; the caller releases the rest of them.
+            row: Of the rollout; by default that of the first.
         """
         one = next(one for one in self.generated if row in (None, one[0].row))
         self.generated.remove(one)
@@ -141,7 +141,7 @@ class Rollouts:
         return self.finish(observer, state)
 
     async def finish(self, observer: RolloutObserver, state: State) -> None:
-        """Takes a generated rollout to its line on disk: with its group, where it has one."""
+        """Takes a generated rollout to its line on disk, with its group if it has one."""
         CURRENT.set(observer)
         if self._work.grouped:
             await self._join_group(observer, state)
@@ -163,7 +163,7 @@ class Rollouts:
             await self._finish_group(observer, members)
 
     async def join_saved(self, row: int, values: Mapping[str, Any]) -> None:
-        """Adds one whose row another worker wrote; as the last member it has the group scored."""
+        """Adds a rollout whose row another worker wrote; the last member has the group scored."""
         members = self.groups.add_saved(row, values)
         observer = next((one for one, _ in members or () if one is not None), None)
         if members is not None and observer is not None:
@@ -200,7 +200,7 @@ class Rollouts:
         """Ends a rollout that has begun.
 
         Returns:
-            What is left to do for it, where it waits and nobody is at it.
+            The rest of its work, where it waits and no task is at it.
         """
         observer.cancel()
         state = self.groups.waiting(observer.row)
@@ -216,10 +216,10 @@ class Rollouts:
     def never_begins(
         self, row: int, records: Sequence[Mapping[str, Any]] = ()
     ) -> Coroutine[Any, Any, None]:
-        """What is to do for a rollout that was cancelled before it began: its row says so.
+        """Writes the row of a rollout that was cancelled before it began.
 
         Args:
-            records: What the journal has of it, where it had begun in a worker that ended.
+            records: Its journal records, where it had begun in a worker that ended.
         """
         observer = self.observer(row, self._limits.nothing_held(row))
         observer.cancel()
@@ -235,11 +235,11 @@ class Rollouts:
     def give_up(
         self, row: int, attempt: int, error: Error, records: Sequence[Mapping[str, Any]] = ()
     ) -> Coroutine[Any, Any, None]:
-        """What is to do for a rollout that ended its worker: its row says so.
+        """Writes the row of a rollout that ended its worker.
 
         Args:
-            attempt: In which it did.
-            records: What the journal has of that.
+            attempt: The one that did.
+            records: Its journal records.
         """
         observer = self.observer(row, self._limits.nothing_held(row))
         observer.attempt = attempt
@@ -276,14 +276,14 @@ class Rollouts:
         return state if observer.cancelled is None else give_up(state, observer)
 
     async def _attempt(self, observer: RolloutObserver, client: AnyClient) -> State:
-        """Generates once; where that takes too long the state has what was said so far."""
+        """Generates once; where that takes too long the state has the messages so far."""
         work = self._work
         values, args = work.examples.input(observer.row), dict(work.sampling_args)
         observer.example_id = values["example_id"]
         self._recorder.attempt_begins(observer)
         begun, state = clock.now(), None
         with RolloutDeadline(work.timeout, observer.row) as observer.deadline:
-            state = await generate(work.env, values, client, work.model, args, work.goes_on)
+            state = await generate(work.env, values, client, work.model, args, work.propagates)
         state, observer.state = state or observer.state, None  # they would hold each other alive
         if not observer.deadline.expired:
             assert state is not None, "only an expired deadline ends the block early"
@@ -305,7 +305,7 @@ class Rollouts:
         return state
 
     async def _score(self, observer: RolloutObserver, states: list[State]) -> None:
-        """Scores rollouts; what failed for infrastructure is scored again, with its group."""
+        """Scores rollouts; a failure of infrastructure is scored again, with its group."""
         ready, tries = [Unscored(one) for one in states if one.get("error") is None], 0
         again = self._retries.runs_again
         try:
@@ -342,7 +342,7 @@ class Rollouts:
         work = self._work
         if work.env.score_rollouts:
             observer.staged(Stage.SCORING)
-        return score(work.env, states, together=work.grouped, goes_on=work.goes_on)
+        return score(work.env, states, together=work.grouped, propagates=work.propagates)
 
     @property
     def may_begin_no_more(self) -> bool:

@@ -1,4 +1,4 @@
-"""What those who watch a rollout get of it: plain data, and of a streamed answer whole words."""
+"""A rollout's messages for its subscribers: plain data, and a streamed answer in whole words."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.row import message_dict
 
 LONGEST_HELD = 4096
-"""Characters without an end of a word that are held back at most."""
+"""Most characters without an end of a word that are held back."""
 
 _WORD_END = re.compile(r".*[^0-9A-Za-z_\-.+/=~]", re.DOTALL)
 
 
 class RunningAnswer:
-    """Text by its kind.
+    """The text of an answer in flight, by its kind.
 
-    A word is published when it is over: a secret that comes in pieces is then whole when what goes
-    to listeners is redacted.
+    A word is published when it is over: so a secret that comes in pieces is whole when events are
+    redacted.
 
     Args:
         call: Number of the answer in its rollout.
@@ -37,7 +37,7 @@ class RunningAnswer:
         self._held: dict[str, str] = {}
 
     def add(self, kind: str, text: str) -> TextAdded | None:
-        """Takes in more; returns what of it may be published, if anything."""
+        """Adds text; returns the part that may be published, if any."""
         text = self._held.get(kind, "") + text
         ends = _WORD_END.match(text)
         cut = ends.end() if ends else 0
@@ -52,7 +52,7 @@ class RunningAnswer:
         return self._event(kind, first, text[:cut])
 
     def events(self) -> Iterator[TextAdded]:
-        """All of it that may be published, for somebody who comes later."""
+        """All text that may be published, for a late subscriber."""
         for kind, texts in self._texts.items():
             yield self._event(kind, 0, "".join(texts))
 
@@ -61,7 +61,7 @@ class RunningAnswer:
 
 
 def with_plain_result(done: ToolFinished) -> ToolFinished:
-    """The same with its result as plain data."""
+    """The same event with its result as plain data."""
     if isinstance(done.result, str) or done.result is None:
         return done
     parts = [part if isinstance(part, dict) else part.model_dump() for part in done.result]
@@ -69,7 +69,7 @@ def with_plain_result(done: ToolFinished) -> ToolFinished:
 
 
 def plain_message(message: Any) -> dict[str, Any]:
-    """A message as its row will have it: what people's code put into it may be nested endlessly."""
+    """A message as its row will have it: values of people's code may be nested endlessly."""
     found = message_dict(message)
     if all(isinstance(value, str) for value in found.values()):
         return found

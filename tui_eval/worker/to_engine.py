@@ -1,4 +1,4 @@
-"""What a worker says to its engine.
+"""Messages from a worker to its engine.
 
 Rows and journal records go as the bytes that are written, encoded once. `PROTOCOL` goes first, in a
 list of its own: an engine refuses one that speaks another.
@@ -15,7 +15,7 @@ from tui_eval.events import MessagesAdded, RolloutStaged, TextAdded, ToolFinishe
 from tui_eval.worker.describing.info import EnvironmentInfo
 
 PROTOCOL = 10
-"""The number of what both say: another where a message of `to_worker` or of this module is."""
+"""The version of the messages in `to_worker` and this module."""
 
 
 class ToEngine(msgspec.Struct, array_like=True):
@@ -29,11 +29,11 @@ class Hello(ToEngine, tag="hello"):
 
 
 class Described(ToEngine, tag="described"):
-    """What an environment is that was loaded: see `Open`.
+    """The description of an environment that was loaded: see `Open`.
 
     Args:
         info: None where it could not be loaded.
-        faults: What is wrong with it.
+        faults: Of the environment.
         ids: Of its examples.
     """
 
@@ -53,13 +53,13 @@ class Ready(ToEngine, tag="ready"):
 
 
 class Staged(ToEngine, tag="staged"):
-    """Where rollouts are now."""
+    """Stages of rollouts."""
 
     events: list[RolloutStaged]
 
 
 class Messages(ToEngine, tag="messages"):
-    """What was wanted of the rollouts that somebody watches."""
+    """Messages of rollouts with subscribers."""
 
     events: list[MessagesAdded | ToolFinished | TextAdded]
 
@@ -80,7 +80,7 @@ class KeepGenerated(ToEngine, tag="generated"):
 
 
 class Forget(ToEngine, tag="forget"):
-    """What the journal has of a rollout is of no use: it begins again."""
+    """The journal's records of a rollout are of no use: it restarts."""
 
     row: int
 
@@ -109,14 +109,14 @@ class Request(ToEngine, tag="request"):
 
 
 class Withdraw(ToEngine, tag="withdraw"):
-    """Who requested something no longer waits for it; what is granted already is given back."""
+    """A request is withdrawn; a grant that was made already is released."""
 
     number: int
     row: int
 
 
 class Release(ToEngine, tag="release"):
-    """A rollout gives something back.
+    """A rollout releases something.
 
     Args:
         what: `lent` slots come back later, or never where they are `unlent`; `generated` keeps
@@ -142,7 +142,7 @@ class Answered(ToEngine, tag="answered"):
 
 
 class Refused(ToEngine, tag="refused"):
-    """An endpoint refused a rollout's request; what was answered before has been sent before.
+    """An endpoint refused a rollout's request; earlier answers have been sent before.
 
     Args:
         requested_at: When it was sent, in seconds of the machine's monotonic clock.
@@ -157,12 +157,12 @@ class Refused(ToEngine, tag="refused"):
 
 
 class IgnoresEnd(ToEngine, tag="ignores_end"):
-    """A call of people's code was cancelled for its limit and goes on: only its process can be
-    ended.
+    """A call of people's code was cancelled for its limit and does not end: only its process can
+    be ended.
 
     Args:
-        error_class: What fails with it.
-        what: What was called, for people.
+        error_class: Of its error.
+        what: Name of the call, for people.
     """
 
     row: int
@@ -175,7 +175,7 @@ class ReplicaFailed(ToEngine, tag="replica_failed"):
 
     Args:
         endpoint: Its number in the order of the endpoints, from 0.
-        why: What requests met there, for people.
+        why: The failure of its requests, for people.
     """
 
     endpoint: int
@@ -186,7 +186,7 @@ class Ended(ToEngine, tag="ended"):
     """Nothing more is done for a rollout at present: it has its row, or waits for others.
 
     Args:
-        failure: Why the run cannot go on; empty where it can.
+        failure: Why the run cannot continue; empty where it can.
     """
 
     row: int
@@ -194,20 +194,20 @@ class Ended(ToEngine, tag="ended"):
 
 
 class GroupMoved(ToEngine, tag="group"):
-    """The group of an example waits for members, or no longer."""
+    """The group of an example begins or ends to wait for members."""
 
     example: int
     waits: bool
 
 
 class Forgot(ToEngine, tag="forgot"):
-    """`ForgetMembers` was done: what groups were complete before that is known."""
+    """`ForgetMembers` was done; groups that were complete before were reported before."""
 
     number: int
 
 
 class ColumnsFound(ToEngine, tag="columns"):
-    """Which requested state columns no rollout has had so far, and what keys the last one had."""
+    """Requested state columns that no rollout has had so far, and the keys of the last one."""
 
     unseen: list[str]
     keys: list[str]

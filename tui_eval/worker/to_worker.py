@@ -1,7 +1,7 @@
-"""What an engine says to its workers.
+"""Messages from an engine to its workers.
 
-Both ends send lists of messages, each list with its length before it; what a worker says, and the
-number of the protocol, is in `to_engine`.
+Both ends send lists of messages, each list with its length before it; messages of a worker, and the
+number of the protocol, are in `to_engine`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ class Open(ToWorker, tag="open"):
     """An environment is to be loaded and described: see `Described`.
 
     Args:
-        folder: Where the worker is to be then.
-        variables: Those of the process that are others than when the worker was started.
+        folder: The worker's working directory.
+        variables: Environment variables that changed since the worker was started.
     """
 
     settings: EnvironmentSettings
@@ -31,18 +31,18 @@ class Open(ToWorker, tag="open"):
 
 
 class Setup(ToWorker, tag="setup"):
-    """What all rollouts of a run have in common: sent before the first of them.
+    """The settings of all rollouts of a run: sent before the first of them.
 
-    A worker that has opened the environment runs them with that; another one loads it now.
+    A worker that has opened the environment uses that one; another one loads it now.
 
     Args:
         plan: The run's, as JSON.
         clients: The settings of its clients, one for each endpoint, as JSON.
-        secrets: What is never to be written.
+        secrets: Texts that are never to be written.
         log: Path of engine.log.
         grouped: Rollouts of an example are scored together.
-        limits_scoring: The engine is to be asked before rollouts are scored.
-        has_budget: The engine is to be asked before each model call.
+        limits_scoring: Scoring needs slots of the engine.
+        has_budget: Each model call needs a grant of the engine.
         code: The number of the version of the environment's code.
     """
 
@@ -60,7 +60,7 @@ class Run(ToWorker, tag="run"):
     """A rollout is to be run from its input to its row.
 
     Args:
-        endpoint: The number of the one that serves it, from 0.
+        endpoint: The number of its endpoint, from 0.
         answers: Records of its attempt before an interruption, in their order.
         lost: Tokens of its earlier attempts.
     """
@@ -72,11 +72,11 @@ class Run(ToWorker, tag="run"):
 
 
 class Restore(ToWorker, tag="restore"):
-    """A rollout that is generated, and lacks but its score.
+    """A generated rollout that lacks only its score.
 
     Args:
         record: Of the journal.
-        answers: Records of its attempt that came after that one, in their order.
+        answers: Later records of its attempt, in their order.
     """
 
     row: int
@@ -97,16 +97,16 @@ class Score(ToWorker, tag="score"):
 
 
 class AddSaved(ToWorker, tag="saved"):
-    """A rollout whose row is on disk, to compare others of its group with."""
+    """A rollout whose row is on disk, to compare the others of its group with."""
 
     row: int
     values: dict[str, Any]
 
 
 class Join(ToWorker, tag="join"):
-    """The same of one that was run alone and got its row there: its group waits for it here.
+    """A rollout that was run alone and has its row, and whose group waits for it here.
 
-    Where it is the last one the group is scored, as what its worker has to do for this rollout.
+    Where it is the last one the group is scored, under this rollout.
     """
 
     row: int
@@ -123,11 +123,11 @@ class GiveUp(ToWorker, tag="give_up"):
     """A rollout has an errored row now, and nothing more is done for it.
 
     Args:
-        error_class: What failed; empty where somebody cancelled it.
+        error_class: Of its error; empty where somebody cancelled it.
         why: The error, for people.
         cause: One of `end_causes`.
-        records: Of its last attempt, in their order, first itself if it is generated: its row has
-            what they have.
+        records: Of its last attempt, in their order, first itself if it is generated: they make
+            its row.
     """
 
     row: int
@@ -153,19 +153,19 @@ class MoveGate(ToWorker, tag="gate"):
 
 
 class Subscribe(ToWorker, tag="subscribe"):
-    """The rollouts whose messages are wanted from now on, with what there is of them so far."""
+    """The rollouts to watch from now on; their messages so far are sent at once."""
 
     rows: list[int]
 
 
 class Granted(ToWorker, tag="granted"):
-    """What was requested is there: see `Request`, `KeepAnswer`."""
+    """The grant of a `Request`, or the end of a `KeepAnswer`."""
 
     number: int
 
 
 class Exhausted(ToWorker, tag="exhausted"):
-    """Nothing new may begin: what errored is not tried again."""
+    """The budget is spent: no rollout that errored is tried again."""
 
 
 class ReplicasOut(ToWorker, tag="replicas_out"):

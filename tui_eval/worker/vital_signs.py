@@ -1,8 +1,8 @@
-"""What an engine sees of a worker without its help: whether it still moves, and whose code it runs.
+"""Vital signs of a worker in shared memory: whether its loop turns, and whose code it runs.
 
-A worker whose interpreter is held answers nothing. It writes into memory that both processes share:
-at every turn of its loop the time, and before it calls people's code the rollout. Where calls have
-a limit it is also known what is called, and whether the loop is in it now.
+A worker whose interpreter is held answers nothing. So it writes into memory that both processes
+share: at every turn of its loop the time, and before it calls people's code the rollout. Where
+calls have a limit it also writes the call, and whether the loop is in it now.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CALL_AT = _TURN.size
 _IN_CALLS_AT = _CALL_AT + _CALL.size
 _CLASSES = tuple(ERROR_CLASSES)
 _NUMBERS = {name: number for number, name in enumerate(_CLASSES)}
-"""What stands for a class of errors there."""
+"""The number of each class of errors in the cell."""
 _NUMBER_AT = {stage: _NUMBERS[class_at(stage)] for stage in Stage}
 _NUMBER_AT[Stage.MODEL] = _NUMBER_AT[Stage.SETUP]  # a model's call is no code of people
 _LONGEST_NAME = 200
@@ -42,9 +42,9 @@ class LastCall(msgspec.Struct, frozen=True):
     """The code that a worker called last.
 
     Args:
-        row: Whose it is, or `NOBODY`.
-        error_class: What fails with it, one of `error_classes.ERROR_CLASSES`.
-        what: What was called, for people; empty where that is not known.
+        row: Of its rollout, or `NOBODY`.
+        error_class: Of its error, one of `error_classes.ERROR_CLASSES`.
+        what: Name of the call, for people; empty where that is not known.
         is_running: The loop is in it now, and no thread is in another call.
     """
 
@@ -57,10 +57,10 @@ class LastCall(msgspec.Struct, frozen=True):
 class VitalSigns:
     """The shared memory, at either end.
 
-    Behind it, in the same file, a worker writes where it stands whenever it gets `WHERE`.
+    Behind it, in the same file, a worker writes its stack whenever it gets `WHERE`.
 
     Args:
-        fd: As `make_file` gives it; it is the caller's to close.
+        fd: From `make_file`; the caller closes it.
     """
 
     BYTES = mmap.PAGESIZE
@@ -75,7 +75,7 @@ class VitalSigns:
 
     @staticmethod
     def make_file() -> int:
-        """A descriptor of new memory to share; the worker inherits it.
+        """A descriptor of new shared memory; the worker inherits it.
 
         Raises:
             OSError: There is none.
@@ -87,15 +87,15 @@ class VitalSigns:
             return os.dup(file.fileno())
 
     def answer_where(self) -> None:
-        """From now on this process writes its stack whenever it gets `WHERE`, whatever holds it.
+        """Has this process write its stack whenever it gets `WHERE`, whatever holds it.
 
-        It does so as well before a signal like SIGSEGV ends it.
+        It writes it before a signal like SIGSEGV ends it as well.
         """
         faulthandler.register(self.WHERE, file=self._fd, all_threads=False)
         faulthandler.enable(file=self._fd, all_threads=False)
 
     def stack(self) -> str:
-        """The stack that the worker has written last, as Python prints tracebacks."""
+        """The last stack that the worker wrote, as Python prints tracebacks."""
         end = os.fstat(self._fd).st_size
         text = os.pread(self._fd, end - self._read_to, self._read_to).decode("utf-8", "replace")
         self._read_to = end
@@ -103,19 +103,19 @@ class VitalSigns:
         return "\n".join(reversed(lines))
 
     def beat(self) -> None:
-        """The loop has come round."""
+        """Notes a turn of the loop."""
         _TURN.pack_into(self._memory, 0, time.monotonic())
 
     def code_runs(self, row: int, stage: Stage) -> None:
-        """Code of a rollout is called next, which is at this stage.
+        """Notes that code of a rollout at this stage is called next.
 
-        So it is at every turn of every rollout: it takes little time.
+        Every turn of every rollout does this, so it takes little time.
         """
         if not self._is_in_call:  # which is known better
             _CALL.pack_into(self._memory, _CALL_AT, row, _NUMBER_AT[stage], 0)
 
     def runs(self, row: int, error_class: str, what: str) -> None:
-        """This thread is in a call of this rollout's code from now on."""
+        """Notes that this thread begins a call of this rollout's code."""
         if threading.current_thread() is threading.main_thread():
             self._is_in_call = True
         else:
@@ -126,7 +126,7 @@ class VitalSigns:
         self._write_in_calls()
 
     def waits(self) -> None:
-        """It is in none any more."""
+        """Notes that this call has ended."""
         if threading.current_thread() is threading.main_thread():
             self._is_in_call = False
         else:
@@ -137,7 +137,7 @@ class VitalSigns:
         _IN_CALLS.pack_into(self._memory, _IN_CALLS_AT, self._is_in_call, len(self._threads))
 
     def still_for(self) -> float:
-        """For how many seconds the loop has not come round."""
+        """Seconds since the last turn of the loop."""
         return time.monotonic() - float(_TURN.unpack_from(self._memory, 0)[0])
 
     def last_called(self) -> LastCall:
@@ -147,6 +147,6 @@ class VitalSigns:
         return LastCall(row, _CLASSES[kind], name, bool(here) and not threads)
 
     def close(self) -> None:
-        """Lets the memory go."""
+        """Releases the memory."""
         self._memory.close()
         os.close(self._fd)

@@ -1,4 +1,4 @@
-"""What all rollouts of a run share, and what is written of each."""
+"""The settings that all rollouts of a run share, and the rows made of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 from tui_eval import clock
 from tui_eval.config.plan import RunPlan
-from tui_eval.environments.one_rollout import GoesOn, broken_state
+from tui_eval.environments.one_rollout import Propagates, broken_state
 from tui_eval.errors import nearest
 from tui_eval.runs.row import COLUMN_NAMES, SCHEMA_KEYS, build_row
 from tui_eval.runs.row_places import tokens_object
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
 
 class Work(msgspec.Struct, frozen=True):
-    """What every rollout of a run has in common.
+    """The common settings of a run's rollouts.
 
     Args:
         timeout: Seconds that one rollout may be generated; None for any time.
         call_timeout: Seconds that one call of people's code may take; None for any time.
         columns: Keys of the state that are saved with each row.
-        seen: Receives which of them there are.
+        seen: Notes which of them there are.
         grouped: Rollouts of an example are scored together.
-        score_at_end: What is generated is kept in `Rollouts.generated` and not scored yet.
-        goes_on: Which exceptions of people's code are no data.
+        score_at_end: Generated rollouts are kept in `Rollouts.generated` and not scored yet.
+        propagates: Whether an exception of people's code is raised instead of recorded.
         out_of_budget: Whether nothing new may begin.
-        is_fatal: Whether what a rollout ended with ends the run; it has no row then.
+        is_fatal: Whether a rollout's error ends the run; it has no row then.
         lost, answers: See `Prepared`.
-        guard_of: What lets a rollout's model calls through as they fit into a budget; None where
-            there is none.
+        guard_of: The guard that lets a rollout's model calls through as they fit into a budget;
+            None where there is none.
         code: The number of the version of the code among those of the run, from 1.
     """
 
@@ -53,7 +53,7 @@ class Work(msgspec.Struct, frozen=True):
     seen: ColumnsSeen
     grouped: bool
     score_at_end: bool
-    goes_on: GoesOn
+    propagates: Propagates
     out_of_budget: Callable[[], bool]
     is_fatal: Callable[[State], bool] = lambda state: False
     lost: Mapping[int, Tokens] = msgspec.field(default_factory=dict)
@@ -63,7 +63,7 @@ class Work(msgspec.Struct, frozen=True):
 
     @classmethod
     def of_plan(cls, plan: RunPlan, env: Environment, **others: Any) -> Work:
-        """What a plan says, and `others`, by the names of the fields."""
+        """Settings of a plan, and `others`, by the names of the fields."""
         return cls(
             env=env,
             model=plan.model,
@@ -76,7 +76,7 @@ class Work(msgspec.Struct, frozen=True):
         )
 
     def row_of(self, observer: RolloutObserver, state: State) -> dict[str, Any]:
-        """The row of a finished rollout; a state of which none can be made is its error."""
+        """The row of a finished rollout; an errored one where none can be made of the state."""
         number, attempt = observer.number, observer.attempt
         try:
             row = build_row(state, number=number, attempt=attempt, columns=self.columns)
@@ -98,10 +98,10 @@ class Work(msgspec.Struct, frozen=True):
 
 
 class ColumnsSeen:
-    """Looks at the states of finished rollouts; those with an error say nothing.
+    """Requested columns that states of finished rollouts had; errored ones do not count.
 
     Args:
-        columns: What was requested; what every row has is always there.
+        columns: Those that were requested; those of every row are always there.
     """
 
     def __init__(self, columns: Iterable[str]) -> None:
@@ -109,7 +109,7 @@ class ColumnsSeen:
         self.keys: set[str] = set()
 
     def look(self, state: State) -> None:
-        """Takes in a state of which a row is written."""
+        """Takes in the state of a finished rollout."""
         if not self.unseen or state.get("error") is not None:
             return
         metrics = state.get("metrics")
@@ -118,7 +118,7 @@ class ColumnsSeen:
         self.unseen = [name for name in self.unseen if name not in self.keys]
 
     def join(self, unseen: Iterable[str], keys: Iterable[str]) -> None:
-        """Takes in what another one has seen."""
+        """Takes in the columns that another one has seen."""
         left = set(unseen)
         self.unseen = [name for name in self.unseen if name in left]
         self.keys = set(keys)

@@ -15,7 +15,7 @@ from servers import FaultServer
 
 @dataclass(frozen=True)
 class Kept:
-    """A folder with a finished run of three examples, the server that was asked, and a copy."""
+    """A folder with a finished run of three examples, its server, and a copy."""
 
     folder: Path
     server: FaultServer

@@ -1,4 +1,4 @@
-"""A finished run that every test finds as it was, and what is asked of its folder."""
+"""A finished run that every test finds as it was, and commands on its folder."""
 
 from __future__ import annotations
 

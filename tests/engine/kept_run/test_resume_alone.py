@@ -25,7 +25,7 @@ def test_resume_alone_extends_a_finished_run_to_more_examples_and_no_more_rollou
     assert new.places() == [(n, r) for n in range(5) for r in range(2)]
 
 
-def test_resume_alone_starts_anew_where_less_is_requested(
+def test_resume_alone_starts_a_new_run_where_less_is_requested(
     program: Program, fault_server: FaultServer, begun: Run
 ) -> None:
     done = evaluate(program, fault_server, "-n", "2", "-s", "--resume")
@@ -37,12 +37,12 @@ def test_resume_alone_starts_anew_where_less_is_requested(
 def test_resume_alone_returns_at_once_where_all_is_done(
     program: Program, fault_server: FaultServer, begun: Run
 ) -> None:
-    asked = len(fault_server.requests)
+    requests_before = len(fault_server.requests)
     done = evaluate(program, fault_server, "-n", "3", "-s", "--resume")
     assert done.code == 0, done
     assert "3 of 3 done" in done.err
     assert len(program.runs()) == 1
-    assert len(fault_server.requests) == asked
+    assert len(fault_server.requests) == requests_before
 
 
 @pytest.mark.slow
@@ -50,11 +50,11 @@ def test_resume_alone_extends_no_other_run_where_one_has_all_that_is_requested(
     program: Program, fault_server: FaultServer, begun: Run
 ) -> None:
     evaluate(program, fault_server, "-n", "1", "-s")
-    asked = len(fault_server.requests)
+    requests_before = len(fault_server.requests)
     done = evaluate(program, fault_server, "-n", "3", "-s", "--resume")
     assert done.code == 0, done
     assert f"{begun.path.relative_to(program.folder)}: 3 of 3 done" in done.err
-    assert len(fault_server.requests) == asked
+    assert len(fault_server.requests) == requests_before
 
 
 @pytest.mark.slow

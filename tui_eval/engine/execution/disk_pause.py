@@ -1,8 +1,9 @@
 """A pause of a run whose disk refuses what is written.
 
-A full disk is made room on, a file system that is gone is mounted again, and what models answered
-meanwhile is paid for. So nothing ends: no further model call begins, what comes waits in memory,
-and each second it is tried again. What no time mends ends the run: somebody else wrote to a file.
+People make room on a full disk and mount a file system that is gone, and the answers of models in
+the meantime are paid for. So nothing ends: no further model call begins, rows wait in memory, and
+each second the write is tried again. Only a fault that stays, a file that somebody else wrote to,
+ends the run.
 """
 
 from __future__ import annotations
@@ -34,16 +35,16 @@ _WORDS = {
     errno.ESTALE: ("it is gone", "Put it back there"),
     errno.ETIMEDOUT: ("the disk does not answer", "See to it, or save the run elsewhere"),
 }
-"""What an error says, and what mends it."""
+"""Text and advice for each error."""
 _OTHERWISE = "See to that disk"
 
 
 class DiskPause:
-    """Says that the disk refuses, and tries again until it does not.
+    """Reports that the disk refuses, and tries again until it does not.
 
     Args:
-        moved: Is called where the run is to pause, and where it is to go on.
-        notify: Gets what who watches several runs has to know of this one, with its level.
+        moved: Called where the run is to pause or to resume.
+        notify: Gets notices, with their level, for who watches several runs.
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class DiskPause:
         self._over.clear()
         self._publish(error)
         why = f"{self._last.path} cannot be written, {self._last.why}"
-        self._say("warning", f"Paused: {why}. {self._last.advice}: the run goes on then")
+        self._say("warning", f"Paused: {why}. {self._last.advice}: the run then resumes")
         self._moved()
         self.resume()
 
@@ -90,20 +91,20 @@ class DiskPause:
         return refusal_text(last.path, last.why, last.rows, last.records)
 
     def try_now(self) -> None:
-        """Somebody wants it tried without delay."""
+        """Tries at once, on request."""
         self._at_once.set()
 
     async def wait(self) -> None:
-        """Returns once all that was to be written is."""
+        """Returns once everything is written."""
         await self._over.wait()
 
     def end(self) -> None:
-        """Nothing is tried any more, until `resume`."""
+        """Stops trying, until `resume`."""
         if self._retrying is not None:
             self._retrying.cancel()
 
     def resume(self) -> None:
-        """It is tried again from now on."""
+        """Tries again from now on."""
         self._retrying = asyncio.create_task(self._try_often())
 
     async def _try_often(self) -> None:
@@ -125,7 +126,7 @@ class DiskPause:
                 break
         self.error, self._last = None, WritingMoved(0, clock.now(), "")
         self._hub.publish(self._last)
-        self._say("info", f"{self._prepared.run.path} can be written again: the run goes on")
+        self._say("info", f"{self._prepared.run.path} can be written again: the run resumes")
         self._over.set()
         self._moved()
 
@@ -138,7 +139,7 @@ class DiskPause:
         self._notify(level, text)
 
     def _publish(self, error: OSError) -> None:
-        """Says why it is refused and what waits, where that is not known yet."""
+        """Publishes why the disk refuses and what waits, where that is new."""
         path, waiting = str(self._prepared.run.path), (self._rows.waiting, self._journal.waiting)
         why, advice = _WORDS.get(error.errno or 0, (error.strerror or str(error), _OTHERWISE))
         before, now = (

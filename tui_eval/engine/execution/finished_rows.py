@@ -1,6 +1,6 @@
-"""The rows of finished rollouts: on disk before anybody hears of them.
+"""The rows of finished rollouts: written to disk before they are published.
 
-While results.jsonl is replaced, and while the disk refuses, what finishes waits in memory.
+While results.jsonl is replaced, and while the disk refuses, finished rows wait in memory.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class FinishedRows:
     """Writes the line of each finished rollout, then reports it.
 
     Args:
-        refused: Is called where the disk refuses, once until a retry.
+        refused: Called where the disk refuses, once until a retry.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class FinishedRows:
         self._refused = refused
         self._is_refused = False
         self.is_held = False
-        """Whether what finishes is kept in memory because somebody writes the file again."""
+        """Whether rows are kept in memory because the file is written again."""
         self._waiting: deque[tuple[int, int, bytes]] = deque()
 
     @property
@@ -44,7 +44,7 @@ class FinishedRows:
         return [line for _, _, line in self._waiting]
 
     def write(self, row: int, number: int, line: bytes) -> bytes:
-        """Writes a line, then reports it, and forgets what was in flight of its rollout.
+        """Writes a line, then reports it, and forgets the journal's records of its rollout.
 
         Args:
             number: Of the rollout, among those of its example.
@@ -96,7 +96,7 @@ class FinishedRows:
                 offset += len(line)
 
     def _next_batch(self) -> list[tuple[int, int, bytes]]:
-        """The first of those that wait: a disk with room for few is given few."""
+        """The first of those that wait: few at a time, for a disk with room for few."""
         batch: list[tuple[int, int, bytes]] = []
         size = 0
         for one in self._waiting:
@@ -115,20 +115,20 @@ class FinishedRows:
         self._journal.forget(row)
 
     def hold(self) -> None:
-        """From now on what finishes is kept in memory: the file is written again."""
+        """Keeps rows in memory from now on: the file is written again."""
         self.is_held = True
 
     def release_later(self) -> None:
-        """No more is held, and what waits is left to `retry`."""
+        """Holds no more rows, and leaves those that wait to `retry`."""
         self.is_held, self._is_refused = False, self._is_refused or bool(self._waiting)
 
     def release(self) -> None:
-        """Writes what finished meanwhile, and from now on at once again."""
+        """Writes the rows that wait, and further ones at once again."""
         self.is_held = False
         self._write_if_possible()
 
     def retry(self) -> None:
-        """Writes what the disk refused.
+        """Writes the rows that the disk refused.
 
         Raises:
             OSError: It refuses still.

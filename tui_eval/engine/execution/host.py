@@ -1,4 +1,4 @@
-"""Where a run is worked through: a process of its own, a suite's, or that of a program."""
+"""The process that works on a run: its own, a suite's, or a program's."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class Host(msgspec.Struct, frozen=True):
 
     Args:
         is_own: The process is the run's own: signals have handlers of their own, and engine.log
-            has what is logged.
+            gets the log.
         cancels_within_s: Seconds that rollouts in flight get for their cleanup at an early end.
         giving_up: Called once where the run is to end early.
         loaded: Called once everything that the run needs is imported.
         shared: Slots that the run has in common with others.
-        spent: Says why nothing new may begin, whatever the run's own budget is; empty while it may.
-        budget: What it may spend together with others; None for no limit.
-        notify: Gets what who watches several runs has to know of this one, with its level.
+        spent: Why nothing new may begin, whatever the run's own budget is; empty while it may.
+        budget: The budget that it shares with others; None for no limit.
+        notify: Gets notices, with their level, for who watches several runs.
         moved: Called where the run is in another directory from now on.
         all_begun: Called once no rollout of the run waits to begin.
     """

@@ -1,8 +1,8 @@
-"""A run as the job of an engine: alone, or one of a suite's, with what surrounds its session.
+"""A run as the job of an engine: alone, or one of a suite's.
 
-What a session needs only where its engine is a process of its own (a heartbeat, a garbage
-collector that stays out of the way) is here, so that a program that calls `evaluate` gets none of
-it.
+A session needs some things only where its engine is a process of its own: a heartbeat, a garbage
+collector that stays out of the way. They are here, so that a program that calls `evaluate` gets
+none of them.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ CANCELS_WITHIN_S = 1.0
 LISTENERS_READ_WITHIN_S = 1.0
 BEAT_TIMEOUT_S = 5.0
 BEATS_ANSWERED_WITHIN_S = 0.5
-"""How long the end of a run waits for answers: what was sent was received."""
+"""How long the end of a run waits for answers to beats."""
 
 
 class Heartbeat:
     """Beats at every finished group, or at every rollout where rollouts are scored one by one.
 
-    A beat while one is in flight is dropped. Any answer will do; what goes wrong is logged and
-    never stops the run. With `sends_status` there is one more beat at the start and one at the end,
+    A beat while one is in flight is dropped. Any answer will do; faults are logged and never stop
+    the run. With `sends_status` there is one more beat at the start and one at the end,
     with `status=started`, `finished`, `interrupted` or `failed` in the query; these are not
     dropped. Use it as an asynchronous context manager.
 
     Args:
-        url: Where to; nothing is ever sent where it is empty.
+        url: Target of the beats; empty for none.
     """
 
     def __init__(self, url: str, prepared: Prepared, *, sends_status: bool = False) -> None:
@@ -82,7 +82,7 @@ class Heartbeat:
             await self._session.close()
 
     def handle(self, event: Event) -> None:
-        """Takes in a fact of the run."""
+        """Takes in an event of the run."""
         if self._session is None:
             return
         if isinstance(event, RolloutFinished):
@@ -136,7 +136,7 @@ class RunJob(Session):
 
 
 async def let_listeners_read(hub: Hub) -> None:
-    """Waits until listeners have all that was reported, a second at most."""
+    """Waits until listeners have read every event, a second at most."""
     deadline = time.monotonic() + LISTENERS_READ_WITHIN_S
     while time.monotonic() < deadline and not all(one.has_all for one in hub.listeners):
         hub.flush()  # what did not fit before goes out as soon as it does

@@ -1,4 +1,4 @@
-"""Which of several endpoints are out: taken out, probed at growing intervals, put back."""
+"""The health of replicas: taken out, probed at growing intervals, put back."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FIRST_PROBE_S = 1.0
 LONGEST_PROBE_S = 60.0
 PROBED_WITHIN_S = 10.0
 STEADY_S = 60.0
-"""One that is taken out again sooner than this is probed at its last interval."""
+"""A replica that is taken out again sooner than this is probed at its last interval."""
 
 
 class ReplicaHealth:
@@ -30,7 +30,7 @@ class ReplicaHealth:
 
     def __init__(self, replicas: Replicas, hub: Hub) -> None:
         self.send: Callable[[ReplicasOut], None] = lambda message: None
-        """Takes what workers are to know."""
+        """Sends a message to all workers."""
         self._replicas = replicas
         self._hub = hub
         self._set: ReplicaSet | None = None
@@ -69,7 +69,7 @@ class ReplicaHealth:
         self._moved()
 
     async def _probe(self, endpoint: int, why: str) -> None:
-        """Asks it until it answers; a probe takes as long as a connection may."""
+        """Probes it until it answers; a probe takes as long as a connection may."""
         since = clock.now()
         while why:
             wait = self._intervals[endpoint]
@@ -98,7 +98,7 @@ class ReplicaHealth:
 
 
 async def _answer_of(config: ClientConfig) -> str:
-    """What `why_out` says, within a time; its thread holds up nobody's end."""
+    """The result of `why_out`, within a time; its thread holds up nobody's end."""
     loop = asyncio.get_running_loop()
     answered: asyncio.Future[str] = loop.create_future()
 

@@ -4,21 +4,21 @@ Every rollout has one row in results.jsonl, so the rows of those that run again 
 superseded.jsonl first, by the code that a resume moves them with. That replaces results.jsonl as a
 whole, and the index after it:
 
-1. The rollouts go out of their groups, which wait for them again, but for those that are complete:
-   these are scored first. Which are is known once their workers have answered.
-2. All that happened is published, so that the index has it, and what finishes from now on is kept
+1. The rollouts leave their groups, which wait for them again; groups that are complete are scored
+   first. Which are is known once their workers have answered.
+2. All events are published, so that the index has them, and rows that finish from now on are kept
    in memory.
 3. A thread moves the lines. It reads the whole file: a second for every gigabyte or so, in which
-   rollouts go on. It also makes members of groups that were complete ready to be compared with.
+   rollouts continue. It also makes members of groups that were complete ready to be compared with.
 4. The writer continues with the new files, listeners receive `RowsTakenBack` and read the index
-   again, what was held back is written, and the rollouts begin before all others.
+   again, rows that were held back are written, and the rollouts begin before all others.
 
-Where the disk refuses the copy, nothing is moved: what was held back is written, and it is tried
-again until there is room. The rollouts stay out of their groups meanwhile.
+Where the disk refuses the copy, nothing is moved: rows that were held back are written, and it is
+tried again until there is room. The rollouts stay out of their groups meanwhile.
 
 A crash between any two steps leaves a run that can be read and resumed: the lines are still there
-or gone, each once, and an index that does not fit is made again. What was held back then is lost as
-if it had not finished.
+or gone, each once, and an index that does not fit is made again. Rows that were held back are lost
+as if they had not finished.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Rerunning:
     `requested` are the rows of requests that are not done yet.
 
     Args:
-        refused: Is called where the disk refuses to move rows, once for each request; it is tried
+        refused: Called where the disk refuses to move rows, once for each request; it is tried
             again until it does not.
     """
 
@@ -77,7 +77,7 @@ class Rerunning:
             self._schedule.put_first(sorted(rows))
 
     async def _take_back(self, rows: set[int], complete: set[int]) -> OSError | None:
-        """Takes errored rows back, or nothing where the disk refuses; why, then.
+        """Takes errored rows back; nothing, and the error, where the disk refuses.
 
         Args:
             complete: See `_complete`.
@@ -104,7 +104,7 @@ class Rerunning:
         return None
 
     async def _groups_at_rest(self, rows: set[int]) -> None:
-        """Waits while a group that one of these is of is being scored without it."""
+        """Waits while the group of one of these is being scored without it."""
         while any(self._is_scored(example) for example in self._examples_of(rows)):
             await asyncio.sleep(POLL_INTERVAL_S)
             self._hub.flush()
@@ -137,7 +137,7 @@ class Rerunning:
         return repaired, members
 
     def _publish(self, repaired: Repaired) -> None:
-        """Everybody learns which rows are gone and where the others are now."""
+        """Publishes which rows are gone and where the others are now."""
         for event in repaired.kept:
             self._hub.state.apply(event)
         for event in repaired.rerun:

@@ -1,4 +1,4 @@
-"""The rollouts of a run, in this process or in workers, and what is at work on them."""
+"""The rollouts of a run, in this process or in workers, and the parts that work on them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tui_eval.worker.rollouts import Rollouts
 from tui_eval.worker.work import Work
 
 RolloutWork: TypeAlias = Rollouts | WorkerRollouts
-"""What a session has done: in the engine's own process, or in workers."""
+"""The rollouts of a session: in the engine's own process, or in workers."""
 
 
 class AtWork(msgspec.Struct, frozen=True):
-    """The parts of a session that a run is steered by.
+    """The parts of a session that commands act on.
 
     Args:
         publish_move: Says that the run is in another directory from now on.
@@ -48,7 +48,7 @@ def rollouts_here(
     """Rollouts in this process.
 
     Args:
-        is_fatal: Whether what a rollout ended with ends the run.
+        is_fatal: Whether the error of a rollout ends the run.
         is_own: The process is the run's: its interrupts are people's code's own.
     """
     prepared, plan = parts.prepared, parts.prepared.plan
@@ -66,6 +66,6 @@ def rollouts_here(
         answers=prepared.answers,
         guard_of=lambda row: parts.guard,
         code=prepared.code_number,
-        goes_on=is_cancellation if is_own else must_propagate,
+        propagates=is_cancellation if is_own else must_propagate,
     )
     return Rollouts(work, parts.hub, gate, parts.limits, parts.rows, parts.journal)

@@ -1,4 +1,4 @@
-"""What a run writes while it is worked on, as one: its rows, their index, and its journal."""
+"""The files of a run at work, as one: its rows, their index, and its journal."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from tui_eval.text.figures import plural
 
 
 class Unwritten(msgspec.Struct):
-    """What the disk had not taken at the end of a run.
+    """Lines that the disk had not taken at the end of a run.
 
     Args:
         why: Why it did not; empty where all is written.
-        rescued: Where it is instead, to be put behind that.
-        error: What the disk said.
+        rescued: Where they are instead, to be appended.
+        error: The disk's error.
     """
 
     why: str = ""
@@ -43,13 +43,13 @@ class Unwritten(msgspec.Struct):
 
 
 class RunFiles:
-    """Opens the files of a run; pauses it while the disk refuses.
+    """The open files of a run, which pauses while the disk refuses.
 
     `disk` says whether it does.
 
     Args:
-        moved: Is called where the run is to pause, and where it is to go on.
-        failed: Is called where it cannot go on; gets why.
+        moved: Called where the run is to pause or to resume.
+        failed: Called where it cannot continue; gets why.
 
     Raises:
         OSError: The files cannot be written.
@@ -88,11 +88,11 @@ class RunFiles:
             self._loop.call_soon_threadsafe(self._refused, error)
 
     def cannot_write(self, error: OSError) -> str:
-        """Why the run cannot go on."""
+        """Why the run cannot continue."""
         return f"{self._prepared.run.path} cannot be written: {error.strerror or error}"
 
     async def save_as(self, target: Path) -> None:
-        """Puts the run into another directory and goes on there, with what waits.
+        """Copies the run to another directory and continues there, with the lines that wait.
 
         Raises:
             RefusedError: The disk refuses nothing, or the directory cannot be written; then the
@@ -112,18 +112,18 @@ class RunFiles:
         finally:
             self.rows.release_later()
             self.disk.resume()
-        self._go_on_in(*made)
+        self._continue_in(*made)
         self.disk.try_now()
 
-    def _go_on_in(self, run: RunDir, lock: RunLock) -> None:
-        """Has all that comes written to another directory, which has a copy of the files."""
+    def _continue_in(self, run: RunDir, lock: RunLock) -> None:
+        """Writes from now on to another directory, which has a copy of the files."""
         before, self._prepared.run, self._prepared.lock = self._prepared.lock, run, lock
         self.writer.move_to(run)
         self.journal.move_to(run.journal)
         before.release()
 
     def close(self) -> Unwritten:
-        """Writes what waits and closes the files; those that somebody removed go elsewhere."""
+        """Writes the lines that wait and closes the files; removed ones are written elsewhere."""
         self.disk.end()
         unwritten = Unwritten()
         if self.writer.is_removed or self.journal.is_removed:
@@ -140,12 +140,12 @@ class RunFiles:
         return unwritten
 
     def _save_whole(self) -> str:
-        """Puts a run whose files somebody removed among unsaved ones; says where it is."""
+        """Saves a run whose files somebody removed among unsaved ones; returns where."""
         path, prepared = self._prepared.run.path, self._prepared
         target = unsaved_root() / EVALS / path.parent.name / f"{path.name}-kept"
         files = self._folder, self.writer, self.journal
         try:
-            self._go_on_in(*_copy_elsewhere(prepared, *files, target))
+            self._continue_in(*_copy_elsewhere(prepared, *files, target))
         except (RefusedError, OSError) as error:
             return f"; what it had is lost: {error}"
         return f"; all of it is in {target}"
@@ -175,7 +175,7 @@ class RunFiles:
 def _copy_elsewhere(
     prepared: Prepared, folder: int, writer: RunWriter, journal: Journal, target: Path
 ) -> tuple[RunDir, RunLock]:
-    """Makes a directory that has all of the run but what waits to be written.
+    """Makes a directory that has all of the run but the lines that wait.
 
     Nobody may write the files meanwhile. They are read through the descriptors that the engine
     holds, so that a run whose directory was moved or removed can be saved as well.

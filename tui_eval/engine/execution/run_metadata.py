@@ -21,7 +21,7 @@ WRITTEN_EVERY_S = 1.0
 
 
 class RunMetadata:
-    """Writes what is known of a run beside its rows; time counts from here."""
+    """Writes the metadata of a run beside its rows; time counts from here."""
 
     def __init__(self, prepared: Prepared, hub: Hub, redact: Redactor) -> None:
         self._prepared = prepared
@@ -46,7 +46,7 @@ class RunMetadata:
         )
 
     def write(self) -> None:
-        """Puts them on disk."""
+        """Writes them to disk."""
         try:
             self._put(self._next(), self._prepared.run, self.now())
             keep_spare()
@@ -64,15 +64,15 @@ class RunMetadata:
                 write_metadata(run, metadata, self._redact)
 
     def _report(self, error: OSError) -> None:
-        """Says why the file cannot be written, once for each reason."""
+        """Reports why the file cannot be written, once for each reason."""
         if str(error) != self._refused:
             self._refused = str(error)
             self._hub.notice("warning", f"metadata.json: {error}")
 
     async def write_often(self) -> None:
-        """Puts them on disk whenever what is counted has moved, until it is cancelled.
+        """Writes them whenever a count has moved, until it is cancelled.
 
-        That is done in a thread: a slow disk holds up nobody.
+        It writes in a thread: a slow disk holds up nobody.
         """
         written = self._counted()
         while True:
@@ -92,7 +92,7 @@ class RunMetadata:
         return state.finished, state.tokens, state.refused_requests
 
     def _extra(self) -> dict[str, Any]:
-        """What only some runs have to say."""
+        """Keys that only some runs have."""
         examples, end = self._prepared.examples, self._hub.state.end
         extra: dict[str, Any] = {}
         if examples.groups:
@@ -111,7 +111,7 @@ class RunMetadata:
         return extra
 
     def _unfinished(self) -> list[dict[str, Any]]:
-        """What rollouts without a row have used: those in flight, and those that begin again."""
+        """Tokens of rollouts without a row: those in flight, and those that restart."""
         state, examples = self._hub.state, self._prepared.examples
         ids, found = examples.ids(), []
         for row in sorted(state.usage.lost.keys() | self._hub.active.keys()):

@@ -1,7 +1,7 @@
-"""Which rollouts wait to begin, which need not begin any more, and the tasks of those that have.
+"""The queue of rollouts that wait to begin, the tasks of those that have, and early stops.
 
-Which rollout begins next is kept apart from what a rollout does. A rollout that is cancelled, run
-again or parked by a budget then changes one queue, and a stop has one set of tasks to end.
+The order of rollouts is kept apart from the work of one. A rollout that is cancelled, run again or
+parked by a budget then changes one queue, and a stop has one set of tasks to end.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tui_eval.worker.ports import BEGIN_IN_ONE_TURN
 
 
 class Schedule:
-    """Begins one rollout after the other; more may be put before those that wait at any time.
+    """Begins one rollout after the other; others may be put first at any time.
 
     Args:
         todo: Places of the rollouts to begin, in order.
@@ -39,22 +39,22 @@ class Schedule:
         self._guarded = guarded
         self._changed = asyncio.Event()
         self.parked: Callable[[], int] = lambda: 0
-        """How many of the tasks wait for good: nobody waits for those."""
+        """How many of the tasks are parked for good: nobody waits for those."""
 
     def put_first(self, rows: Iterable[int]) -> None:
-        """Rollouts that begin before all others, in this order."""
+        """Has rollouts begin before all others, in this order."""
         self.todo.extendleft(reversed(list(rows)))
         self._changed.set()
 
     def drop(self, row: int) -> bool:
-        """Takes a rollout out that waits; returns whether it did."""
+        """Removes a rollout that waits; returns whether it did."""
         if row not in self.todo:
             return False
         self.todo.remove(row)
         return True
 
     def start(self, work: Begun, held: Held) -> None:
-        """Begins a task, where one is needed; its slots are given back when it ends."""
+        """Begins a task, where one is needed; its slots are released when it ends."""
         if isinstance(work, asyncio.Future):
             task = work
         else:
@@ -70,16 +70,16 @@ class Schedule:
             self._changed.set()
 
     def more_are_parked(self) -> None:
-        """More of the tasks wait for good."""
+        """Notes that more of the tasks are parked for good."""
         self._changed.set()
 
     async def work_off(
         self, begin: Callable[[], Awaitable[bool]], all_begun: Callable[[], object]
     ) -> None:
-        """Begins what waits, until nothing waits and no task is left but those that are parked.
+        """Begins rollouts until none waits and no task is left but those that are parked.
 
         Args:
-            begin: Begins the first one that waits; False where nothing new may begin any more.
+            begin: Begins the first one that waits; False where none may begin any more.
             all_begun: Called whenever none waits.
         """
         may_begin, begun = True, 0
@@ -104,7 +104,7 @@ class Schedule:
 
 
 class EarlyStop:
-    """Looks after every example whether the condition holds; `why` says how, once it does."""
+    """Checks after every example whether the condition holds; `why` says how, once it does."""
 
     def __init__(self, hub: Hub) -> None:
         self.why = ""
@@ -113,10 +113,10 @@ class EarlyStop:
         self._warned: set[str] = set()
 
     def check(self, waiting: deque[int]) -> None:
-        """Takes out of what waits to begin all examples that need not, once the condition holds.
+        """Removes examples that need not begin from `waiting`, once the condition holds.
 
-        Examples of which a rollout has begun are completed: they count as a whole, and what scores
-        the rollouts of an example together waits for all of them.
+        Examples of which a rollout has begun are completed: they count as a whole, and a rubric
+        that scores the rollouts of an example together waits for all of them.
         """
         if self.why or (run := self._hub.state.run) is None or not run.until:
             return
@@ -148,5 +148,5 @@ class EarlyStop:
             else:
                 continue
             self._warned.add(name)
-            text = f"--until has no interval of {shown}: {why}. The run goes on to its end"
+            text = f"--until has no interval of {shown}: {why}. The run continues to its end"
             self._hub.notice("warning", text)

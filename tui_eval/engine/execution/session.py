@@ -2,8 +2,8 @@
 
 A session owns the run's files from the first rollout to the last event, and nobody else writes
 them. Whatever ends it (the last rollout, a budget, a signal, a full disk) goes through the same
-close: files first, then the lock, then the event, so that whoever hears of the end can read all of
-it.
+close: files first, then the lock, then the event, so that a listener that gets that event can read
+all of the run.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ log = logging.getLogger("tui_eval.engine")
 class Session:
     """Works one run through. `stop` ends it early and resumably; so does cancelling `run`.
 
-    `cause` is the exception that made it fail, `metadata` what is known of the run.
+    `cause` is the exception that made it fail, `metadata` writes the run's metadata.json.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Session:
         hub.before_publishing = self._files.writer.flush_index
 
     def handle(self, command: Command) -> None:
-        """Does what a listener asks for."""
+        """Handles a listener's command."""
         if isinstance(command, (Pause, Unpause)):
             self._is_paused = isinstance(command, Pause)
             self._move_gate()
@@ -103,7 +103,7 @@ class Session:
 
     @property
     def is_at_work(self) -> bool:
-        """Whether rollouts may begin: everything they need is there."""
+        """Whether rollouts may begin: everything that they need is loaded."""
         return self._steering is not None
 
     def _move_gate(self) -> None:
@@ -112,7 +112,7 @@ class Session:
         if refuses and is_open:
             self._files.disk.try_now()
         if self._gate.is_open == (is_open and not refuses):
-            if refuses:  # who wants to go on is answered
+            if refuses:  # who resumes the run is answered
                 self._hub.move_gate(False)
             return
         (self._gate.close if self._gate.is_open else self._gate.open)()
@@ -142,7 +142,7 @@ class Session:
         return "; see engine.log" if self._host.is_own else ""
 
     async def run(self) -> RunFinished:
-        """Works through what is left of the run and closes its files.
+        """Works through the rest of the run and closes its files.
 
         Where the caller's task is cancelled the run ends early and resumably; the caller sees
         that by `Task.cancelling`.
@@ -226,7 +226,7 @@ class Session:
         return True
 
     def _publish_move(self) -> None:
-        """Says that the run is in another directory from now on."""
+        """Publishes that the run is in another directory from now on."""
         run = self._prepared.run
         self._hub.path = str(run.path)
         self._hub.publish(RunMoved(0, clock.now(), str(run.path), not is_unsaved(run)))
@@ -253,7 +253,7 @@ class Session:
             self._warn(f"No further calls begin: {why}")
 
     def _make_guard(self) -> CallGuard | None:
-        """What holds model calls until they fit into the budgets; None where there are none."""
+        """The guard that holds model calls until they fit into budgets; None without budgets."""
         budgets = [one for one in (self._budget, self._host.budget) if one is not None]
         if not budgets:
             return None

@@ -1,4 +1,4 @@
-"""What people ask of a run while it is worked on: one rollout, a limit, its files."""
+"""Commands on a run at work that concern single rollouts, its limits or its files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tui_eval.text.figures import plural
 
 
 class Steering:
-    """Obeys the commands that concern rollouts, limits and files. Every one is answered."""
+    """Handles the commands that concern rollouts, limits and files. Each is answered."""
 
     def __init__(self, parts: AtWork) -> None:
         self._parts = parts
@@ -30,7 +30,7 @@ class Steering:
         self._rerunning = Rerunning(parts, self._cannot_move)
 
     def handle(self, command: Command) -> None:
-        """Does what a listener asks for; what takes longer goes on in a task of the run."""
+        """Handles a listener's command; what takes longer is done in a task of the run."""
         if isinstance(command, Cancel):
             self._cancel(command.row)
         elif isinstance(command, Rerun):
@@ -114,7 +114,7 @@ class Steering:
             return
         parts.publish_move()
         parts.write_metadata()
-        self._hub.answer(f"The run goes on in {parts.prepared.run.path}.")
+        self._hub.answer(f"The run continues in {parts.prepared.run.path}.")
 
     async def _save(self) -> None:
         self._hub.flush()  # the index has what listeners know

@@ -1,1 +1,1 @@
-"""The interpreters that workers run in: found, looked at, and given what they lack."""
+"""The interpreters that workers run in: found, inspected, and given missing packages."""

@@ -20,7 +20,7 @@ from tui_eval.worker import bootstrap, probe
 
 OLDEST = (3, 11)
 ANSWERS_WITHIN_S = 60.0
-"""Seconds in which an interpreter says what it is: on a cold network disk that takes long."""
+"""Seconds for a probe of an interpreter: on a cold network disk it takes long."""
 _PROBE = (
     "import sys\n"
     "print('.'.join(map(str, sys.version_info[:3])))\n"
@@ -30,11 +30,11 @@ _PROBE = (
     "    sys.argv[:1] = []\n"
     "    runpy.run_path(sys.argv[0], run_name='__main__')\n"
 )
-"""Also interpreters that are too old can say which they are."""
+"""Code of the probe; also interpreters that are too old can say their version."""
 
 
-class InterpreterFacts(msgspec.Struct):
-    """What an interpreter says of itself: see `worker.probe`."""
+class InterpreterInfo(msgspec.Struct):
+    """The result of a probe: see `worker.probe`."""
 
     version: str
     prefix: str
@@ -46,19 +46,19 @@ class InterpreterFacts(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """An interpreter, and the folders that stand behind its own packages.
+    """An interpreter, and the folders that are added behind its own packages.
 
     Args:
         path: As it is started: a link into a virtual environment stays one.
-        added_paths: What it lacks, and last our own package.
+        added_paths: Packages that it lacks, and last our own.
     """
 
     path: str
-    facts: InterpreterFacts = field(repr=False)
+    info: InterpreterInfo = field(repr=False)
     added_paths: tuple[str, ...] = ()
 
     def command(self, module: str) -> list[str]:
-        """How it runs a module of ours."""
+        """The command line that runs a module of ours."""
         return [self.path, bootstrap.__file__, os.pathsep.join(self.added_paths), module]
 
 
@@ -67,7 +67,7 @@ def executable_of(named: str, where: str) -> str | None:
 
     Args:
         named: A path, a virtual environment's folder, or a name on the `PATH`.
-        where: What named it, for faults.
+        where: The setting that named it, for faults.
 
     Raises:
         RefusedError: There is none.
@@ -89,12 +89,12 @@ def executable_of(named: str, where: str) -> str | None:
     return None if is_own_interpreter(path) else str(path.absolute())
 
 
-async def inspect_interpreter(path: str, modules: Sequence[str], where: str) -> InterpreterFacts:
-    """What an interpreter says of itself.
+async def inspect_interpreter(path: str, modules: Sequence[str], where: str) -> InterpreterInfo:
+    """Probes an interpreter.
 
     Args:
         modules: Top modules to look for.
-        where: What named it, for faults.
+        where: The setting that named it, for faults.
 
     Raises:
         RefusedError: It is no Python, or one that is too old.
@@ -113,7 +113,7 @@ async def inspect_interpreter(path: str, modules: Sequence[str], where: str) -> 
         what = f"{path} is Python {version}, and a worker needs {oldest} or later"
         raise RefusedError([Fault(where, what, _newer(path, oldest))])
     try:
-        return msgspec.json.decode(rest, type=InterpreterFacts)
+        return msgspec.json.decode(rest, type=InterpreterInfo)
     except msgspec.DecodeError:
         what = f"{path} cannot say what it has: {error or 'it says nothing'}"
         raise RefusedError([Fault(where, what, hint)]) from None
@@ -129,7 +129,7 @@ def _newer(path: str, oldest: str) -> str:
 
 
 async def _probe(path: str, modules: Sequence[str]) -> tuple[bytes, str]:
-    """What an interpreter prints when it is looked at, and the last line of its complaints."""
+    """The output of a probe, and the last line on its standard error."""
     # Not pipes: what a wrapper leaves running would hold their other ends.
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         try:

@@ -1,7 +1,7 @@
-"""What an interpreter lacks of what a worker needs, installed once into a cache.
+"""Packages that a worker needs and its interpreter lacks, installed once into a cache.
 
-The cache stands behind the packages that an environment has: of these none is replaced. So a worker
-needs little, over a wide range of versions, and each of ours must do with what is there.
+The cache comes after the packages that an environment has: none of these is replaced. So a worker
+needs little, in a wide range of versions, and our code must run with whichever is there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from packaging.utils import canonicalize_name
 import tui_eval
 from tui_eval.engine.interpreters.interpreter import (
     Interpreter,
-    InterpreterFacts,
+    InterpreterInfo,
     executable_of,
     inspect_interpreter,
 )
@@ -47,68 +47,66 @@ _COME_ALONG = {
                 "propcache", "typing-extensions", "yarl"),
     "pydantic": ("annotated-types", "pydantic-core", "typing-extensions", "typing-inspection"),
 }  # fmt: skip
-"""What those need in turn."""
+"""Their own requirements."""
 
 INSTALLS_WITHIN_S = 300.0
 _PACKAGES, _LINKS = "packages", "tui-eval"
 _SITE = "site-packages"
-"""What is in a folder called so is no author's code: errors and versions of code leave it out."""
+"""A folder of this name has no author's code: errors and versions of code leave it out."""
 
 
 async def interpreter_of(named: str, where: str) -> Interpreter | None:
-    """The interpreter that somebody named, with what a worker needs; None for this process's own.
+    """The interpreter that somebody named, with a worker's packages; None for this process's own.
 
     Args:
         named: See `executable_of`.
-        where: What named it, for faults.
+        where: The setting that named it, for faults.
 
     Raises:
-        RefusedError: It is none, too old, or has not what a worker needs and cannot get it.
+        RefusedError: It is none or too old, or lacks packages that cannot be installed.
     """
     path = executable_of(named, where)
     if path is None:
         return None
-    facts = await inspect_interpreter(path, modules(), where)
-    if same_as_own(facts):
+    info = await inspect_interpreter(path, modules(), where)
+    if same_as_own(info):
         return None
-    faults = contradictions(facts, path, where)
+    faults = contradictions(info, path, where)
     if faults:
         raise RefusedError(faults)
-    lacks = lacking(facts)
-    added = [await _installed(path, facts, lacks, where)] if lacks else []
+    lacks = lacking(info)
+    added = [await _installed(path, info, lacks, where)] if lacks else []
     try:
-        return Interpreter(path, facts, (*added, str(own_package())))
+        return Interpreter(path, info, (*added, str(own_package())))
     except OSError as error:
         what = f"{error.filename} cannot be written: {error.strerror or error}"
         hint = "Say TUI_EVAL_CACHE_DIR=DIR, where there is room for what workers need"
         raise RefusedError([Fault(where, what, hint)]) from None
 
 
-def same_as_own(facts: InterpreterFacts) -> bool:
+def same_as_own(info: InterpreterInfo) -> bool:
     """Whether an interpreter has the packages of this process's own, under another path."""
-    same = os.path.realpath(facts.prefix) == os.path.realpath(sys.prefix)
-    return same and facts.version == ".".join(map(str, sys.version_info[:3]))
+    same = os.path.realpath(info.prefix) == os.path.realpath(sys.prefix)
+    return same and info.version == ".".join(map(str, sys.version_info[:3]))
 
 
-def folder_for(facts: InterpreterFacts, lacks: Sequence[str]) -> Path:
-    """Where what interpreters of this kind lack is kept.
+def folder_for(info: InterpreterInfo, lacks: Sequence[str]) -> Path:
+    """The cache folder for missing packages of interpreters of this kind.
 
     Args:
-        lacks: Requirements. What is beside them in the interpreter decides which versions fit.
+        lacks: Requirements. Other packages of the interpreter decide which versions fit.
     """
-    text = "\n".join([*sorted(lacks), *pinned(facts, lacks)])
-    return (
-        cache_root() / _PACKAGES / f"{facts.abi}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
-    )
+    text = "\n".join([*sorted(lacks), *pinned(info, lacks)])
+    return cache_root() / _PACKAGES / f"{info.abi}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
-async def _installed(path: str, facts: InterpreterFacts, lacks: Sequence[str], where: str) -> str:
-    """The folder with what an interpreter lacks, which is installed where it is not there yet.
+async def _installed(path: str, info: InterpreterInfo, lacks: Sequence[str], where: str) -> str:
+    """The folder with an interpreter's missing packages, installed if it is not there yet.
 
     Raises:
         RefusedError: It cannot be installed; names the command that does it.
     """
-    folder = folder_for(facts, lacks)
+    folder = folder_for(info, lacks)
     site = str(folder / _SITE)
     if Path(site).is_dir():
         mark_used(folder)
@@ -119,9 +117,9 @@ async def _installed(path: str, facts: InterpreterFacts, lacks: Sequence[str], w
     try:
         with new_folder(folder.parent) as new:
             made, file = new / "made", new / "pinned.txt"
-            file.write_text("\n".join(pinned(facts, lacks)))
+            file.write_text("\n".join(pinned(info, lacks)))
             given = ["--quiet", "--target", str(made / _SITE), "--constraint", str(file), *lacks]
-            why = await _install(path, facts, given)
+            why = await _install(path, info, given)
             if why is None:
                 if not folder.is_dir():  # another engine may have been first
                     made.rename(folder)
@@ -133,13 +131,13 @@ async def _installed(path: str, facts: InterpreterFacts, lacks: Sequence[str], w
     raise RefusedError([Fault(where, f"{what}, and it could not be installed: {why}", hint)])
 
 
-async def _install(path: str, facts: InterpreterFacts, given: Sequence[str]) -> str | None:
-    """Installs packages for an interpreter; says why not where that fails.
+async def _install(path: str, info: InterpreterInfo, given: Sequence[str]) -> str | None:
+    """Installs packages for an interpreter; returns why not where that fails.
 
     Args:
-        given: What `install` gets.
+        given: Arguments of `install`.
     """
-    installer = _installer(path, facts)
+    installer = _installer(path, info)
     if installer is None:
         return "there is neither uv nor pip"
     try:
@@ -172,12 +170,12 @@ async def _install(path: str, facts: InterpreterFacts, given: Sequence[str]) -> 
     return text[-400:] or f"{installer[0]} ended with {process.returncode}"
 
 
-def _installer(path: str, facts: InterpreterFacts) -> list[str] | None:
-    """The words of a command that installs for an interpreter: uv, or else a pip."""
+def _installer(path: str, info: InterpreterInfo) -> list[str] | None:
+    """The command that installs for an interpreter: uv, or else a pip."""
     uv = shutil.which("uv")
     if uv is not None:
         return [uv, "pip", "install", "--python", path]
-    if facts.has_pip:
+    if info.has_pip:
         return [path, "-m", "pip", "install"]
     if find_spec("pip") is not None:
         return [sys.executable, "-m", "pip", "--python", path, "install"]
@@ -187,8 +185,8 @@ def _installer(path: str, facts: InterpreterFacts) -> list[str] | None:
 def own_package() -> Path:
     """A folder that holds a link to our package and nothing else.
 
-    What stands beside the package itself (a checkout, or all that is installed with us) must not
-    be found by an environment that runs in another interpreter.
+    An environment in another interpreter must not find what is beside the package itself: a
+    checkout, or all that is installed with us.
     """
     package = Path(tui_eval.__file__).parent
     name = hashlib.sha256(os.fsencode(package)).hexdigest()[:12]
@@ -204,41 +202,41 @@ def own_package() -> Path:
 
 
 def modules() -> list[str]:
-    """The top modules of what a worker needs."""
+    """The top modules of a worker's packages."""
     return list(_MODULES.values())
 
 
-def lacking(facts: InterpreterFacts) -> list[str]:
+def lacking(info: InterpreterInfo) -> list[str]:
     """The requirements that nothing in an interpreter meets or contradicts."""
     return [
         one
         for one, module in _MODULES.items()
-        if not facts.modules.get(module) and _version(facts, Requirement(one).name) is None
+        if not info.modules.get(module) and _version(info, Requirement(one).name) is None
     ]
 
 
-def pinned(facts: InterpreterFacts, lacks: Iterable[str]) -> list[str]:
-    """What an interpreter has of what would come along, each as it is: no other would be imported.
+def pinned(info: InterpreterInfo, lacks: Iterable[str]) -> list[str]:
+    """Pins of further requirements to the versions that an interpreter has and would import.
 
     Args:
-        lacks: The requirements that are to be installed.
+        lacks: The requirements to install.
     """
     names = {name for one in lacks for name in _COME_ALONG.get(Requirement(one).name, ())}
-    there = ((name, _version(facts, name)) for name in sorted(names))
+    there = ((name, _version(info, name)) for name in sorted(names))
     return [f"{name}=={version}" for name, version in there if version]
 
 
-def contradictions(facts: InterpreterFacts, path: str, where: str) -> list[Fault]:
-    """What an interpreter has in a version that no worker runs with."""
+def contradictions(info: InterpreterInfo, path: str, where: str) -> list[Fault]:
+    """Faults of packages in a version that no worker runs with."""
     faults = []
     for text in NEEDS:
         one = Requirement(text)
-        version = _version(facts, one.name)
+        version = _version(info, one.name)
         if version is not None and not one.specifier.contains(version, prereleases=True):
             what = f"{path} has {one.name} {version}, and a worker needs {text}"
             faults.append(Fault(where, what, f"Install it: {install_command_for(path, [text])}"))
     return faults
 
 
-def _version(facts: InterpreterFacts, name: str) -> str | None:
-    return facts.packages.get(canonicalize_name(name))
+def _version(info: InterpreterInfo, name: str) -> str | None:
+    return info.packages.get(canonicalize_name(name))

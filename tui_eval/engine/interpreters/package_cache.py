@@ -1,7 +1,7 @@
 """The folders of the cache: each is filled under another name, and removed once nobody uses it.
 
-A process that is killed while it fills one leaves that behind. It held a lock on it, which its end
-let go, so that the next one who fills any sees that nobody is at it.
+A process that is killed while it fills one leaves that behind. Its lock on the folder ends with it,
+so that the next process to fill one sees that nobody is at it.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 KEPT_S = 90 * 24 * 3600.0
-"""For so long a folder stays that nobody uses."""
+"""How long an unused folder is kept, in seconds."""
 FILLED_WITHIN_S = 3600.0
-"""A new folder that nobody can lock, or that has no lock, is nobody's after so long."""
+"""Seconds after which a new folder without a lock, or that nobody can lock, is abandoned."""
 _NEW = ".new-"
 _LOCK = "lock"
 
 
 @contextlib.contextmanager
 def new_folder(root: Path) -> Iterator[Path]:
-    """A folder to fill below the cache's, which is removed in the end, with what is left in it.
+    """A folder to fill below the cache's, removed in the end with what is left in it.
 
     Raises:
         OSError: It cannot be made.
@@ -42,13 +42,13 @@ def new_folder(root: Path) -> Iterator[Path]:
 
 
 def mark_used(folder: Path) -> None:
-    """Has a folder stay for another while."""
+    """Marks a folder as used, so that it is kept."""
     with contextlib.suppress(OSError):  # of somebody else
         os.utime(folder)
 
 
 def clean(root: Path) -> None:
-    """Removes what nobody uses, and what processes left that are gone; what it may not stays."""
+    """Removes unused and abandoned folders; those that it may not remove stay."""
     with contextlib.suppress(OSError):
         for folder in [*root.iterdir()]:
             with contextlib.suppress(OSError):
@@ -60,7 +60,7 @@ def clean(root: Path) -> None:
 
 
 def _remove(root: Path, folder: Path) -> None:
-    """Takes it away whole: half of one would pass for one that is complete."""
+    """Renames a folder, then removes it: half of one would pass for a complete one."""
     with new_folder(root) as new:
         folder.rename(new / "old")
 

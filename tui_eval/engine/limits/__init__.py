@@ -1,1 +1,1 @@
-"""How many rollouts run at once, how long they may take, and what they may cost."""
+"""Limits on rollouts in flight, and on what model calls may cost."""

@@ -1,4 +1,4 @@
-"""Concurrency that gives way: what an endpoint refuses lowers how much is asked of it at once.
+"""Adaptive concurrency: an endpoint's refusals lower how many requests it gets at once.
 
 A refusal that names a time is met by the endpoint's pace (`clients.pacing`), which holds everybody
 until then; this is for those that name none, as of servers that count requests in flight.
@@ -16,15 +16,15 @@ TOLERATED = 0.05
 """The share of refused requests up to which the limit still grows: where the endpoint lets a few
 pass at once, somewhat too many requests cost less than too few."""
 MOST_CUT = 0.5
-"""The share of the limit that is left at least after one round."""
+"""The least share of the limit that is left after one round."""
 PATIENCE = 2
-"""After so many rounds of growth each further one adds one more."""
+"""Rounds of growth after which each further one adds one more."""
 SMOOTHING = 0.1
 """The weight of one answer in the mean time that answers take."""
 
 
 class Concurrency:
-    """How many rollouts are generated at a time at one endpoint.
+    """The limit of rollouts that are generated at once at one endpoint.
 
     It works in rounds of as many requests as the limit. After a round in which the endpoint refused
     more than a few of them the limit is what was served, and half of it at least; else it grows,
@@ -32,12 +32,12 @@ class Concurrency:
     keeps a slot as long as an answered one does, though its rollout sleeps: otherwise the next
     would be sent at once and be refused too, until all sleep.
 
-    `slots` are the endpoint's; `most` is what its limit never passes, infinite for no limit;
+    `slots` are the endpoint's; `most` is the highest that its limit gets, infinite for no limit;
     `refused` counts; `on_move` are called after every refusal and every move.
 
     Args:
         limit: The endpoint's own; 0 or less for no limit, as for all others.
-        ceilings: Further limits, under which no more rollouts than these can be generated.
+        ceilings: Further limits on rollouts that are generated.
         adapts: Whether the limit moves at all; if not, refusals are only counted.
     """
 
@@ -65,7 +65,7 @@ class Concurrency:
         return min((n for n in (self._own, *ceilings) if n > 0), default=math.inf)
 
     def move_ceilings(self, ceilings: Sequence[float]) -> None:
-        """Further limits are others now. One that gave way stays as it is, and grows below them."""
+        """Replaces the further limits. A limit that gave way stays, and grows below them."""
         self.most = self._least(ceilings)
         self._exact = min(self._exact, self.most) if self._gave_way else self.most
         self.slots.most_asleep = self.most
@@ -75,7 +75,7 @@ class Concurrency:
             self._publish()
 
     def answered(self, requested_at: float, answered_at: float) -> None:
-        """A request was answered; both times are in seconds of the loop's clock."""
+        """Counts an answered request; both times are in seconds of the loop's clock."""
         took = answered_at - requested_at
         self._latency += (took - self._latency) * (SMOOTHING if self._latency else 1.0)
         if self.refused and self._adapts and requested_at >= self._since:
@@ -84,7 +84,7 @@ class Concurrency:
             self._end_round()
 
     def refuse(self, requested_at: float, seconds: float, *, is_paced: bool = False) -> None:
-        """A request was refused that was sent then; its rollout sleeps so long.
+        """Counts a refused request that was sent then, and whose rollout sleeps so long.
 
         Args:
             is_paced: The refusal named a time: the endpoint's pace answers it, not this limit.

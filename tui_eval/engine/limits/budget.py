@@ -1,10 +1,10 @@
-"""What model calls may spend together, reserved before each of them.
+"""Budgets of model calls, reserved before each of them.
 
-A call reserves the longest answer that it may get (`max_tokens`), and gives that back for what it
-really used once it is answered. So what is spent passes a limit by the prompts of the calls in
-flight at most: nobody knows how long a prompt is before it is counted. A call without a longest
-answer reserves nothing: it begins until the limit is reached, which may be passed by the answers of
-the calls in flight as well.
+A call reserves the longest answer that it may get (`max_tokens`), and exchanges that for its real
+usage once it is answered. So spending passes a limit by the prompts of the calls in flight at most:
+nobody knows how long a prompt is before it is counted. A call without a longest answer reserves
+nothing: it begins until the limit is reached, which the answers of the calls in flight may pass as
+well.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Budget:
     """One limit of tokens and cost, of a run or of several together.
 
     Args:
-        spent: Reports the tokens that are used and the US dollars that they cost; None where no
+        spent: Returns the tokens that are used and the US dollars that they cost; None where no
             price is known, which never reaches a limit.
         exhausted: Called with the reason once nothing fits any more.
     """
@@ -43,10 +43,10 @@ class Budget:
         self._tokens = 0
         self._cost = 0.0
         self.guards: set[CallGuard] = set()
-        """Those who admit calls whenever a call gives back what it had reserved."""
+        """Guards that admit further calls whenever a call releases its reservation."""
 
     def refusal(self, tokens: int, cost: float) -> str:
-        """Why a call that may use so much does not fit, as a sentence; empty where it does."""
+        """Why a call of this size does not fit, as a sentence; empty where it does."""
         used, spent = self._spent()
         return over_budget(
             Amount(used, spent),
@@ -57,20 +57,20 @@ class Budget:
         )
 
     def reached(self) -> str:
-        """Which limit is reached, as a sentence; empty while something is left."""
+        """The limit that is reached, as a sentence; empty while something is left."""
         tokens, cost = self._spent()
         return budget_spent(
             tokens, cost, max_cost=self._max_cost, max_total_tokens=self._max_total_tokens
         )
 
     def take(self, tokens: int, cost: float) -> None:
-        """Reserves so much for one call."""
+        """Makes a reservation for one call."""
         self.in_flight += 1
         self._tokens += tokens
         self._cost += cost
 
     def give_back(self, tokens: int, cost: float) -> None:
-        """The call is over; what it used is counted."""
+        """Releases the reservation of a call that is over and whose usage is counted."""
         self.in_flight -= 1
         self._tokens -= tokens
         self._cost = self._cost - cost if self.in_flight else 0.0
@@ -90,14 +90,14 @@ class _Call(msgspec.Struct, frozen=True, eq=False):
 class CallGuard:
     """Lets the model calls of a run through, in their turn, as they fit into all of its budgets.
 
-    Once one does not fit though no other is in flight none ever will: all that wait then are
-    parked, and so is every later one. They stay so until somebody cancels them.
+    Once one does not fit though no other is in flight, none ever will: all that wait are parked,
+    and so is every later one. They stay so until somebody cancels them.
 
     Args:
         output_price: US dollars per million tokens of answers; None where it is not known.
-        default: Tokens of the longest answer of a call that does not say it; 0 for any.
+        default: Tokens of the longest answer of a call that sets no limit; 0 for any.
         exhausted: Called with the reason once calls are parked.
-        parked_more: Called whenever more of them are.
+        parked_more: Called whenever more calls are parked.
         warn: Called once that nothing can be reserved.
     """
 
@@ -127,11 +127,11 @@ class CallGuard:
         return len({call.owner for call in self._waiting}) if self._is_over else 0
 
     def takes(self, tokens: int) -> bool:
-        """Whether a call fits at once; what it may use is reserved then."""
+        """Whether a call fits at once; reserves its usage then."""
         return not self._waiting and not self._is_over and self._refusal(tokens) is None
 
     async def wait(self, tokens: int, owner: object, park: Callable[[], None]) -> None:
-        """Waits until a call fits, and reserves what it may use.
+        """Waits until a call fits, and reserves its usage.
 
         Args:
             owner: The rollout that calls.
@@ -154,18 +154,18 @@ class CallGuard:
             raise
 
     def give_back(self, tokens: int) -> None:
-        """A call is over, and what it used is counted."""
+        """Releases the reservation of a call that is over and whose usage is counted."""
         cost = self._cost(tokens)
         for one in self._budgets:
             one.give_back(tokens, cost)
 
     def close(self) -> None:
-        """No call of the run follows."""
+        """Ends the guard: no call of the run follows."""
         for one in self._budgets:
             one.guards.discard(self)
 
     def admit(self) -> None:
-        """Lets those through whose turn it is."""
+        """Lets calls through whose turn it is."""
         while self._waiting and not self._is_over:
             call = self._waiting[0]
             refusal = None if call.passed.done() else self._refusal(call.tokens)
@@ -192,7 +192,7 @@ class CallGuard:
         return tokens * self._price / PER
 
     def _refusal(self, tokens: int) -> tuple[Budget, str] | None:
-        """The budget that a call does not fit into, and why; None, and it is reserved, if none."""
+        """The budget that a call does not fit into, and why; reserves it and is None if none."""
         cost = self._cost(tokens)
         for one in self._budgets:
             if why := one.refusal(tokens, cost):

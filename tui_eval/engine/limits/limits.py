@@ -2,10 +2,10 @@
 
 An endpoint's limit gives way while the endpoint refuses requests.
 
-Slots are always taken in the same order (endpoint, generation, in flight, scoring), also by those
-that slept, so that no two rollouts wait for each other. Where evaluations share slots, each takes
-its own before the shared ones: nobody keeps a shared slot while waiting for one of its own. Only at
-the endpoint does one that begins wait for those that sleep there.
+Slots are always taken in the same order (endpoint, generation, in flight, scoring), also after a
+sleep, so that no two rollouts wait for each other. Where evaluations share slots, each takes its
+own before the shared ones: nobody keeps a shared slot while waiting for one of its own. A rollout
+that begins waits for those that sleep only at its endpoint.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PUBLISHED_EVERY_S = 0.25
 
 
 class Phases(NamedTuple):
-    """Limits as a user names them, each 0 for none: one for all, and those that replace it.
+    """Limits as a user sets them, each 0 for none: one for all, and those that replace it.
 
     Args:
         each: Bounds every phase that has no limit of its own; without any it bounds rollouts in
@@ -41,7 +41,7 @@ class Phases(NamedTuple):
     scoring: int = 0
 
     def bounds(self) -> tuple[int, int, int]:
-        """Rollouts in flight, generated and scored at a time; 0 for no limit."""
+        """Limits of rollouts in flight, generated and scored at once; 0 for none."""
         if self.generation <= 0 and self.scoring <= 0:
             return self.each, 0, 0
         return 0, self._of(self.generation), self._of(self.scoring)
@@ -53,11 +53,11 @@ class Phases(NamedTuple):
 class Held:
     """The slots that one rollout holds, in the order in which they were taken.
 
-    `endpoint` is the number of the one that serves it and `concurrency` its own, while the rollout
-    is generated.
+    While the rollout is generated, `endpoint` is the number of its endpoint and `concurrency` that
+    one's limit.
 
     Args:
-        refused: Counts what each endpoint refused.
+        refused: Counts the refusals of each endpoint.
     """
 
     def __init__(self, refused: Counter[int] | None = None) -> None:
@@ -68,19 +68,19 @@ class Held:
         self._is_lent = False
 
     def answered(self, requested_at: float) -> None:
-        """The endpoint answered a request; see `Concurrency.answered`."""
+        """Counts an answered request; see `Concurrency.answered`."""
         if self.concurrency is not None:
             self.concurrency.answered(requested_at, asyncio.get_running_loop().time())
 
     def refuse(self, requested_at: float, seconds: float, *, is_paced: bool = False) -> None:
-        """The endpoint refused a request; see `Concurrency.refuse`."""
+        """Counts a refused request; see `Concurrency.refuse`."""
         if self.concurrency is not None:
             self._refused[self.endpoint] += 1
             self.concurrency.refuse(requested_at, seconds, is_paced=is_paced)
 
     @asynccontextmanager
     async def lent(self) -> AsyncIterator[None]:
-        """Gives the slots back for the time of the block; further sleepers have nothing to give."""
+        """Lends the slots during the block; further sleepers have none to lend."""
         if self._is_lent:
             yield
             return
@@ -92,12 +92,12 @@ class Held:
             self._is_lent = False
 
     async def take(self, one: Slots) -> None:
-        """Waits for one more."""
+        """Waits for one more slot."""
         await one.acquire()
         self.slots.append(one)
 
     def keep(self, kept: Sequence[Slots]) -> None:
-        """Gives all back but these, as far as it holds them."""
+        """Releases all slots but these."""
         for other in self.slots:
             if other not in kept:
                 other.release()
@@ -105,17 +105,17 @@ class Held:
         self.concurrency = None
 
     def release(self) -> None:
-        """Gives all back."""
+        """Releases all slots."""
         for one in self.slots:
             one.release()
         self.slots = []
 
 
 class ScoringSlots:
-    """Rollouts that are scored at a time; groups of them take turns to be taken in.
+    """Slots for scoring, which groups of rollouts take in turn.
 
     Args:
-        limit: At most so many; 0 or less for no limit.
+        limit: Rollouts that are scored at once; 0 or less for no limit.
     """
 
     def __init__(self, limit: int) -> None:
@@ -124,13 +124,13 @@ class ScoringSlots:
         self._turn = asyncio.Lock()
 
     def move(self, limit: int) -> None:
-        """From now on so many at most; those that are scored go on."""
+        """Moves the limit; rollouts that are being scored continue."""
         self._is_limited = self._is_limited or limit > 0
         self._slots.move(limit)
 
     @asynccontextmanager
     async def held(self, held: Held, count: int) -> AsyncIterator[None]:
-        """Around the scoring of so many at once; a group that is too large is scored alone."""
+        """Holds slots for a group during the block; one that is too large is scored alone."""
         if not self._is_limited:
             yield
             return
@@ -145,7 +145,7 @@ class ScoringSlots:
 
 
 class PhaseSlots:
-    """The slots of each phase, for as many rollouts as `phases` allow."""
+    """The slots of each phase, as many as `phases` allow."""
 
     def __init__(self, phases: Phases) -> None:
         self.phases = phases
@@ -156,11 +156,11 @@ class PhaseSlots:
 
     @property
     def ceilings(self) -> tuple[int, int]:
-        """Limits under which no more rollouts than these can be generated; 0 for none."""
+        """Limits on rollouts that are generated; 0 for none."""
         return self.phases.bounds()[:2]
 
     def move(self, each: int) -> None:
-        """From now on so many rollouts at most where no phase has a limit of its own."""
+        """Moves the limit of phases that have none of their own."""
         self.phases = self.phases._replace(each=each)
         in_flight, generation, scoring = self.phases.bounds()
         self.in_flight.move(in_flight)
@@ -169,10 +169,10 @@ class PhaseSlots:
 
 
 class Shared(msgspec.Struct, frozen=True):
-    """The slots that an evaluation has in common with others of its process.
+    """The slots that an evaluation shares with others of its process.
 
     Args:
-        endpoints: Those of its own endpoints, in their order.
+        endpoints: Slots of its own endpoints, in their order.
     """
 
     slots: PhaseSlots
@@ -180,14 +180,14 @@ class Shared(msgspec.Struct, frozen=True):
 
 
 class Limits:
-    """Who may begin.
+    """The limits of one run.
 
     Args:
-        phases: Rollouts in flight, generated and scored at a time.
-        endpoints: Rollouts that are generated at a time at each endpoint, in their order.
-        shared: What holds besides; its endpoints are in the place of `endpoints`.
-        adaptive: Whether what an endpoint refuses lowers its limit.
-        publish: Takes how many rollouts each endpoint gets, a few times a second while that moves.
+        phases: Limits of rollouts in flight, generated and scored at once.
+        endpoints: Limits of rollouts generated at once at each endpoint, in their order.
+        shared: Further limits, shared with others; its endpoints replace `endpoints`.
+        adaptive: Whether an endpoint's refusals lower its limit.
+        publish: Gets the limit of each endpoint, a few times a second while it moves.
     """
 
     def __init__(
@@ -262,14 +262,13 @@ class Limits:
         return held
 
     def answered(self, endpoint: int, requested_at: float, answered_at: float) -> None:
-        """An endpoint answered a request; see `Concurrency.answered`."""
+        """Counts an endpoint's answered request; see `Concurrency.answered`."""
         self._endpoints[endpoint].answered(requested_at, answered_at)
 
     def move(self, each: int) -> None:
-        """From now on so many rollouts at most where no phase has a limit of its own.
+        """Moves the limit of phases that have none of their own.
 
-        Those that are in flight stay there. Where endpoints are shared they stay as they are: their
-        owner moves them.
+        Rollouts in flight stay there. Shared endpoints stay as they are: their owner moves them.
 
         Args:
             each: 0 or less for no limit.
@@ -280,19 +279,19 @@ class Limits:
                 one.move_ceilings(self._own.ceilings)
 
     def generated(self, held: Held) -> None:
-        """A rollout is generated; it stays in flight."""
+        """Releases the slots for generation; the rollout stays in flight."""
         held.keep(self._in_flight)
 
     @asynccontextmanager
     async def scoring(self, held: Held, count: int) -> AsyncIterator[None]:
-        """Around the scoring of so many rollouts at once, by one that is in flight."""
+        """Holds slots during the scoring of `count` rollouts, by one that is in flight."""
         async with AsyncExitStack() as stack:
             for one in self._scoring:
                 await stack.enter_async_context(one.held(held, count))
             yield
 
     def publish_now(self) -> None:
-        """Publishes what has moved since the last time."""
+        """Publishes limits that have moved since the last time."""
         if self._publishing is None:
             return
         self._publishing.cancel()
@@ -303,7 +302,7 @@ class Limits:
             self._publish(ConcurrencyMoved(0, clock.now(), endpoint, limit, most, refused))
 
     def publish_last(self) -> None:
-        """The same, for the last time."""
+        """Publishes them for the last time."""
         self.publish_now()
         for one in self._endpoints:
             one.on_move.discard(self._publish_soon)
@@ -335,7 +334,7 @@ class Limits:
 
 
 class SuiteLimits:
-    """What all evaluations of a suite together may do at a time, and what each endpoint takes."""
+    """Limits that the evaluations of a suite share, and those of each endpoint."""
 
     def __init__(self, phases: Phases) -> None:
         self._slots = PhaseSlots(phases)
@@ -357,7 +356,7 @@ class SuiteLimits:
         self._slots.in_flight.release()
 
     def move(self, max_concurrent: int) -> None:
-        """From now on so many rollouts may be in flight."""
+        """Moves the limit of rollouts in flight."""
         self._slots.move(max_concurrent)
         for endpoint in self._endpoints.values():
             endpoint.move_ceilings(self._slots.ceilings)

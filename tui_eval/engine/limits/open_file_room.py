@@ -1,4 +1,4 @@
-"""How many rollouts may be in flight as far as this process can open files for them."""
+"""The limit on rollouts in flight that this process's open files allow."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def within_open_files(most: int, total: int = 0) -> int:
 
 
 def open_file_notices(most: int, total: int = 0, name: str = "-c") -> list[Notice]:
-    """Says so where a limit is lowered: see `within_open_files`.
+    """A notice where a limit is lowered: see `within_open_files`.
 
     Args:
-        name: What the limit is called where it was given.
+        name: Of the limit where it was given.
     """
     room = within_open_files(most, total)
     if room == max(most, 0):

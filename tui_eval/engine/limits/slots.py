@@ -1,4 +1,4 @@
-"""How many rollouts may be in flight, and who comes next."""
+"""Slots of rollouts in flight, and the order in which they are taken."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 LEAST_ASLEEP = 2
-"""So many may sleep at least before nothing new begins: where only one is in flight at a time, it
-gives its slot to another one as well."""
+"""Least number of sleepers at which nothing new begins: so that also a single slot is lent while
+its rollout sleeps."""
 
 
 @asynccontextmanager
 async def lent(slots: Sequence[Slots | Share]) -> AsyncIterator[None]:
-    """Gives slots back for the time of the block, and takes them again in their order.
+    """Lends slots during the block, and takes them again in their order.
 
-    Who has to wait for one of them counts at none of the later ones as asleep any more: there it
-    would keep those away who have what it waits for.
+    A rollout that waits for one of them no longer counts as asleep at the later ones: there it
+    would keep away those who hold the one that it waits for.
     """
     for one in reversed(slots):
         one.lend()
@@ -52,8 +52,8 @@ class Slots:
 
     Args:
         limit: Rollouts in flight at most; 0 or less for no limit.
-        most_asleep: While so many sleep nothing new begins, so that an endpoint that refuses work
-            is not flooded; `limit` if left out, and `LEAST_ASLEEP` at least.
+        most_asleep: Sleepers at which nothing new begins, so that an endpoint that refuses work is
+            not flooded; `limit` if left out, and `LEAST_ASLEEP` at least.
     """
 
     def __init__(self, limit: int, most_asleep: float | None = None) -> None:
@@ -74,7 +74,7 @@ class Slots:
         return self.sleeping < max(self.most_asleep, LEAST_ASLEEP)
 
     def move(self, limit: float) -> None:
-        """From now on so many at most, 0 for no limit; those that are in flight stay there."""
+        """Moves the limit, 0 for none; rollouts in flight stay there."""
         self.limit = limit if limit > 0 else math.inf
         self.wake()
 
@@ -86,17 +86,17 @@ class Slots:
         await self._wait(self._starting)
 
     def release(self) -> None:
-        """Gives a slot back."""
+        """Releases a slot."""
         self.used -= 1
         self.wake()
 
     def lend(self) -> None:
-        """Gives a slot back while its rollout sleeps."""
+        """Lends a slot while its rollout sleeps."""
         self.sleeping += 1
         self.release()
 
     def rise(self) -> None:
-        """A rollout sleeps no longer; it takes its slot with `come_back`."""
+        """Notes that a rollout woke; it takes its slot with `come_back`."""
         self.sleeping -= 1
 
     @property
@@ -113,7 +113,7 @@ class Slots:
             await self._wait(self._returning)
 
     def keep(self) -> None:
-        """Counts a slot that was lent as taken again: its rollout fails, and gives it back now."""
+        """Counts a lent slot as taken again: its rollout fails, and releases it now."""
         self.used += 1
 
     async def _wait(self, queue: deque[asyncio.Future[None]]) -> None:
@@ -129,7 +129,7 @@ class Slots:
             raise
 
     def wake(self) -> None:
-        """Lets those take slots who may."""
+        """Gives free slots to those that wait."""
         while self.used < self.limit:
             if self._returning:
                 waiter = self._returning.popleft()
@@ -143,7 +143,7 @@ class Slots:
 
 
 class Share:
-    """Several slots of the same kind, taken together; nobody else takes some meanwhile."""
+    """Several slots of the same kind, taken together, with no other taker in between."""
 
     can_come_back = False
 
@@ -166,14 +166,14 @@ class Share:
     come_back = acquire
 
     def release(self) -> None:
-        """Gives them back."""
+        """Releases them."""
         for _ in range(self._count):
             self._slots.release()
 
     lend = release
 
     def rise(self) -> None:
-        """A share that sleeps keeps nobody away."""
+        """Does nothing: a share that sleeps keeps nobody away."""
 
     wake = rise
 

@@ -1,4 +1,4 @@
-"""Which run a command resumes, and why not with another.
+"""The choice of the run that a command resumes, with the reasons against others.
 
 `--resume` alone has three searches over one list (`incomplete_runs`), since they know different
 things. Here one request is known: of its settings only those that were typed are required, so a run
@@ -30,14 +30,14 @@ from tui_eval.runs.opening import find_run
 from tui_eval.runs.unsaved import Incomplete, incomplete_runs
 
 MOST_SHOWN = 5
-"""Runs that were passed over and are named."""
+"""How many runs that were passed over are named."""
 
 
 def run_to_resume(expander: Expander, notices: list[Notice]) -> RunDir | None:
     """The run that a request resumes; None for a new one.
 
     Args:
-        notices: Gets sentences that say which it is, and which were passed over and why.
+        notices: Gets which run it is, and which were passed over and why.
 
     Raises:
         RefusedError: A path was given and there is no run, or an engine is at work on it.
@@ -65,7 +65,7 @@ def plan_before(run: RunDir, expander: Expander) -> RunPlan:
     """The plan of a run that a request resumes, whichever program began it.
 
     Raises:
-        RefusedError: There is none, and the request does not say what lacks for one.
+        RefusedError: There is none, and the request does not give what is missing.
     """
     request = expander.request
     plan = expander.draft() if request.of_file else None
@@ -76,12 +76,12 @@ def plan_before(run: RunDir, expander: Expander) -> RunPlan:
 
 
 class Search:
-    """The search for the run that has what is requested, or can be extended to it.
+    """The search for a run that has what is requested, or can be extended to it.
 
     Rollouts of an example have to be as many as somebody requested, examples at most as many.
 
     Args:
-        plan: That of a new run.
+        plan: Of a new run.
         every: All runs, incomplete ones first, the newest first.
     """
 
@@ -91,7 +91,7 @@ class Search:
         self._every = every
         self._sizes = _requested_sizes(expander, plan)
         self.kept: list[Notice] = []
-        """The settings that stay the chosen run's own, where no run has the same."""
+        """The settings that the chosen run keeps, where no run has the same."""
 
     def choose(self) -> Incomplete | None:
         """The newest run of the same settings, also one that is complete; else one to resume.
@@ -112,8 +112,8 @@ class Search:
             return min(same, key=lambda found: (found[0].unsaved, self._is_more(found[1])))[0]
         for one, before in sorted(named, key=lambda found: found[0].unsaved):
             if self._is_more(before) or not one.is_complete:
-                gone_on = self._expander.draft(before)
-                found = changes(plan.model_dump(), gone_on.model_dump()) if gone_on else []
+                resumed = self._expander.draft(before)
+                found = changes(plan.model_dump(), resumed.model_dump()) if resumed else []
                 self.kept = [Notice(f"It keeps its own {own.name}: {own.before}") for own in found]
                 return one
         return None
@@ -152,10 +152,10 @@ class Search:
             return "".join(f"it is complete, and {differs}" for differs in found[:1])
         if chosen is not None and one.unsaved and not chosen.unsaved:
             return "it is unsaved, and a saved one fits"
-        return "another one has the same settings, or is nearer to what is asked"
+        return "another one has the same settings, or is nearer to the request"
 
     def _plan_of(self, one: Incomplete) -> RunPlan | None:
-        """The plan of a run that one may resume unasked; a folder of verifiers may be one."""
+        """The plan of a run, or folder of verifiers, that may be resumed without being named."""
         if one.run.is_ours:
             return plan_of(one)
         try:
@@ -164,7 +164,7 @@ class Search:
             return None
 
     def _why_none(self, one: Incomplete) -> str:
-        """Why a run is none of those."""
+        """Why a run may not be resumed without being named."""
         try:
             before = plan_before(one.run, self._expander)
         except RefusedError as error:
@@ -190,10 +190,10 @@ def _requested_sizes(expander: Expander, plan: RunPlan) -> Mapping[str, int]:
 
 
 def _free(run: RunDir) -> RunDir:
-    """A run that nobody is at work on.
+    """The run, if nobody works on it.
 
     Raises:
-        RefusedError: An engine is.
+        RefusedError: An engine does.
     """
     held = holder(run.lock)
     if held is not None:
@@ -202,13 +202,13 @@ def _free(run: RunDir) -> RunDir:
 
 
 _PATHS = ("endpoints_path", "env_dir_path", "output_dir")
-"""Options whose text names a file or folder."""
+"""Options that name a file or folder."""
 
 
 def go_to_its_folder(request: Request, before: RunPlan) -> list[Notice]:
-    """Goes where a run was begun: what its plan and people's code name relatively is there.
+    """Changes to the folder where a run was begun: relative paths of its plan and code are there.
 
-    Nothing happens where that folder is not there any more. What was typed is made absolute.
+    Nothing happens where that folder is gone. Paths that were typed are made absolute.
     """
     folder = Path(before.folder)
     if not before.folder or not folder.is_dir() or folder.samefile(Path.cwd()):

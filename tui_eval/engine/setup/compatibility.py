@@ -1,7 +1,7 @@
-"""Whether a run can be resumed with what is requested now: one place for all that may differ.
+"""The compatibility of a resume with its run: one place for all that may differ.
 
-Settings are compared by `config.changes`. Here is what only the environment knows (its examples,
-its code, its version) and what a program's call says. Rows of one run are compared and averaged
+`config.changes` compares settings. This module compares what only the environment knows (its
+examples, its code, its version) and a program's call. Rows of one run are compared and averaged
 together, so a difference is refused, or accepted by name and kept with the run.
 """
 
@@ -21,18 +21,18 @@ from tui_eval.worker.describing.info import EnvironmentInfo
 from tui_eval.worker.examples import Places
 
 ARGUMENT = "results_path"
-"""What names the run in a program's call."""
+"""The argument that names the run in a program's call."""
 MOST_FILES_SHOWN = 5
 _RECORDED = ("base_url", "env_version", "code", "rubric", "judge")
 """Changes that a program need not accept: rows of the same model and environment fit together.
 
-Those of code with another version say so."""
+Rows of another version of the code have its number."""
 
 
 def content_faults(
     plan: RunPlan, run: RunDir, before: RunPlan, info: EnvironmentInfo, *, accepts: bool
 ) -> list[Fault]:
-    """How dataset and code differ from those of the run; what is accepted goes to the plan."""
+    """Faults of a dataset and code that differ from the run's; accepted changes go to the plan."""
     changed = _content_changes(run, before, plan, info)
     if not accepts:
         return change_faults(changed, "--resume", ACCEPT)
@@ -43,11 +43,11 @@ def content_faults(
 def _content_changes(
     run: RunDir, before: RunPlan, plan: RunPlan, info: EnvironmentInfo
 ) -> list[Change]:
-    """How dataset, package, code and prices of a resumed run differ from what they were.
+    """Changes of dataset, package, code and prices of a resumed run.
 
     Args:
         plan: As it is resumed.
-        info: Of the environment as it is now; its code gets the dataset as a part.
+        info: Of the environment now; its code gets the dataset as a part.
     """
     rows, code = info.before, info.code
     assert rows is not None, "the environment was looked at for this run"
@@ -72,11 +72,7 @@ def _content_changes(
 
 
 def code_changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[Change]:
-    """The parts of the code that are not what they were; those of the dataset are reported
-    elsewhere.
-
-    Of many files the first are named.
-    """
+    """The parts of the code that changed, of many files the first; the dataset is left out."""
     names = [name for name in sorted({*before, *now}) if before.get(name) != now.get(name)]
     files = [name for name in names if name.startswith(FILE)]
     others = [name for name in names if not name.startswith(FILE) and name != DATASET]
@@ -89,7 +85,7 @@ def code_changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[Chan
 
 
 def _price_changes(before: RunPlan, plan: RunPlan) -> list[Change]:
-    """Prices that were known and are others now: the cost is that of all rows together."""
+    """Prices that were known and have changed: the cost is that of all rows together."""
     names = [name for name in RunPlan.model_fields if name.endswith("_price")]
     pairs = {name: (getattr(before, name), getattr(plan, name)) for name in names}
     return [
@@ -112,12 +108,12 @@ def call_faults(
     examples: Places,
     info: EnvironmentInfo,
 ) -> list[Fault]:
-    """Why the rows of a run would not fit together with those of a program's call.
+    """Faults of resuming a run with a program's call.
 
     Args:
         plan: Of the call; gets the changes that are recorded.
         wanted: Settings that the call gives, by name.
-        info: How its inputs and code are to those of the run.
+        info: Its inputs and code, compared with those of the run.
     """
     then = before.model_dump()
     faults = misfits(plan.env_id, wanted, then, ARGUMENT)

@@ -1,4 +1,4 @@
-"""Whether endpoints answer, take the key and list the model, asked once before a run begins."""
+"""Checks of endpoints before a run: whether they answer, accept the key and list the model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tui_eval.errors import Fault, Notice, RefusedError, nearest, warning
 from tui_eval.types import ClientConfig
 
 ALL_WITHIN_S = 5.0
-"""What all endpoints together may take; who has not answered by then is left alone."""
+"""Seconds for all endpoints together; one that has not answered by then is passed over."""
 ANSWERS_WITHIN_S = 3.0
 READS_AT_MOST = 8_000_000
 ANYWAY = "--no-preflight begins without asking"
@@ -33,10 +33,10 @@ _ANTHROPIC = "anthropic_messages"
 
 
 def check_endpoints(plans: Iterable[RunPlan], notices: list[Notice]) -> list[Fault]:
-    """Checks all endpoints of plans at a time, each once for each model.
+    """Checks all endpoints of plans at once, each once for each model.
 
     Args:
-        notices: What endpoints warn of is added to these.
+        notices: Gets warnings.
     """
     requested: dict[tuple[str, ...], tuple[RunPlan, PlannedEndpoint]] = {}
     for plan in plans:
@@ -52,7 +52,7 @@ def check_endpoints(plans: Iterable[RunPlan], notices: list[Notice]) -> list[Fau
 def _check_all(
     requested: Collection[tuple[RunPlan, PlannedEndpoint]],
 ) -> list[list[Fault | Notice]]:
-    """What endpoints answer within their time, in their order."""
+    """Answers of endpoints within their time, in their order."""
     found: list[list[Fault | Notice]] = [[] for _ in requested]
 
     def check(place: int, plan: RunPlan, endpoint: PlannedEndpoint) -> None:
@@ -82,7 +82,7 @@ def _answer_of(plan: RunPlan, endpoint: PlannedEndpoint) -> list[Fault | Notice]
 def unknown_model(
     endpoint: ClientConfig, client_type: str, model: str, key_var: str
 ) -> list[Fault | Notice]:
-    """Why an endpoint may not serve a model; nothing where it does, or does not say.
+    """The fault or warning that an endpoint may not serve a model; None where there is none.
 
     A refused key is a fault. A whole list of models without this one is worth a warning: many
     servers know aliases, or load models when they are requested. An endpoint that has no such
@@ -118,7 +118,7 @@ def unknown_model(
 
 
 def why_out(endpoint: ClientConfig) -> str:
-    """Why an endpoint does not answer a question for its models; empty where it does, with any
+    """Why an endpoint does not answer a request for its models; empty where it does, with any
     status below 500.
     """
     url = _urls(endpoint.api_base_url, endpoint.client_type)[0]
@@ -133,7 +133,7 @@ def why_out(endpoint: ClientConfig) -> str:
 
 
 def _urls(base_url: str, client_type: str) -> list[str]:
-    """Where the models may be listed, as the requests find their routes."""
+    """URLs that may list the models, by the routes of requests."""
     if client_type == _ANTHROPIC:
         known, route = read_anthropic_url(base_url), "/v1/models"
     else:
@@ -194,7 +194,7 @@ def _names(body: bytes) -> list[str] | None:
 
 
 def _has(offered: list[str], model: str) -> bool:
-    """Whether a name is on a list, also without the tag or the folder that one of both has.
+    """Whether a list has a name, also without the tag or the folder that one of both has.
 
     Gateways list `openai/*` for whatever they pass on.
     """

@@ -1,6 +1,6 @@
-"""What people need to know of an environment before they run it, as plain JSON data.
+"""The description of an environment for people who will run it, as plain JSON data.
 
-It also runs as a module in the interpreter that the environment is for, which has little of ours.
+The module also runs in the environment's own interpreter, which has few of our packages.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tui_eval.tools.docstrings import read_docstring
 from tui_eval.worker.opening import install_alias
 
 README_CHARACTERS = 64_000
-"""So much of a README is reported."""
+"""How much of a README is reported."""
 
 _KINDS = {bool: "flag", int: "int", float: "float", str: "text"}
 _LISTS = (
@@ -45,10 +45,10 @@ _TABLES = (dict, abc.Mapping, abc.MutableMapping)
 
 
 def describe_where_it_runs(env_id: str, folder: Path, *, no_alias: bool = False) -> dict[str, Any]:
-    """The same as `describe_environment`, in its own interpreter where it has one.
+    """Runs `describe_environment` in the environment's own interpreter, where it has one.
 
     Args:
-        folder: Where local environments are.
+        folder: The folder of local environments.
         no_alias: Leave `import verifiers` to the installed package.
     """
     from tui_eval.engine.interpreters.missing_packages import interpreter_of  # not there: see above
@@ -74,10 +74,10 @@ def describe_where_it_runs(env_id: str, folder: Path, *, no_alias: bool = False)
 
 
 def describe_environment(env_id: str, folder: Path, *, no_alias: bool = False) -> dict[str, Any]:
-    """An environment that is imported but not made, or every fault that keeps it from that.
+    """Describes an environment that is imported but not made, or its faults.
 
     Args:
-        folder: Where local environments are.
+        folder: The folder of local environments.
         no_alias: Leave `import verifiers` to the installed package.
     """
     try:
@@ -111,7 +111,7 @@ def describe_environment(env_id: str, folder: Path, *, no_alias: bool = False) -
 
 
 def _shown_defaults(settings: Settings) -> dict[str, Any]:
-    """The settings that an environment brings along, with where each is said."""
+    """The default settings of an environment, with the source of each."""
     shown = {
         name: {"value": setting.value, "source": setting.source}
         for name, setting in settings.items()
@@ -120,7 +120,7 @@ def _shown_defaults(settings: Settings) -> dict[str, Any]:
 
 
 def _release(found: FoundEnvironment, pyproject: Path | None) -> str:
-    """Its version; empty where nobody says."""
+    """Its version; empty where none is known."""
     if found.origin == "bundled":
         from tui_eval import __version__
 
@@ -164,7 +164,7 @@ def _readme_folders(found: FoundEnvironment, pyproject: Path | None) -> Iterator
 
 
 def _parameters(make: Callable[..., Any]) -> Iterator[dict[str, Any]]:
-    """What `env_args` may hold, in the order of the function."""
+    """Parameters that `env_args` may set, in the order of the function."""
     hints = _hints(make)
     _, reported = read_docstring(make.__doc__)
     for parameter in inspect.signature(make).parameters.values():
@@ -205,9 +205,9 @@ def _annotation(annotation: Any) -> str:
 
 
 def _kind(hint: Any, default: Any) -> tuple[str, list[Any]]:
-    """How a value is written, and the only ones there are.
+    """How a value is written, and its choices if it has any.
 
-    `json` is what JSON can say, `any` that or plain text.
+    `json` is a JSON value, `any` that or plain text.
     """
     members = [one for one in _members(hint) if one is not type(None)]
     if len(members) == 1:
@@ -228,7 +228,7 @@ def _kind(hint: Any, default: Any) -> tuple[str, list[Any]]:
 
 
 def _shape(hint: Any) -> Shape:
-    """The types of what JSON says; `any` where they are not plain."""
+    """The types of a JSON value; `any` where they are not plain."""
     if hint in _KINDS or hint is type(None):
         return _KINDS.get(hint, "null")
     members = _members(hint)
@@ -247,7 +247,7 @@ def _shape(hint: Any) -> Shape:
 
 
 def _members(hint: Any) -> tuple[Any, ...]:
-    """The types that a union is of; none for no type."""
+    """The types of a union; none for no type."""
     if hint is None:
         return ()
     if typing.get_origin(hint) in (Union, types.UnionType):
@@ -260,7 +260,7 @@ def _plain(choice: Any) -> Any:
 
 
 def main() -> None:
-    """Prints one as JSON, and what its code prints on stderr: `ENV FOLDER [--no-alias]`."""
+    """Prints a description as JSON, and its code's output on stderr: `ENV FOLDER [--no-alias]`."""
     with os.fdopen(os.dup(1), "w") as out:
         os.dup2(2, 1)
         env_id, folder, *more = sys.argv[1:]

@@ -1,8 +1,8 @@
-"""Examines a request before the first call: everything that is wrong is found at once.
+"""Examines a request before the first call: all of its faults are found at once.
 
-A run alone and each evaluation of a file are examined alike, by `examine`. For several, what they
-have in common (endpoints, the hub, prices, open files) is looked at once, by `suite.preflight`;
-for one alone it is `check`.
+A run alone and each evaluation of a file are examined alike, by `examine`. What several have in
+common (endpoints, the hub, prices, open files) is checked once, by `suite.preflight`; for one alone
+by `check`.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ from tui_eval.worker.overriding import override_notices
 
 
 class Checked(NamedTuple):
-    """A request that nothing is wrong with.
+    """A request without a fault.
 
     Args:
-        opened: Its environment, and `info` what is known of it.
+        opened: Its environment, and `info` the description of it.
         run: The run that it resumes, and `before` the plan of that one; None for a new one.
         notices: Sentences for people.
     """
@@ -65,8 +65,8 @@ class Drafted(NamedTuple):
     """A request for one run, expanded.
 
     Args:
-        one: What it asks for, with the run that it resumes.
-        faults: What is known to be wrong already.
+        one: The evaluation, with the run that it resumes.
+        faults: Those known already.
         notices: Sentences for people.
     """
 
@@ -76,7 +76,7 @@ class Drafted(NamedTuple):
     notices: list[Notice]
 
     def settings(self, *, estimates: bool = False) -> EnvironmentSettings | None:
-        """What its environment is loaded with; None where it names none.
+        """The settings of its environment; None where it names none.
 
         Args:
             estimates: See `Wanted.estimates`.
@@ -85,7 +85,7 @@ class Drafted(NamedTuple):
 
 
 def settings_to_open(one: Planned, *, estimates: bool = False) -> EnvironmentSettings:
-    """What the environment of an evaluation is loaded with."""
+    """The settings of an evaluation's environment."""
     plan, run, before = one.plan, one.run, one.before
     wanted = Wanted(
         columns=plan.state_columns,
@@ -101,7 +101,7 @@ def draft(expander: Expander) -> Drafted:
     """Expands a request for one run, and finds the run that it resumes; writes nothing.
 
     Raises:
-        RefusedError: With everything that is wrong, where it is too little to go on with.
+        RefusedError: With all faults, where too little is given to continue.
     """
     request, notices = expander.request, load_env_file()
     misnamed = name_model(request) if request.litellm_names else []
@@ -153,9 +153,9 @@ def examine(
 
     Args:
         opened: Its environment.
-        faults: What is known to be wrong already.
+        faults: Those known already.
         notices: Gets sentences for people.
-        is_alone: It is no evaluation of several: what those have in common is looked at here.
+        is_alone: It is no evaluation of several: what those have in common is checked here.
 
     Raises:
         RefusedError: With everything that is wrong.
@@ -183,7 +183,7 @@ def examine(
 
 
 def _notices(one: Planned, info: EnvironmentInfo, opened: Opened) -> list[Notice]:
-    """What people are told of an evaluation that nothing is wrong with."""
+    """The notices of an evaluation without a fault."""
     plan = one.plan
     new = plan.changes[len(one.before.changes) :] if one.before else []
     replaced_at = place_of(plan.sources, "extra_env_kwargs", REPLACED)
@@ -197,7 +197,7 @@ def _notices(one: Planned, info: EnvironmentInfo, opened: Opened) -> list[Notice
 def _preflight(
     one: Planned, info: EnvironmentInfo | None, notices: list[Notice], *, is_alone: bool
 ) -> list[Fault]:
-    """Everything that would make a run fail although its plan is right."""
+    """Faults that would make a run fail although its plan is right."""
     faults: list[Fault] = []
     if is_alone:
         faults += check_endpoints([one.plan], notices) + hub_faults([one.plan], notices)
@@ -209,7 +209,7 @@ def _preflight(
 
 
 def _with_run(run: RunDir | None, faults: Iterable[Fault]) -> list[Fault]:
-    """Faults, those of resuming the run that they are about: nobody may have named it."""
+    """Faults of a resume, which also name the run, as the request may not."""
     return [
         one._replace(where=f"--resume {run.path}") if run and one.where == "--resume" else one
         for one in faults

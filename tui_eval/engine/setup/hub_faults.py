@@ -1,4 +1,4 @@
-"""What would make a push to the Hugging Face hub fail after the run, looked for before it."""
+"""Faults that would make a push to the Hugging Face hub fail after the run, found before it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ LOG_IN = "Log in with `hf auth login`, or set HF_TOKEN"
 
 
 def hub_faults(plans: Iterable[RunPlan], notices: list[Notice]) -> list[Fault]:
-    """Why what plans ask to be pushed would not be: the extra, the token, whose account it is.
+    """Faults of the pushes that plans request: a missing extra, the token, a stranger's account.
 
-    The hub is asked once who the token is of. Where it does not answer, that is a warning.
+    One request to the hub says who the token is of. Where it is not answered, that is a warning.
 
     Args:
-        notices: What may make a push fail is added to these.
+        notices: Gets warnings of what may make a push fail.
     """
     pushed = [plan for plan in plans if plan.save_to_hf_hub]
     if not pushed:
@@ -47,14 +47,14 @@ def hub_faults(plans: Iterable[RunPlan], notices: list[Notice]) -> list[Fault]:
             return [Fault(where, what, LOG_IN)]
         notices.append(_unsure(f"it answered with {error.code}"))
     except (OSError, ValueError) as error:
-        notices.append(_unsure(f"it could not be asked: {getattr(error, 'reason', error)}"))
+        notices.append(_unsure(f"it gave no answer: {getattr(error, 'reason', error)}"))
     else:
         notices += _strangers(pushed, account)
     return []
 
 
 def _whose(endpoint: str, token: str) -> dict[str, Any]:
-    """The hub's answer to who a token is of.
+    """The account of a token, as the hub says.
 
     Raises:
         OSError: There is no answer, or one with an error's status.

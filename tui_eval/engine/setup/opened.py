@@ -1,4 +1,4 @@
-"""An environment as an engine has it: what is known of it, and who has loaded it."""
+"""An environment as an engine has it: its description, and the process that has loaded it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from tui_eval.worker.opening import Loaded, describe_loaded, load_environment
 
 
 class Opened(msgspec.Struct, frozen=True):
-    """An environment that was loaded, or what keeps it from that.
+    """An environment that was loaded, or the faults of loading it.
 
     Args:
-        info: What is known of it; None where it could not be loaded.
+        info: Its description; None where it could not be loaded.
         ids: Of its examples, where another process has them.
         loaded: The environment itself, where this process has it.
         worker: The process that has it otherwise.
@@ -41,19 +41,19 @@ class Opened(msgspec.Struct, frozen=True):
         return len(self.loaded.table if self.loaded is not None else self.ids)
 
     def interpreter_notices(self, source: str) -> list[Notice]:
-        """Says where it runs, where nobody has typed that.
+        """A notice of the interpreter that it runs in, where nobody has typed that.
 
         Args:
-            source: Where the setting came from; empty for none.
+            source: Of the setting; empty for none.
         """
         one = self.worker.interpreter if self.worker is not None else None
         if one is None or self.info is None or source.startswith("-"):
             return []
-        text = f"{self.info.env_id} runs in {one.path} (Python {one.facts.version})"
+        text = f"{self.info.env_id} runs in {one.path} (Python {one.info.version})"
         return [Notice(text)]
 
     def close(self) -> None:
-        """Ends the process that has it: nothing is run there."""
+        """Ends the process that has it, if no run uses it."""
         if self.worker is not None:
             self.worker.kill()
 
@@ -67,7 +67,7 @@ class Opened(msgspec.Struct, frozen=True):
             raise
 
     def places(self, per_example: int) -> Places:
-        """Its rollouts, of each example so many."""
+        """Its rollouts, `per_example` of each example."""
         if self.loaded is not None:
             return Examples(self.loaded.table, per_example)
         return Places(len(self.ids), lambda: self.ids, per_example)
@@ -77,7 +77,7 @@ StartWorker: TypeAlias = Callable[[Interpreter | None], Awaitable[Worker]]
 """Starts a worker in an interpreter; None for this process's own."""
 
 NOTHING = Opened(None, [], [], None)
-"""What there is of no environment."""
+"""No environment."""
 
 
 async def chosen_interpreter(settings: EnvironmentSettings) -> Interpreter | None:
@@ -94,14 +94,14 @@ async def chosen_interpreter(settings: EnvironmentSettings) -> Interpreter | Non
 
 
 def _named_at(settings: EnvironmentSettings) -> str:
-    """What named the interpreter: a flag, a line of a file, or the folder that it is of."""
+    """The source of the interpreter: a flag, a line of a file, or the folder that it is of."""
     source = settings.sources.get("python", "--python")
     is_beside = ":" not in source and not source.startswith("-")
     return source if is_beside else place_of(settings.sources, "python", "--python")
 
 
 def _not_started(worker: Worker, interpreter: Interpreter, settings: EnvironmentSettings) -> Fault:
-    """An interpreter has all packages by name, and no worker starts: one of them is broken."""
+    """The fault that a worker does not start: some package of its interpreter is broken."""
     from tui_eval.engine.interpreters.missing_packages import modules
 
     what = f"no worker starts in {interpreter.path}: {worker.last_line or 'it ends at once'}"
@@ -110,7 +110,7 @@ def _not_started(worker: Worker, interpreter: Interpreter, settings: Environment
 
 
 def open_for_a_look(settings: EnvironmentSettings | None) -> Opened:
-    """Loads an environment to see what it is: here, or in a process of the interpreter it runs in.
+    """Loads an environment to describe it: here, or in a process of its own interpreter.
 
     Args:
         settings: None where it is not known which one.
@@ -147,7 +147,7 @@ def open_here(settings: EnvironmentSettings | None) -> Opened:
 async def open_environment(
     settings: EnvironmentSettings | None, start: StartWorker = Worker.start
 ) -> Opened:
-    """Has a worker load an environment, and finds out what an engine needs to know of it.
+    """Has a worker load and describe an environment.
 
     Args:
         settings: None where it is not known which one.

@@ -1,4 +1,4 @@
-"""What of a plan fits neither its environment nor the machine, found before it costs something."""
+"""Checks of a plan against its environment and the machine, before they cost anything."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ INDEPENDENT = "-i/--independent-scoring"
 COLUMNS = "-C"
 
 CLOSE = 0.8
-"""From which likeness on a name looks like a slip of another one, from 0 to 1."""
+"""Similarity, from 0 to 1, from which a name looks like a slip of another one."""
 
 _STATE_KEYS = frozenset(
     {
@@ -37,11 +37,11 @@ _STATE_KEYS = frozenset(
 )  # fmt: skip
 """Keys that states of bundled classes have."""
 FIRST_FILES = 4096
-"""Bytes for which there has to be room where a run begins."""
+"""Bytes of room that a new run needs."""
 
 
 def environment_faults(plan: RunPlan, info: EnvironmentInfo | None) -> list[Fault]:
-    """Reward functions that would fail for every rollout, and columns that no state has.
+    """Faults of reward functions that fail for every rollout, and of columns that no state has.
 
     Args:
         info: None where the environment could not be loaded.
@@ -63,12 +63,12 @@ def column_faults(
 ) -> list[Fault]:
     """One fault for each column that is nearly, but not quite, the name of a key or a metric.
 
-    Environments set keys of their own, which only a rollout shows: a column that is like nothing
-    known, or that the environment's code writes out, is no fault.
+    Environments set keys of their own, which only a rollout shows: a column that is like no known
+    key, or that the environment's code names, is no fault.
 
     Args:
         info: None where the environment could not be loaded.
-        where: Where faults are reported.
+        where: The place that faults name.
     """
     found = []
     for name in _written_nowhere(columns, info):
@@ -80,7 +80,7 @@ def column_faults(
 
 
 def column_notices(columns: Sequence[str], info: EnvironmentInfo | None) -> list[Notice]:
-    """A sentence on columns that may be in no state; only a rollout shows whether they are."""
+    """A notice of columns that may be in no state; only a rollout shows whether they are."""
     names = ", ".join(_written_nowhere(columns, info))
     if not names or info is None:
         return []
@@ -94,7 +94,7 @@ def _known(info: EnvironmentInfo | None) -> frozenset[str]:
 
 
 def _written_nowhere(columns: Sequence[str], info: EnvironmentInfo | None) -> list[str]:
-    """The columns that are neither known nor written out in the environment's code."""
+    """The columns that are neither known nor named in the environment's code."""
     unknown = [name for name in columns if name not in _known(info)]
     return [name for name in unknown if info is None or name in info.unwritten]
 
@@ -102,11 +102,11 @@ def _written_nowhere(columns: Sequence[str], info: EnvironmentInfo | None) -> li
 def until_faults(
     plan: RunPlan, info: EnvironmentInfo, run: RunDir | None, notices: list[Notice]
 ) -> list[Fault]:
-    """What is wrong with the condition that is to stop a run.
+    """Faults of the condition that is to stop a run.
 
     Args:
-        run: What it resumes; None for a new one.
-        notices: Gets what it takes for granted.
+        run: The one that it resumes; None for a new one.
+        notices: Gets its assumptions.
     """
     if not plan.until:
         return []
@@ -128,7 +128,7 @@ def until_faults(
 
 
 def _outside(until: str, where: str, run: RunDir) -> list[Fault]:
-    """Rewards on disk that are known to be in no range that has an interval."""
+    """Faults of rewards on disk outside of every range that has an interval."""
     state, _ = read_run(run)
     if state.run is not None:
         state.run.until = until
@@ -139,7 +139,7 @@ def _outside(until: str, where: str, run: RunDir) -> list[Fault]:
 
 
 def worker_faults(plan: RunPlan, first: int | None) -> list[Fault]:
-    """Why there are more workers than memory carries: each takes about what the first does.
+    """The fault of more workers than memory carries: each takes about what the first does.
 
     Args:
         first: The process id of the first, which has loaded the environment; None for none.
@@ -154,7 +154,7 @@ def worker_faults(plan: RunPlan, first: int | None) -> list[Fault]:
 
 
 def outputs_fault(plan: RunPlan) -> list[Fault]:
-    """Why the directory of a new run cannot be made."""
+    """The fault that the directory of a new run cannot be made."""
     root = unsaved_root()
     if plan.save:
         root = outputs_root(plan.env_id, plan.output_dir, Path(plan.env_dir_path))
@@ -169,7 +169,7 @@ def outputs_fault(plan: RunPlan) -> list[Fault]:
 
 
 def elsewhere(plan: RunPlan) -> str:
-    """What to do where the directory of a run cannot be written."""
+    """The hint where the directory of a run cannot be written."""
     if plan.save:
         return "Name another folder with -o"
     return "Set TUI_EVAL_STATE_DIR to a folder that you can write to, or name one with -s -o"

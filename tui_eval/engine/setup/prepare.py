@@ -1,4 +1,10 @@
-"""Prepares a run that was checked: its directory, lock and plan, and what is left to do."""
+"""Prepares a run that was checked: its directory, lock and plan, and the rollouts left to do.
+
+This is the first step of a run that writes: a request with a fault leaves nothing on disk. The
+lock is taken before files are repaired or replaced, so that no two engines write a run, and by the
+process that will work on it, since the lock ends with that. Where a later step fails, the lock is
+released and the directory of a new run is removed.
+"""
 
 from __future__ import annotations
 
@@ -42,13 +48,13 @@ from tui_eval.worker.describing.info import EnvironmentInfo
 from tui_eval.worker.examples import Examples, Places
 
 MOST_SHOWN = 6
-"""Packages whose versions differ and that are named."""
+"""How many packages whose versions differ are named."""
 
 
 def prepare(
     checked: Checked, socket: str, *, keep_errors: bool, again: list[int] | None = None
 ) -> Prepared:
-    """Makes the run's directory.
+    """Makes or resumes the run's directory, and holds its lock.
 
     Args:
         keep_errors: Errored rollouts of earlier sessions stay as they are; they do so as well
@@ -85,7 +91,7 @@ def prepare(
 
 
 def initialize_run(prepared: Prepared, *, is_resumed: bool, keep_errors: bool) -> None:
-    """Writes the plan, takes in what there is of a resumed run, and finds what is to do.
+    """Writes the plan, restores the progress of a resumed run, and finds the rollouts left to do.
 
     Args:
         keep_errors: Errored rollouts of earlier sessions stay as they are.
@@ -110,9 +116,9 @@ def initialize_run(prepared: Prepared, *, is_resumed: bool, keep_errors: bool) -
 
 
 def _keep_versions(prepared: Prepared, *, is_resumed: bool) -> None:
-    """Writes down what the run is worked on with, where it is not what it was, and its number.
+    """Records versions of code and packages, where they changed, and the code's number.
 
-    What is installed now and was not then is reported.
+    Packages that changed are reported.
 
     Raises:
         OSError: The file cannot be written.
@@ -135,11 +141,11 @@ def _keep_versions(prepared: Prepared, *, is_resumed: bool) -> None:
 
 
 def _installed(prepared: Prepared) -> Installed:
-    """What is installed where the environment runs."""
+    """The packages of the interpreter that the environment runs in."""
     interpreter = prepared.worker.interpreter if prepared.worker is not None else None
     if interpreter is None:
         return installed_now(prepared.info.version)
-    found = interpreter.facts
+    found = interpreter.info
     packages = {**packages_in(interpreter.added_paths), **found.packages}
     return installed_there(prepared.info.version, found.version, packages)
 
@@ -160,10 +166,10 @@ def make_directory(
     """Makes the run's directory, where it is not there, and takes its lock.
 
     Args:
-        run: Where; None for a new one under the outputs folder or the state directory. An unsaved
-            run that the plan wants saved is moved.
-        socket: Path at which the engine listens; empty where it does not.
-        hint: What to do where the directory cannot be written, if it is not as usual.
+        run: Its directory; None for a new one under the outputs folder or the state directory. An
+            unsaved run that the plan wants saved is moved.
+        socket: Path of the engine's socket; empty where it has none.
+        hint: Of the fault that the directory cannot be written, if it is not the usual one.
 
     Raises:
         RefusedError: Somebody else writes the run, or it cannot be written.
@@ -189,7 +195,7 @@ def make_directory(
 
 
 def run_started(plan: RunPlan, info: EnvironmentInfo, run: RunDir, examples: Places) -> RunStarted:
-    """What the run is, for its listeners."""
+    """The run's first event."""
     threshold = info.pass_threshold
     return RunStarted(
         seq=0,
@@ -230,7 +236,7 @@ def client_config(plan: RunPlan) -> ClientConfig:
 
 
 def key_of(plan: RunPlan) -> list[str]:
-    """The secrets that the run uses: keys, what its headers say, and arguments called like one."""
+    """The secrets of the run: keys, values of headers, and arguments named like a secret."""
     keys = [credentials_of(one).key for one in client_config(plan).per_endpoint()]
     reported = [text for one in plan.served_at for text in one.headers.values()]
     for given in (plan.env_args, plan.extra_env_kwargs, plan.sampling_args):

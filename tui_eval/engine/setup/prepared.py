@@ -1,4 +1,4 @@
-"""A run that can begin: what was checked and laid out for it."""
+"""A run that is prepared, and can begin."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Prepared:
     """A run that can begin.
 
     Args:
-        info: What is known of its environment, and `loaded` that itself with the inputs of its
+        info: The description of its environment, and `loaded` that itself with the inputs of its
             rollouts, where this process has them; `worker` is the one that has them otherwise.
         done: Rows that are on disk already.
         todo: Places of the rollouts to generate, in order.

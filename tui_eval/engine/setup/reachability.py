@@ -1,4 +1,4 @@
-"""Whether anything listens at an endpoint, asked once before a run begins."""
+"""The check before a run that something listens at its endpoint."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _HINTS = {
     "refused": "Start the server, or name another URL with -b",
     "DNS": "Check the URL and the network",
 }
-"""What helps against each cause that is a plain no."""
+"""A hint for each cause that is a plain no."""
 
 
 def unreachable(url: str) -> list[Fault]:
-    """Why no connection to a URL, or to the proxy before it, can be made; nothing where one can.
+    """The fault that a URL, or the proxy before it, takes no connection; nothing where it does.
 
     Only a plain no counts: a refused connection or an unknown host. A slow network is left to
     the requests' own time-outs and retries.

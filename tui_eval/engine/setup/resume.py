@@ -1,4 +1,4 @@
-"""What a resumed run takes from disk: its rows, what was in flight, and what all that has cost."""
+"""State of a resumed run, read from disk: rows, rollouts in flight, and what they have cost."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from tui_eval.token_kinds import Tokens, minus, plus
 from tui_eval.worker.examples import Places
 
 MOST_NAMED = 5
-"""Rows that cannot stay and are named."""
+"""How many rows that cannot stay are named."""
 MOST_REPLAYS = 2
-"""So often a rollout is run to the same place: what it meets there may be what ends the engine."""
+"""How often a rollout is run to the same place, as what it meets there may end the engine."""
 
 Record = dict[str, Any]
 
 
 def restore_progress(prepared: Prepared, keep_errors: bool) -> None:
-    """Makes the run's files whole and fills in what is done and what waits for its group.
+    """Repairs the run's files, and fills in what is done and what waits for its group.
 
     Where `prepared.again` names rows, only those of the errored ones run again.
 
@@ -63,7 +63,7 @@ def _lost(run: RunDir, places: RowPlaces, done: Collection[int]) -> dict[int, To
 
 
 def repair_run(prepared: Prepared, *, keep_errors: bool, again: Collection[int] | None) -> Repaired:
-    """Makes the run's files whole, and takes out what is to run again: see `runs.repair.repair`."""
+    """Repairs the run's files, and takes out what is to run again: see `runs.repair.repair`."""
     return repair(
         prepared.run,
         rollouts_per_example=prepared.started.rollouts_per_example,
@@ -96,7 +96,7 @@ def _restore_members(prepared: Prepared) -> None:
 def _restore_in_flight(
     prepared: Prepared, done: Collection[int], positions: Mapping[Any, int]
 ) -> None:
-    """Fills in what the journal has of rollouts that have no row.
+    """Fills in the journal's records of rollouts that have no row.
 
     Args:
         done: Places of the rollouts that have one.
@@ -146,7 +146,7 @@ def _restore_answers(prepared: Prepared, place: int, answers: Sequence[Record]) 
         which = f"{answers[0]['input'].get('example_id')} #{answers[0]['number']}"
         prepared.notices.append(
             warning(
-                f"Example {which} begins anew: {MOST_REPLAYS + 1} times the engine ended after its "
+                f"Example {which} restarts: {MOST_REPLAYS + 1} times the engine ended after its "
                 "same answer"
             )
         )
@@ -172,7 +172,7 @@ def _places(
 
 
 def _count_with_its_row(prepared: Prepared, place: int, tokens: Tokens) -> None:
-    """Takes out what the row of a rollout will have; until it begins again that counts as lost."""
+    """Takes out the tokens that a rollout's row will have; until it restarts they count as lost."""
     rest = tuple(max(left, 0) for left in minus(prepared.lost.pop(place, ()), tokens))
     if any(rest):
         prepared.lost[place] = rest
@@ -181,7 +181,7 @@ def _count_with_its_row(prepared: Prepared, place: int, tokens: Tokens) -> None:
 
 
 def _saved(answers: Collection[Sequence[Record]]) -> Notice:
-    """What is not paid for again."""
+    """A notice of the answers that are not paid for again."""
     all_answers = [one for rollout in answers for one in rollout if "response" in one]
     tokens, count, rollouts = sum(_sum(all_answers)[:2]), len(all_answers), len(answers)
     saved = f": {tokens:,} tokens are not paid for again" if tokens else ""
@@ -192,7 +192,7 @@ def _saved(answers: Collection[Sequence[Record]]) -> Notice:
 
 
 def _of_trajectory(answers: Collection[Record]) -> list[Record]:
-    """Those whose tokens the row of a rollout counts: a judge's are with its verdict."""
+    """The records whose tokens a rollout's row counts: a judge's are with its verdict."""
     return [one for one in answers if "judge" not in one]
 
 

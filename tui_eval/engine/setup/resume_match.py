@@ -1,6 +1,6 @@
-"""Which runs the evaluations of a file resume: each its own, none for two of them.
+"""The choice of the runs that the evaluations of a file resume: each its own.
 
-Why one request has another search: see `choosing_run`.
+`choosing_run` says why one request has another search.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Planned(msgspec.Struct):
     """One evaluation of a file.
 
     Args:
-        resume: What it is to resume: a path, `newest`, or None for a new run.
+        resume: The run that it is to resume: a path, `newest`, or None for a new run.
         run: The run that it resumes, and `before` the plan of that one; None for a new one.
     """
 
@@ -57,10 +57,10 @@ def choose_runs(
     with `accept_changes` also one that was called the same and varied in the same way.
 
     Args:
-        newest_first: Complete ones are as good as others: nothing goes on.
+        newest_first: Complete ones are as good as others: none is resumed.
 
     Returns:
-        What is wrong with paths that were named, and which of the runs an engine is at work on.
+        Faults of paths that were named, and of runs that an engine is at work on.
     """
     faults: list[Fault] = []
     taken: set[Path] = set()
@@ -120,12 +120,12 @@ def _take(one: Planned, run: RunDir, before: RunPlan) -> None:
 
 
 def roots_of(plan: RunPlan) -> list[Path]:
-    """The folders in which an evaluation's saved runs are: the one that it names, or all here."""
+    """The folders of an evaluation's saved runs: the one that it names, or all here."""
     return [Path(plan.output_dir)] if plan.output_dir else saved_roots(Path(plan.env_dir_path))
 
 
 def plan_of(one: Incomplete) -> RunPlan | None:
-    """The plan of a run that one may resume unasked; None where it is none of those.
+    """The plan of a run that may be resumed without being named; None for any other.
 
     Its plan can be read, no program gave its inputs, and it is saved here or was begun in this
     folder: unsaved ones are all in one place.
@@ -141,11 +141,11 @@ def plan_of(one: Incomplete) -> RunPlan | None:
 def _candidates(
     seeking: Sequence[Planned], taken: Container[Path], newest_first: bool
 ) -> list[_Candidate]:
-    """Runs that may be resumed, the newest first and complete ones last, where that counts.
+    """Runs that may be resumed, the newest first, and complete ones last where that matters.
 
     Args:
         seeking: Evaluations that look in the same folders.
-        taken: Runs that others have.
+        taken: Runs of others.
     """
     env_ids = {one.plan.env_id for one in seeking}
     found = []
@@ -181,7 +181,7 @@ def _assign(
 
 
 def rows_key(plan: RunPlan) -> str:
-    """What two runs must have in common so that their rows fit together, as text."""
+    """Settings that two runs must share for their rows to fit together, as text."""
     return json.dumps(masked(plan.model_dump(include=_COMPARED)), sort_keys=True)
 
 

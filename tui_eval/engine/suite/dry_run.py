@@ -1,4 +1,4 @@
-"""The plan and estimate of a run that is not started."""
+"""A dry run: the plan and the estimate of a run that is not started."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HOW = (
 
 
 def dry_run(request: Request) -> dict[str, Any]:
-    """What a request would run, or every fault that it would be refused for, as plain JSON data.
+    """The runs that a request would start, or every fault of it, as plain JSON data.
 
     Nothing is written and no model is called.
     """
@@ -54,7 +54,7 @@ def _clean(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _several(request: Request, several: Expansion) -> dict[str, Any]:
-    """The plans of a file's evaluations, with what all of them come to."""
+    """The plans of a file's evaluations, with their totals."""
     suite = draft_suite(request, several)
     to_open = suite.to_open(estimates=True).items()
     found = preflight_suite(suite, {index: open_for_a_look(one) for index, one in to_open})
@@ -97,7 +97,7 @@ def _sum(estimates: Sequence[Mapping[str, Any]], name: str) -> Any:
 
 
 def _planned(checked: Checked, evaluation: Evaluation) -> dict[str, Any]:
-    """What one evaluation would be."""
+    """The plan of one evaluation."""
     plan, info, count = checked.plan, checked.info, checked.opened.count
     left = _left(checked, keep_errors=bool(evaluation.settings["keep_errors"].value))
     sent = info.first_request
@@ -136,7 +136,7 @@ def _left(checked: Checked, keep_errors: bool) -> int:
 def _estimate(
     plan: RunPlan, sampling_args: dict[str, Any], sent: FirstRequest, rollouts: int
 ) -> dict[str, Any]:
-    """Tokens and USD of one model call for each of so many rollouts; None where not known."""
+    """Tokens and USD of one model call for each rollout; None where not known."""
     characters = sent.characters + sent.tool_characters
     put = round(characters / CHARACTERS_PER_TOKEN * rollouts)
     longest = sampling_args.get("max_completion_tokens") or sampling_args.get("max_tokens")

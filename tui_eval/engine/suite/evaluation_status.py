@@ -22,11 +22,10 @@ from tui_eval.token_kinds import from_names
 
 
 class EvaluationStatus:
-    """One evaluation; `last` is its last event, `hub` its own hub while it is at
+    """The status of one evaluation; `last` is its last event, `hub` its own hub while it is at
     work.
 
-    `all_begun` is set once none of its rollouts waits to begin; `exit_code` is None until nobody
-    works on it any more.
+    `all_begun` is set once all of its rollouts have begun; `exit_code` is None until it ends.
     """
 
     def __init__(self, index: int, plan: RunPlan) -> None:
@@ -41,13 +40,13 @@ class EvaluationStatus:
 
     @property
     def listed(self) -> ListedEvaluation:
-        """What it is."""
+        """Its entry in the list of the suite."""
         plan = self.plan
         total = max(plan.num_examples, 0) * plan.rollouts_per_example
         return ListedEvaluation(plan.title, plan.env_id, plan.model, plan.varies, total)
 
     def begin(self, run: RunStarted, done: int, socket: str) -> Hub:
-        """Its run has a directory now, and a socket; returns its hub.
+        """Notes that its run has a directory and a socket; returns its hub.
 
         Args:
             done: Rollouts that earlier sessions finished.
@@ -72,30 +71,30 @@ class EvaluationStatus:
         return self.hub is not None and self.hub.state.changed != self._changed
 
     def moved(self) -> EvaluationMoved:
-        """How far it is."""
+        """An event of its progress."""
         return self._event(self.last.status, "")
 
     def moved_to(self, run: RunDir) -> EvaluationMoved:
-        """Its run is in another directory from now on."""
+        """Notes that its run is in another directory."""
         self.last = replace(self.last, path=str(run.path), saved=not is_unsaved(run))
         return self.moved()
 
-    def over(self, status: str, exit_code: int, text: str) -> EvaluationMoved:
-        """Nobody works on it any more."""
+    def over(self, end: RunFinished) -> EvaluationMoved:
+        """Notes how it ended."""
         self._used = self.used()
-        self.exit_code = exit_code
-        event = self._event(status, text)
+        self.exit_code = end.exit_code
+        event = self._event(end.status, end.text)
         self.hub = None  # its rows may be many
         return event
 
-    def find(self, found: FoundRun, facts: Mapping[str, Any]) -> None:
-        """Takes in what earlier sessions left of the run that it is to resume.
+    def find(self, found: FoundRun, metadata: Mapping[str, Any]) -> None:
+        """Takes in the state of the run that it is to resume.
 
         Args:
-            facts: Its metadata.
+            metadata: Of its run.
         """
         each = self.plan.rollouts_per_example
-        reported = mapping(mapping(facts.get("numbers")).get("tokens"))
+        reported = mapping(mapping(metadata.get("numbers")).get("tokens"))
         read, written = tokens_of(reported.get("input")), tokens_of(reported.get("output"))
         self.last = replace(
             self.last,
@@ -112,15 +111,15 @@ class EvaluationStatus:
             output_tokens=written,
             cost=cost_of(read, written, run_prices(self.plan), from_names(reported)),
             list_price=self.plan.list_price,
-            elapsed_s=tokens_of(facts.get("time_ms")) / 1000,
+            elapsed_s=tokens_of(metadata.get("time_ms")) / 1000,
         )
 
     def count(self, tokens: int, cost: float | None) -> None:
-        """Takes in what earlier sessions spent on its run."""
+        """Takes in the spending of its run's earlier sessions."""
         self._used = (tokens, cost or 0.0)
 
     def used(self) -> tuple[int, float]:
-        """Tokens and US dollars that its rollouts used, also before it is resumed."""
+        """Tokens and US dollars of its rollouts, those of earlier sessions as well."""
         if self.hub is None:
             return self._used
         tokens, cost = self._used
@@ -165,12 +164,12 @@ class EvaluationStatus:
 
 
 def _elapsed(run: RunStarted, end: RunFinished | None, now: float) -> float:
-    """Seconds that were worked on a run so far."""
+    """Seconds of work on a run so far."""
     return max((end.at if end is not None else now) - run.at, 0.0) + run.worked_ms / 1000
 
 
 class SuiteBudget:
-    """Knows why nothing new may begin in any evaluation: `spent`, which is empty while it may.
+    """The budget of a suite. `spent` says why nothing new may begin, and is empty while it may.
 
     `shared` holds the model calls of all; it is None where there is no limit.
 
@@ -195,7 +194,7 @@ class SuiteBudget:
             self.shared = Budget(max_cost, max_total_tokens, self._used, self._exhausted)
 
     def check(self) -> str:
-        """Counts what is spent; returns `spent`."""
+        """Counts the spending; returns `spent`."""
         if self.spent or self.shared is None:
             return self.spent
         self._exhausted(self.shared.reached())

@@ -37,7 +37,7 @@ from tui_eval.errors import RefusedError
 from tui_eval.events import Event, GateMoved, LimitMoved, RunFinished
 from tui_eval.runs.discovery import describe
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.outcome import suite_outcome
+from tui_eval.runs.outcome import interrupted, raised, refused, suite_outcome
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.run_info import read_metadata
 from tui_eval.worker.gate import Gate
@@ -54,25 +54,25 @@ from tui_eval.worker.replicas import Replicas, SharedClients
 log = logging.getLogger("tui_eval.engine")
 
 PUBLISHED_EVERY_S = 0.4
-AT_A_TIME = 64
-"""Evaluations that are worked on at a time at most: each has files and a socket open."""
+MAX_CONCURRENT = 64
+"""Evaluations that are worked on at once, at most: each has files and a socket open."""
 
 IDLE_S = 0.1
 IDLE_LOOKS = 3
-"""The shared limit is unused where it has room at so many looks, so many seconds apart."""
+"""Looks, so many seconds apart, at which the shared limit must have room to count as unused."""
 
 
 class Suite:
     """Several runs as one job. Evaluations that have not begun leave nothing on disk."""
 
     def __init__(self, request: Request, found: SuitePreflight, hub: Hub, socket: str) -> None:
-        """Says that this process works on the evaluations.
+        """Locks the evaluations for this process.
 
         Args:
-            socket: Where the engine listens.
+            socket: Path of the engine's socket.
 
         Raises:
-            OSError: That cannot be said.
+            OSError: The lock cannot be written.
         """
         self._request = request
         self._found = found
@@ -84,7 +84,7 @@ class Suite:
         self._tasks: list[asyncio.Task[None]] = []
         self._clients = SharedClients()
         self._limits = SuiteLimits(Phases(*found.limits))
-        self._rooms = asyncio.Semaphore(AT_A_TIME)
+        self._rooms = asyncio.Semaphore(MAX_CONCURRENT)
         self._gate = Gate()
         self._job: asyncio.Task[None] | None = None
         self._stopped = asyncio.Event()
@@ -111,7 +111,7 @@ class Suite:
         return [self._started, *self._moved(), gate]
 
     def _moved(self) -> list[Event]:
-        """How the evaluations stand of which there is anything."""
+        """The status of each evaluation that has something on disk."""
         last = [one.last for one in self._evaluations]
         return [one for one in last if one.status != "waiting" or one.total]
 
@@ -136,7 +136,7 @@ class Suite:
             session.stop()
 
     def handle(self, command: Command) -> None:
-        """Does what a listener asks of all evaluations."""
+        """Handles a command on all evaluations."""
         if isinstance(command, Stop):
             self.stop()
         elif isinstance(command, MoveLimit):
@@ -149,7 +149,7 @@ class Suite:
             many = f"{len(self._working):,} evaluations are" if self._working else "Nothing is"
             self._hub.answer(f"{many} being saved now.")
         elif isinstance(command, (Cancel, Rerun)):
-            text = "A suite has no rollouts of its own: ask one of its evaluations."
+            text = "A suite has no rollouts of its own: choose an evaluation."
             self._hub.answer(text, False)
         elif isinstance(command, (Pause, Unpause)):
             opens = isinstance(command, Unpause)
@@ -160,10 +160,10 @@ class Suite:
                 session.handle(command)
 
     def _handle_at(self, session: RunJob, command: Command) -> None:
-        """Does what is asked at one evaluation's own socket.
+        """Handles a command from one evaluation's own socket.
 
-        All are paused and unpaused together: nobody there sees that the others stand still. A limit
-        above that of all would have no effect there, and moves both.
+        Pausing acts on all: nobody at this socket sees that the others stand still. A limit above
+        the shared one would have no effect alone, and moves both.
         """
         if isinstance(command, (Pause, Unpause)):
             self.handle(command)
@@ -176,7 +176,7 @@ class Suite:
         session.handle(command)
 
     def _move_limit(self, limit: int) -> None:
-        """Moves what all evaluations together may do, and what holds each of them no more.
+        """Moves the shared limit, and those of evaluations that are no lower.
 
         An evaluation that may have fewer rollouts in flight than all together keeps its own limit.
         """
@@ -202,7 +202,7 @@ class Suite:
             if one.last.socket:
                 Path(one.last.socket).unlink(missing_ok=True)
         self._lock.release()
-        return 130
+        return interrupted(clock.now()).exit_code
 
     async def run(self) -> RunFinished:
         """Works through all evaluations."""
@@ -247,9 +247,9 @@ class Suite:
             await self._begun_or_held_up(one)
 
     async def _begun_or_held_up(self, one: EvaluationStatus) -> None:
-        """Waits until no rollout waits to begin, or those that do leave the shared limit unused.
+        """Waits until all rollouts have begun, or those that wait leave the shared limit unused.
 
-        What holds them up then is a limit of their own, or that of their endpoint.
+        They are then held up by a limit of their own, or that of their endpoint.
         """
         idle = 0
         while idle < IDLE_LOOKS:
@@ -262,7 +262,7 @@ class Suite:
             idle = idle + 1 if is_idle else 0
 
     async def _work(self, one: EvaluationStatus) -> None:
-        """Takes one evaluation from its plan to its end; what goes wrong stays with it."""
+        """Takes one evaluation from its plan to its end; a fault does not reach the others."""
         run_log = RunLog(one.plan.verbose)
         CURRENT_LOG.set(run_log)
         try:
@@ -271,11 +271,10 @@ class Suite:
                 await self._prepare_and_work(one, replicas, run_log)
         except RefusedError as error:
             log.error("refused: %s", error)
-            self._hub.publish(one.over("refused", 2, "; ".join(map(str, error.faults))))
+            self._hub.publish(one.over(refused(clock.now(), error)))
         except Exception as error:
             log.exception("the evaluation failed")
-            text = error.strerror if isinstance(error, OSError) else None
-            self._hub.publish(one.over("failed", 1, f"{type(error).__name__}: {text or error}"))
+            self._hub.publish(one.over(raised(clock.now(), error)))
         finally:
             one.all_begun.set()
             self._working.pop(one.index, None)
@@ -304,8 +303,7 @@ class Suite:
                 session.handle(Pause())
             self._hub.publish(one.moved())
             self._hub.flush()  # the launcher closes the run if this process dies at its first step
-            end = await session.run()
-            self._hub.publish(one.over(end.status, end.exit_code, end.text))
+            self._hub.publish(one.over(await session.run()))
             self._working.pop(one.index, None)
             one.all_begun.set()
             await let_listeners_read(hub)
@@ -324,7 +322,7 @@ class Suite:
         replicas: Replicas,
         run_log: RunLog,
     ) -> RunJob:
-        """Opens the files of an evaluation; its lock is free again where they cannot be written."""
+        """Opens an evaluation's files; releases its lock where they cannot be written."""
         hub.redact, hub.pid = self._redact, os.getpid()
         try:
             if not self._has_output:
@@ -354,7 +352,7 @@ class Suite:
         )
 
     def _count_what_is_on_disk(self) -> None:
-        """Earlier sessions count, also those on evaluations that are yet to be resumed."""
+        """Counts earlier sessions, also those of evaluations that are yet to be resumed."""
         for one, planned in zip(self._evaluations, self._found.evaluations, strict=True):
             if planned.run is None:
                 continue

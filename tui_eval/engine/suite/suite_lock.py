@@ -1,4 +1,4 @@
-"""Engines that work on a file of several evaluations, found by the file."""
+"""Locks of files of several evaluations: the engine at work, found by the file."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tui_eval.runs.lock import Holder, RunLock, holder
 
 
 def lock_suite(file: Path, socket: str) -> RunLock:
-    """Says that this process works on the evaluations of a file, until that is released.
+    """Locks the evaluations of a file for this process.
 
     Args:
-        socket: Where the engine listens.
+        socket: Path of the engine's socket.
 
     Raises:
         OSError: The lock cannot be written.
@@ -23,7 +23,7 @@ def lock_suite(file: Path, socket: str) -> RunLock:
 
 
 def at_work_on(file: Path) -> Holder | None:
-    """The engine that works on the evaluations of a file; of several the one that began last.
+    """The engine at work on the evaluations of a file; of several the latest.
 
     Raises:
         OSError: See `socket_folder`.

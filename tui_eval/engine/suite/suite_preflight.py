@@ -1,4 +1,4 @@
-"""What must hold before the first of several evaluations begins: looked at all at once."""
+"""The preflight of several evaluations: everything is checked before the first begins."""
 
 from __future__ import annotations
 
@@ -39,13 +39,12 @@ LIMITS = ("max_concurrent", "max_concurrent_generation", "max_concurrent_scoring
 
 
 class SuitePreflight(msgspec.Struct):
-    """Evaluations that can begin, as far as that is known.
+    """Evaluations that have passed their preflight.
 
     Args:
-        checked: What was looked at already, by the index of its evaluation.
-        limits: What all evaluations together may do at a time, in the order of `LIMITS`; 0 for no
-            limit.
-        max_cost, max_total_tokens: What all of them together may use.
+        checked: Examined requests, by the index of their evaluation.
+        limits: Those that all evaluations share, in the order of `LIMITS`; 0 for none.
+        max_cost, max_total_tokens: The budget of all of them together.
         notices: Sentences for people.
     """
 
@@ -57,7 +56,7 @@ class SuitePreflight(msgspec.Struct):
     notices: list[Notice] = msgspec.field(default_factory=list)
 
     async def take(self, request: Request, index: int) -> Checked:
-        """An evaluation that is to begin, with its environment.
+        """Takes an evaluation that is to begin, with its environment.
 
         Raises:
             RefusedError: With everything that is wrong.
@@ -69,7 +68,7 @@ class SuitePreflight(msgspec.Struct):
             return examine(request, self.evaluations[index], opened, [], [])
 
     def close(self) -> None:
-        """Ends the workers that wait for an evaluation: it does not begin any more."""
+        """Ends the workers that wait for evaluations, which do not begin any more."""
         for checked in self.checked.values():
             checked.opened.close()
 
@@ -87,8 +86,8 @@ class SuiteDraft(msgspec.Struct, frozen=True):
     """Evaluations of a file, expanded, with the runs that they resume.
 
     Args:
-        planned: Those that nothing is wrong with so far.
-        faults: What is wrong already.
+        planned: Those without a fault so far.
+        faults: Of all others.
     """
 
     request: Request
@@ -102,7 +101,7 @@ class SuiteDraft(msgspec.Struct, frozen=True):
         return len(self.planned) == len(self.expansion.evaluations)
 
     def to_open(self, *, estimates: bool = False) -> dict[int, EnvironmentSettings]:
-        """What each environment is loaded with, once, by the index of its first evaluation.
+        """Settings of each environment, once, by the index of its first evaluation.
 
         Args:
             estimates: See `Wanted.estimates`.
@@ -131,7 +130,7 @@ def draft_suite(request: Request, expansion: Expansion) -> SuiteDraft:
 
 
 def preflight_suite(draft: SuiteDraft, opened: Mapping[int, Opened]) -> SuitePreflight:
-    """Looks at what several evaluations need: each environment and endpoint once.
+    """Checks the environments and endpoints of several evaluations, each once.
 
     Args:
         opened: See `SuiteDraft.to_open`.
@@ -165,11 +164,11 @@ def preflight_suite(draft: SuiteDraft, opened: Mapping[int, Opened]) -> SuitePre
 def _resume_faults(
     request: Request, planned: Sequence[Planned], *, count: int, is_right: bool
 ) -> list[Fault]:
-    """Gives evaluations the runs that they resume; what is wrong with that.
+    """Gives evaluations the runs that they resume; returns faults of that.
 
     Args:
         count: Evaluations of the file.
-        is_right: Whether nothing else is wrong, so that runs can be looked for.
+        is_right: Whether there is no other fault, so that runs can be looked for.
     """
     faults: list[Fault] = []
     typed = request.raw.get("resume")
@@ -187,10 +186,10 @@ def _resume_faults(
 def _shared_faults(
     planned: Sequence[Planned], drafts: Sequence[RunPlan], notices: list[Notice]
 ) -> list[Fault]:
-    """What is wrong with endpoints, the hub and folders, each looked at once.
+    """Faults of endpoints, the hub and folders, each checked once.
 
     Args:
-        drafts: Plans of evaluations with which something else is wrong.
+        drafts: Plans of evaluations with other faults.
     """
     plans = [one.plan for one in planned]
     faults = check_endpoints([*plans, *drafts], notices) + hub_faults(plans, notices)
@@ -200,7 +199,7 @@ def _shared_faults(
 
 
 def _prices(found: SuitePreflight) -> list[Notice]:
-    """Takes the listed prices where there are no others; says where a limit of cost is blind."""
+    """Takes list prices where there are no others; a notice where a limit of cost has none."""
     plans = [one.plan for one in found.evaluations]
     notices = [notice for plan in plans for notice in take_list_prices(plan)]
     blind = [one.alias for one in plans if None in (one.input_price, one.output_price)]
@@ -210,7 +209,7 @@ def _prices(found: SuitePreflight) -> list[Notice]:
 
 
 def _put_runs(request: Request, planned: Sequence[Planned]) -> list[Fault]:
-    """Names for each evaluation the run that it resumes, where the request does."""
+    """Sets the run that each evaluation resumes, where the request names it."""
     if request.runs is None:
         return []
     if len(request.runs) != len(planned):
@@ -222,7 +221,7 @@ def _put_runs(request: Request, planned: Sequence[Planned]) -> list[Fault]:
 
 
 def _engine_faults(file: str) -> list[Fault]:
-    """An engine that works on the same evaluations begins those that have no run yet."""
+    """The fault that an engine is at work on the same evaluations: it begins all of them."""
     held = at_work_on(Path(file))
     if held is None:
         return []
@@ -233,7 +232,7 @@ def _engine_faults(file: str) -> list[Fault]:
 def _look_at_environments(
     draft: SuiteDraft, opened: Mapping[int, Opened], found: SuitePreflight
 ) -> list[Fault]:
-    """Looks at each environment once, with the arguments of its first evaluation.
+    """Checks each environment once, with the arguments of its first evaluation.
 
     Arguments and columns of every evaluation are looked for in that environment.
     """
@@ -269,7 +268,7 @@ def _columns(values: Mapping[str, Any]) -> tuple[str, ...]:
 def _by_environment(
     evaluations: Sequence[Evaluation],
 ) -> dict[tuple[Any, ...], dict[int, dict[str, Any]]]:
-    """The settings of evaluations by their index, and `sources` of each; those of one together."""
+    """Settings and `sources` of evaluations by their index, grouped by environment."""
     found: dict[tuple[Any, ...], dict[int, dict[str, Any]]] = {}
     for index, one in enumerate(evaluations):
         values = {name: setting.value for name, setting in one.settings.items()}
@@ -281,7 +280,7 @@ def _by_environment(
 
 
 def _limits(planned: Sequence[Planned], expansion: Expansion) -> tuple[int, int, int]:
-    """What the file says for all; else as many rollouts as the evaluation with most."""
+    """The limits of the file for all; else as many rollouts as the evaluation with most."""
     each = [_most_at_once(one.plan) for one in planned]
     most = 0 if 0 in each else max(each, default=0)
     top = {name: expansion.top[name].value or 0 for name in LIMITS if name in expansion.top}
@@ -290,7 +289,7 @@ def _limits(planned: Sequence[Planned], expansion: Expansion) -> tuple[int, int,
 
 
 def _total(planned: Sequence[Planned]) -> int:
-    """All rollouts at most; 0 where that depends on the sizes of datasets."""
+    """The most rollouts in all; 0 where that depends on the sizes of datasets."""
     requested = [(one.plan.num_examples, one.plan.rollouts_per_example) for one in planned]
     return (
         sum(examples * each for examples, each in requested)
@@ -300,7 +299,7 @@ def _total(planned: Sequence[Planned]) -> int:
 
 
 def _most_at_once(plan: RunPlan) -> int:
-    """As many rollouts as an evaluation may have in flight; 0 for any number."""
+    """The most rollouts that an evaluation may have in flight; 0 for any number."""
     own = plan.max_concurrent_generation, plan.max_concurrent_scoring
     in_flight, *apart = Phases(plan.max_concurrent, *own).bounds()
     return sum(apart) if any(own) and all(apart) else max(in_flight, 0)
@@ -309,7 +308,7 @@ def _most_at_once(plan: RunPlan) -> int:
 def suite_started(
     request: Request, path: str, listed: list[ListedEvaluation], max_concurrent: int
 ) -> SuiteStarted:
-    """What a suite is, for its listeners."""
+    """The suite's first event."""
     words, is_edited = resume_words(request.raw), request.text is not None
     budgets = [BY_NAME[name].flags[0] for name in BUDGETS if request.raw.get(name)]
     return SuiteStarted(0, clock.now(), path, listed, max_concurrent, words, budgets, is_edited)

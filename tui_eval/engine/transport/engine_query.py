@@ -1,4 +1,4 @@
-"""Asking an engine for something that it prints as JSON: a plan, an environment, a list."""
+"""Queries that an engine answers by printing JSON: a plan, an environment, a list."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from tui_eval.runs.summary_json import refused_object
 _GONE_WITHIN_S = 2.0
 
 
-async def ask_engine(
+async def query_engine(
     *words: str, request: Mapping[str, Any] | None = None, within: float
 ) -> dict[str, Any]:
-    """What an engine prints; cancelled, it leaves no process behind.
+    """Runs an engine for the object that it prints; cancelled, it leaves no process behind.
 
     Args:
         words: Of its command line.
         request: Given to it on standard input (see `config.plan.Request`).
-        within: Seconds that it may take.
+        within: Its time limit in seconds.
 
     Returns:
         Its object, or one with `faults` where it printed none.

@@ -2,8 +2,8 @@
 
 Batches of 30 ms keep the cost of an event independent of how many listeners there are: each batch
 is encoded once. The engine folds the events that it sends, so that its own numbers and those of
-every screen are the same. It never waits for a listener: one that is slow gets less, and is told to
-read the rest from disk.
+every screen are the same. It never waits for a listener: one that is slow gets less, and an event
+that has it read the rest from disk.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ from tui_eval.runs.redaction import Redactor
 from tui_eval.worker.ports import BATCH_S, ActiveRollout, until_next_stages
 
 HELD_S = 0.2
-"""Where a batch is due and nothing at all happens for so long, people's code holds the loop."""
+"""Seconds that a batch is late by where people's code holds the loop."""
 REMEMBERED_S = 60.0
-"""How long the hub is on its guard after that."""
+"""How long the hub is on its guard after such a hold."""
 EARLY_AT_MOST = 8
-"""Batches that may go out early one after the other; more only as often as batches are due."""
+"""Batches that may go out early in a row; more only as often as batches are due."""
 
 
 class Hub:
     """Batches events and publishes them about thirty times a second.
 
     A stage that changes several times within a batch is published once, as it is at the end; those
-    of very many rollouts go out less often than facts. The engine's own numbers come from the same
-    fold over the same events.
+    of very many rollouts go out less often than other events. The engine's own numbers come from
+    the same fold over the same events.
 
-    `before_publishing` is called before a batch goes out, and writes what listeners may then read.
-    `on_event` is called with every fact for everyone at the moment when it is taken in.
-    `on_subscribed` gets all rows whose messages somebody wants, whenever these change.
-    `extra_events` makes the events that a late listener gets beside those of a run.
+    `before_publishing` is called before a batch goes out, and writes lines that its listeners may
+    read then. `on_event` is called with every event for everyone at once. `on_subscribed` gets all
+    rows with subscribers, whenever these change. `extra_events` makes further events for a late
+    listener.
     """
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class Hub:
         self.somebody_listens = asyncio.Event()
         self._subscribed: Counter[int] = Counter()
         self._seq = 0
-        self._facts: list[Event] = []
+        self._pending: list[Event] = []
         self._changed: dict[int, ActiveRollout] = {}
         self._stages_at = 0.0
         """When changes of stages are published next, in seconds of `time.monotonic`."""
@@ -83,69 +83,69 @@ class Hub:
         self._early_from = 0.0
 
     def publish(self, event: Event) -> None:
-        """Takes in one fact for everyone."""
-        self._facts.append(event)
+        """Takes in one event for everyone."""
+        self._pending.append(event)
         self._schedule()
         if self.on_event is not None:
             self.on_event(event)
 
     def notice(self, level: str, text: str) -> None:
-        """Tells people something that is no fact of a rollout."""
+        """Publishes a notice for people."""
         self.publish(Noticed(0, clock.now(), level, text))
 
     def answer(self, text: str, done: bool = True) -> None:
-        """Tells people what became of what they asked for."""
+        """Publishes the result of a command."""
         self.publish(CommandAnswered(0, clock.now(), text, done))
 
     def mark_changed(self, rollout: ActiveRollout) -> None:
-        """A rollout's stage or counts changed."""
+        """Notes that a rollout's stage or counts changed."""
         self._changed[rollout.row] = rollout
         self._schedule()
 
     def before_foreign_code(self, row: int, stage: Stage) -> None:
-        """Publishes at once what waits for its batch: people's code may hold the loop.
+        """Publishes pending events before their batch is due: people's code may hold the loop.
 
-        Facts, if there are few of them; where it has held the loop lately, all that waits.
+        If there are few, all but stages; where code has held the loop lately, those as well.
         """
         if self._changed_at < self._on_guard_until:
             self.flush()
-        elif self._facts and self._changed_at >= self._early_from and self.listeners:
+        elif self._pending and self._changed_at >= self._early_from and self.listeners:
             earliest = self._changed_at - (EARLY_AT_MOST - 1) * BATCH_S
             self._early_from = max(self._early_from, earliest) + BATCH_S
             self.flush()
             self._schedule()  # a hold is seen by the batch that is late
 
     def code_runs(self, row: int, stage: Stage) -> None:
-        """Code of a rollout runs from now on: nobody has to know that in its own process."""
+        """Does nothing: in the engine's own process nobody watches whose code runs."""
 
     def call_runs(self, rollout: ActiveRollout, error_class: str, what: str) -> None:
-        """A call with a limit runs: nobody could end what holds this process."""
+        """Does nothing: nobody could end a call that holds this process."""
 
     def call_waits(self) -> None:
-        """It has come out of it."""
+        """Does nothing, likewise."""
 
     def call_ignores_end(self, rollout: ActiveRollout, error_class: str, what: str) -> None:
-        """A call does not end: nor can it be ended in this process."""
+        """Does nothing: a call cannot be ended in this process."""
 
     def finished(self, event: RolloutFinished) -> None:
-        """A rollout's row is on disk."""
+        """Publishes that a rollout's row is on disk."""
         self.active.pop(event.row, None)
         self._changed.pop(event.row, None)
         self.publish(event)
 
     def is_subscribed(self, row: int) -> bool:
-        """Whether a listener wants this rollout's messages."""
+        """Whether a listener has subscribed to this rollout."""
         return row in self._subscribed
 
     def publish_to_watchers(self, event: MessagesAdded | ToolFinished | TextAdded) -> None:
-        """Takes in one event for the listeners that subscribed to its rollout."""
+        """Takes in one event for the subscribers of its rollout."""
         for listener in self.listeners:
             if event.row in listener.rows:
                 listener.add_own(event)
         self._schedule()
 
     def subscribe(self, listener: Listener, rows: list[int]) -> None:
-        """From now on a listener gets these rollouts' messages; it gets what there is at once."""
+        """Subscribes a listener to rollouts; it gets their messages so far at once."""
         self._subscribed.subtract(listener.rows)
         listener.rows = set(rows)
         self._subscribed.update(listener.rows)
@@ -160,7 +160,7 @@ class Hub:
         self.on_subscribed(self._subscribed)
 
     def join(self, listener: Listener) -> None:
-        """Takes a listener in: it gets what the disk does not have, then all that comes."""
+        """Adds a listener: it gets the events that are not on disk, then all that follow."""
         self.flush()
         now = clock.now()
         events: list[Event] = [Hello(self._seq, PROTOCOL, self.path, self.pid)]
@@ -184,7 +184,7 @@ class Hub:
         listener.write(frame(self.redact(encode_events(events))))
 
     def leave(self, listener: Listener) -> None:
-        """Lets a listener go."""
+        """Removes a listener."""
         self.subscribe(listener, [])
         self.listeners.discard(listener)
 
@@ -200,7 +200,7 @@ class Hub:
         self._changed_at = now
 
     def flush(self) -> None:
-        """Publishes everything that was taken in."""
+        """Publishes all pending events."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -212,7 +212,7 @@ class Hub:
         self._publish(now, staged)
 
     def _flush_due(self) -> None:
-        """Publishes facts, and stages where it is time for them."""
+        """Publishes pending events, and stages where it is time for them."""
         if not self._changed or time.monotonic() >= self._stages_at - BATCH_S / 2:
             self.flush()
             return
@@ -221,20 +221,20 @@ class Hub:
         self._schedule()
 
     def _publish(self, now: float, staged: Sequence[RolloutStaged]) -> None:
-        facts, self._facts = self._facts, []
-        for event in (*facts, *staged):
+        pending, self._pending = self._pending, []
+        for event in (*pending, *staged):
             self._seq += 1
             event.seq = self._seq
             self.state.apply(event)
         if not self.gate_open and self._in_flight() != self._published_in_flight:
-            facts.append(self._gate_moved(now))
+            pending.append(self._gate_moved(now))
         self.before_publishing()
-        reported = [*facts, *staged] if self.listeners else []
+        reported = [*pending, *staged] if self.listeners else []
         shared = frame(self.redact(encode_events(reported))) if reported else b""
         for listener in self.listeners:
             if listener.missed_own and not listener.is_full:
                 self._replay_to(listener)
-            listener.offer(shared, facts, staged, self.redact)
+            listener.offer(shared, pending, staged, self.redact)
 
     def move_gate(self, is_open: bool) -> None:
         """Publishes that the gate opened or closed."""

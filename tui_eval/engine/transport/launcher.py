@@ -1,9 +1,8 @@
-"""Starting an engine as a process of its own, and ending it for sure.
+"""The launcher of an engine: starts it as a process of its own, and ends it for sure.
 
-The engine is a process of its own so that a run goes on without its screen, and several screens may
-show it. It has a session of its own, so that a Ctrl-C in the terminal reaches the screen alone,
-which then asks. The socket listens before the process starts: there is no time at which nobody can
-connect.
+The engine is a process of its own so that a run continues without its screen, and several screens
+may show it. It has a session of its own, so that a Ctrl-C in the terminal reaches the screen alone,
+which then asks. The socket listens before the process starts, so that a screen can always connect.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from tui_eval.engine.transport.sockets import bind_socket, socket_folder
 
 STOPS_WITHIN_S = 2.0
 STOPS_WITHOUT_DISK_S = 10.0
-"""Where its disk does not answer: what waits for that is put elsewhere first."""
+"""The same where its disk does not answer: pending lines are put elsewhere first."""
 DIES_WITHIN_S = 5.0
-"""Once it is killed. What takes longer is held by the kernel, in a call to its disk."""
+"""Seconds after a kill. A process that takes longer is held by the kernel, in a disk call."""
 POLL_INTERVAL_S = 0.5
 PRINTED_LINES = 12
 
@@ -89,7 +88,7 @@ class EngineProcess:
         return self._process.poll()
 
     def stop(self, within_s: float = STOPS_WITHIN_S) -> None:
-        """Asks for a clean end, which may take so many seconds; none are added by a later call."""
+        """Requests a clean end within so many seconds; a later call adds none."""
         self.stopping = True
         if self.exit_code() is None:
             kill_at = time.monotonic() + within_s
@@ -100,7 +99,7 @@ class EngineProcess:
     def wait(self) -> int:
         """Waits for the end, at most as long as `stop` allows; returns the exit code.
 
-        After a stop nothing that the engine started goes on, but for what left its session. Where
+        After a stop no process of the engine is left, but for those that left its session. Where
         the engine `is_held`, that is the code of a killed one.
         """
         while not self.is_held:
@@ -138,7 +137,7 @@ class EngineProcess:
             self._process.kill()
 
     def last_output(self) -> str:
-        """The end of what the engine printed before its run had a log."""
+        """The end of the engine's output before its run had a log."""
         try:
             text = self._log.read_text("utf-8", "replace")
         except OSError:

@@ -1,8 +1,8 @@
 """One connection of a listener: a bounded buffer that the engine never waits for.
 
-A terminal over ssh may stop reading for minutes. What it misses is then not queued: finished rows
-are on disk, so that one event (`ReadAgain`) stands for any number of them, and of stages only the
-last one of each rollout is kept.
+A terminal over ssh may stop reading for minutes. Events that it misses are not queued: finished
+rows are on disk, so that one event (`ReadAgain`) stands for any number of them, and only the last
+stage of each rollout is kept.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ FULL_BYTES = 2 << 20
 
 
 class Listener:
-    """What a listener has requested and what waits for it.
+    """A listener's subscriptions and pending events.
 
-    `missed_own` says that messages were left out of what it subscribed to.
+    `missed_own` says that messages of its subscriptions were left out.
     """
 
     def __init__(self, transport: asyncio.WriteTransport) -> None:
@@ -44,7 +44,7 @@ class Listener:
         self._missed_rows = False
 
     def write(self, data: bytes) -> None:
-        """Sends bytes; a connection that is gone is nobody's error."""
+        """Sends bytes; ignores that a connection is gone."""
         if not self._transport.is_closing():
             self._transport.write(data)
 
@@ -53,7 +53,7 @@ class Listener:
         self._transport.close()
 
     def add_own(self, event: Event) -> None:
-        """Takes in one event that this listener subscribed to; text of one message is put together.
+        """Takes in one event of a subscription; joins text of one message.
 
         Where the listener does not read, text is left out: its message comes whole later.
         """
@@ -61,7 +61,7 @@ class Listener:
             if self.is_full:
                 return
             last = self.own[-1] if self.own else None
-            if isinstance(last, TextAdded) and _goes_on(last, event):
+            if isinstance(last, TextAdded) and _continues(last, event):
                 text = last.text + event.text
                 event = msgspec.structs.replace(event, text=text, first=last.first)
                 self.own.pop()
@@ -70,18 +70,18 @@ class Listener:
     def offer(
         self,
         shared: bytes,
-        facts: Sequence[Event],
+        pending: Sequence[Event],
         staged: Sequence[RolloutStaged],
         redact: Redactor,
     ) -> None:
-        """Sends a batch, or remembers the least of it that the listener needs later."""
+        """Sends a batch, or keeps the least of it that the listener needs later."""
         if self.is_full:
-            self._remember(facts, staged)
+            self._remember(pending, staged)
             self.missed_own = self.missed_own or bool(self.own)
             self.own = []
             return
         if self._late or self._late_staged or self._missed_rows:
-            self._remember(facts, staged)
+            self._remember(pending, staged)
             events = [*self._late, *self._late_staged.values()]
             if self._missed_rows and not any(isinstance(one, RowsTakenBack) for one in events):
                 events.insert(0, ReadAgain(0))
@@ -93,8 +93,8 @@ class Listener:
         if shared:
             self.write(shared)
 
-    def _remember(self, facts: Sequence[Event], staged: Sequence[RolloutStaged]) -> None:
-        for event in facts:
+    def _remember(self, pending: Sequence[Event], staged: Sequence[RolloutStaged]) -> None:
+        for event in pending:
             if isinstance(event, RolloutFinished):
                 self._missed_rows = True
                 self._late_staged.pop(event.row, None)
@@ -104,7 +104,7 @@ class Listener:
 
     @property
     def is_full(self) -> bool:
-        """Whether it gets no more before it has read."""
+        """Whether its buffer is full: it gets nothing more before it has read."""
         return self._transport.get_write_buffer_size() > FULL_BYTES
 
     @property
@@ -120,6 +120,6 @@ class Listener:
         return not (self.unsent or self._late or self._late_staged or self._missed_rows)
 
 
-def _goes_on(last: TextAdded, event: TextAdded) -> bool:
+def _continues(last: TextAdded, event: TextAdded) -> bool:
     same = (last.row, last.call, last.kind) == (event.row, event.call, event.kind)
     return same and last.first + len(last.text) == event.first

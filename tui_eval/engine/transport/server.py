@@ -29,7 +29,7 @@ async def listen(
     Args:
         handle: Called with every command that is not about the connection itself.
         vanished: Called when the last listener is gone and has not detached.
-        loopback: What is said at first, where the socket is a port.
+        loopback: Token and answer of the handshake, where the socket is a port.
     """
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -62,7 +62,7 @@ async def listen(
 
 
 async def _read(reader: asyncio.StreamReader) -> Command | None:
-    """The next command; None where the connection ended or what came is no command."""
+    """The next command; None where the connection ended or sent anything else."""
     try:
         size = int.from_bytes(await reader.readexactly(HEADER_BYTES), "big")
         if size > LONGEST_COMMAND:

@@ -2,8 +2,8 @@
 
 A Unix socket's path must be short enough for every system. Where a file system takes none (many
 that clusters and containers mount do not), a port on 127.0.0.1 stands for it. Everybody on the
-machine can connect to that, so a file of mode 0600 at the socket's path has what both sides say
-before anything else: the listener knows its user, and the user knows that it is the engine.
+machine can connect to that, so a file of mode 0600 at the socket's path has the handshake of both
+sides: the engine knows its user, and the user knows that it is the engine.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tui_eval.own_folders import private_folder, temporary_folder
 LONGEST_PATH = 100
 """Bytes of a socket's path: macOS takes 103, Linux 107."""
 NEW_S = 60.0
-"""A socket on which nobody listens yet is younger."""
+"""Seconds for which a socket counts as new: nobody may listen on it yet."""
 
 SAYS_TOKEN_WITHIN_S = 5.0
 READ_AHEAD_BYTES = 1 << 22
@@ -34,11 +34,11 @@ _TOKEN_BYTES = 64
 
 
 class Loopback(NamedTuple):
-    """What a file says that stands for a Unix socket.
+    """The contents of a file that stands for a Unix socket.
 
     Args:
-        token: What who connects says first.
-        answer: What the listener says then, and nobody else can.
+        token: The first line of who connects.
+        answer: The engine's reply to it, which nobody else can give.
         why: Why there is no Unix socket.
     """
 
@@ -126,7 +126,7 @@ def read_loopback(path: str | Path) -> Loopback | None:
 
 
 def loopback_of(sock: socket.socket, path: str) -> Loopback | None:
-    """What is to be said on a listening socket; None on a Unix socket.
+    """The handshake of a listening socket; None on a Unix socket.
 
     Raises:
         OSError: See `read_loopback`.
@@ -135,7 +135,7 @@ def loopback_of(sock: socket.socket, path: str) -> Loopback | None:
 
 
 def loopback_notices(loopback: Loopback | None) -> list[Notice]:
-    """That an engine listens on a port, for people."""
+    """A notice that the engine listens on a port."""
     if loopback is None:
         return []
     text = f"Unix sockets are refused here ({loopback.why}): the screen reaches the engine on "
@@ -143,10 +143,10 @@ def loopback_notices(loopback: Loopback | None) -> list[Notice]:
 
 
 async def connect(path: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """A connection to who listens at a path.
+    """Connects to the engine at a path.
 
     Raises:
-        OSError: Nobody does, or it is not who made the file there.
+        OSError: Nobody listens, or not the one that made the file there.
     """
     loopback = read_loopback(path)
     if loopback is None:
@@ -164,7 +164,7 @@ async def connect(path: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter
 async def admits(
     loopback: Loopback | None, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> bool:
-    """Whether who connected may: on a port, who says the token first."""
+    """Whether a connection is admitted: on a port, one that sends the token first."""
     if loopback is None:
         return True
     if not await _is_said(reader, loopback.token):
@@ -182,20 +182,20 @@ async def _is_said(reader: asyncio.StreamReader, words: str) -> bool:
     return hmac.compare_digest(said, words.encode())
 
 
-def remove_dead(folder: Path) -> None:
-    """Removes what engines left in the folder of sockets that were killed."""
+def remove_stale(folder: Path) -> None:
+    """Removes sockets that killed engines left in a folder."""
     for path in folder.glob("*.sock"):
         with contextlib.suppress(OSError):  # another engine may have removed it
-            if time.time() - path.stat().st_mtime > NEW_S and _is_dead(path):
+            if time.time() - path.stat().st_mtime > NEW_S and _is_stale(path):
                 for left in folder.glob(f"{path.stem}.*"):
                     left.unlink()
 
 
-def _is_dead(path: Path) -> bool:
+def _is_stale(path: Path) -> bool:
     """Whether nobody listens there.
 
-    To an engine's socket no connection is made: a detached run has no listener, and would stop as
-    this one leaves. Connecting a datagram socket says whether a stream socket is there, too.
+    It does not connect to an engine's socket: a detached run has no listener, and would stop as
+    this one leaves. Connecting a datagram socket shows whether a stream socket is there, too.
     """
     loopback = read_loopback(path)
     kind = (socket.AF_INET, socket.SOCK_STREAM) if loopback else (socket.AF_UNIX, socket.SOCK_DGRAM)

@@ -22,12 +22,12 @@ from tui_eval.worker.vital_signs import VitalSigns
 
 
 class StartedWorker(msgspec.Struct, frozen=True):
-    """A worker's process and what this one shares with it.
+    """A worker's process, with this end of its connection and the memory shared with it.
 
     Args:
         socket: This end of the connection.
-        printed: The file that gets what it prints until it has a log.
-        variables: Those that it began with.
+        printed: The file that gets its output until it has a log.
+        variables: Its environment variables at the start.
     """
 
     popen: subprocess.Popen[bytes]
@@ -38,11 +38,11 @@ class StartedWorker(msgspec.Struct, frozen=True):
 
     @property
     def has_ended(self) -> bool:
-        """Whether it runs no longer, as far as `wait` has seen."""
+        """Whether `wait` has seen its end."""
         return self.popen.returncode is not None
 
     async def wait(self) -> int:
-        """Waits for its end; negative where a signal ended it."""
+        """Waits for its end; returns its exit code, negative where a signal ended it."""
         loop = asyncio.get_running_loop()
         ended: asyncio.Future[None] = loop.create_future()
         fd = _process_fd(self.popen.pid)
@@ -68,7 +68,7 @@ class StartedWorker(msgspec.Struct, frozen=True):
 
 
 def _process_fd(pid: int) -> int | None:
-    """A descriptor that is readable once the process has ended, where kernel and Python have such.
+    """A descriptor that is readable once the process has ended; None where there is none.
 
     A thread that waits would do, too, but each has an arena of the allocator to itself, and what
     is allocated there is not given back: an engine that replaced many workers grew.
@@ -87,7 +87,7 @@ def _end_once(ended: asyncio.Future[None]) -> None:
 def start_worker(
     words: Sequence[str] = (sys.executable, "-m", "tui_eval.worker"),
 ) -> StartedWorker:
-    """Starts a worker's process, by this process's own interpreter unless told otherwise.
+    """Starts a worker's process, by default in this process's own interpreter.
 
     Raises:
         OSError: It could not be started.

@@ -1,4 +1,4 @@
-"""One worker, as its engine has it: a process, a connection, what is seen of it, and its end."""
+"""One worker, for its engine: its process, its connection, its vital signs and its end."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ from tui_eval.worker.link import Link
 from tui_eval.worker.vital_signs import NOBODY, LastCall, VitalSigns
 
 ANSWERS_WITHIN_S = 0.2
-"""Seconds in which a worker says where it stands."""
+"""Seconds in which a worker writes its stack."""
 PRINTED_BYTES = 1 << 20
-"""So much of what a worker printed is shown where it never had a log."""
+"""How much of a worker's output is shown where it never had a log."""
 HELD_AFTER_S = 1.0
-"""A worker that has not moved for so long is held by what it runs."""
+"""Seconds without a turn of its loop after which a worker is held by its code."""
 READ_WITHIN_S = 0.5
-"""Seconds in which what a worker sent before its end is read."""
+"""Seconds to read the last messages of a worker that has ended."""
 
 Received: TypeAlias = Callable[["Worker", Any], None]
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What made the engine end a worker.
+    """The engine's reason to end a worker.
 
     Args:
-        call: What it ran.
-        cause: One of `worker.end_causes`: what limit it went past, or `IGNORED` where the call was
-            cancelled for one and went on.
+        call: The one that it ran.
+        cause: One of `worker.end_causes`: the limit that it passed, or `IGNORED` where the call was
+            cancelled for one and did not end.
         limit: That limit for people: `4 s`.
-        place: Where the code stood, in brackets; empty where that is not known.
+        place: The line of the code, in brackets; empty where that is not known.
         is_certain: No other rollout can have done it.
     """
 
@@ -58,7 +58,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
     @property
     def why(self) -> str:
-        """What happened, for people."""
+        """The reason, for people."""
         what = self.call.what or "Its code"
         if self.cause == MEMORY:
             return f"{what} took its worker past {self.limit} (--worker-memory)"
@@ -72,7 +72,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 class Worker:
-    """A process that runs rollouts. `rows` are those that it has and that have no row yet.
+    """A process that runs rollouts. `rows` are its rollouts that have no row yet.
 
     `described` is done once it has loaded an environment alone; its result is None where it ended
     before. `ready` is done once it can run rollouts; its result are the faults of its environment.
@@ -88,24 +88,24 @@ class Worker:
         self.ready: asyncio.Future[list[tuple[str, str, str]]] = loop.create_future()
         self.lost: asyncio.Future[str] = loop.create_future()
         self.has_started = False
-        """Whether it has come so far as to say which protocol it speaks."""
+        """Whether it has sent its protocol."""
         self.interpreter = interpreter
-        """Where it runs; None for the engine's own."""
+        """Its interpreter; None for the engine's own."""
         self.verdict: Verdict | None = None
-        """What made the engine end it; None where that was not so."""
+        """Why the engine ended it; None where it did not."""
         self.failed: Callable[[Exception], None] = lambda error: None
-        """Is called where one of its messages could not be taken."""
+        """Called where one of its messages could not be handled."""
         self.is_leaving = False
         self.held_at = ""
-        """Where people's code holds it, in brackets, once that was looked for."""
+        """The place where people's code holds it, in brackets, once that was looked for."""
         self.last_stack = ""
-        """Where it stood when a signal ended it, as Python prints tracebacks, if it could say."""
+        """Its stack when a signal ended it, as Python prints tracebacks, if it could write it."""
         self.stood: tuple[float, int] = (0.0, NOBODY)
-        """For how long it has stood still as it was looked at last, and in whose code."""
+        """For how long it stood still at the last look, and in whose code."""
         self.last_line = ""
-        """The last one that it printed, where it ended before it had a log."""
+        """The last line of its output, where it ended before it had a log."""
         self.is_reported = False
-        """Whether people know that it stands still."""
+        """Whether it was reported that it stands still."""
         self._process = process
         self._signs = process.signs
         self._last_called = LastCall(NOBODY, "environment", "", False)
@@ -119,11 +119,11 @@ class Worker:
     async def start(cls, interpreter: Interpreter | None = None) -> Worker:
         """Starts a process.
 
-        What it prints is kept until it is set up, and has a log; where it ends before that, this
+        Its output is kept until it is set up, and has a log; where it ends before that, this
         process prints it.
 
         Args:
-            interpreter: Where it runs; None for this process's own.
+            interpreter: Its interpreter; None for this process's own.
 
         Raises:
             OSError: It could not be started.
@@ -141,7 +141,7 @@ class Worker:
 
     @property
     def process_has_ended(self) -> bool:
-        """Whether it runs no longer."""
+        """Whether its process has ended."""
         return self._process.has_ended
 
     def _take(self, message: Any) -> None:
@@ -150,7 +150,7 @@ class Worker:
         self.received(self, message)
 
     def _take_early(self, message: Any) -> None:
-        """Takes one that may say how far it is."""
+        """Handles a message that may be one of its start."""
         if isinstance(message, to_engine.Hello):
             self.has_started = True
             self._check(message.protocol)
@@ -166,14 +166,14 @@ class Worker:
         self.failed(error)
 
     def _refuse(self, what: str, hint: str = "") -> None:
-        """Nobody waits any longer for what an environment is, or that rollouts can be run."""
+        """Fails the futures of its start with a fault."""
         if not self.described.done():
             self.described.set_result(to_engine.Described(None, [Fault("worker", what, hint)], []))
         if not self.ready.done():
             self.ready.set_result([("worker", what, hint)])
 
     def _check(self, protocol: int) -> None:
-        """Refuses a worker that speaks another protocol: nothing that it says is understood."""
+        """Refuses a worker with another protocol: none of its messages can be read."""
         if protocol == to_engine.PROTOCOL:
             return
         what = f"it speaks protocol {protocol}, and this engine {to_engine.PROTOCOL}"
@@ -183,7 +183,7 @@ class Worker:
         self.kill()
 
     async def _watch(self) -> None:
-        """Waits for the end of the process, and takes what it had sent before."""
+        """Waits for the end of the process, and handles its last messages."""
         code = await self._process.wait()
         with contextlib.suppress(TimeoutError):  # a child of its own may have the socket still
             async with asyncio.timeout(READ_WITHIN_S):
@@ -209,11 +209,11 @@ class Worker:
 
     @property
     def pid(self) -> int:
-        """That of its process."""
+        """The id of its process."""
         return self._process.popen.pid
 
     def open(self, settings: EnvironmentSettings) -> None:
-        """Has it load an environment, where this process is now and with its variables."""
+        """Has it load an environment, in this process's folder and with its variables."""
         now = {
             name: value
             for name, value in os.environ.items()
@@ -225,26 +225,26 @@ class Worker:
         """Ends the process at once.
 
         Args:
-            verdict: Why, where the code that it runs is why.
+            verdict: The reason, where that is its code.
         """
         self.verdict = verdict or self.verdict
         with contextlib.suppress(ProcessLookupError):
             self._process.popen.kill()
 
     async def stack(self) -> str:
-        """Where it stands, as Python prints tracebacks; empty where it cannot say."""
+        """Its stack, as Python prints tracebacks; empty where it cannot write it."""
         with contextlib.suppress(ProcessLookupError):
             self._process.popen.send_signal(VitalSigns.WHERE)
         await asyncio.sleep(ANSWERS_WITHIN_S)
         return "" if self.lost.done() else self._signs.stack()
 
     def leave(self) -> None:
-        """Has it tear its environment down and end."""
+        """Requests that it tears its environment down and ends."""
         self.is_leaving = True
         self.send(to_worker.Leave())
 
     def still_for(self) -> float:
-        """For how many seconds it has not moved; 0 before it is ready and after its end."""
+        """Seconds since the last turn of its loop; 0 before it is ready and after its end."""
         is_up = self.ready.done() and not self.process_has_ended
         return self._signs.still_for() if is_up else 0.0
 
@@ -260,13 +260,13 @@ class Worker:
         )
 
     def last_called(self) -> LastCall:
-        """The code that it called last; nobody's where it does not have that rollout any more."""
+        """The call that it made last; nobody's where it does not have that rollout any more."""
         call = self._last_called if self.lost.done() else self._signs.last_called()
         return call if call.row in self.rows else replace(call, row=NOBODY)
 
 
 async def ended_at_load(worker: Worker, env_id: str) -> WorkerEndedError:
-    """An environment ended the process that loaded it: says how, and where if that is known."""
+    """The error that an environment ended the process that loaded it: how and, if known, where."""
     how = await worker.lost
     place = place_of(worker.last_stack, env_id)
     where = f" ({place})" if place else ""

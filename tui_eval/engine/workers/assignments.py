@@ -1,4 +1,4 @@
-"""Which worker has which rollout, and what it was given of it."""
+"""Assignments of rollouts to workers, and the messages that make them."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from tui_eval.worker.end_causes import ITSELF
 class Assignments:
     """Leases rollouts to workers.
 
-    `generated` are those that wait until all are generated. `lost_tokens` are those of rows that
-    were taken back and of attempts of earlier sessions, by row. `cancelled` were ended by somebody,
-    and `given_up` ended their workers: until they have their row.
+    `generated` are rollouts that wait until all are generated. `lost_tokens` are those of rows that
+    were taken back and of attempts of earlier sessions, by row. Until their rows are written,
+    `cancelled` has rollouts that somebody ended, and `given_up` those that ended their workers.
     """
 
     def __init__(self, parts: EngineParts, pool: Pool, groups: GroupHomes) -> None:
@@ -40,7 +40,7 @@ class Assignments:
         self.given_up: dict[int, to_worker.GiveUp] = {}
 
     def lease(self, row: int, held: Held) -> Lease:
-        """A new lease of a rollout; its worker has it still."""
+        """Makes a new lease of a rollout, which stays with its worker."""
         loop = asyncio.get_running_loop()
         before = self.leases.get(row)
         lease = self.leases[row] = Lease(row, held, loop.time(), loop.create_future())
@@ -58,13 +58,13 @@ class Assignments:
         return self._pool.least_busy()
 
     def worker_of(self, row: int) -> Worker | None:
-        """The worker that has a rollout; None while that is replaced, which goes on with it."""
+        """The worker that has a rollout; None while that is being replaced."""
         lease = self.leases.get(row)
         worker = None if lease is None else lease.worker
         return worker if worker in self._pool.every and row in worker.rows else None
 
     def give(self, worker: Worker, row: int, message: Any) -> None:
-        """Gives a worker a rollout, which it has until its row is written."""
+        """Assigns a rollout to a worker, until its row is written."""
         worker.rows.add(row)
         self.leases[row].worker = worker
         worker.send(message)
@@ -72,12 +72,12 @@ class Assignments:
     def restore(
         self, row: int, worker: Worker, record: Mapping[str, Any], answers: list[dict[str, Any]]
     ) -> None:
-        """Has a worker take over a rollout that is generated."""
+        """Assigns a generated rollout to a worker."""
         lost = self.lost_tokens_of(row)
         self.give(worker, row, to_worker.Restore(row, dict(record), answers, lost))
 
     def run(self, row: int, worker: Worker, held: Held, answers: list[dict[str, Any]]) -> None:
-        """Has a worker run a rollout from its input, with the answers that it has had."""
+        """Has a worker run a rollout from its input, with its recorded answers."""
         lost = self.lost_tokens_of(row)
         self.give(worker, row, to_worker.Run(row, held.endpoint, answers, lost))
 
@@ -90,15 +90,15 @@ class Assignments:
         """Has a worker write the row of a rollout that ended early."""
         row = message.row
         if self.leases[row].is_done.done() or row in self.generated:
-            self._parts.start(self.take_up(row), Held())
+            self._parts.start(self.renew_lease(row), Held())
         self.give(worker, row, message)
 
     def lost_tokens_of(self, row: int) -> Tokens:
-        """What was spent on it before."""
+        """Tokens of its earlier attempts."""
         return tuple(self.lost_tokens.get(row, (0, 0)))
 
     def done(self, lease: Lease) -> asyncio.Future[None]:
-        """Done once nothing more is to be done for a rollout at present: no task waits for that."""
+        """The future of a lease: done once its rollout needs nothing more at present."""
         lease.is_done.add_done_callback(lambda done: self._let_go(lease))
         return lease.is_done
 
@@ -109,8 +109,8 @@ class Assignments:
         else:
             lease.held.release()  # it may have taken slots to score its group
 
-    def take_up(self, row: int) -> asyncio.Future[None]:
-        """A new lease of a rollout that waits and ends early; see `done`.
+    def renew_lease(self, row: int) -> asyncio.Future[None]:
+        """Makes a new lease of a rollout that waits and ends early; see `done`.
 
         The rollout may be the last one of its group, which is scored under this lease then.
         """
@@ -121,7 +121,7 @@ class Assignments:
         return self.done(lease)
 
     def row_written(self, worker: Worker, row: int) -> None:
-        """A rollout has its row."""
+        """Notes that a rollout has its row."""
         worker.rows.discard(row)
         lease = self.leases.get(row)
         if lease is not None and lease.is_done.done():  # it was scored with its group, by another
@@ -131,19 +131,19 @@ class Assignments:
         self.given_up.pop(row, None)
 
     def finished(self, lease: Lease) -> None:
-        """A rollout has its row, and no worker has anything to do for it any more."""
+        """Ends the lease of a rollout that has its row and needs no worker any more."""
         del self.leases[lease.row]
         if not lease.is_done.done():
             lease.is_done.set_result(None)
 
     def in_flight(self, row: int) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
-        """What the journal has of a rollout: itself where it is generated, and answers."""
+        """A rollout's records in the journal: itself where it is generated, and answers."""
         found = InFlight()
         for line in self._parts.journal.lines(row):
             found.add(decode_row(line))
         return found.generated.get(row), found.answers.get(row, [])
 
     def records(self, row: int) -> list[dict[str, Any]]:
-        """The same as a list."""
+        """These records as a list."""
         generated, answers = self.in_flight(row)
         return answers if generated is None else [generated, *answers]

@@ -1,4 +1,4 @@
-"""What of an engine rollouts in workers need: made by a session, used by all of this folder."""
+"""Parts of an engine for rollouts in workers: made by a session, used by all of this folder."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from tui_eval.worker.ports import CallGuard, Rows
 from tui_eval.worker.work import ColumnsSeen
 
 Begun: TypeAlias = Coroutine[Any, Any, None] | asyncio.Future[None]
-"""Something that a run is not over without: a task is made of it, or it is done by itself."""
+"""Work that a run waits for: a coroutine becomes a task, a future is done by others."""
 
 
 class RowsOnDisk(Rows, Protocol):
-    """Where the rows of finished rollouts go, those of workers with others that come at once."""
+    """The rows of finished rollouts, those of workers written in batches."""
 
     def write_soon(self, row: int, number: int, line: bytes) -> None:
         """Writes the line of a rollout within this turn of the loop, then reports it."""
 
 
 class EngineParts(msgspec.Struct, frozen=True):
-    """What of the engine rollouts in workers need.
+    """The parts of an engine that rollouts in workers need.
 
     Args:
-        guard: What lets model calls through as they fit into budgets; None where there is none.
+        guard: Lets model calls through as they fit into budgets; None where there is none.
         warn: Gets sentences for people.
-        start: Has the run not be over before something; gives its slots back at its end.
+        start: Has the run wait for something; releases its slots at its end.
         fail: Ends the run; gets why.
         replica_failed: Takes a replica out; gets its endpoint and why.
         waiting: How many rollouts have not begun.

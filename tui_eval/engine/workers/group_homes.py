@@ -1,4 +1,4 @@
-"""Which worker gathers the rollouts of an example that are scored together."""
+"""The home of each group: the worker that gathers and scores the rollouts of an example."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tui_eval.worker.examples import Places
 
 
 class GroupHomes:
-    """Groups as their engine has them: each is in one worker, which scores it."""
+    """Assigns each group to one worker, which scores it."""
 
     def __init__(self, examples: Places, pool: Pool) -> None:
         self._examples = examples
@@ -24,30 +24,30 @@ class GroupHomes:
         self._homes: dict[int, Worker] = {}
         self._waiting: set[int] = set()
         self._on_disk: defaultdict[int, dict[int, Mapping[str, Any] | bytes]] = defaultdict(dict)
-        """By example, members that have a row: their rows or lines, for a worker to compare with
-        where it did not write them itself."""
+        """By example, rows or lines of members, for a worker that did not write them itself to
+        compare with."""
         self._numbers = count(1)
         self._forgetting: dict[int, tuple[Worker, asyncio.Future[None]]] = {}
-        """By number, what is done once a home has taken members out."""
+        """Futures that are done once a home has removed members, by number."""
 
     def __contains__(self, example: int) -> bool:
-        """Whether the group of an example waits for members; one that is complete does not."""
+        """Whether the group of an example waits for members."""
         return example in self._waiting
 
     def home(self, row: int) -> Worker:
-        """The worker of a rollout's group; there is one from now on."""
+        """The worker of a rollout's group; chooses one where there is none."""
         example = self._examples.example(row)
         if example not in self._homes:
             self._settle(example, self._pool.least_busy())
         return self._homes[example]
 
     def other_home(self, row: int, worker: Worker) -> Worker | None:
-        """The worker where the group of a rollout waits, if that is not this one."""
+        """The worker where a rollout's group waits, if it is not this one."""
         home = self._homes.get(self._examples.example(row))
         return home if home is not worker and home in self._pool.every else None
 
     def values(self, row: int) -> dict[str, Any]:
-        """The row of a member that is on disk."""
+        """The saved row of a member."""
         found = self._on_disk[self._examples.example(row)][row]
         return decode_row(found) if isinstance(found, bytes) else dict(found)
 
@@ -57,7 +57,7 @@ class GroupHomes:
             worker.send(to_worker.AddSaved(row, self.values(row)))
 
     def moved(self, worker: Worker, example: int, waits: bool) -> None:
-        """A worker says whether a group waits for members: nobody waits where one is run alone."""
+        """Notes whether a group waits in a worker; one where a rollout runs alone has none."""
         if self._homes.get(example) is not worker:
             return
         if waits:
@@ -66,7 +66,7 @@ class GroupHomes:
             self._waiting.discard(example)
 
     def written(self, row: int, line: bytes) -> None:
-        """A member has its row."""
+        """Notes that a member has its row."""
         example = self._examples.example(row)
         self._on_disk[example][row] = line
         if len(self._on_disk[example]) == self._examples.size(example):
@@ -78,17 +78,17 @@ class GroupHomes:
                 home.send(to_worker.ForgetMembers(next(self._numbers), rows))
 
     def add_saved(self, row: int, values: Mapping[str, Any]) -> None:
-        """A member whose row is already on disk: it is scored only to be compared with."""
+        """Adds a member whose row is on disk: it is scored only to be compared with."""
         example = self._examples.example(row)
         self._on_disk[example][row] = values
         if example in self._homes:
             self._homes[example].send(to_worker.AddSaved(row, self.values(row)))
 
     def forget(self, row: int) -> asyncio.Future[None] | None:
-        """A member that is to run again: its group waits for it.
+        """Removes a member that is to run again, so that its group waits for it.
 
         Returns:
-            What is done once its worker knows that; None where it is known at once.
+            A future that is done once its worker has done so; None where nothing is to do.
         """
         example = self._examples.example(row)
         self._on_disk[example].pop(row, None)
@@ -101,13 +101,13 @@ class GroupHomes:
         return forgotten
 
     def forgot(self, number: int) -> None:
-        """A home has taken members out, or will not have them."""
+        """Notes that a home has removed members, or has none of them."""
         _, forgotten = self._forgetting.pop(number, (None, None))
         if forgotten is not None and not forgotten.done():
             forgotten.set_result(None)
 
     def move(self, old: Worker, new: Worker) -> None:
-        """A worker was replaced."""
+        """Moves the groups of a worker that was replaced."""
         for example, worker in self._homes.items():
             if worker is old:
                 self._settle(example, new)

@@ -1,4 +1,4 @@
-"""A rollout that a worker runs, as its engine has it: where it is, and what it holds."""
+"""A rollout in a worker, for its engine: its stage, and the slots and tokens that it holds."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tui_eval.worker.ports import CallGuard
 
 
 class RemoteRollout:
-    """A rollout in a worker, for the hub: its last stage as it was reported."""
+    """A rollout in a worker, for the hub: its last reported stage."""
 
     def __init__(self, row: int, number: int, lost: Tokens) -> None:
         self.row = row
         self.number = number
         self.is_over = False
-        """Whether its worker is done with it: its row waits to be written."""
+        """Whether its worker is done with it, and its row waits to be written."""
         self.worker = 0
         """The process that runs it; 0 before it has reported anything."""
         lost_input, lost_output, *kinds = lost or (0, 0)
@@ -34,27 +34,28 @@ class RemoteRollout:
 
     @property
     def stage(self) -> Stage:
-        """Where it is."""
+        """Its stage."""
         return Stage.HELD if self.is_over else Stage(self.reported.stage)
 
     def staged_event(self, at: float) -> RolloutStaged:
-        """Where the rollout is now."""
+        """An event of its stage."""
         return replace(self.reported, at=at, worker=self.worker, stage=int(self.stage))
 
     def events_so_far(self) -> list[Event]:
-        """Nothing: its worker sends them once it hears that somebody watches."""
+        """None: its worker sends them once somebody subscribes."""
         return []
 
 
 class Lease(msgspec.Struct, eq=False):
-    """What the engine holds for a rollout while a worker is at it.
+    """Slots and tokens that the engine holds for a rollout while a worker is at it.
 
     Args:
-        began_at: When it began there, in seconds of the loop; later by what others held its worker.
+        began_at: When it began there, in seconds of the loop; time in which other code held the
+            worker is added.
         is_done: Done once the worker has nothing more to do for it at present.
-        is_scored: It is generated, and was given to its worker to be scored.
+        is_scored: It is generated, and its worker is to score it.
         reserved: Tokens, by the number of the request for them.
-        requests: What waits to be granted, by number.
+        requests: Pending requests, by number.
     """
 
     row: int
@@ -69,18 +70,18 @@ class Lease(msgspec.Struct, eq=False):
     _scoring: AbstractAsyncContextManager[None] | None = None
 
     async def lend(self) -> None:
-        """Gives its slots back for a while."""
+        """Lends its slots."""
         self._lent = self.held.lent()
         await self._lent.__aenter__()
 
     async def come_back(self) -> None:
-        """Waits until it has them again."""
+        """Waits until it has its lent slots again."""
         lent, self._lent = self._lent, None
         if lent is not None:
             await lent.__aexit__(None, None, None)
 
     async def stay_away(self) -> None:
-        """Counts slots that were lent as taken again: it is over."""
+        """Counts lent slots as taken again: it is over."""
         lent, self._lent = self._lent, None
         if lent is not None:
             gone = asyncio.CancelledError()
@@ -94,25 +95,25 @@ class Lease(msgspec.Struct, eq=False):
         self._scoring = scoring
 
     async def end_scoring(self) -> None:
-        """Gives those back."""
+        """Releases the slots for scoring."""
         scoring, self._scoring = self._scoring, None
         if scoring is not None:
             await scoring.__aexit__(None, None, None)
 
     async def reserve(self, guard: CallGuard, number: int, tokens: int) -> None:
-        """Waits until a call fits into the budgets."""
+        """Waits until a call fits into the budgets, and reserves its tokens."""
         if not guard.takes(tokens):
             await guard.wait(tokens, self, self.held.release)
         self.reserved[number] = tokens
 
     def call_over(self, guard: CallGuard | None, tokens: int) -> None:
-        """Gives back what a call that is over had reserved."""
+        """Releases the tokens of a call that is over."""
         numbers = (number for number, one in self.reserved.items() if one == tokens)
         if guard is not None and (number := next(numbers, None)) is not None:
             guard.give_back(self.reserved.pop(number))
 
     def withdraw(self, guard: CallGuard | None, number: int) -> None:
-        """Nobody needs what was requested under a number."""
+        """Withdraws the request of a number."""
         if (task := self.requests.pop(number, None)) is not None:
             task.cancel()
         elif guard is not None and number in self.reserved:  # it was granted meanwhile
@@ -120,16 +121,16 @@ class Lease(msgspec.Struct, eq=False):
 
     @property
     def has_more_slots(self) -> bool:
-        """Whether it has lent some, or has others to be scored: see `return_slots`."""
+        """Whether it has lent slots, or has some for scoring: see `return_slots`."""
         return self._lent is not None or self._scoring is not None
 
     async def return_slots(self) -> None:
-        """Gives those back, too."""
+        """Returns those."""
         await self.end_scoring()
         await self.stay_away()
 
     def give_up_requests(self, guard: CallGuard | None) -> None:
-        """Its worker is gone, or is done with it: what it asked for and reserved is given up."""
+        """Ends its requests and reservations: its worker is gone, or is done with it."""
         for task in [*self.requests.values()]:
             task.cancel()
         self.requests.clear()

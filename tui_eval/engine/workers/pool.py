@@ -1,4 +1,4 @@
-"""The workers of a run: started together, each replaced where it ends before the run does."""
+"""The workers of a run: started together, and replaced where one ends before the run does."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Launch: TypeAlias = Callable[[], Awaitable[Worker]]
 """Starts a worker: a process here."""
 
 LOOKED_AT = 16
-"""Of so many workers the least busy one is taken. A few that are drawn keep loads almost as even as
+"""Workers of which the least busy one is taken. A few that are drawn keep loads almost as even as
 all do (M. Mitzenmacher, The Power of Two Choices in Randomized Load Balancing, 2001)."""
 MOST_LOADS = 4
-"""So often a worker is started in place of one that has ended, or to have one more."""
+"""How often a worker is started to replace one, or to have one more."""
 LEAVES_WITHIN_S = 31.0
-"""A little more than teardown handlers may take: see `worker.process`."""
+"""Seconds; a few more than teardown handlers may take: see `worker.process`."""
 
 
 class Pool:
@@ -35,8 +35,8 @@ class Pool:
     Args:
         setup: The first message to each.
         received: Gets their messages.
-        ended: Is called where one ended that was not to; gets how.
-        failed: Is called where a message of one could not be taken.
+        ended: Called where one ended that was not to; gets how.
+        failed: Called where a message of one could not be handled.
         launch: Starts one more.
     """
 
@@ -60,10 +60,10 @@ class Pool:
         self.workers: list[Worker] = []
         """Those that get new rollouts."""
         self.every: set[Worker] = set()
-        """Those and others, which run one rollout."""
+        """Those, and others that run one rollout."""
 
     async def open(self, count: int, first: Worker | None) -> None:
-        """Starts so many, and waits until all can run rollouts.
+        """Starts workers, and waits until all can run rollouts.
 
         Args:
             first: One that is there already, and has loaded the environment.
@@ -111,8 +111,8 @@ class Pool:
     async def start_another(self) -> Worker:
         """Starts one more of a run that has begun.
 
-        What was loaded before can be loaded: where that ends a worker now (somebody kills it, the
-        machine has no memory just then) it is done again.
+        The environment was loaded before, so where loading ends a worker now (somebody kills it,
+        the machine has no memory just then) it is tried again.
 
         Raises:
             RefusedError, WorkerEndedError: See `open`.
@@ -129,7 +129,7 @@ class Pool:
             self._ended(worker, how)
 
     async def replace(self, worker: Worker) -> Worker:
-        """Starts one for one that has ended.
+        """Replaces one that has ended.
 
         Raises:
             RefusedError, WorkerEndedError: See `open`.
@@ -146,7 +146,7 @@ class Pool:
         return min(some, key=lambda one: len(one.rows))
 
     def send_all(self, message: Any) -> None:
-        """Sends a message to all; those that are started later know it, too."""
+        """Sends a message to all, also to those that are started later."""
         if isinstance(message, to_worker.MoveLog):
             self._setup = replace(self._setup, log=message.log)
         else:
@@ -155,12 +155,12 @@ class Pool:
             worker.send(message)
 
     def kill(self) -> None:
-        """Ends all at once: one whose interpreter is held does not notice that its engine ends."""
+        """Kills all: one whose interpreter is held does not notice that its engine ends."""
         for worker in [*self.every]:
             worker.kill()
 
     async def close(self) -> None:
-        """Has all tear their environments down and end; who does not is ended."""
+        """Has all tear their environments down and end; kills those that do not."""
         workers = [*self.every]
         for worker in workers:
             if worker.ready.done():
@@ -182,7 +182,7 @@ def worker_setup(
     """The first message to a worker.
 
     Args:
-        clients: The settings of the run's, one for each endpoint.
+        clients: The settings of the run's clients, one for each endpoint.
         shares_scoring: Slots for scoring are shared with other runs.
     """
     prepared, plan = parts.prepared, parts.prepared.plan

@@ -1,7 +1,7 @@
-"""What is done once a worker has ended: another one goes on with what it had, from the journal.
+"""Replacement of workers that have ended: another one resumes their rollouts from the journal.
 
 The rollout whose code it called last is run in a worker of its own then; where that one ends as
-well, its row says so, and the run goes on: it is one of many. Where one after the other ends its
+well, its row says so, and the run continues: it is one of many. Where one after the other ends its
 workers, the code or the machine is at fault, not a rollout, and each row costs two processes and
 two loads of the environment: then the run is ended.
 """
@@ -26,39 +26,39 @@ from tui_eval.worker.vital_signs import NOBODY, LastCall
 
 GIVEN_UP_WITHIN_S = 10.0
 MOST_OF_NOBODY = 3
-"""So many workers may end although none of them ran the code of a rollout."""
+"""How many workers may end although none of them ran the code of a rollout."""
 MOST_CULPRITS = 8
-"""So many rollouts in a row may end theirs. Where every twentieth does, that comes about once in
-10^10 rollouts; where each does, it is noticed after sixteen workers."""
+"""How many rollouts in a row may end their workers. Where every twentieth does, that comes about
+once in 10^10 rollouts; where each does, it is noticed after sixteen workers."""
 _SCORED = ("scoring", "judge")
 
 
 class WorkerDeaths:
-    """Counts them, and the rollouts between that ended none."""
+    """Counts deaths of workers, and the rollouts in between that ended none."""
 
     def __init__(self) -> None:
         self._of: Counter[int] = Counter()
         self._culprits: set[int] = set()
         self._generating = 0
-        """Culprits since the last rollout that was generated."""
+        """Culprits since a rollout was last generated."""
         self._scored = 0
-        """Those that were being scored, since the last rollout that had its row."""
+        """Culprits in scoring since the last row."""
 
     def add(self, row: int) -> int:
-        """A worker died in the code of this rollout; which one of its own that was."""
+        """Counts a worker that died in the code of this rollout; returns how many did."""
         self._of[row] += 1
         return self._of[row]
 
     @property
     def of_nobody(self) -> int:
-        """How many died since the last row without a rollout's code."""
+        """How many died outside of a rollout's code since the last row."""
         return self._of[NOBODY]
 
     def add_culprit(self, row: int, error_class: str) -> None:
-        """A rollout is given up for them.
+        """Counts a rollout that is given up.
 
         Args:
-            error_class: Of what it had begun.
+            error_class: Of its last call.
         """
         self._culprits.add(row)
         if error_class in _SCORED:
@@ -68,18 +68,18 @@ class WorkerDeaths:
 
     @property
     def are_too_many(self) -> bool:
-        """Whether so many rollouts in a row did so that the next ones will, too."""
+        """Whether too many rollouts in a row ended their workers."""
         return max(self._generating, self._scored) >= MOST_CULPRITS
 
     def generated(self, row: int) -> None:
-        """Its worker has nothing more to do for a rollout at present."""
+        """Notes that a rollout is generated."""
         if row in self._culprits:
             self._culprits.discard(row)
         else:
             self._generating = 0
 
     def written(self, row: int) -> None:
-        """A rollout has its row."""
+        """Notes that a rollout has its row."""
         self._of.pop(NOBODY, None)
         self._of.pop(row, None)
         if row not in self._culprits:
@@ -109,7 +109,7 @@ class Replacement:
         self.deaths = WorkerDeaths()
 
     async def replace(self, worker: Worker, how: str) -> None:
-        """A worker has ended: what it had is run elsewhere, from the journal."""
+        """Runs the rollouts of a worker that has ended elsewhere, from the journal."""
         call, verdict = worker.last_called(), worker.verdict
         if verdict is not None:
             how = verdict.why
@@ -133,7 +133,7 @@ class Replacement:
         others, worker.rows = sorted(worker.rows - {row}), set()
         is_given_up = row != NOBODY and (count >= 2 or is_certain)
         if is_given_up:
-            await self._give_up(call, how, verdict)  # before the others go on
+            await self._give_up(call, how, verdict)  # before the others resume
         for one in others:
             self.again(one, new or self._assigned.worker_for(one))
         if row == NOBODY or is_given_up:
@@ -143,7 +143,7 @@ class Replacement:
             self.again(row, alone)
 
     async def _started(self, starting: Awaitable[Worker]) -> Worker | None:
-        """A worker that is started; None where that fails, which ends the run."""
+        """Waits for a worker's start; None where that fails, which ends the run."""
         try:
             return await starting
         except Exception as error:
@@ -166,7 +166,7 @@ class Replacement:
         self._parts.warn(f"A worker ended{whose}: {how}. {count:,} {rollouts} run again")
 
     def again(self, row: int, worker: Worker) -> None:
-        """Has another worker go on with a rollout, from what the journal has of it."""
+        """Has another worker resume a rollout from the journal."""
         generated, answers = self._assigned.in_flight(row)
         lease = self._assigned.leases[row]
         if row in self._assigned.given_up:  # another one ended the worker that was to write its row
@@ -193,7 +193,7 @@ class Replacement:
         self._assigned.run(row, worker, lease.held, answers)
 
     async def _give_up(self, call: LastCall, how: str, verdict: Verdict | None) -> None:
-        """A rollout ended workers: its row says so, before others go on.
+        """Gives up a rollout that ended workers: its row says so, before others resume.
 
         Args:
             verdict: Why the engine ended the last one for it; None where it ended by itself.

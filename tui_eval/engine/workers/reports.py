@@ -1,4 +1,4 @@
-"""What workers report and ask for: written, published, granted."""
+"""Messages of workers: rows are written, events published, requests granted."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tui_eval.worker import to_engine, to_worker
 
 
 class Reports:
-    """Takes the messages of workers.
+    """Handles the messages of workers.
 
     Args:
         row_written: Called once the row of a rollout is written.
-        ended: Called where a worker has nothing more to do for a rollout at present.
+        ended: Called where a rollout needs nothing more of its worker at present.
         ignores_end: Called where a call in a worker does not end though it was cancelled.
     """
 
@@ -64,7 +64,7 @@ class Reports:
         }
 
     def take(self, worker: Worker, message: Any) -> None:
-        """Takes one message of a worker."""
+        """Handles one message of a worker."""
         self._do[type(message)](worker, message)
 
     def _staged(self, worker: Worker, message: to_engine.Staged) -> None:

@@ -1,4 +1,4 @@
-"""What the workers of a run take of the machine: cores, and memory.
+"""The machine's cores and memory that the workers of a run take.
 
 `-w auto`: a run begins with one worker and gets another one whenever a core is full. One worker
 runs hundreds of rollouts that wait for a model, and every other one loads the environment and has
@@ -6,7 +6,7 @@ its memory again. So another one is started only once one has used a core wholly
 second, and while rollouts wait to begin: those that have begun stay where they are.
 
 `--worker-memory`: a worker that takes more is ended. The system's own limits are of no use here:
-they count what is only reserved, and what they refuse fails in the code of any rollout of the
+they count memory that is only reserved, and their refusals fail in the code of any rollout of the
 worker.
 """
 
@@ -29,20 +29,20 @@ from tui_eval.worker.end_causes import MEMORY
 BUSY_EVERY_S = 0.15
 MEMORY_EVERY_S = 0.05
 SELDOM_S = 1.0
-"""Between two readings where a process is started for each."""
+"""Seconds between two readings where each starts a process."""
 WINDOW_S = 0.75
 FULL = 0.9
-"""Of a window, that a worker computed for or waited for a core in. No loop that also waits for
+"""Share of a window in which a worker computed or waited for a core. No loop that also waits for
 answers comes to much more."""
 
 Figure = TypeVar("Figure")
 
 
 class ProcessSamples(Generic[Figure]):
-    """Reads one figure of processes again and again: often where that reads a file, else seldom.
+    """Samples one figure of processes: often where it is in a file, else seldom.
 
     Args:
-        read: Gives the figure of a process id.
+        read: Returns the figure of a process id.
         every_s: Seconds between two readings where the system has it in a file.
     """
 
@@ -67,12 +67,12 @@ async def grow(
     warn: Callable[[str], None],
     grown: Callable[[], None],
 ) -> None:
-    """Samples how busy workers are and starts more, until there are so many.
+    """Samples how busy workers are and starts more, up to a number.
 
     Args:
         waiting: How many rollouts have not begun.
         warn: Gets sentences for people.
-        grown: Called where there is one more.
+        grown: Called after each start.
     """
     seconds = ProcessSamples(busy_seconds, BUSY_EVERY_S)
     samples: defaultdict[Worker, deque[tuple[float, float]]] = defaultdict(deque)
@@ -101,7 +101,7 @@ def _is_full(samples: deque[tuple[float, float]]) -> bool:
     """Whether a worker used a core wholly for a window's time.
 
     Args:
-        samples: Seconds of the loop, and those that it was busy until then; older ones are dropped.
+        samples: Times of the loop, and busy seconds until then; older ones are dropped.
     """
     until, busy = samples[-1]
     while len(samples) > 2 and until - samples[1][0] >= WINDOW_S:
@@ -111,7 +111,7 @@ def _is_full(samples: deque[tuple[float, float]]) -> bool:
 
 
 def carries(first: int, more: int) -> int:
-    """How many more workers memory carries, of so many: each takes about what the first does.
+    """How many of `more` workers memory carries: each takes about what the first does.
 
     Args:
         first: Its process id.
@@ -121,7 +121,7 @@ def carries(first: int, more: int) -> int:
 
 
 def check_memory(pool: Pool, plan: RunPlan) -> None:
-    """Refuses a limit that a worker is past before it has begun."""
+    """Refuses a limit that a worker has passed before it has begun."""
     if not plan.worker_memory:
         return
     taken = max(private_memory(one.pid) or 0 for one in pool.workers)
@@ -131,7 +131,7 @@ def check_memory(pool: Pool, plan: RunPlan) -> None:
 
 
 async def limit_memory(pool: Pool, limit: str) -> None:
-    """Samples the memory of workers, and ends those that take more.
+    """Samples the memory of workers, and ends those past the limit.
 
     Args:
         limit: As `parse_size` reads it.

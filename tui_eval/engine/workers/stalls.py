@@ -18,11 +18,11 @@ from tui_eval.worker.vital_signs import NOBODY, LastCall
 POLL_INTERVAL_S = 0.25
 REPORTED_AFTER_S = 30.0
 NOT_COUNTED_AFTER_S = 0.3
-"""A worker that has not moved for so long stands still; less is what any busy loop takes."""
+"""Seconds without a turn of its loop after which a worker stands still; a busy loop takes less."""
 
 
 class Stalls:
-    """Looks at the workers of a run four times a second.
+    """Watches the workers of a run, four times a second.
 
     Args:
         lease_of: The lease of a row, if it has one.
@@ -51,7 +51,7 @@ class Stalls:
         self._seen: set[tuple[int, bool, str]] = set()
 
     async def look(self) -> None:
-        """Looks at them until it is cancelled."""
+        """Watches until it is cancelled."""
         loop = asyncio.get_running_loop()
         looked = awake_since = loop.time()
         while True:
@@ -69,7 +69,7 @@ class Stalls:
             looked = loop.time()
 
     def _count(self, worker: Worker, still: float) -> None:
-        """Time in which the code of one rollout held a worker is not that of its others."""
+        """Leaves time in which one rollout's code held the worker out of the others' limits."""
         before, row = worker.stood
         if still < before:
             for lease in filter(None, map(self._lease_of, worker.rows - {row})):
@@ -105,7 +105,7 @@ class Stalls:
             self._warn(text.rstrip())
 
     def _limit_past(self, call: LastCall, still: float) -> tuple[str, float] | None:
-        """The limit that the code of a rollout went past by holding its worker for so long."""
+        """The limit that a rollout's code passed by holding its worker for so long."""
         if self._call_timeout is not None and still > self._call_timeout:
             return CALL_TIMEOUT, self._call_timeout
         lease = self._lease_of(call.row)
@@ -116,6 +116,6 @@ class Stalls:
         return (TIMEOUT, self._timeout) if taken > self._timeout else None
 
     async def _place(self, worker: Worker) -> str:
-        """Where people's code holds a worker, in brackets; empty where that cannot be known."""
+        """The place where people's code holds a worker, in brackets; empty where not known."""
         place = place_of(await worker.stack(), self._env_id)
         return f" ({place})" if place else ""

@@ -1,8 +1,8 @@
 """Rollouts in workers: leased to them, and run again elsewhere where their worker ends.
 
-To a session this is what `Rollouts` is in its own process. What must be one stays with the engine:
-slots, budget, journal, rows. A worker that ends is replaced, and what it had goes on from the
-journal: see `replacement`.
+To a session this is what `Rollouts` is in its own process. The engine keeps slots, budget, journal
+and rows, of which there must be one. A worker that ends is replaced, and its rollouts are resumed
+from the journal: see `replacement`.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from tui_eval.worker.end_causes import IGNORED
 from tui_eval.worker.vital_signs import LastCall
 
 FILL_A_CORE = 256
-"""So many rollouts in flight do, where a model answers fast."""
+"""Rollouts in flight that fill one, where a model answers fast."""
 
 
 class WorkerRollouts:
     """Rollouts in workers; `generated` and `lost_tokens` are those of `Assignments`.
 
     Args:
-        clients: The settings of the run's, one for each endpoint.
+        clients: The settings of the run's clients, one for each endpoint.
         shares_scoring: Slots for scoring are shared with other runs.
         launch: Starts a worker; a process of the first one's interpreter by default.
     """
@@ -70,7 +70,7 @@ class WorkerRollouts:
         parts.hub.on_subscribed = lambda rows: self.pool.send_all(to_worker.Subscribe(sorted(rows)))
 
     async def open(self, first: Worker | None) -> None:
-        """Starts the workers; of a run that grows those that it begins with.
+        """Starts the workers; of a growing pool the first ones.
 
         Args:
             first: One that is there already, and has loaded the environment.
@@ -121,13 +121,13 @@ class WorkerRollouts:
         return self._parts.out_of_budget()
 
     def run(self, row: int, client: object, held: Held) -> Begun:
-        """Has a worker take one rollout from its input to its row, or to where it waits.
+        """Has a worker take one rollout from its input to its row, or to its wait for a score.
 
         Args:
-            held: Its slots; the caller gives back what is left of them.
+            held: Its slots; the caller releases the rest of them.
 
         Returns:
-            What waits until that is so; the rollout can be cancelled at once.
+            A wait until then; the rollout can be cancelled at once.
         """
         if (before := self._unended(row)) is not None:
             return self._after(before, lambda: self.run(row, client, held))
@@ -137,14 +137,14 @@ class WorkerRollouts:
         return self._assigned.done(lease)
 
     def restore(self, row: int, record: Mapping[str, Any]) -> None:
-        """Puts a rollout that an earlier session generated among those that are `generated`."""
+        """Adds a rollout that an earlier session generated to those that are `generated`."""
         self._assigned.lease(row, Held())
         answers = self._parts.prepared.answers.pop(row, [])
         self._assigned.restore(row, self._assigned.worker_for(row), record, answers)
         self.generated.append(row)
 
     def score_next(self, held: Held) -> Begun:
-        """What takes one of those that are `generated` to its row."""
+        """Has one of those that are `generated` scored and written; returns a wait for that."""
         row = self.generated.popleft()
         lease = self._assigned.lease(row, held)
         lease.is_scored = True
@@ -153,16 +153,16 @@ class WorkerRollouts:
         return self._assigned.done(lease)
 
     def cancel(self, rollout: Any) -> Begun | None:
-        """Ends a rollout that has begun; what waits until its worker has done the rest."""
+        """Ends a rollout that has begun; returns a wait until its worker has done the rest."""
         row = rollout.row
-        rest = self._assigned.take_up(row) if row in self.generated else None
+        rest = self._assigned.renew_lease(row) if row in self.generated else None
         self._assigned.cancelled.add(row)
         if (worker := self._assigned.worker_of(row)) is not None:
             worker.send(to_worker.Cancel(row))
         return rest
 
     def never_begins(self, row: int) -> Begun:
-        """Gives a row to a rollout that was cancelled before it began."""
+        """Writes the row of a rollout that was cancelled before it began."""
         if (before := self._unended(row)) is not None:
             return self._after(before, lambda: self.never_begins(row))
         lease = self._assigned.lease(row, Held())
@@ -170,7 +170,7 @@ class WorkerRollouts:
         return self._assigned.done(lease)
 
     def _unended(self, row: int) -> Lease | None:
-        """The lease of a row that runs again so soon that a worker has something to do for it."""
+        """The lease of a rollout that runs again while a worker is still at it."""
         before = self._assigned.leases.get(row)
         return None if before is None or before.is_done.done() else before
 
@@ -184,7 +184,7 @@ class WorkerRollouts:
         self._replacement.deaths.written(row)
 
     def _ended(self, worker: Worker, message: to_engine.Ended) -> None:
-        """A worker has nothing more to do for a rollout at present."""
+        """Handles that a rollout needs nothing more of its worker at present."""
         row, lease = message.row, self._assigned.leases.get(message.row)
         if message.failure:
             self._parts.fail(message.failure, None)
@@ -209,7 +209,7 @@ class WorkerRollouts:
             worker.leave()
 
     def _has_row(self, worker: Worker, lease: Lease) -> None:
-        """A rollout is over; where it was run alone its group may wait for it elsewhere."""
+        """Ends a rollout that has its row; one that was run alone may have a group elsewhere."""
         home = self.groups.other_home(lease.row, worker)
         if home is None:
             self._assigned.finished(lease)

@@ -107,10 +107,10 @@ class FormBackend:
 
     async def environments(self, environments_dir: str) -> list[Offer]:
         """Those that there are."""
-        from tui_eval.engine.transport.engine_query import ask_engine
+        from tui_eval.engine.transport.engine_query import query_engine
 
         words = ("--list", "--env-dir-path", environments_dir)
-        found = await ask_engine(*words, within=DESCRIBES_WITHIN_S)
+        found = await query_engine(*words, within=DESCRIBES_WITHIN_S)
         listed = found.get("environments", ())
         column = max((len(one["origin"]) for one in listed), default=0)
         return [
@@ -120,19 +120,19 @@ class FormBackend:
 
     async def describe(self, env_id: str, form: Form) -> dict[str, Any]:
         """What an engine tells of an environment where the form looks for it, or its faults."""
-        from tui_eval.engine.transport.engine_query import ask_engine
+        from tui_eval.engine.transport.engine_query import query_engine
 
         words = ["--describe", env_id, "--env-dir-path", str(form.effective("env_dir_path"))]
         words += ["--no-alias"] if form.effective("no_alias") else []
-        return await ask_engine(*words, within=DESCRIBES_WITHIN_S)
+        return await query_engine(*words, within=DESCRIBES_WITHIN_S)
 
     async def estimate(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """What a dry run tells, or its faults; nothing is sent to an endpoint."""
-        from tui_eval.engine.transport.engine_query import ask_engine
+        from tui_eval.engine.transport.engine_query import query_engine
 
         raw = {**request["raw"], "no_preflight": True}
         requested = {**request, "raw": raw}
-        return await ask_engine("-", "--dry-run", request=requested, within=PLANS_WITHIN_S)
+        return await query_engine("-", "--dry-run", request=requested, within=PLANS_WITHIN_S)
 
 
 def _resumed_plan(path: str | None) -> RunPlan | None:

@@ -99,9 +99,9 @@ class HomeBackend:
         """The environments that there are. An engine looks: this process imports none."""
         # In a thread: who imports waits for another thread that loads the same modules.
         await asyncio.to_thread(import_module, "tui_eval.engine.transport.engine_query")
-        from tui_eval.engine.transport.engine_query import ask_engine
+        from tui_eval.engine.transport.engine_query import query_engine
 
-        found = await ask_engine("--list", within=LISTS_WITHIN_S)
+        found = await query_engine("--list", within=LISTS_WITHIN_S)
         return [
             EnvironmentInfo(*(str(one[name]) for name in EnvironmentInfo._fields))
             for one in found.get("environments", ())

@@ -166,9 +166,8 @@ async def begin(feed: Feed, state: RunState) -> bool:
     try:
         await feed.start()
     except (OSError, ValueError) as error:
-        from tui_eval.events import RunFinished
+        from tui_eval.runs.outcome import unreadable
 
-        text = f"this run cannot be read: {error}"
-        state.apply(RunFinished(0, clock.now(), "failed", 1, text))
+        state.apply(unreadable(clock.now(), error))
         return False
     return True

@@ -1,1 +1,1 @@
-"""What an engine needs to know of an environment that it has not loaded itself."""
+"""Descriptions of environments, for an engine that has not loaded them itself."""

@@ -1,4 +1,4 @@
-"""What the code of an environment is now, part by part, and which columns it never names."""
+"""The present version of an environment's code, part by part, and columns it never names."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ log = logging.getLogger("tui_eval.engine")
 
 
 def code_now(env: Environment, env_id: str, folder: Path) -> CodeVersion:
-    """The code that an environment was made of, as it is on disk, and what it was made with.
+    """The version of an environment's code on disk, and of the settings it was made with.
 
-    Nothing that people's objects do here may end a start: what cannot be reported is logged.
+    No exception of people's objects may end a start here: it is logged.
 
     Args:
-        folder: Where local environments are.
+        folder: The folder of local environments.
     """
     try:
         kept = _FILES.get(env)
@@ -47,7 +47,7 @@ def code_now(env: Environment, env_id: str, folder: Path) -> CodeVersion:
         at = datetime.now(UTC).isoformat(timespec="seconds")
         return CodeVersion({**files, **dict(_settings(env))}, imported, at)
     except Exception:
-        log.warning("what the environment's code is could not be told", exc_info=True)
+        log.warning("the version of the environment's code is not known", exc_info=True)
         return CodeVersion()
 
 
@@ -62,7 +62,7 @@ def _files_now(env: Environment, env_id: str, folder: Path) -> tuple[dict[str, s
 
 
 def _settings(env: Environment) -> Iterator[tuple[str, str]]:
-    """Weights of reward functions, and what judges are asked with, each under a name of its own."""
+    """Weights of reward functions and settings of judges, each under a name of its own."""
     seen: Counter[str] = Counter()
     for rubric in rubrics_of(env):
         found = [
@@ -96,13 +96,13 @@ def _hash(data: bytes) -> str:
 
 
 def unwritten_columns(columns: Sequence[str], env: Environment) -> list[str]:
-    """The columns that are not written out in the environment's code."""
+    """The columns that the environment's code does not name."""
     code = "".join(_texts_of_code(env)) if columns else ""
     return [name for name in columns if not any(f"{quote}{name}{quote}" in code for quote in "\"'")]
 
 
 def _texts_of_code(env: Environment) -> Iterator[str]:
-    """The text of each file of people's that holds a class or a reward function."""
+    """The text of each file of people's code that has a class or a reward function."""
     for member in env.members if isinstance(env, EnvGroup) else ():
         yield from _texts_of_code(member)
     rubrics = list(rubrics_of(env))

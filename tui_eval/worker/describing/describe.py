@@ -1,4 +1,4 @@
-"""Finds out what an engine needs to know of an environment, where that is loaded."""
+"""Describes an environment for an engine, in the process that has loaded it."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def describe(
     env_id: str,
     folder: Path,
 ) -> EnvironmentInfo:
-    """What is to be known of an environment, with what is wanted.
+    """Describes an environment.
 
     Args:
         inputs: Its examples, or one input of each; can be read several times.
-        env_id: What it is called where it was requested.
-        folder: Where local environments are.
+        env_id: Its name in the request.
+        folder: The folder of local environments.
 
     Raises:
         RefusedError: Its pass threshold is no number.

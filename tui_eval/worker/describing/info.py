@@ -1,4 +1,4 @@
-"""What an environment is loaded with, and what is said of it then: plain data."""
+"""Settings of an environment and its description: plain data."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tui_eval.runs.versions import CodeVersion
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """What is to be found out of an environment beside what every run needs.
+    """The optional parts of a description.
 
     Args:
         columns: Keys of the state that evaluations save with their rows.
         resumes: The directory of the run whose rows its rollouts join; empty for none.
-        digest_before: What that one says of its examples.
-        looks: Whether what makes every rollout fail is looked for.
-        estimates: Whether what a run would send is measured.
+        digest_before: That run's digest of its examples.
+        looks: Whether faults that make every rollout fail are looked for.
+        estimates: Whether the first requests of a run are measured.
     """
 
     columns: list[str] = msgspec.field(default_factory=list)
@@ -30,18 +30,18 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 class EnvironmentSettings(msgspec.Struct, frozen=True):
-    """What an environment is loaded with.
+    """The settings that an environment is loaded with.
 
     Args:
-        folder: Where local environments are.
+        folder: The folder of local environments.
         python: The interpreter that it is to run in; empty for that of the program.
         replaced: Settings that replace those of its constructor.
         seed: Of the order of its examples; None for their own.
         only: Ids of the examples that are wanted alone; empty for the first `num_examples`.
-        sources: Where the settings came from, by their names.
+        sources: Of the settings, by their names.
         others: Settings of further evaluations of it, by name, whose faults are reported as well.
-            What they replace is looked at where their arguments are the same.
-        wanted: What is to be found out of it.
+            Those that they replace are checked where their arguments are the same.
+        wanted: The optional parts of its description.
     """
 
     env_id: str
@@ -59,7 +59,7 @@ class EnvironmentSettings(msgspec.Struct, frozen=True):
 
 
 def settings_of(values: Mapping[str, Any], wanted: Wanted | None = None) -> EnvironmentSettings:
-    """What an environment is loaded with, by the settings of an evaluation.
+    """The settings of the environment of an evaluation.
 
     Args:
         values: By name, as a `RunPlan` has them; with `sources`.
@@ -80,18 +80,18 @@ def settings_of(values: Mapping[str, Any], wanted: Wanted | None = None) -> Envi
 
 
 def of_others(values: Mapping[str, Any]) -> dict[str, Any]:
-    """What of the settings of a further evaluation is looked at: see `others`."""
+    """The settings of a further evaluation that are checked: see `others`."""
     return {name: values[name] for name in ("env_args", "extra_env_kwargs", "sources")}
 
 
 class FirstRequest(msgspec.Struct, frozen=True):
-    """What the first requests of rollouts have, to estimate what a run will cost.
+    """The contents of first requests, to estimate what a run will cost.
 
     Args:
         first_prompt: Messages of the first example.
         characters: Of a prompt, the mean of the first thousand.
         tools: Definitions of all tools, also of the members of a group.
-        tool_characters: What those have together.
+        tool_characters: Of all definitions together.
         functions: Names and weights of the reward functions.
     """
 
@@ -103,7 +103,7 @@ class FirstRequest(msgspec.Struct, frozen=True):
 
 
 class RunBefore(msgspec.Struct, frozen=True):
-    """What the run that is to be resumed differs in from an environment as it is now.
+    """Differences of an environment as it is now from the run that is to be resumed.
 
     Args:
         digest: Of as many examples as that run had.
@@ -118,7 +118,7 @@ class RunBefore(msgspec.Struct, frozen=True):
 
 
 class EnvironmentInfo(msgspec.Struct, frozen=True):
-    """An environment with its examples, for who has neither.
+    """The description of an environment with its examples.
 
     Args:
         env_id: Its name.
@@ -127,18 +127,18 @@ class EnvironmentInfo(msgspec.Struct, frozen=True):
         tools: Definitions of its tools, if it has any.
         is_scored: Whether its rollouts get rewards.
         scores_in_groups: Whether its rubric compares the rollouts of an example.
-        single_turn: Of it and its members, the names of those that ask the model once.
+        single_turn: Of it and its members, the names of those that call the model once.
         replayable: Whether recorded answers take a rollout to where it was.
-        metrics: What its rubrics have numbers of.
-        has_more_metrics: A rubric scores in a way of its own, and may have others besides.
+        metrics: Names of its rubrics' metrics.
+        has_more_metrics: A rubric scores in a way of its own, and may have further metrics.
         group_functions: Reward functions that compare rollouts.
         unwritten: Columns that are wanted and that are neither known nor written in its code.
-        faults: What in its rubrics would fail for every rollout.
+        faults: Of its rubrics, which would fail for every rollout.
         missing: Modules that its reward functions would not find.
-        code: What its code is.
+        code: The version of its code.
         version: Its own or its package's, where one is said.
         digest: Of its examples.
-        before: How they are to the rows of a run that is resumed; None for a new one.
+        before: Differences from a run that is resumed; None for a new one.
         first_request: See `Wanted.estimates`.
     """
 

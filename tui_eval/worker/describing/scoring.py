@@ -30,7 +30,7 @@ _CARE = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException", "fi
 
 
 def scoring_faults(env: Environment) -> list[Fault]:
-    """What in an environment's rubrics would fail for every rollout.
+    """Faults of an environment's rubrics that make every rollout fail.
 
     Rubrics that score in a way of their own are left alone: they may give their functions more.
     """
@@ -57,12 +57,12 @@ def group_functions(env: Environment) -> list[str]:
 
 
 def metric_names(env: Environment) -> list[str]:
-    """What an environment's rubrics are known to have numbers of."""
+    """The names of an environment's metrics, as far as they are known."""
     return list(dict.fromkeys(name for one in rubrics_of(env) for name in names_of(one.funcs)))
 
 
 def has_more_metrics(env: Environment) -> bool:
-    """Whether its rubrics may have numbers of others besides: one scores in a way of its own."""
+    """Whether its rubrics may have further metrics: one scores in a way of its own."""
     rubrics = list(rubrics_of(env))
     return not rubrics or not all(map(_calls_as_we_do, rubrics))
 
@@ -90,7 +90,7 @@ def _calls_as_we_do(rubric: Rubric) -> bool:
 
 
 def _unknown(func: Callable[..., Any], rubric: Rubric) -> Iterator[Fault]:
-    """One fault for each parameter that must be given and never is."""
+    """One fault for each required parameter that is never given."""
     try:
         parameters = inspect.signature(func).parameters.values()
     except (TypeError, ValueError):  # some functions written in C have no signature

@@ -1,1 +1,1 @@
-"""engine.log: what the engine and people's code print, by rollout and without secrets."""
+"""engine.log: output of the engine and of people's code, by rollout and without secrets."""

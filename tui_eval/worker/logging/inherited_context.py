@@ -1,4 +1,4 @@
-"""Threads that people's code starts belong to the rollout and the call that started them."""
+"""Context of threads that people's code starts: the rollout and the call that started them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _WORKER = concurrent.futures.thread._worker
 
 @functools.cache
 def inherit_context() -> None:
-    """From now on threads of this process have what says whose output is whose from who started
-    them, and functions given to a `ThreadPoolExecutor` from who gave them. Before Python 3.14
-    threads begin with nothing; other context variables are left as Python has them.
+    """Has threads inherit the owner of their output from the thread that started them, and
+    functions given to a `ThreadPoolExecutor` from their caller. Before Python 3.14 threads begin
+    with none; other context variables are left as Python has them.
     """
     _patch(threading.Thread, "start", _starts)
     _patch(ThreadPoolExecutor, "submit", _submits)

@@ -1,8 +1,8 @@
-"""What child processes and C code print, with its time: a program between them and the log.
+"""Timestamps for the output of child processes and C code: a program between them and the log.
 
-It is a process of its own, as the last words of a process that dies would be lost in one of its
+It is a process of its own, as the last output of a process that dies would be lost in one of its
 threads. It also ends that process where its engine is gone and C code holds its interpreter: no
-thread of its own can. It is run by its path, and knows nothing of the rest.
+thread of its own can. It is run by its path, without our modules.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ LATE_S = 0.3
 MOST = 1 << 16
 _ENDS_WITHIN_S = 1.0
 _ENDS_WITHOUT_ENGINE_WITHIN_S = 5.0
-"""More than cleanup and teardown may take then: see `worker.process`."""
+"""Seconds; more than cleanup and teardown may take: see `worker.process`."""
 _STAMP = re.compile(rb"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 
 
 def stamped(fd: int, secrets: list[bytes], engine: int | None = None) -> int | None:
-    """A file descriptor to write to in place of another: each line gets the time before it.
+    """A file descriptor to write to in place of another: each line gets its time.
 
     Args:
         fd: Of the log.
-        secrets: What is taken out.
+        secrets: Texts to take out.
         engine: A socket whose other end an engine has; this process is ended some seconds after
             that is closed.
 
@@ -62,7 +62,7 @@ def stamped(fd: int, secrets: list[bytes], engine: int | None = None) -> int | N
 
 
 def _end(process: subprocess.Popen[bytes], fd: int) -> None:
-    """Waits for what was written last; who is still there writes to the log as it is."""
+    """Waits for the last lines; processes that are left write to the log directly."""
     os.dup2(fd, 1)
     os.dup2(fd, 2)
     try:
@@ -72,7 +72,7 @@ def _end(process: subprocess.Popen[bytes], fd: int) -> None:
 
 
 def copy(read: int, write: Callable[[bytes], object]) -> None:
-    """Copies lines to their end, with the time before those that have none; secrets come first."""
+    """Copies lines to their end, without secrets, and with the time before those without one."""
     rest = b""
     secrets: list[bytes] | None = None
     while True:
@@ -102,20 +102,20 @@ def _line(line: bytes, secrets: list[bytes]) -> bytes:
 
 
 def stamp(place: str = "") -> bytes:
-    """What stands before a line: the time, and where it is known the rollout that it is of."""
+    """The beginning of a line: its time, and its rollout where that is known."""
     now = time.time()
     date = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(now))
     return f"{date},{int(now % 1 * 1000):03d} PRINT{place} ".encode()
 
 
 def _write(data: bytes) -> None:
-    """Appends to the log; who prints goes on, also where the disk refuses it."""
+    """Appends to the log; ignores that the disk refuses."""
     with contextlib.suppress(OSError):
         os.write(1, data)
 
 
 def _end_held(engine: int, process: int) -> None:
-    """Waits until an engine is gone, and ends its process some seconds after it."""
+    """Waits until an engine is gone, and kills its worker some seconds later."""
     waiting = select.poll()
     waiting.register(engine, 0)
     waiting.poll()

@@ -1,4 +1,4 @@
-"""engine.log: everything the engine and people's code print, without secrets."""
+"""engine.log: all output of the engine and of people's code, without secrets."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LINE = re.compile(rb"^(?=[^\n])", re.MULTILINE)
 
 
 class LogLines:
-    """The end of a log. Who prints may do so in bits, several rollouts at once."""
+    """Lines appended to a log. Several rollouts may print at once, in pieces."""
 
     def __init__(self, put: Callable[[bytes], object]) -> None:
         self._put = put
@@ -40,15 +40,15 @@ class LogLines:
         self._missing, self._why = 0, ""
         self._is_within = False
         self._whose: int | None = None
-        """Of which rollout the last line is, where it has not ended."""
+        """The rollout of the last line, where that has not ended."""
         self._cut: set[int | None] = set()
-        """Rollouts whose last line was ended by somebody else: the end that they print is late."""
+        """Rollouts whose last line another one ended: the end that they print is late."""
 
     def print(self, data: bytes, row: int | None) -> None:
-        """Appends what was printed, which may be part of a line.
+        """Appends output, which may be part of a line.
 
         Args:
-            row: Of the rollout whose code did; None for others.
+            row: Of the rollout that printed it; None for others.
         """
         with self._lock:
             begun = b""
@@ -74,7 +74,7 @@ class LogLines:
             self._is_within = False
 
     def _append(self, data: bytes) -> None:
-        """Appends; what the disk refuses is lost, and who printed it goes on."""
+        """Appends; data that the disk refuses is lost, without an error."""
         missing = b""
         if self._missing:
             text = f"{self._missing:,} bytes could not be written here: {self._why}\n"
@@ -88,12 +88,12 @@ class LogLines:
 
 
 def place(row: int | None) -> str:
-    """How a line of the log names the rollout that it belongs to, by its row."""
+    """The name of a rollout in a line of the log, by its row."""
     return "" if row is None else f"[{row}]"
 
 
 class _Bytes(io.RawIOBase):
-    """What standard output of people's code writes its bytes to."""
+    """The byte stream below the standard output of people's code."""
 
     name = "<engine.log>"
 
@@ -119,12 +119,12 @@ class _Bytes(io.RawIOBase):
 
 
 class _Log:
-    """The file to which this process writes its own lines; standard error before there is one."""
+    """The file of this process's own lines; standard error before there is one."""
 
     fd = 2
 
     def take(self, fd: int) -> None:
-        """From now on it is this one."""
+        """Sets the file."""
         if self.fd != 2:
             os.close(self.fd)
         self.fd = fd
@@ -137,7 +137,7 @@ _LOG = _Log()
 
 
 class _Output(io.TextIOWrapper):
-    """Standard output of people's code: into the log."""
+    """The standard output of people's code, which goes to the log."""
 
     def __init__(self, fd: int, redact: Redactor) -> None:
         self._own = LogLines(_LOG.write)
@@ -145,14 +145,14 @@ class _Output(io.TextIOWrapper):
         super().__init__(self._bytes, "utf-8", "backslashreplace", "\n", write_through=True)
 
     def lines(self) -> LogLines:
-        """Where it goes now."""
+        """The log that it goes to now."""
         return self._own
 
     def close(self) -> None:
-        """Nothing: it is that of all rollouts, and one of them would close it for the others."""
+        """Does nothing: one rollout would close it for all others."""
 
     def redact(self, redact: Redactor) -> None:
-        """From now on these secrets are taken out."""
+        """Sets the secrets to take out."""
         self._bytes.redact = redact
 
     def log(self, record: str) -> None:
@@ -161,7 +161,7 @@ class _Output(io.TextIOWrapper):
 
 
 class _Records(StandardError):
-    """Records of loggers, which have their time in them."""
+    """Records of loggers, which have their own time."""
 
     def emit(self, record: logging.LogRecord) -> None:
         observer = CURRENT.get()
@@ -179,17 +179,17 @@ class _Records(StandardError):
 
 
 _KEPT = logging.Formatter("%(levelname)s %(name)s: %(message)s")
-"""Format of a record in what a call printed."""
+"""Format of a record in the output of a call."""
 
 
 def _row_of(record: logging.LogRecord, row: int | None) -> int | None:
-    """The row of the rollout that a record is about, or else of the one that runs here."""
+    """The row of a record's rollout, or else of the one that runs here."""
     of_rollouts = record.name == _OF_ROLLOUTS and isinstance(record.args, tuple) and record.args
     return getattr(of_rollouts[0], "row", row) if of_rollouts else row
 
 
 class RunLog:
-    """engine.log of one of several runs in a process; what comes before it has a path is kept.
+    """engine.log of one of several runs in a process; lines before it has a path are kept.
 
     Args:
         verbose: Whether it gets records below INFO.
@@ -203,7 +203,7 @@ class RunLog:
         self._early: list[bytes] = []
 
     def open(self, path: Path) -> None:
-        """From now on the log is this file.
+        """Opens the log at this path.
 
         Raises:
             OSError: It cannot be written.
@@ -215,7 +215,7 @@ class RunLog:
         self._flush(self._fd)
 
     def close(self) -> None:
-        """The run is over: who still prints does so on the process's standard error."""
+        """Closes the log: later output goes to the process's standard error."""
         self.is_closed = True
         if self._fd >= 0:
             os.close(self._fd)
@@ -234,11 +234,11 @@ class RunLog:
 
 
 CURRENT_LOG: ContextVar[RunLog | None] = ContextVar("log", default=None)
-"""Where tasks and threads of a run print, where one process has several."""
+"""The log of a task's or thread's run, where one process has several."""
 
 
 class _ManyOutputs(_Output):
-    """Standard output of people's code, into the log of the run that it belongs to."""
+    """The standard output of people's code, which goes to the log of its run."""
 
     def lines(self) -> LogLines:
         log = CURRENT_LOG.get()
@@ -246,7 +246,7 @@ class _ManyOutputs(_Output):
 
 
 def print_to_logs(redact: Redactor) -> None:
-    """From now on what Python code prints goes to `CURRENT_LOG`, and else to standard error."""
+    """Sends output of Python code to `CURRENT_LOG` from now on, and else to standard error."""
     sys.stdout.flush()
     sys.stderr.flush()
     sys.stdout = sys.stderr = _ManyOutputs(2, redact)
@@ -254,7 +254,7 @@ def print_to_logs(redact: Redactor) -> None:
 
 @contextlib.contextmanager
 def early_output() -> Iterator[None]:
-    """Within the block, what Python code prints has its time, before there is a log."""
+    """Gives output of Python code its time within the block, before there is a log."""
     output = _early()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         yield
@@ -262,14 +262,14 @@ def early_output() -> Iterator[None]:
 
 @functools.cache
 def _early() -> _Output:
-    """Handlers that people's code makes while it is imported keep it for good."""
+    """The output before there is a log; handlers made at imports keep it for good."""
     return _Output(2, Redactor())
 
 
 def print_to_log(path: Path, redact: Redactor, engine: int | None = None) -> None:
-    """From now on standard output and error of this process go to the end of a file.
+    """Sends this process's standard output and error to the end of a file from now on.
 
-    What went to the file they had before is put in front.
+    The contents of their previous file are put in front.
 
     Args:
         engine: See `stamped`.
@@ -280,7 +280,7 @@ def print_to_log(path: Path, redact: Redactor, engine: int | None = None) -> Non
 
 
 def take_output(path: Path, redact: Redactor, engine: int | None = None) -> None:
-    """As `print_to_log`, for what does not go through Python: other programs, libraries in C."""
+    """Does as `print_to_log` for output of other programs and of libraries in C."""
     sys.stdout.flush()
     sys.stderr.flush()
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -302,8 +302,8 @@ def _said_so_far() -> bytes:
 
 
 def set_up_logging(verbose: bool, env_ids: Collection[str] = ("",)) -> None:
-    """Sends the records of all loggers to standard error: those of ours and of people's code from
-    INFO on, from DEBUG on if verbose; those of libraries from WARNING on.
+    """Sends the records of all loggers to standard error: of our and people's code from INFO on,
+    or from DEBUG on if verbose; of libraries from WARNING on.
 
     Args:
         verbose: Where a process has several runs: whether any of them is.
@@ -324,7 +324,7 @@ def set_up_logging(verbose: bool, env_ids: Collection[str] = ("",)) -> None:
 
 
 def _is_wanted(record: logging.LogRecord, env_ids: Collection[str]) -> bool:
-    """Whether the run that a record belongs to is to log it."""
+    """Whether a record is to be logged by its run."""
     requested = logging.getLogger(record.name)
     while not requested.level and requested.parent is not None:
         requested = requested.parent

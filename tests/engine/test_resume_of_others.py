@@ -1,4 +1,4 @@
-"""A folder that another program wrote goes on as a run of ours, and its rows stay as they are."""
+"""A folder that another program wrote is resumed as a run of ours, and its rows stay."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ def written(folder: Path, rows: list[dict[str, Any]], **metadata: Any) -> Run:
     }
     folder.mkdir()
     (folder / "results.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
-    told = {name: value for name, value in known.items() if value is not None}
-    (folder / "metadata.json").write_text(json.dumps(told))
+    metadata = {name: value for name, value in known.items() if value is not None}
+    (folder / "metadata.json").write_text(json.dumps(metadata))
     return Run(folder)
 
 
-def go_on(program: Program, run: Run, *more: str) -> Finished:
+def resume(program: Program, run: Run, *more: str) -> Finished:
     return run_here(program, "run", "--resume", str(run.path), *more)
 
 
@@ -82,16 +82,16 @@ def test_what_lacks_runs_and_the_rows_stay(
     program: Program, fault_server: FaultServer, others: Run
 ) -> None:
     lines = (others.path / "results.jsonl").read_text().splitlines()
-    done = go_on(program, others)
+    done = resume(program, others)
     assert done.code == 0, done
     after = (others.path / "results.jsonl").read_text().splitlines()
     assert after[:2] == [lines[0], lines[2]], "byte for byte"
     assert (others.path / "superseded.jsonl").read_text().splitlines() == [lines[1]]
     assert sorted(one["example_id"] for one in others.rows) == [0, 1, 2, 3]
     assert others.metadata["avg_reward"] == 0.5 and others.metadata["status"] == "finished"
-    asked = [request.json() for request in fault_server.requests]
-    assert {one["temperature"] for one in asked} == {0.5} and len(asked) == 2
-    again = go_on(program, others, "-n", "4")
+    requests = [request.json() for request in fault_server.requests]
+    assert {one["temperature"] for one in requests} == {0.5} and len(requests) == 2
+    again = resume(program, others, "-n", "4")
     assert (again.code, len(fault_server.requests)) == (0, 2), again
 
 
@@ -100,16 +100,16 @@ def test_settings_missing_in_the_metadata_are_all_reported(
 ) -> None:
     lacking = dict.fromkeys(("rollouts_per_example", "env_args", "sampling_args"))
     old = written(program.folder / "older", [row(0)], **lacking)
-    done = go_on(program, old)
+    done = resume(program, old)
     assert done.code == 2, done
     for said in ("no base_url. Give it with -b URL, -p", "no key_var", "no rollouts_per_example",
                  "no env_args. Give them with -a", "no sampling_args"):  # fmt: skip
         assert said in done.err
     assert sorted(path.name for path in old.path.iterdir()) == ["metadata.json", "results.jsonl"]
     url = f"{fault_server.url}/v1"
-    unread = go_on(program, old, "-b", url, "-r", "many")
+    unread = resume(program, old, "-b", url, "-r", "many")
     assert "many" in unread.err and "no env_args" in unread.err, unread
-    given = go_on(program, old, "-b", url, "-r", "1", "-a", '{"level": 2}', "-S", "{}", "-t", "9")
+    given = resume(program, old, "-b", url, "-r", "1", "-a", '{"level": 2}', "-S", "{}", "-t", "9")
     assert given.code == 0, given
     assert {request.json()["max_tokens"] for request in fault_server.requests} == {9}
     assert len(old.rows) == 4
@@ -122,7 +122,7 @@ def test_a_prompt_as_json_text_is_the_same_prompt(
     fault_server.script(CHAT, [Reply(body=chat_answer("yes"))])
     rows = [{**row(n), "prompt": json.dumps(row(n)["prompt"])} for n in range(3)]
     old = written(program.folder / "old", rows, base_url=f"{fault_server.url}/v1")
-    done = go_on(program, old)
+    done = resume(program, old)
     assert done.code == 0 and len(old.rows) == 4, done
 
 
@@ -134,11 +134,11 @@ def test_examples_that_are_others_now_are_refused_or_accepted(
     fault_server.script(CHAT, [Reply(body=chat_answer("yes"))])
     rows = [row(0), row(1, "another question")]
     old = written(program.folder / "old", rows, base_url=f"{fault_server.url}/v1")
-    done = go_on(program, old)
+    done = resume(program, old)
     assert done.code == 2, done
     assert "another prompt in 1 of 2 rows, the first of example 1" in done.err
     assert not fault_server.requests
-    accepted = go_on(program, old, "--accept-changes")
+    accepted = resume(program, old, "--accept-changes")
     assert accepted.code == 0 and len(old.rows) == 4, accepted
 
 
@@ -155,10 +155,10 @@ def test_an_alias_of_the_registry_gives_url_and_key(
     )
     program.env["MY_KEY"] = "sk-mine"
     old = written(program.folder / "old", [row(0)])
-    told = written(program.folder / "told", [row(0)], base_url=f"{url}/")
-    assert go_on(program, old, "-m", "mine").code == 0
-    done = go_on(program, told)
-    assert (done.code, len(told.rows)) == (0, 4), done
+    other = written(program.folder / "other", [row(0)], base_url=f"{url}/")
+    assert resume(program, old, "-m", "mine").code == 0
+    done = resume(program, other)
+    assert (done.code, len(other.rows)) == (0, 4), done
     sent = [request.headers.get("Authorization") for request in fault_server.requests]
     assert sent == ["Bearer sk-mine"] * 6
 
@@ -226,7 +226,7 @@ def test_rows_that_could_not_stay_are_refused_and_nothing_is_written(
     fault_server.script(CHAT, [Reply(body=chat_answer("yes"))])
     url = f"{fault_server.url}/v1"
     old = written(program.folder / "old", [row(0), row(0), row(9)], base_url=url)
-    done = go_on(program, old)
+    done = resume(program, old)
     assert done.code == 2, done
     assert "results.jsonl:2: example 0 has more than 1 rows. Give -r" in done.err
     assert "results.jsonl:3: example 9 is none of the 4" in done.err
@@ -246,7 +246,7 @@ def test_a_folder_without_metadata_or_with_scores_alone_is_refused(program: Prog
     assert "no rollouts" in done.err
 
 
-async def test_a_program_goes_on_with_it_as_well(
+async def test_a_program_resumes_it_as_well(
     tmp_path: Path, fault_server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TUI_EVAL_STATE_DIR", str(tmp_path / "state"))

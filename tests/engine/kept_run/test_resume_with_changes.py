@@ -1,4 +1,4 @@
-"""A run that goes on is the same run: what differs is listed, refused, and accepted if asked."""
+"""A resumed run is the same run: differences are listed, refused, and accepted on request."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def plan_of(run: Run) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_every_difference_is_listed_refused_and_accepted_only_if_asked(
+def test_every_difference_is_listed_refused_and_accepted_only_on_request(
     program: Program, fault_server: FaultServer, begun: Run
 ) -> None:
     write(program, " again")
@@ -111,13 +111,13 @@ def test_another_version_of_a_local_environment_is_noticed(
     run = Run(path)
     assert run.metadata["version_info"]["env_version"] == "0.3"
     project.write_text('[project]\nname = "kept"\nversion = "0.4"\n')
-    told = f'--resume {run.path}: env_version is "0.4", the run has "0.3"'
+    change = f'--resume {run.path}: env_version is "0.4", the run has "0.3"'
     refused = run_here(program, "run", "--resume", str(run.path))
     assert refused.code == 2, refused
-    assert told in refused.err
+    assert change in refused.err
     newest = evaluate(program, fault_server, "-n", "1", "-s", "--resume")
     assert newest.code == 2, newest
-    assert told.replace(f"{program.folder}/", "") in newest.err
+    assert change.replace(f"{program.folder}/", "") in newest.err
 
 
 def test_another_protocol_is_listed_whether_it_was_typed_or_stands_in_the_registry(
@@ -196,8 +196,8 @@ def test_rollouts_that_wait_for_their_group_keep_their_place_in_larger_groups(
     done = run_here(program, "run", "--resume", str(run.path), "-r", "4")
     assert done.code == 0, done
     assert run.places() == [(n, r) for n in range(2) for r in range(4)]
-    asked = [one.json()["messages"][-1]["content"] for one in fault_server.requests[6:]]
-    assert sorted(asked) == ["q0", "q1", "q1"]
+    questions = [one.json()["messages"][-1]["content"] for one in fault_server.requests[6:]]
+    assert sorted(questions) == ["q0", "q1", "q1"]
     rewards = {(row["example_id"], row["tui_eval"]["rollout"]): row["reward"] for row in run.rows}
     assert {rewards[1, number] for number in range(4)} == {4.0}
     assert rewards[0, 3] == 4.0
@@ -210,14 +210,14 @@ def test_complete_runs_that_are_not_taken_say_why(
     fault_server.script(CHAT, [GOOD])
     program.environment("whole", TWO_TURNS)
     url = f"{fault_server.url}/v1"
-    asked = ("whole", "-m", "m", "-b", url, "-n", "1", "-o", "kept")
-    assert run_here(program, *asked, "-r", "1").code == 0
+    words = ("whole", "-m", "m", "-b", url, "-n", "1", "-o", "kept")
+    assert run_here(program, *words, "-r", "1").code == 0
     (first,) = program.runs(program.folder / "kept")
-    more = run_here(program, *asked, "-r", "2", "--resume")
+    more = run_here(program, *words, "-r", "2", "--resume")
     which = f"Passed over whole with m, 1 of 1: {first.path.relative_to(program.folder)}"
     assert f"{which} (-r is 2, the run has 1 rollouts of each)" in more.err, more
-    warmer = run_here(program, *asked, "-r", "1", "-T", "0.5", "--resume")
+    warmer = run_here(program, *words, "-r", "1", "-T", "0.5", "--resume")
     assert f"{which} (it is complete, and sampling_args.temperature is 0.5" in warmer.err, warmer
-    taken = run_here(program, *asked, "-r", "1", "--resume")
+    taken = run_here(program, *words, "-r", "1", "--resume")
     assert taken.err.count("Passed over") == 1, taken
     assert "(-r is 1, the run has 2 rollouts of each)" in taken.err

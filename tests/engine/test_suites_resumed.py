@@ -1,4 +1,4 @@
-"""Suites that go on, with which changes, and within which budgets."""
+"""Suites that are resumed, with which changes, and within which budgets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from suites import CHAT, Suites, marked
 
 
 @pytest.mark.slow
-def test_identical_evaluations_have_runs_of_their_own_also_when_they_go_on(suite: Suites) -> None:
+def test_identical_evaluations_have_runs_of_their_own_also_when_they_are_resumed(
+    suite: Suites,
+) -> None:
     suite.server.script(CHAT, [Reply(body=chat_answer("yes"))] * 6 + [Reply(400)])
     suite.write(marked("a"), marked("a"), top="max_concurrent = 1")
     assert suite.run().code == 3
@@ -22,7 +24,7 @@ def test_identical_evaluations_have_runs_of_their_own_also_when_they_go_on(suite
     assert all(len(run.rows) == 4 for run in suite.program.runs())
 
 
-def test_what_differs_goes_on_only_where_that_is_accepted(suite: Suites) -> None:
+def test_what_differs_continues_only_where_that_is_accepted(suite: Suites) -> None:
     named = [f"{marked(mark)}; name = '{mark}'" for mark in "ab"]
     suite.write(*named)
     assert suite.run().code == 0
@@ -37,7 +39,7 @@ def test_what_differs_goes_on_only_where_that_is_accepted(suite: Suites) -> None
 
 
 @pytest.mark.slow
-def test_a_run_that_a_table_names_is_gone_on_with_by_that_evaluation_alone(suite: Suites) -> None:
+def test_a_run_that_a_table_names_is_resumed_by_that_evaluation_alone(suite: Suites) -> None:
     suite.write(marked("a"), marked("b"))
     assert suite.run().code == 0
     run = suite.runs()["a"]
@@ -49,7 +51,7 @@ def test_a_run_that_a_table_names_is_gone_on_with_by_that_evaluation_alone(suite
     assert len(run.rows) == 6
     assert len(suite.program.runs()) == 3
     (other,) = {one.path for one in suite.program.runs()} - before
-    assert suite.resumed("--resume") == [run.path, other], "the other one goes on with its newest"
+    assert suite.resumed("--resume") == [run.path, other], "the other one resumes its newest"
     suite.write(f"{marked('a')}; {named}", f"{marked('a')}; {named}")
     done = suite.refusal()
     assert done.code == 2, done
@@ -57,7 +59,7 @@ def test_a_run_that_a_table_names_is_gone_on_with_by_that_evaluation_alone(suite
 
 
 @pytest.mark.slow
-def test_each_goes_on_only_with_runs_of_the_folder_that_it_names(suite: Suites) -> None:
+def test_each_continues_only_with_runs_of_the_folder_that_it_names(suite: Suites) -> None:
     kept = suite.program.folder / "kept"
     suite.write(marked("a"), marked("b"))
     assert suite.run().code == 0
@@ -71,7 +73,7 @@ def test_each_goes_on_only_with_runs_of_the_folder_that_it_names(suite: Suites) 
 
 
 @pytest.mark.slow
-def test_an_evaluation_of_all_examples_goes_on_as_one_of_as_many(suite: Suites) -> None:
+def test_an_evaluation_of_all_examples_is_resumed_as_one_of_as_many(suite: Suites) -> None:
     suite.write(f"{marked('a')}; num_examples = -1", f"{marked('b')}; num_examples = 50")
     assert suite.run().code == 0
     before = {run.path: len(run.rows) for run in suite.program.runs()}
