@@ -42,7 +42,7 @@ MEASUREMENTS = (
     "journal",
 )
 ONLY_NAMED = ("kills", "soak")
-"""What takes hours: measured where it is named, not with everything else."""
+"""Measurements that take hours: run where they are named, not with everything else."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -51,17 +51,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="what to measure; see --list")
     parser.add_argument("--list", action="store_true", help="say what can be measured")
     parser.add_argument("--quick", action="store_true", help="fewer repeats, shorter runs")
-    asked = parser.parse_args(arguments)
-    unknown = [name for name in asked.names if name not in MEASUREMENTS + ONLY_NAMED]
+    options = parser.parse_args(arguments)
+    unknown = [name for name in options.names if name not in MEASUREMENTS + ONLY_NAMED]
     if unknown:
         parser.error(f"{', '.join(unknown)}: see --list")
-    if asked.list:
+    if options.list:
         for name in MEASUREMENTS + ONLY_NAMED:
             print(f"{name:<18}{_purpose(name)}")
         return 0
     try:
-        with Setting(asked.quick) as setting:
-            return _measure(asked.names or MEASUREMENTS, setting)
+        with Setting(options.quick) as setting:
+            return _measure(options.names or MEASUREMENTS, setting)
     except NotMeasuredError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -30,20 +30,20 @@ DESCRIPTION = "Add two numbers."
 
 Turn: TypeAlias = tuple[str, list[Any]]
 """The text of an answer, and what goes back for its tool calls."""
-Ask: TypeAlias = Callable[[list[Any]], Awaitable[Turn]]
+Send: TypeAlias = Callable[[list[Any]], Awaitable[Turn]]
 
 
 def added(arguments: dict[str, int]) -> str:
-    """What the tool gives."""
+    """Result of the tool."""
     return str(arguments["x"] + arguments["y"])
 
 
-def ask_responses(client: Any, tool_turns: int) -> Ask:
+def responses_sender(client: Any, tool_turns: int) -> Send:
     """`/responses`: items go back and forth."""
     tool = {"type": "function", "name": "add", "description": DESCRIPTION, "parameters": SCHEMA}
     tools = {"tools": [tool]} if tool_turns else {}
 
-    async def ask(items: list[Any]) -> Turn:
+    async def send(items: list[Any]) -> Turn:
         answer = await client.responses.create(
             model="mock",
             input=items,
@@ -61,15 +61,15 @@ def ask_responses(client: Any, tool_turns: int) -> Ask:
                 back += [call, output]
         return answer.output_text, back
 
-    return ask
+    return send
 
 
-def ask_messages(client: Any, tool_turns: int) -> Ask:
+def messages_sender(client: Any, tool_turns: int) -> Send:
     """Anthropic's `/v1/messages`: blocks go back and forth."""
     tool = {"name": "add", "description": DESCRIPTION, "input_schema": SCHEMA}
     tools = {"tools": [tool]} if tool_turns else {}
 
-    async def ask(messages: list[Any]) -> Turn:
+    async def send(messages: list[Any]) -> Turn:
         answer = await client.messages.create(
             model="mock",
             messages=messages,
@@ -90,20 +90,20 @@ def ask_messages(client: Any, tool_turns: int) -> Ask:
         back = [{"role": "assistant", "content": said}, {"role": "user", "content": results}]
         return text, back
 
-    return ask
+    return send
 
 
-def ask_completions(client: Any, tool_turns: int) -> Ask:
+def completions_sender(client: Any, tool_turns: int) -> Send:
     """`/completions`: text in, text out; there are no tools."""
 
-    async def ask(messages: list[Any]) -> Turn:
+    async def send(messages: list[Any]) -> Turn:
         prompt = "\n\n".join([SYSTEM, *(message["content"] for message in messages)])
         answer = await client.completions.create(
             model="mock", prompt=prompt, max_tokens=128, temperature=0.7
         )
         return answer.choices[0].text, []
 
-    return ask
+    return send
 
 
 def make_client(protocol: str, base: str, connections: int) -> Any:
@@ -126,14 +126,14 @@ def make_client(protocol: str, base: str, connections: int) -> Any:
     )
 
 
-async def rollout(ask: Ask, number: int, tool_turns: int, file: BinaryIO) -> bool:
+async def rollout(send: Send, number: int, tool_turns: int, file: BinaryIO) -> bool:
     """One rollout, saved; whether its answer is right."""
     began = time.time()
     prompt = f"What is {number} + 2? Answer with the number only."
     messages: list[Any] = [{"role": "user", "content": prompt}]
     text, back = "", list[Any]()
     for _ in range(tool_turns + 2):
-        text, back = await ask(messages)
+        text, back = await send(messages)
         messages += back
         if not back:
             break
@@ -149,24 +149,24 @@ async def rollout(ask: Ask, number: int, tool_turns: int, file: BinaryIO) -> boo
     return right
 
 
-async def run(asked: argparse.Namespace) -> dict[str, float]:
+async def run(options: argparse.Namespace) -> dict[str, float]:
     """All rollouts, so many in flight; CPU and wall seconds, and how many were wrong."""
-    asks = {
-        "responses": ask_responses,
-        "messages": ask_messages,
-        "completions": ask_completions,
+    senders = {
+        "responses": responses_sender,
+        "messages": messages_sender,
+        "completions": completions_sender,
     }
-    client = make_client(asked.protocol, asked.base, asked.c)
-    ask = asks[asked.protocol](client, asked.k)
-    slots = asyncio.Semaphore(asked.c)
-    with open(asked.save, "wb", buffering=0) as file:
+    client = make_client(options.protocol, options.base, options.c)
+    send = senders[options.protocol](client, options.k)
+    slots = asyncio.Semaphore(options.c)
+    with open(options.save, "wb", buffering=0) as file:
 
         async def one(number: int) -> bool:
             async with slots:
-                return await rollout(ask, number, asked.k, file)
+                return await rollout(send, number, options.k, file)
 
         wall, cpu = time.time(), cpu_seconds()
-        right = await asyncio.gather(*map(one, range(asked.n)))
+        right = await asyncio.gather(*map(one, range(options.n)))
         wall, cpu = time.time() - wall, cpu_seconds() - cpu
     await client.close()
     return {"run_wall": wall, "run_cpu": cpu, "bad": len(right) - sum(right)}

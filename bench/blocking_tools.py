@@ -28,7 +28,7 @@ HELD_WITHIN_S = 20.0
 STOPS_WITHIN_S = 2.5
 """The clean stop may take 2 s, and the processes half a second to go."""
 ENDS_WITHIN_S = 0.5
-"""Asked a second time, it waits for nothing."""
+"""Called a second time, it waits for nothing."""
 
 
 def measure(setting: Setting) -> Iterator[Figure]:
@@ -83,7 +83,7 @@ def _stop_headless(setting: Setting, options: dict[str, str], twice: bool = Fals
         text=True,
     )
     try:
-        assert process.stdout is not None, "a pipe was asked for"
+        assert process.stdout is not None, "a pipe was requested"
         _wait_until_held(logs, before)
         if process.stderr is not None:
             os.kill(process.pid, signal.SIGTERM)

@@ -20,7 +20,7 @@ LIMIT_S = 0.5
 
 
 def measure(setting: Setting) -> Iterator[Figure]:
-    """Everything that is computed once both runs are read, in CPU seconds."""
+    """CPU seconds of all that is computed once both runs are read."""
     sides = [made_side(seed) for seed in (1, 2)]
     taken = []
     for _ in range(setting.repeats(7, 3)):

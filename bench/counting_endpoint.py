@@ -23,7 +23,7 @@ class Answer:
     Args:
         request: A digest of the messages that it answers.
         at: Unix time when it had left whole.
-        tokens: Of request and answer together.
+        tokens: Tokens of request and answer together.
     """
 
     request: str
@@ -63,7 +63,7 @@ class CountingEndpoint:
         """Forgets what was answered.
 
         Args:
-            most: So many requests are answered; the others wait until who asked is gone.
+            most: So many requests are answered; the others wait until their client is gone.
         """
         self.answers, self.requests, self._most = [], 0, most
 
@@ -100,7 +100,7 @@ class CountingEndpoint:
             "usage": usage,
         }
         response = web.json_response(body)
-        with contextlib.suppress(ConnectionResetError):  # who asked is gone
+        with contextlib.suppress(ConnectionResetError):  # the client is gone
             await response.prepare(request)
             await response.write_eof()
             self.answers.append(Answer(digest, time.time(), usage["total_tokens"]))

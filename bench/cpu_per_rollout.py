@@ -18,8 +18,8 @@ class Case:
     """Rollouts of one kind over one protocol.
 
     Args:
-        protocol: Of the bare loop; empty for chat completions.
-        limit: Of engine and console together, as a share of the bare loop's CPU.
+        protocol: Protocol of the bare loop; empty for chat completions.
+        limit: Limit of engine and console together, as a share of the bare loop's CPU.
     """
 
     client_type: str
@@ -29,7 +29,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """What is measured, in a few words."""
+        """Name of the measurement."""
         kind = f"{self.tool_turns} tool turns" if self.tool_turns else "single turn"
         return f"{self.protocol or 'chat'}, {kind}"
 
@@ -56,7 +56,7 @@ def measure(setting: Setting) -> Iterator[Figure]:
 
 
 def _measure(setting: Setting, case: Case) -> Iterator[Figure]:
-    """What a run of many costs beyond one of a single rollout, which pays start and imports."""
+    """Cost of a run of many beyond one of a single rollout, which pays start and imports."""
     url = setting.endpoint.url(tool_turns=case.tool_turns)
     env_args = '{"tool": "fast"}' if case.tool_turns else "{}"
 

@@ -22,7 +22,7 @@ TAKES_AT_MOST_S = 600
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """How the engine was doing at one moment: unix seconds, CPU seconds, MB, rollouts."""
+    """State of the engine at one moment: unix seconds, CPU seconds, MB, rollouts."""
 
     at: float
     cpu_s: float
@@ -32,13 +32,13 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one headless run took.
+    """Cost of one headless run.
 
     Args:
         engine_cpu: CPU seconds of the engine process, from its start to its end.
         console_cpu: CPU seconds of the console process, likewise.
         rows: Every rollout's, in the order in which they finished.
-        samples: What the engine told of itself, in order.
+        samples: Reports of the engine on itself, in order.
     """
 
     engine_cpu: float
@@ -70,11 +70,11 @@ def run_headless(
     Args:
         more: Further arguments.
         without: Options of the setting that are left out, by name.
-        variables: Of its environment, beside those of the setting.
+        variables: Variables of its environment, beside those of the setting.
         may_fail: Rollouts may end in errors; they are left out of the rows.
 
     Raises:
-        NotMeasuredError: The run did not do what was asked, or a rollout went wrong.
+        NotMeasuredError: The run did not do what was requested, or a rollout went wrong.
     """
     out = setting.new_path(".json")
     options = setting.raw_options(url, rollouts, max_concurrent, env_args)
@@ -135,7 +135,7 @@ def steady_rate(rows: list[RolloutFinished]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Bare:
-    """What a bare loop took, imports left out: CPU and wall seconds."""
+    """Cost of a bare loop, imports left out: CPU and wall seconds."""
 
     cpu: float
     wall: float

@@ -61,7 +61,7 @@ class FastEndpoint:
         return self
 
     def restart(self) -> None:
-        """A fresh process on a fresh port: its random latencies begin anew, the same ones."""
+        """A fresh process on a fresh port: its random latencies restart, the same ones."""
         self._stop()
         self.port = free_port()
         self._process = subprocess.Popen([str(self._program), str(self.port)])
@@ -93,22 +93,25 @@ class FastEndpoint:
         drawn: bool = False,
         bucket: Bucket | None = None,
     ) -> str:
-        """A base URL that answers after a latency and asks for tool calls first.
+        """A base URL that answers after a latency and requests tool calls first.
 
         Args:
             drawn: Draw each latency from an exponential distribution with that mean.
-            bucket: What limits how many requests are answered; the others get status 429.
+            bucket: Limit of the requests that are answered; the others get status 429.
         """
         kind = "e" if drawn else "d"
         limited = f"/r{bucket.rate:g}/b{bucket.burst:g}/w{bucket.wait_s:g}" if bucket else ""
         return f"http://127.0.0.1:{self.port}/{kind}{latency_ms:g}/k{tool_turns}{limited}/v1"
 
     def counts(self) -> Counts:
-        """What the endpoint has counted since it started."""
+        """Counts of the endpoint since it started."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/stats", timeout=10) as answer:
-            told = json.load(answer)
+            counted = json.load(answer)
         return Counts(
-            told["requests"], told["refused"], told["max_inflight"], told["mean_inflight"]
+            counted["requests"],
+            counted["refused"],
+            counted["max_inflight"],
+            counted["mean_inflight"],
         )
 
 

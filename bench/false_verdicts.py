@@ -1,4 +1,4 @@
-"""How often two runs of one model get a verdict all the same, simulated."""
+"""Rate of verdicts between two runs of one model, simulated."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def measure(setting: Setting) -> Iterator[Figure]:
                     one, other = (passes_of(rng, levels, each) / each for _ in range(2))
                     runs = one, other
                 found[alike] = _share(*runs, single=kind == "0/1" and each == 1)
-            told = ", ".join(f"ICC {alike}: {share:.2f}" for alike, share in found.items())
+            note = ", ".join(f"ICC {alike}: {share:.2f}" for alike, share in found.items())
             what = f"false verdicts, {groups}x{each}, {kind}"
-            yield Figure(what, max(found.values()), 5.5, "%", f"{told}; {pairs:,} pairs each")
+            yield Figure(what, max(found.values()), 5.5, "%", f"{note}; {pairs:,} pairs each")
 
 
 def _share(first: np.ndarray, second: np.ndarray, single: bool) -> float:
-    """Of all pairs of runs, how many percent get a verdict."""
+    """Percent of pairs of runs that get a verdict."""
     count = 0
     for one, other in zip(first, second, strict=True):
         found = paired_difference(other, one, single=single, scale=1.0, flips=FLIPS)

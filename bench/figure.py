@@ -16,9 +16,9 @@ class Figure:
     """One number with its limit.
 
     Args:
-        what: What was measured, in a few words.
+        what: Name of the measurement, in a few words.
         value: The number.
-        limit: What it may be at most, or at least with `at_least`; None for no limit.
+        limit: Largest value, or smallest with `at_least`; None for no limit.
         unit: Printed behind the numbers.
         note: The absolute numbers that it was made from.
     """

@@ -47,7 +47,7 @@ WORDS = [
 
 
 def measure(setting: Setting) -> Iterator[Figure]:
-    """Every filter, made anew each time as what it found it keeps, and every column."""
+    """Every filter, a new one each time as it keeps what it found, and every column."""
     state = made_state()
     repeats = setting.repeats(9, 3)
     for text in FILTERS:

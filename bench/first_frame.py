@@ -21,7 +21,7 @@ QUIT = b"\x11"
 
 
 def measure(setting: Setting) -> Iterator[Figure]:
-    """From the start of the process until the last line of the terminal is painted."""
+    """Time from the start of the process until the last line of the terminal is painted."""
     for program in (EMPTY, DEMO):
         first_frame(setting, program)
     empty, demo = [], []
@@ -48,7 +48,7 @@ def measure(setting: Setting) -> Iterator[Figure]:
 
 @dataclass(frozen=True, slots=True)
 class FirstFrame:
-    """What a first frame took, from the start of the process: wall time, CPU of its main thread."""
+    """Cost of a first frame, from the start of the process: wall time, CPU of its main thread."""
 
     wall_ms: float
     cpu_ms: float

@@ -23,9 +23,9 @@ SHAPES = ((50, 3), (200, 5), (50, 1), (200, 1))
 """Examples and rollouts of each."""
 MEANS = (0.5, 0.8, 0.95)
 CORRELATIONS = (0.0, 0.3, 0.8)
-"""Of the rollouts of one example (ICC); rewards are 0 or 1."""
+"""Correlations of the rollouts of one example (ICC); rewards are 0 or 1."""
 CHECKED = 100
-"""So many pairs of each cell go the whole way through the program, which must say the same."""
+"""Pairs of each cell that go the whole way through the program, which must say the same."""
 
 
 class Seen(NamedTuple):
@@ -37,7 +37,7 @@ class Seen(NamedTuple):
 
 
 def measure(setting: Setting) -> Iterator[Figure]:
-    """For each shape the worst of all means and correlations."""
+    """The worst of all means and correlations, for each shape."""
     pairs = PAIRS // 10 if setting.quick else PAIRS
     rng = np.random.default_rng(SEED)
     for examples, rollouts in SHAPES:
@@ -75,7 +75,7 @@ def _simulate(
 
 
 def _keys(first: np.ndarray, second: np.ndarray, rollouts: int) -> np.ndarray:
-    """What of each pair its gate is made of, in whole numbers, shape (pairs, 4 or 5)."""
+    """Inputs of the gate of each pair, in whole numbers, shape (pairs, 4 or 5)."""
     if rollouts == 1:
         parts = (first & second, second & ~first, first & ~second, 1 - (first | second))
         return np.stack([part.sum(1) for part in parts], 1)
@@ -124,7 +124,7 @@ def _gate(found: PairedDifference) -> tuple[ExitCode, float]:
 
 
 def _check(first: np.ndarray, second: np.ndarray, single: bool, gate: np.ndarray) -> None:
-    """That the program says the same of the rewards themselves.
+    """Checks that the program says the same of the rewards themselves.
 
     Raises:
         NotMeasuredError: It does not.

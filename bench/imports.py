@@ -1,4 +1,4 @@
-"""What `tui-eval --help` and `import tui_eval` load, and what the import costs."""
+"""Modules that `tui-eval --help` and `import tui_eval` load, and the cost of the import."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ GROUND = """import asyncio, inspect, logging
 from pydantic import BaseModel
 class Message(BaseModel):
     content: str"""
-"""What the classes stand on: an event loop, and messages that are pydantic models."""
+"""Basis of the classes: an event loop, and messages that are pydantic models."""
 AUTHORS_HEAVY = ("openai", "anthropic", "datasets", "textual")
 IMPORT_AT_MOST_S = 0.15
 ALIAS_OVER_IMPORT_S = 0.15

@@ -65,7 +65,7 @@ def _run(setting: Setting, case: Case, rollouts: int) -> tuple[int, int]:
 
 
 def _counted(texts: list[str], command: str) -> int:
-    """What the one process of a command took."""
+    """Cost of the one process of a command."""
     for text in texts:
         lines = text.splitlines()
         if any(line.startswith("cmd:") and command in line for line in lines):

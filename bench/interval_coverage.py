@@ -1,4 +1,4 @@
-"""How often the 95 % interval of one run holds the true mean: 0/1 rewards, simulated."""
+"""Coverage of the 95 % interval of one run: 0/1 rewards, simulated."""
 
 from __future__ import annotations
 

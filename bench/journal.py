@@ -1,4 +1,4 @@
-"""What the journal takes: a share of a rollout's CPU, and of the engine's loop."""
+"""Cost of the journal: a share of a rollout's CPU, and of the engine's loop."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FILES = (
     "/worker/call_recorder.py",
     "/worker/recorded_calls.py",
 )
-"""Where the journal is: of the engine, and of a worker."""
+"""Files of the journal: of the engine, and of a worker."""
 WRITES, ANSWERS, ANSWER_BYTES = 2000, 32, 8192
 """A write has the answers that come within one turn of the loop."""
 SYNCED_EVERY = 50
@@ -56,7 +56,7 @@ def _share(setting: Setting, tool_turns: int) -> Figure:
 
 
 def _samples(setting: Setting, tool_turns: int, rollouts: int) -> list[int]:
-    """How many samples a run took, and how many of them in the journal's files."""
+    """Number of samples of a run, and of those in the journal's files."""
     url = setting.endpoint.url(tool_turns=tool_turns)
     args = json.dumps({"tool": "fast"} if tool_turns else {})
     folder = setting.new_path("-samples")
@@ -71,7 +71,7 @@ def _samples(setting: Setting, tool_turns: int, rollouts: int) -> list[int]:
 
 
 def _held_loop(setting: Setting) -> Figure:
-    """How long the loop is in one writing, while a thread flushes what was written."""
+    """Time of the loop in one write, while a thread flushes what was written."""
     folder = setting.new_path("-run")
     folder.mkdir()
     took = asyncio.run(_writes(Journal(RunDir(folder), Redactor([SECRET]))))

@@ -34,7 +34,7 @@ EXAMPLES, ROLLOUTS, TURNS = 15, 4, 6
 LATENCY_S = 0.05
 MAX_CONCURRENT = 12
 LASTS_ABOUT_S = 2.6
-"""From the lock to the last row, uninterrupted: kills are drawn from so long."""
+"""Seconds from the lock to the last row, uninterrupted, from which kills are drawn."""
 ON_THE_WIRE_S = 0.1
 ENDS_WITHIN_S = 60.0
 KINDS = ("everything", "engine", "worker", "screen")
@@ -42,12 +42,12 @@ KINDS = ("everything", "engine", "worker", "screen")
 
 @dataclass
 class Tally:
-    """What a number of kills did.
+    """Result of a number of kills.
 
     Args:
-        kills: How many met a run that was at work.
+        kills: Number of kills that met a run at work.
         lost_or_doubled: Rows that lacked at the end, or stood there twice.
-        paid_twice: Answers asked for again that had left 0.1 s before the kill.
+        paid_twice: Answers requested again that had left 0.1 s before the kill.
         judged_twice: Those of judges among them.
         other_rewards: Rows whose reward is not the uninterrupted run's.
         tokens_off: Tokens served and not counted, or counted and not served, but for the wire's.
@@ -63,7 +63,7 @@ class Tally:
 
     @property
     def note(self) -> str:
-        """How many kills there were, and the first that did something wrong."""
+        """Number of kills, and the first that did something wrong."""
         return "; ".join([f"{self.kills} kills", *self.went_wrong[:5]])
 
 
@@ -80,10 +80,10 @@ def measure(setting: Setting) -> Iterator[Figure]:
             yield Figure(
                 f"{kind} killed: rows lost or doubled", tally.lost_or_doubled, 0, "", tally.note
             )
-            yield Figure(f"{kind} killed: finished answers asked again", tally.paid_twice, 0)
-            yield Figure(f"{kind} killed: finished verdicts asked again", tally.judged_twice, 0)
+            yield Figure(f"{kind} killed: finished answers requested again", tally.paid_twice, 0)
+            yield Figure(f"{kind} killed: finished verdicts requested again", tally.judged_twice, 0)
             yield Figure(f"{kind} killed: rows with another reward", tally.other_rewards, 0)
-            yield Figure(f"{kind} killed: tokens told that differ", tally.tokens_off, 0)
+            yield Figure(f"{kind} killed: reported tokens that differ", tally.tokens_off, 0)
 
 
 def kill_often(
@@ -96,7 +96,7 @@ def kill_often(
     """Kills so many runs, each once, and resumes them.
 
     Args:
-        rewards: What the uninterrupted run has, as `Trial.rewards` gives it.
+        rewards: Rewards of the uninterrupted run, as `Trial.rewards` gives them.
     """
     tally = Tally()
     for _ in range(times):
@@ -124,7 +124,7 @@ def _kill_once(trial: Trial, rewards: Counter[tuple[int, float]], tally: Tally) 
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """Who answers a run: its model, and the judge of what that says."""
+    """Endpoints of a run: its model, and the judge of what that says."""
 
     model: CountingEndpoint
     judge: CountingEndpoint
@@ -134,7 +134,7 @@ class Trial:
     """One run, killed once and resumed to its end.
 
     Args:
-        kind: What is killed.
+        kind: The process that is killed.
     """
 
     def __init__(self, setting: Setting, endpoints: Endpoints, kind: str) -> None:
@@ -149,7 +149,7 @@ class Trial:
 
     @property
     def name(self) -> str:
-        """What was killed when, to find it again."""
+        """The kill in words, to find it again."""
         return f"{self._kind} at {self._after_s:.3f} s"
 
     def run(self) -> None:
@@ -242,28 +242,28 @@ class Trial:
         self.rows = [json.loads(line) for line in lines]
 
     def rewards(self) -> Counter[tuple[int, float]]:
-        """How often each example has each reward."""
+        """Count of each reward of each example."""
         return Counter((row["example_id"], row["reward"]) for row in self.rows)
 
     def paid_twice(self, endpoint: CountingEndpoint) -> int:
         """Answers beyond one a rollout and request, but for those that were on the wire."""
-        asked = Counter(answer.request for answer in endpoint.answers)
+        sent = Counter(answer.request for answer in endpoint.answers)
         lost = Counter(one.request for one in endpoint.answers if self._on_the_wire(one.at))
-        extra = {request: n - ROLLOUTS - lost[request] for request, n in asked.items()}
+        extra = {request: n - ROLLOUTS - lost[request] for request, n in sent.items()}
         return sum(max(0, n) for n in extra.values())
 
     def _on_the_wire(self, at: float) -> bool:
         return self.killed_at > 0 and abs(at - self.killed_at) < ON_THE_WIRE_S
 
     def tokens_off(self) -> int:
-        """How far the tokens told are outside of those served with and without the wire's.
+        """Distance of the reported tokens from those served, with and without the wire's.
 
         A judge's tokens are with its verdicts, and in no sum of the run.
         """
-        told = self.summary["tokens"]["total"]
+        reported = self.summary["tokens"]["total"]
         served = sum(answer.tokens for answer in self.model.answers)
         wire = sum(one.tokens for one in self.model.answers if self._on_the_wire(one.at))
-        return int(max(0, told - served, served - wire - told))
+        return int(max(0, reported - served, served - wire - reported))
 
 
 def _children(pid: int) -> list[int]:

@@ -24,7 +24,7 @@ ANSWERS_WITHIN_S = 5.0
 
 
 def measure(setting: Setting) -> Iterator[Figure]:
-    """From a key that selects another rollout until its name stands over its trajectory."""
+    """Time from a key that selects another rollout until its name stands over its trajectory."""
     dice = random.Random(3)
     counts = Counts(ROWS)
     changes: list[float] = []

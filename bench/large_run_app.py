@@ -20,7 +20,7 @@ ROWS, AHEAD, PER_SECOND = 100_000, 15_000, 500
 
 
 class Growing(NullFeed):
-    """A live feed that tells a fixed number of events a second."""
+    """A live feed that reports a fixed number of events a second."""
 
     live = True
 
@@ -28,18 +28,18 @@ class Growing(NullFeed):
         self._events = _events()
         self._early = 1 + ROWS - AHEAD
         self._began = 0.0
-        self._told = 0
+        self._sent = 0
 
     def drain(self, most: int = 5000) -> list[Event]:
-        """What is due: first the rollouts that finished before."""
+        """Events that are due: first the rollouts that finished before."""
         if self._early:
             due = min(self._early, most)
             self._early -= due
             self._began = time.monotonic()
         else:
-            due = int((time.monotonic() - self._began) * PER_SECOND) - self._told
+            due = int((time.monotonic() - self._began) * PER_SECOND) - self._sent
             due = min(due, most)
-            self._told += due
+            self._sent += due
         return [event for _ in range(due) if (event := next(self._events, None))]
 
     def saved(self, row: int, offset: int, length: int) -> Rollout | None:

@@ -22,7 +22,7 @@ def measure(setting: Setting) -> Iterator[Figure]:
     (folder := setting.new_path("-judge")).mkdir()
     registry = setting.new_path(".toml")
     with FastEndpoint(folder) as judge:
-        asked: tuple[tuple[str, int, list[str], list[str]], ...] = (
+        commands: tuple[tuple[str, int, list[str], list[str]], ...] = (
             ("-c", LIMIT, [], []),
             ("--max-concurrent-generation", 64, ["--max-concurrent-generation", str(LIMIT)], []),
             (
@@ -32,7 +32,7 @@ def measure(setting: Setting) -> Iterator[Figure]:
                 ["model", "api_base_url"],
             ),
         )
-        for name, most, more, without in asked:
+        for name, most, more, without in commands:
             setting.endpoint.restart()
             registry.write_text(_registry(setting))
             _run(setting, judge, 0, most, more, without)

@@ -28,7 +28,7 @@ HUGE, LARGE, SMALL = 20_000_000, 5_000_000, 50_000
 APPEARS_WITHIN_S = 30.0
 SIZE = (120, 40)
 REPEATED_EVERY_S = 1 / 30
-"""How often a key that is held comes."""
+"""Seconds between the repeats of a key that is held."""
 
 
 class Saved:
@@ -160,7 +160,7 @@ async def _scrolling(app: TuiEvalApp) -> list[float]:
 
 
 async def _frame(app: TuiEvalApp, act: Callable[[], Any]) -> float:
-    """CPU milliseconds of all that goes on from one repeat of the key to the next.
+    """CPU milliseconds of everything from one repeat of the key to the next.
 
     That is what stands in the frame, and what keeps the loop from the next one: laying out and
     highlighting what comes later, the clock's tick, collecting garbage.

@@ -1,4 +1,4 @@
-"""What a call of an MCP tool costs beside the same call by the SDK's own client: 64 at once."""
+"""Cost of a call of an MCP tool beside the same call by the SDK's own client: 64 at once."""
 
 from __future__ import annotations
 

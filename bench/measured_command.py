@@ -22,7 +22,7 @@ def cpu_seconds(who: int) -> float:
 
 
 def listen_in(notes: dict[str, Any]) -> None:
-    """Has every feed of this process note what the engine tells of itself."""
+    """Has every feed of this process note what the engine reports of itself."""
     drain = LiveFeed.drain
 
     def noting(feed: LiveFeed, most: int = 5000) -> list[Event]:

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 TICK_S = 1 / 12
-"""How often a screen looks for events."""
+"""Seconds between two looks of a screen for events."""
 LAG_EVERY_S = 0.02
 ROLLOUTS = 60
 
@@ -32,7 +32,7 @@ class Timing(msgspec.Struct, gc=False):
 
 
 class Row(msgspec.Struct, gc=False):
-    """What a list shows of a row, without its conversation."""
+    """Fields of a row that a list shows, without its conversation."""
 
     example_id: int
     reward: float

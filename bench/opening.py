@@ -64,7 +64,7 @@ def _openings(setting: Setting, results: Path) -> Iterator[Figure]:
     yield worst("second opening, until rows are there", "first_s", second, 0.1, " s")
     whole, cpu = of("whole_s", second), of("cpu_s", second)
     yield Figure(
-        "the same, until every row is told", max(whole), None, " s", f"CPU s: {spread(cpu)}"
+        "the same, until every row is reported", max(whole), None, " s", f"CPU s: {spread(cpu)}"
     )
     yield worst("reading the next rollout", "next_ms", [*first, *second], 30, " ms")
     mb = number(max(of("longest_mb", first)))

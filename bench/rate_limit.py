@@ -1,4 +1,4 @@
-"""A limit of 60 requests a minute that tells the wait: nothing is lost, and little is slow."""
+"""A limit of 60 requests a minute that says the wait: nothing is lost, and little is slow."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from bench.setting import Setting
 A_MINUTE = 60
 ROLLOUTS = 120
 ALLOWED_S = (ROLLOUTS - A_MINUTE) * 60 / A_MINUTE
-"""What the limit allows: the bucket is full at first."""
+"""Seconds that the limit needs: the bucket is full at first."""
 LATENCIES_S = (0.0, 0.1, 0.3, 1.0)
 CONCURRENCIES = (4, 32, 256)
-AT_A_TIME = 4
+MAX_CONCURRENT = 4
 """Runs at a time: each does next to nothing for a minute."""
 _ANSWER = (
     b'{"id":"1","object":"chat.completion","created":1,"model":"mock","choices":[{"index":0,'
@@ -34,8 +34,8 @@ def measure(setting: Setting) -> Iterator[Figure]:
     every = list(product(LATENCIES_S, CONCURRENCIES))
     if setting.quick:
         every = [(0.0, 4), (0.1, 256), (0.3, 32)]
-    with ThreadPoolExecutor(AT_A_TIME) as at_a_time:
-        tried = list(at_a_time.map(lambda one: _try(setting, *one), every))
+    with ThreadPoolExecutor(MAX_CONCURRENT) as senders:
+        tried = list(senders.map(lambda one: _try(setting, *one), every))
     errored = sum(lost for _, lost in tried)
     yield Figure(f"rollouts lost at {A_MINUTE} a minute, of {len(every)} runs", errored, 0)
     for (latency, most), (wall, _) in zip(every, tried, strict=True):

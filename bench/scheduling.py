@@ -32,7 +32,7 @@ WORKERS = 1000
 IN_FLIGHT = 500
 """Fewer than the fewest rollouts, so that with both numbers as many are at work and others wait."""
 CROWDED = 8_000
-"""As with eight rollouts at a time in each worker."""
+"""Rollouts at once, as with eight in each worker."""
 PER_EXAMPLE = 4
 TAKES_S, STRAGGLES = 1.0, 20
 STRAGGLERS, FAILURES = 0.01, 0.0005
@@ -41,7 +41,7 @@ FEW, MANY = 1_000, 1_000_000
 
 
 class SimulatedWorker:
-    """What `Worker` is to the engine, without a process: rollouts take a drawn time."""
+    """Stand-in for `Worker` without a process: rollouts take a drawn time."""
 
     def __init__(self, draw: random.Random) -> None:
         loop = asyncio.get_running_loop()
@@ -98,14 +98,14 @@ class SimulatedWorker:
         return 0.0
 
     def last_called(self) -> LastCall:
-        """Who ended it."""
+        """Call of the rollout that ended it."""
         row = self._culprit if self._culprit in self.rows else NOBODY
         return LastCall(row, "environment", "", False)
 
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """What one simulation took: CPU seconds, simulated seconds, workers that were replaced."""
+    """Cost of one simulation: CPU seconds, simulated seconds, workers that were replaced."""
 
     cpu: float
     lasted: float
@@ -228,7 +228,7 @@ def measure(setting: Setting) -> Iterator[Figure]:
 
 
 def _bytes_each(rollouts: int) -> float:
-    """What a schedule of so many holds for each while it waits."""
+    """Memory of a schedule of so many rollouts, for each while it waits."""
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
     rows = list(range(rollouts))  # as a plan has them

@@ -1,4 +1,4 @@
-"""What every measurement shares: a folder, an endpoint, an environment of variables."""
+"""Setting that all measurements share: a folder, an endpoint, variables."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Setting:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def repeats(self, full: int, quick: int = 1) -> int:
-        """How often to measure."""
+        """Number of measurements."""
         return quick if self.quick else full
 
     def new_path(self, suffix: str) -> Path:

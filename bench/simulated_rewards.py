@@ -24,7 +24,7 @@ def example_levels(
 
 
 def passes_of(rng: np.random.Generator, levels: np.ndarray, each: int) -> np.ndarray:
-    """How many of `each` rollouts pass, shape (runs, groups)."""
+    """Number of `each` rollouts that pass, shape (runs, groups)."""
     return rng.binomial(each, levels)
 
 

@@ -20,7 +20,7 @@ FIRST_LINE = 4
 KEYS = 1500
 COMES_WITHIN_S = 60.0
 KEY_LIMITS_S = {20: 1.0, 100: 0.3}
-"""Of a key to its change, by thousands of bytes a second."""
+"""Seconds from a key to its change, by thousands of bytes a second."""
 FAST = 2_000 * KB
 REST_BYTES, REST_CPU = 0, 0.3
 

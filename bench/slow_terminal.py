@@ -26,7 +26,7 @@ class SlowTerminal(Terminal):
     """A program on a terminal that takes so many bytes a second.
 
     Args:
-        bytes_a_second: Of the line; 0 while it takes nothing. It may be changed at any time.
+        bytes_a_second: Speed of the line; 0 while it takes nothing. It may be changed at any time.
         answers: Whether the terminal answers where its cursor is, as all but the poorest do.
     """
 
@@ -45,7 +45,7 @@ class SlowTerminal(Terminal):
         self.screen = pyte.Screen(COLUMNS, LINES)
         self._stream = pyte.ByteStream(self.screen)
         self._answers = answers
-        self._asked = b""
+        self._queries = b""
         self._may_read, self._looked_at = 0.0, time.monotonic()
 
     def __enter__(self) -> SlowTerminal:
@@ -58,15 +58,15 @@ class SlowTerminal(Terminal):
         if not self._answers:
             self._stream.feed(data)
             return
-        *asked, self._asked = (self._asked + data).split(POSITION_QUERY)
-        for piece in asked:
+        *queries, self._queries = (self._queries + data).split(POSITION_QUERY)
+        for piece in queries:
             self._stream.feed(piece)
             cursor = self.screen.cursor
             self.type(f"\x1b[{cursor.y + 1};{cursor.x + 1}R".encode())
-        kept = next((n for n in (3, 2, 1) if self._asked.endswith(POSITION_QUERY[:n])), 0)
-        whole = len(self._asked) - kept
-        self._stream.feed(self._asked[:whole])
-        self._asked = self._asked[whole:]
+        kept = next((n for n in (3, 2, 1) if self._queries.endswith(POSITION_QUERY[:n])), 0)
+        whole = len(self._queries) - kept
+        self._stream.feed(self._queries[:whole])
+        self._queries = self._queries[whole:]
 
     def read(self, seconds: float) -> bool:
         """Reads what the line takes within a time, one piece at most."""
@@ -82,9 +82,9 @@ class SlowTerminal(Terminal):
         if self._may_read < 64:
             return True
         before = self.count
-        goes_on = self._read_at_most(int(self._may_read), max(until - now, 0))
+        is_open = self._read_at_most(int(self._may_read), max(until - now, 0))
         self._may_read -= self.count - before
-        return goes_on
+        return is_open
 
     def _read_at_most(self, most: int, seconds: float) -> bool:
         if not select.select([self._end], [], [], seconds)[0]:
@@ -130,7 +130,7 @@ class SlowTerminal(Terminal):
 
     @property
     def lines(self) -> list[str]:
-        """What is on the screen now."""
+        """Text on the screen now."""
         return list(self.screen.display)
 
     @property

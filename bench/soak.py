@@ -36,7 +36,7 @@ LATENCY_S = 0.25
 LATE_S = 4.0
 IN_FLIGHT = 24
 EXAMPLES = 40_000
-"""Of which two rollouts each are more than an hour has time for."""
+"""Examples of which two rollouts each take more than an hour."""
 FAULTS = 0.02
 """The share of requests that meet one of the faults."""
 WORKER_FAULT_EVERY_S = 8.0
@@ -44,12 +44,12 @@ STOPPED_FOR_S = 3.0
 SAMPLES_EVERY_S = 1.0
 STOPPED = 130
 RECENT = 8 * IN_FLIGHT
-"""So many rollouts before the last one may still be at work, or wait to be tried again."""
+"""Rollouts before the last one that may still be at work, or wait to be tried again."""
 HANGS_AFTER_S = 45.0
 """Without a row for so long nothing moves: a retried request waits for less."""
 STARTS_WITHIN_S, ENDS_WITHIN_S = 30.0, 60.0
 LOG_LINES = 40
-"""So many say why it ended."""
+"""Lines of the log that say why it ended."""
 
 
 class FaultyEndpoint(CountingEndpoint):
@@ -80,7 +80,7 @@ class FaultyEndpoint(CountingEndpoint):
 
 @dataclass
 class _Seen:
-    """What was seen of a run: MB of engine and workers each second, and what was done to it."""
+    """Record of a run: MB of engine and workers each second, and what was done to it."""
 
     engine_mb: list[float] = field(default_factory=list)
     workers_mb: list[float] = field(default_factory=list)
@@ -127,7 +127,7 @@ class Soak:
         """Runs it for a time, stops it, and has what was in flight finished.
 
         Raises:
-            NotMeasuredError: It did not begin, hung, or ended otherwise than it was told to.
+            NotMeasuredError: It did not begin, hung, or ended otherwise than it was to.
         """
         more = ("-s", "--no-stream", "--max-retries", "2", "--timeout", "60", "-w", "2", "-d")
         process = self._start(*self._words, *more)
@@ -143,13 +143,13 @@ class Soak:
         return seen
 
     def _with_log(self, what: str) -> str:
-        """What happened, with the last lines of its log."""
+        """A sentence with the last lines of the run's log."""
         log = self._run() / "engine.log"
         last = log.read_text(errors="replace").splitlines()[-LOG_LINES:] if log.is_file() else []
         return "\n    ".join([what, *last])
 
     def _how_it_stands(self) -> str:
-        """That it hangs, with what each of its rollouts waits for."""
+        """Sentence that it hangs, with what each of its rollouts waits for."""
         words = [sys.executable, "-m", "tui_eval", "status", str(self._run())]
         variables = self._setting.variables()
         said = subprocess.run(

@@ -10,7 +10,7 @@ from bench.driving import Sample, run_headless
 from bench.figure import Figure, NotMeasuredError, number, spread
 from bench.setting import Setting
 
-ROLLOUTS = 22_000  # more than LATE needs: the engine tells how it is doing once a second
+ROLLOUTS = 22_000  # more than LATE needs: the engine reports its state once a second
 EARLY, LATE = (1000, 2000), (19_000, 20_000)
 
 
@@ -50,4 +50,4 @@ def cpu_at(samples: Sequence[Sample], finished: int) -> float:
         if before.finished <= finished <= after.finished and before.finished < after.finished:
             share = (finished - before.finished) / (after.finished - before.finished)
             return before.cpu_s + share * (after.cpu_s - before.cpu_s)
-    raise NotMeasuredError(f"the engine told no samples around {finished} rollouts")
+    raise NotMeasuredError(f"the engine reported no samples around {finished} rollouts")

@@ -35,7 +35,7 @@ seed = {seeds}
 
 
 class FirstRequest:
-    """A server that notes what an engine has used when its first completion is asked for."""
+    """A server that notes what an engine has used when its first completion is requested."""
 
     def __init__(self) -> None:
         self.came = threading.Event()
@@ -98,7 +98,7 @@ def _measure(setting: Setting) -> float:
         if not server.came.wait(TAKES_AT_MOST_S):
             engine.kill()
             said = engine.stderr.read().decode("utf-8", "replace")
-            raise NotMeasuredError(f"the engine asked for nothing:\n{said[-2000:]}")
+            raise NotMeasuredError(f"the engine requested nothing:\n{said[-2000:]}")
         return server.cpu
     finally:
         engine.kill()

@@ -17,8 +17,8 @@ from bench.figure import NotMeasuredError
 
 COLUMNS, LINES = 120, 40
 ENDS_WITHIN_S = 10.0
-ASKED, ANSWER = b"\x1b[c", b"\x1b[?62;22c"
-"""What a terminal is, which all of them answer at once."""
+QUERY, ANSWER = b"\x1b[c", b"\x1b[?62;22c"
+"""The request for what a terminal is, which all of them answer at once, and an answer."""
 
 
 class Terminal:
@@ -69,7 +69,7 @@ class Terminal:
             data = os.read(self._end, 1 << 16)
         except OSError:
             return False
-        if ASKED in data:
+        if QUERY in data:
             os.write(self._end, ANSWER)
         self.output += data
         self._written(time.time(), data)

@@ -26,7 +26,7 @@ POLL_INTERVAL_S = 0.25
 
 @dataclass(frozen=True, slots=True)
 class RunSession:
-    """What was seen of one run on the screen.
+    """Record of one run on the screen.
 
     Args:
         rows: The finished rows.

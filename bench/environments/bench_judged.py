@@ -1,4 +1,4 @@
-"""Single-turn questions whose reward asks an endpoint of its own."""
+"""Single-turn questions whose reward calls an endpoint of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the bare loops in bare_sdk.py do, as an environment."""
+"""Work of the bare loops in bare_sdk.py, as an environment."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ ASPECTS = ("good", "short", "true", "polite")
 
 
 class SixTurns(vf.MultiTurnEnv):
-    """Asks on with every answer, so that each request depends on all before it."""
+    """Puts every answer into the next question, so that each request depends on all before it."""
 
     async def env_response(
         self, messages: vf.Messages, state: vf.State, **kwargs: Any
@@ -32,16 +32,16 @@ def drawn(completion: vf.Messages) -> float:
 
 
 async def above_the_least(states: list[vf.State]) -> list[float]:
-    """How far each rollout of an example is above the least of them."""
+    """Distance of each rollout of an example from the least of them."""
     all_drawn = [drawn(state["completion"]) for state in states]
     return [one - min(all_drawn) for one in all_drawn]
 
 
 def judges(url: str) -> list[Any]:
-    """Reward functions that ask a judge about each rollout, and about all of an example.
+    """Reward functions that call a judge about each rollout, and about all of an example.
 
     Args:
-        url: Of the judge's endpoint.
+        url: URL of the judge's endpoint.
     """
     client = vf.OpenAIChatCompletionsClient(
         vf.ClientConfig(api_base_url=url, api_key_var=""), api_key="none"
@@ -52,12 +52,12 @@ def judges(url: str) -> list[Any]:
         return int(str(said.message.content), 16) % 1000 / 999
 
     async def judged(completion: vf.Messages) -> float:
-        """What the judge says of the last answer, one aspect after the other."""
+        """Verdict of the judge on the last answer, one aspect after the other."""
         last = completion[-1]["content"]
         return sum([await verdict(f"How {aspect} is {last}?") for aspect in ASPECTS])
 
     async def judged_together(states: list[vf.State]) -> list[float]:
-        """What the judge says of all last answers, asked once for each rollout."""
+        """Verdict of the judge on all last answers, requested once for each rollout."""
         last = sorted(str(state["completion"][-1]["content"]) for state in states)
         question = f"How alike are {', '.join(last)}?"
         return list(await asyncio.gather(*(verdict(question) for _ in states)))
@@ -72,7 +72,7 @@ def load_environment(
 
     Args:
         faulty: Some of the answers to the model are exceptions.
-        judge_url: Of an endpoint that judges what the model said; empty for none.
+        judge_url: URL of an endpoint that judges the model's answers; empty for none.
     """
     return SixTurns(
         dataset=[

@@ -33,7 +33,7 @@ class IdleSetting(Setting):
 
 @pytest.fixture
 def measuring(monkeypatch: pytest.MonkeyPatch) -> list[Figure | Exception]:
-    """What the only measurement there is yields or raises."""
+    """Yield or error of the only measurement."""
     results: list[Figure | Exception] = []
 
     def measure(setting: Setting) -> Iterator[Figure]:

@@ -1,4 +1,4 @@
-"""Where the tests of settings take place."""
+"""Fixtures of the tests of settings."""
 
 from __future__ import annotations
 

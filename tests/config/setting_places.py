@@ -39,14 +39,14 @@ type = "anthropic_messages"
 """
 
 
-def asked(target: str | None = "my-env", **raw: Any) -> Expansion:
-    """What a command line amounts to."""
+def expanded(target: str | None = "my-env", **raw: Any) -> Expansion:
+    """Expansion of a command line."""
     return expand(Request(env_id=target, raw=raw))
 
 
 def plans(target: str = "my-env", **raw: Any) -> list[RunPlan]:
     """The plans of a command line with which nothing is wrong."""
-    found = asked(target, **raw)
+    found = expanded(target, **raw)
     assert found.faults == []
     return [one.plan for one in found.evaluations if one.plan is not None]
 
@@ -59,7 +59,7 @@ def plan(target: str = "my-env", **raw: Any) -> RunPlan:
 
 def faults(target: str | None = "my-env", **raw: Any) -> list[str]:
     """Everything that is wrong with a command line, of which there is no plan."""
-    found = asked(target, **raw)
+    found = expanded(target, **raw)
     assert found.faults
     return [str(fault) for fault in found.faults]
 

@@ -70,7 +70,7 @@ def test_a_swept_temperature_wins_over_the_sampling_table_of_the_top() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sweep", "told"),
+    ("sweep", "expected"),
     [
         ("temperature = 0.5", "e.toml:5: temperature is swept, but 0.5 is no list of values"),
         ("temperature = []", "e.toml:5: temperature is swept, but [] is no list of values"),
@@ -85,13 +85,13 @@ def test_a_swept_temperature_wins_over_the_sampling_table_of_the_top() -> None:
         ("", "e.toml:4: there is nothing to sweep"),
     ],
 )
-def test_what_is_wrong_with_a_sweep_is_told(sweep: str, told: str) -> None:
+def test_what_is_wrong_with_a_sweep_is_reported(sweep: str, expected: str) -> None:
     fixed = "[[ablation]]\nenv_args = { n = 2 }\nnum_examples = 9\n[ablation.sweep]\n"
-    assert [one for one in faults(write("e.toml", fixed + sweep)) if one.startswith(told)]
+    assert [one for one in faults(write("e.toml", fixed + sweep)) if one.startswith(expected)]
 
 
 @pytest.mark.parametrize(
-    ("table", "told"),
+    ("table", "expected"),
     [
         (
             "sampling_args = { temperature = 0.5 }\n[ablation.sweep]\ntemperature = [0, 1]\n",
@@ -103,11 +103,11 @@ def test_what_is_wrong_with_a_sweep_is_told(sweep: str, told: str) -> None:
         ),
     ],
 )
-def test_a_sampling_parameter_is_swept_in_one_place(table: str, told: str) -> None:
-    assert faults(write("e.toml", f'{TOP}[[ablation]]\nenv_id = "x"\n{table}')) == [told]
+def test_a_sampling_parameter_is_swept_in_one_place(table: str, expected: str) -> None:
+    assert faults(write("e.toml", f'{TOP}[[ablation]]\nenv_id = "x"\n{table}')) == [expected]
 
 
-def test_an_ablation_without_environment_is_told() -> None:
+def test_an_ablation_without_environment_is_reported() -> None:
     path = write("e.toml", TOP + "[[ablation]]\n[ablation.sweep]\ntemperature = [0, 1]\n")
     assert faults(path) == ['e.toml:2: env_id is missing. Name the environment: env_id = "my-env"']
 

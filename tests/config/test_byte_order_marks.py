@@ -38,9 +38,9 @@ def test_evaluations_registry_and_projects_are_read(program: Program) -> None:
     marked(program.folder / "environments" / "marked" / "pyproject.toml", PROJECT)
     done = program.run("config", "explain", "evals.toml")
     assert done.code == 0, done
-    told = {line.split()[0]: line.split()[1:] for line in done.out.splitlines() if line.split()}
-    assert told["model_at_endpoint"][0] == "x"
-    assert told["num_examples"][0] == "7"
+    reported = {line.split()[0]: line.split()[1:] for line in done.out.splitlines() if line.split()}
+    assert reported["model_at_endpoint"][0] == "x"
+    assert reported["num_examples"][0] == "7"
     (found,) = [
         one for one in list_environments(program.folder / "environments") if one.env_id == "marked"
     ]

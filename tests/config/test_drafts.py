@@ -34,7 +34,7 @@ JSON = st.recursive(
 )
 STRIPPED = TEXT.map(str.strip).filter(bool)
 PASTED = STRIPPED.map(lambda text: unwrapped(text, "it")).filter(bool)
-"""As a URL or a key is left once what came along with it is taken away."""
+"""URL and key without what came along with them."""
 NAMES = st.text(st.characters(categories=("L", "N")), min_size=1)
 
 
@@ -97,7 +97,7 @@ def test_the_toml_of_a_form_says_what_the_form_says(values: dict[str, Any]) -> N
 
 @settings(max_examples=50)
 @given(VALUES)
-def test_the_command_line_of_a_form_asks_for_its_request(values: dict[str, Any]) -> None:
+def test_the_command_line_of_a_form_gives_its_request(values: dict[str, Any]) -> None:
     draft = draft_of(values)
     request = draft.request()
     words = command_words(request["env_id"], request["raw"])

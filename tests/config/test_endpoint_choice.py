@@ -1,4 +1,4 @@
-"""Where a model is served: registry, provider, URL, or a refusal that says what there is."""
+"""Endpoints of a model: registry, provider, URL, or a refusal that says what there is."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 from made_plans import make_plan
 from servers import FaultServer, Reply
-from setting_places import asked, faults, plan, source, write
+from setting_places import expanded, faults, plan, source, write
 
 from tui_eval.config import local_servers
 from tui_eval.config.explaining import explanation
@@ -89,14 +89,14 @@ def test_a_provider_wins_over_the_registry_and_flags_win_over_both(
     assert typed.client_type == "openai_responses"
 
 
-def test_an_unknown_provider_is_told_with_the_known() -> None:
+def test_an_unknown_provider_is_reported_with_the_known() -> None:
     assert faults(model="m", provider="opnai")[0].startswith(
         "-p/--provider: 'opnai' is not known. Known are openai, anthropic, openrouter, prime"
     )
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "reported"),
     [
         (["X-A"], "--header: 'X-A' is no header; expected 'Name: Value'"),
         ([": v"], "--header: '' is no name of a header"),
@@ -105,8 +105,8 @@ def test_an_unknown_provider_is_told_with_the_known() -> None:
         (["X-A: café"], "--header: the value of header X-A must be one line of ASCII text"),
     ],
 )
-def test_what_is_no_header_is_told(given: list[str], told: str) -> None:
-    assert faults(model="mini", headers=given)[0].startswith(told)
+def test_what_is_no_header_is_reported(given: list[str], reported: str) -> None:
+    assert faults(model="mini", headers=given)[0].startswith(reported)
 
 
 def test_headers_are_split_at_the_first_colon_and_stripped() -> None:
@@ -115,12 +115,12 @@ def test_headers_are_split_at_the_first_colon_and_stripped() -> None:
 
 
 def test_the_source_of_what_the_registry_says_is_its_line() -> None:
-    found = asked(model="mini")
+    found = expanded(model="mini")
     here = "configs/endpoints.toml:2"
     assert source(found, "api_base_url") == ("https://api.example/v1", here)
     assert source(found, "model_at_endpoint") == ("org/mini", here)
     assert source(found, "model") == ("mini", "--model")
-    assert source(asked(model="m", provider="vllm"), "api_base_url")[1] == "provider vllm"
+    assert source(expanded(model="m", provider="vllm"), "api_base_url")[1] == "provider vllm"
 
 
 def test_what_an_endpoint_understands_is_explained_with_its_line_and_stays_there() -> None:
@@ -133,7 +133,7 @@ url = "http://h"
 token_limit = "max_completion_tokens"
 """,
     )
-    found = asked(model="x", endpoints_path="mine")
+    found = expanded(model="x", endpoints_path="mine")
     assert source(found, "token_limit") == ("max_completion_tokens", "mine/endpoints.toml:1")
     assert plan(model="x", endpoints_path="mine").profile == {
         "token_limit": "max_completion_tokens"
@@ -141,7 +141,7 @@ token_limit = "max_completion_tokens"
     assert plan(model="x", endpoints_path="mine", api_base_url="http://other").profile == {}
 
 
-def test_a_url_may_say_which_version_azure_is_asked_for_and_nothing_else() -> None:
+def test_a_url_may_say_which_version_of_azure_is_requested_and_nothing_else() -> None:
     url = "https://mine.openai.azure.com/openai/deployments/x/chat/completions"
     assert plan(model="x", api_base_url=f"{url}?api-version=1").base_url == f"{url}?api-version=1"
     (fault,) = faults(model="x", api_base_url=f"{url}?api-version=1&key=secret")
@@ -159,9 +159,9 @@ def test_a_folder_is_a_registry_too(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_registry_with_a_fault_is_none_for_who_names_a_url_either() -> None:
     write("r.toml", '[[endpoint]]\nendpoint_id = "x"\nmodle = "y"\nurl = "http://h"\n')
-    told = faults(model="x", endpoints_path="r.toml", api_base_url="http://127.0.0.1:9/v1")
-    assert told[0].startswith("r.toml:3: unknown key 'modle'")
-    assert faults(model="x", endpoints_path="r.toml", provider="local") == told
+    reported = faults(model="x", endpoints_path="r.toml", api_base_url="http://127.0.0.1:9/v1")
+    assert reported[0].startswith("r.toml:3: unknown key 'modle'")
+    assert faults(model="x", endpoints_path="r.toml", provider="local") == reported
 
 
 def test_a_registry_in_python_stops_nobody_who_names_a_url() -> None:
@@ -171,26 +171,26 @@ def test_a_registry_in_python_stops_nobody_who_names_a_url() -> None:
 
 
 @pytest.mark.parametrize(
-    ("second", "told"),
+    ("second", "reported"),
     [
         ('model = "other"', "model is 'other', another 'a' has 'm'"),
         ('model = "m"\ntype = "openai_responses"', "api_client_type is 'openai_responses', anoth"),
         ('model = "m"\ninput_price = 2', "input_price is 2.0, another 'a' has none"),
     ],
 )
-def test_replicas_must_be_alike(second: str, told: str) -> None:
+def test_replicas_must_be_alike(second: str, reported: str) -> None:
     write(
         "r.toml",
         '[[endpoint]]\nendpoint_id = "a"\nmodel = "m"\nurl = "http://h/1"\n'
         f'[[endpoint]]\nendpoint_id = "a"\nurl = "http://h/2"\n{second}\n',
     )
     (fault,) = faults(model="a", endpoints_path="r.toml")
-    assert fault.startswith(f"r.toml:5: {told}")
+    assert fault.startswith(f"r.toml:5: {reported}")
     assert "(see r.toml:1)" in fault
 
 
 def serving(server: FaultServer, *models: str) -> int:
-    """Lets a server tell its models; returns its port."""
+    """Lets a server list its models; returns its port."""
     entries = {"data": [{"id": name} for name in models]}
     server.script("/v1/models", [Reply(body=entries)])
     return int(server.url.rsplit(":", 1)[1])
@@ -213,7 +213,7 @@ def test_servers_on_this_machine_are_offered_where_a_model_is_not_found(
 
 
 @pytest.mark.parametrize("key", ["model", "endpoint_id"])
-def test_a_file_is_told_what_to_write_into_it(
+def test_a_file_is_named_with_what_to_write_into_it(
     key: str, fault_server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     port = serving(fault_server, "qwen")
@@ -236,31 +236,33 @@ def test_settings_of_every_replica_are_explained() -> None:
         '[[endpoint]]\nendpoint_id = "r"\nmodel = "m"\nurl = "http://127.0.0.1:2/v1"\n'
         'key = "EXAMPLE_KEY"\nheaders = { X-Replica = "second" }\n',
     )
-    found = asked(model="r", endpoints_path=path)
+    found = expanded(model="r", endpoints_path=path)
     both = "r.toml:1, r.toml:5"
     assert source(found, "api_key_var") == (["", "EXAMPLE_KEY"], both)
-    told = "\n".join(explanation(found.evaluations))
-    assert re.search(r'^api_key_var +"", EXAMPLE_KEY +r.toml:1, r.toml:5$', told, re.M), told
+    reported = "\n".join(explanation(found.evaluations))
+    assert re.search(r'^api_key_var +"", EXAMPLE_KEY +r.toml:1, r.toml:5$', reported, re.M), (
+        reported
+    )
     assert source(found, "headers") == ({"X-Replica": "second"}, "r.toml:5")
-    assert source(asked(model="r", endpoints_path=path, api_key_var=""), "api_key_var") == (
+    assert source(expanded(model="r", endpoints_path=path, api_key_var=""), "api_key_var") == (
         "", "--api-key-var",
     )  # fmt: skip
     literal = "sk-" + "a1b2" * 8
     Path(path).write_text(Path(path).read_text().replace("EXAMPLE_KEY", literal))
-    told = "\n".join(explanation(asked(model="r", endpoints_path=path).evaluations))
-    assert "X-Replica" in told and "second" not in told and literal not in told
+    reported = "\n".join(explanation(expanded(model="r", endpoints_path=path).evaluations))
+    assert "X-Replica" in reported and "second" not in reported and literal not in reported
 
 
-def test_every_header_that_is_wrong_is_told() -> None:
-    told = "'foo' is no header; '' is no name of a header; expected 'Name: Value'"
+def test_every_header_that_is_wrong_is_reported() -> None:
+    reported = "'foo' is no header; '' is no name of a header; expected 'Name: Value'"
     wrong = ["foo", "X-Good: 1", ": x"]
     (fault,) = faults(model="mini", headers=wrong)
-    assert fault == f"--header: {told}"
+    assert fault == f"--header: {reported}"
     listed = write("e.toml", f'env_id = "a"\nmodel = "mini"\nheaders = {wrong}\n')
-    assert faults(listed) == [f"e.toml:3: headers: {told}"]
+    assert faults(listed) == [f"e.toml:3: headers: {reported}"]
 
 
-def test_a_model_that_is_found_asks_no_server(
+def test_for_a_model_that_is_found_no_server_is_called(
     fault_server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(local_servers, "LOCAL_SERVERS", [(serving(fault_server, "mini"), "vLLM")])
@@ -297,8 +299,8 @@ def test_a_port_where_nobody_listens_is_passed_over(fault_server: FaultServer) -
 
 
 def resumed(before: RunPlan, **raw: Any) -> tuple[RunPlan | None, list[str]]:
-    again, told = make_plan(Request(raw=raw), before)
-    return again, [str(fault) for fault in told]
+    again, reported = make_plan(Request(raw=raw), before)
+    return again, [str(fault) for fault in reported]
 
 
 def test_the_plan_of_a_run_keeps_no_value_of_a_header(here: Any) -> None:
@@ -309,22 +311,22 @@ def test_the_plan_of_a_run_keeps_no_value_of_a_header(here: Any) -> None:
     assert headers == {"X-Team": "***", "Authorization": "***"}
 
 
-def test_a_run_that_goes_on_has_its_headers_from_the_registry_or_from_the_flag(here: Any) -> None:
+def test_a_resumed_run_has_its_headers_from_the_registry_or_from_the_flag(here: Any) -> None:
     (here / "run.toml").write_text(plan_to_toml(plan(model="mini", headers=["X-Mine: secret"])))
     before = read_plan(here / "run.toml")
-    again, told = resumed(before)
+    again, reported = resumed(before)
     assert again is None
-    assert told == [
+    assert reported == [
         "--resume: the value of the header X-Mine is not kept with the run. Type it again: "
         "--header 'X-Mine: ...'"
     ]
-    again, told = resumed(before, headers=["X-Mine: secret"])
-    assert told == [] and again is not None
+    again, reported = resumed(before, headers=["X-Mine: secret"])
+    assert reported == [] and again is not None
     assert again.endpoints[0].headers == {"X-Team": "of the registry", "X-Mine": "secret"}
     assert (again.input_price, again.model) == (0.4, "org/mini")
 
 
-def test_demo_is_asked_in_its_own_protocol_only() -> None:
+def test_demo_is_called_in_its_own_protocol_only() -> None:
     (fault,) = faults(model="demo", api_client_type="openai_responses")
     assert fault.startswith("--api-client-type: demo does not speak openai_responses")
 
@@ -343,7 +345,7 @@ def test_one_set_that_is_wrong_hides_no_other() -> None:
 
 
 @pytest.mark.parametrize("name", ["bad name!!", "a/b/c", "me/-x", "me/a--b", "x" * 97, "me/"])
-def test_a_dataset_name_that_the_hub_would_refuse_is_told_at_the_start(name: str) -> None:
+def test_a_dataset_name_that_the_hub_would_refuse_is_reported_at_the_start(name: str) -> None:
     assert "is no name of a dataset" in str(faults(save_to_hf_hub=True, hf_hub_dataset_name=name))
 
 

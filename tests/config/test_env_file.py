@@ -31,7 +31,7 @@ def test_variables_that_are_set_stay() -> None:
     assert [os.environ.get(name) for name in names] == ["before", "", "a b", "before-x", None]
 
 
-def test_a_line_that_is_not_understood_is_told_without_its_text() -> None:
+def test_a_line_that_is_not_understood_is_reported_without_its_text() -> None:
     Path(".env").write_text("A=1\n'secret\nB=2\nC=a\0b\n")
     assert [str(notice) for notice in load_env_file()] == [
         "warning: .env:2: this line is no NAME=VALUE and was left out",
@@ -47,6 +47,6 @@ def test_there_need_not_be_one() -> None:
     assert load_env_file() == []
 
 
-def test_what_cannot_be_read_is_told() -> None:
+def test_what_cannot_be_read_is_reported() -> None:
     Path(".env").write_bytes(b"A=\xff")
     assert load_env_file() == [warning(".env was not read: UnicodeDecodeError")]

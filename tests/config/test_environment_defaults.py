@@ -1,4 +1,4 @@
-"""What the pyproject.toml of an environment says, without importing it."""
+"""Defaults in the pyproject.toml of an environment, read without importing it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from setting_places import asked, faults, plan, source, write
+from setting_places import expanded, faults, plan, source, write
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -27,7 +27,7 @@ NEVER_IMPORTED = "raise SystemExit('imported')\n"
 def test_it_is_found_wherever_the_module_is(module: str, project: str) -> None:
     write(module, NEVER_IMPORTED)
     path = write(f"{project}/pyproject.toml", "[tool.verifiers.eval]\nnum_examples = 7\n")
-    found = asked("owner/my-env@1.0", model="mini")
+    found = expanded("owner/my-env@1.0", model="mini")
     assert source(found, "num_examples") == (7, f"{path}:2")
 
 
@@ -62,8 +62,8 @@ def test_it_cannot_say_where_something_is_sent_or_kept() -> None:
              "header = 'X: y'", "heartbeat_url = 'http://evil'", "save_to_hf_hub = true",
              "output_dir = '/'", "endpoints_path = 'x'", "endpoint_id = 'x'"]  # fmt: skip
     path = write("environments/my_env/pyproject.toml", "[tool.tui-eval.eval]\n" + "\n".join(lines))
-    told = faults(model="mini")
-    assert sorted(told) == sorted(
+    reported = faults(model="mini")
+    assert sorted(reported) == sorted(
         f"{path}:{number}: an environment cannot set {line.split()[0]}. Who runs it says where "
         "things are sent and kept"
         for number, line in enumerate(lines, 2)
@@ -71,7 +71,7 @@ def test_it_cannot_say_where_something_is_sent_or_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("[tool.verifiers.eval]\nnum_examples = 'x'", ":2: num_examples: 'x' is not a whole num"),
         ("[tool.tui-eval.eval]\nnum_exmples = 3", ":2: unknown key 'num_exmples'. Did you mean n"),
@@ -79,11 +79,11 @@ def test_it_cannot_say_where_something_is_sent_or_kept() -> None:
         ("[tool", ":1: this is no TOML"),
     ],
 )
-def test_what_is_wrong_with_it_is_told_with_its_line(text: str, told: str) -> None:
+def test_what_is_wrong_with_it_is_reported_with_its_line(text: str, reported: str) -> None:
     write("environments/my_env/my_env.py", NEVER_IMPORTED)
     path = write("environments/my_env/pyproject.toml", text)
     (fault,) = faults(model="mini")
-    assert fault.startswith(path + told)
+    assert fault.startswith(path + reported)
 
 
 def test_the_file_of_somebody_else_is_left_alone() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from setting_places import REGISTRY, asked, faults, plan, plans, source, write
+from setting_places import REGISTRY, expanded, faults, plan, plans, source, write
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -36,7 +36,7 @@ def test_other_spellings_mean_the_same() -> None:
     assert one.endpoints[0].headers == {"X-Team": "of the registry", "X-One": "1"}
 
 
-def test_one_setting_in_two_spellings_is_told() -> None:
+def test_one_setting_in_two_spellings_is_reported() -> None:
     path = write("e.toml", '[[eval]]\nenv_id = "a"\nmodel = "mini"\nargs = {}\nenv_args = {}\n')
     assert faults(path) == ["e.toml:5: args and env_args are the same setting; keep one"]
 
@@ -54,7 +54,7 @@ def test_a_file_without_tables_is_one_evaluation() -> None:
     assert plan(write("e.toml", 'env_id = "a"\nmodel = "mini"\n')).env_id == "a"
 
 
-def test_everything_wrong_is_told_at_once_with_its_line() -> None:
+def test_everything_wrong_is_reported_at_once_with_its_line() -> None:
     path = write(
         "e.toml",
         'modle = "mini"\nnum_examples = "two"\ntemperature = nan\nsave_results = 1\n'
@@ -63,7 +63,7 @@ def test_everything_wrong_is_told_at_once_with_its_line() -> None:
         '[[eval]]\nrolouts_per_example = 3\nprovider = "acme"\ntimeout = 0\nresume = 1\n'
         '[[ablation]]\nenv_id = "x"\n',
     )
-    told = faults(path)
+    reported = faults(path)
     for expected in (
         "e.toml:1: unknown key 'modle'. Did you mean model",
         "e.toml:2: num_examples: 'two' is not a whole number",
@@ -79,7 +79,7 @@ def test_everything_wrong_is_told_at_once_with_its_line() -> None:
         "e.toml:14: resume: 1 is not text",
         "e.toml:15: there is nothing to sweep. Write lists of values into [ablation.sweep]",
     ):
-        assert [fault for fault in told if fault.startswith(expected)], (expected, told)
+        assert [fault for fault in reported if fault.startswith(expected)], (expected, reported)
 
 
 def test_a_slip_in_the_key_of_the_model_says_nothing_of_the_default_model() -> None:
@@ -87,27 +87,31 @@ def test_a_slip_in_the_key_of_the_model_says_nothing_of_the_default_model() -> N
     assert faults(path) == ["e.toml:1: unknown key 'modle'. Did you mean model?"]
 
 
-def test_a_file_that_names_no_model_is_told_where_to_write_one() -> None:
+def test_for_a_file_that_names_no_model_it_is_said_where_to_write_one() -> None:
     path = write("e.toml", '[[eval]]\nenv_id = "a"\n')
-    (told,) = faults(path)
-    assert told.startswith("e.toml:2, model: nothing names a model, and the default is not there:")
-    assert "no endpoint is called 'gpt-4.1-mini'" in told
-    assert "--model" not in told
+    (reported,) = faults(path)
+    assert reported.startswith(
+        "e.toml:2, model: nothing names a model, and the default is not there:"
+    )
+    assert "no endpoint is called 'gpt-4.1-mini'" in reported
+    assert "--model" not in reported
 
 
-def test_a_key_that_a_default_model_of_a_file_lacks_is_told_at_the_file() -> None:
+def test_a_key_that_a_default_model_of_a_file_lacks_is_reported_at_the_file() -> None:
     write(
         "configs/endpoints.toml",
         REGISTRY.replace('"mini"', '"gpt-4.1-mini"').replace("EXAMPLE_KEY", "NO_KEY"),
     )
-    (told,) = faults(write("e.toml", 'num_examples = 1\n[[eval]]\nenv_id = "a"\n'))
-    assert told.startswith("e.toml:3, model: nothing names a model, and the default, gpt-4.1-mini,")
-    assert "NO_KEY" in told
-    assert "--model" not in told
+    (reported,) = faults(write("e.toml", 'num_examples = 1\n[[eval]]\nenv_id = "a"\n'))
+    assert reported.startswith(
+        "e.toml:3, model: nothing names a model, and the default, gpt-4.1-mini,"
+    )
+    assert "NO_KEY" in reported
+    assert "--model" not in reported
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ('[eval]\nenv_id = "a"\n', "e.toml:1: [eval] is one table. Write [[eval]]"),
         ("eval = 3\n", "e.toml:1: eval is no table. Write [[eval]]"),
@@ -130,16 +134,18 @@ def test_a_key_that_a_default_model_of_a_file_lacks_is_told_at_the_file() -> Non
         ),
     ],
 )
-def test_what_is_no_file_of_evaluations_is_told(text: str, told: str) -> None:
-    assert faults(write("e.toml", text))[0].startswith(told)
+def test_what_is_no_file_of_evaluations_is_reported(text: str, reported: str) -> None:
+    assert faults(write("e.toml", text))[0].startswith(reported)
 
 
-def test_a_missing_file_is_told() -> None:
+def test_a_missing_file_is_reported() -> None:
     assert faults("no.toml") == ["no.toml: the file of evaluations cannot be read: No such file "
                                  "or directory"]  # fmt: skip
 
 
-def test_the_same_fault_of_many_evaluations_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_fault_of_many_evaluations_is_reported_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("EXAMPLE_KEY")
     tables = "".join(f'[[eval]]\nenv_id = "e{number}"\n' for number in range(9))
     (fault,) = faults(write("e.toml", f'model = "mini"\n{tables}'))
@@ -177,15 +183,15 @@ def test_resume_of_an_evaluation_wins_over_that_of_the_top() -> None:
         'model = "mini"\nresume = true\n[[eval]]\nenv_id = "a"\nresume = false\n'
         '[[eval]]\nenv_id = "b"\nresume_path = "there"\n[[eval]]\nenv_id = "c"\n',
     )
-    found = asked(path)
+    found = expanded(path)
     assert [one.resume for one in found.evaluations] == [None, "there", "newest"]
-    typed = asked(path, resume="newest").evaluations
+    typed = expanded(path, resume="newest").evaluations
     assert [one.resume for one in typed] == ["newest", "there", "newest"]
 
 
 def test_flags_that_describe_an_evaluation_are_ignored_and_named_in_one_warning() -> None:
     path = write("e.toml", 'model = "mini"\n[[eval]]\nenv_id = "a"\n[[eval]]\nenv_id = "b"\n')
-    found = asked(path, num_examples="x", model="sonnet", verbose=True, heartbeat_url="http://h")
+    found = expanded(path, num_examples="x", model="sonnet", verbose=True, heartbeat_url="http://h")
     assert found.faults == []
     (notice,) = found.notices
     assert notice.level == "warning"
@@ -204,7 +210,7 @@ def test_a_flag_of_the_command_wins_over_the_file() -> None:
     )
     assert (plan(path).max_cost, plan(path).max_total_tokens) == (5, 9)
     assert plan(path, max_cost="0.5").max_cost == 0.5
-    assert source(asked(path, max_cost="0.5"), "max_cost") == (0.5, "--max-cost")
+    assert source(expanded(path, max_cost="0.5"), "max_cost") == (0.5, "--max-cost")
 
 
 def test_what_has_no_effect_is_said_once() -> None:
@@ -213,11 +219,11 @@ def test_what_has_no_effect_is_said_once() -> None:
         'model = "mini"\ndisable_env_server = true\n[[eval]]\nenv_id = "a"\n[[eval]]\n'
         'env_id = "b"\nshuffle_seed = 3\n',
     )
-    assert [notice.text for notice in asked(path).notices] == [
+    assert [notice.text for notice in expanded(path).notices] == [
         "e.toml:2, disable_env_server has no effect: there is no environment server",
         "e.toml:7, shuffle_seed has no effect without shuffle",
     ]
-    assert asked(model="mini", shuffle=True, shuffle_seed="3").notices == []
+    assert expanded(model="mini", shuffle=True, shuffle_seed="3").notices == []
 
 
 def test_examples_are_named_by_numbers_or_texts() -> None:

@@ -1,4 +1,4 @@
-"""Prices of models that no registry tells: those that the provider lists, at its own host only."""
+"""Prices of models that no registry has: those that the provider lists, at its own host only."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_provider_lists_prices_of_its_models_with_a_date() -> None:
     assert found.source == f"{DATES[version(LIBRARY)]}, {LIBRARY} {version(LIBRARY)}"
 
 
-def test_written_caches_have_prices_and_tiers_are_told() -> None:
+def test_written_caches_have_prices_and_tiers_are_reported() -> None:
     found = list_price("claude-sonnet-4-5-20250929", ["https://api.anthropic.com"])
     assert found is not None
     assert (found.input, found.cached, found.cache_write) == (3.0, 0.3, 3.75)

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("here")
 
 
 def named(model: str, **raw: str) -> tuple[dict[str, str], list[Fault]]:
-    """What a name amounts to, and what is wrong with it."""
+    """Settings that a model's name gives, and its faults."""
     request = Request(raw={"model": model, **raw}, litellm_names=True)
     faults = name_model(request)
     return request.raw, faults
@@ -48,7 +48,7 @@ def test_without_the_package_other_providers_are_refused(monkeypatch: pytest.Mon
     assert "Did you mean mistral/x" in named("mistal/x")[1][0].hint
 
 
-def test_a_bare_name_of_openais_is_told_with_its_provider() -> None:
+def test_a_bare_name_of_openais_is_reported_with_its_provider() -> None:
     _, (fault,) = named("gpt-5-mini")
     assert fault.hint.startswith("Did you mean openai/gpt-5-mini")
     assert "xai" not in fault.hint.partition("?")[0]

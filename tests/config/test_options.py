@@ -1,4 +1,4 @@
-"""What is typed becomes values, or faults that name the flag."""
+"""Typed options become values, or faults that name the flag."""
 
 from __future__ import annotations
 
@@ -77,7 +77,9 @@ def test_what_is_right_becomes_a_value(name: str, text: Any, value: Any) -> None
         ("max_tokens", "9" * 23, "-t/--max-tokens", "whole numbers have 64 bits"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_flag(name: str, text: str, flag: str, words: str) -> None:
+def test_what_is_wrong_is_reported_with_its_flag(
+    name: str, text: str, flag: str, words: str
+) -> None:
     values, faults = parse_values({name: text})
     assert values == {}
     (fault,) = faults
@@ -91,7 +93,7 @@ def test_the_text_of_a_list_says_the_list(names: list[str]) -> None:
     assert parse_text(option, list_text(option, names)) == [name.strip() for name in names]
 
 
-def test_all_faults_are_told_at_once_and_the_rest_is_read() -> None:
+def test_all_faults_are_reported_at_once_and_the_rest_is_read() -> None:
     values, faults = parse_values(
         {"num_examples": "x", "env_args": "y", "temperature": "z", "max_tokens": "5", "model": None}
     )

@@ -1,4 +1,4 @@
-"""What comes along with a pasted key or URL is left out, and told without the text."""
+"""Text around a pasted key or URL is left out, and reported without its content."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ URL = "http://127.0.0.1:8000/v1"
     "wrapped",
     [f" {KEY}", f"{KEY}\n", f'"{KEY}"', f"'{KEY}'\r\n", f"\ufeff{KEY}\u200b", f"\u201c{KEY}\u201d"],
 )
-def test_a_pasted_key_is_sent_bare_and_told_without_its_text(
+def test_a_pasted_key_is_sent_bare_and_reported_without_its_text(
     wrapped: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("PASTED_KEY", wrapped)
@@ -45,15 +45,15 @@ def test_a_pasted_url_is_taken_bare(wrapped: str) -> None:
     assert unwrapped(URL, "the URL") == URL
 
 
-def test_a_run_is_told_of_both(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_reports_both(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PASTED_KEY", f"{KEY}\n")
     raw = {"model": "m", "api_base_url": f" {URL}\u200b", "api_key_var": "PASTED_KEY"}
-    for _ in range(2):  # the second time the variable is clean, and it is told all the same
+    for _ in range(2):  # the second time the variable is clean, and it is reported all the same
         found = expand(Request(env_id="reverse-text", raw=raw))
-        told = [str(one) for one in found.notices]
+        reported = [str(one) for one in found.notices]
         begins = "warning: White space, quotes or invisible characters around"
-        assert f"{begins} the URL of the endpoint were left out" in told
-        assert f"{begins} the key in PASTED_KEY were left out" in told
+        assert f"{begins} the URL of the endpoint were left out" in reported
+        assert f"{begins} the key in PASTED_KEY were left out" in reported
     (evaluation,) = found.evaluations
     assert evaluation.plan is not None
     assert [one.url for one in evaluation.plan.served_at] == [URL]

@@ -100,7 +100,9 @@ def test_the_default_model_is_looked_up_like_any_other() -> None:
     assert "'gpt-4.1-mini'" in fault
 
 
-def test_a_missing_key_is_told_by_the_name_of_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_key_is_reported_by_the_name_of_its_variable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert planned(api_base_url="http://x/v1", api_key_var="EXAMPLE_KEY").key_var == "EXAMPLE_KEY"
     monkeypatch.delenv("EXAMPLE_KEY")
     (fault,) = faults_of(model="mini")
@@ -120,7 +122,7 @@ def test_what_is_no_url_is_refused(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "reported"),
     [
         ('{"model": "x"}', "-S/--sampling-args: model is a setting of its own. Say -m"),
         ('{"messages": []}', "-S/--sampling-args: messages are the environment's own"),
@@ -128,23 +130,23 @@ def test_what_is_no_url_is_refused(url: str) -> None:
         ('{"n": 2}', "-S/--sampling-args: n = 2: a rollout takes one answer"),
     ],
 )
-def test_what_is_no_sampling_parameter_is_refused(given: str, told: str) -> None:
+def test_what_is_no_sampling_parameter_is_refused(given: str, reported: str) -> None:
     (fault,) = faults_of(model="mini", sampling_args=given)
-    assert fault.startswith(told)
+    assert fault.startswith(reported)
 
 
-def test_what_is_no_url_is_told_without_its_password() -> None:
+def test_what_is_no_url_is_reported_without_its_password() -> None:
     (fault,) = faults_of(model="m", api_base_url="http://user:hunter2@h:v1")
     assert "is no URL" in fault and "hunter2" not in fault
 
 
-def test_all_faults_are_told_at_once() -> None:
+def test_all_faults_are_reported_at_once() -> None:
     faults = faults_of(env_id=None, model="nope", num_examples="x", api_client_type="grpc")
     starts = ["-n/--num-examples", "--api-client-type", "ENVIRONMENT", "-m/--model"]
     assert [fault.split(":")[0] for fault in faults] == starts
 
 
-def test_faults_of_the_registry_are_told(place: Path) -> None:
+def test_faults_of_the_registry_are_reported(place: Path) -> None:
     (place / "configs" / "endpoints.toml").write_text("[[endpoint]]\nfoo = 1\n")
     assert len(faults_of(model="mini")) == 4
     assert len(faults_of(model="own", api_base_url="http://x/v1")) == 4
@@ -166,9 +168,9 @@ def test_a_named_folder_saves() -> None:
 
 
 @pytest.mark.parametrize("target", ["my-env", None])
-def test_the_run_to_go_on_with_may_be_set_like_any_setting(target: str | None) -> None:
-    asked = Request(env_id=target, raw={"model": "mini", "sets": ["resume=there"]})
-    assert Expander(asked).resume == "there"
+def test_the_run_to_resume_may_be_set_like_any_setting(target: str | None) -> None:
+    request = Request(env_id=target, raw={"model": "mini", "sets": ["resume=there"]})
+    assert Expander(request).resume == "there"
 
 
 def test_a_resumed_run_keeps_what_is_not_typed() -> None:
@@ -183,7 +185,7 @@ def test_a_resumed_run_keeps_what_is_not_typed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "told"),
+    ("raw", "reported"),
     [
         ({"model": "sonnet"}, 'model is "claude", the run has "org/mini"'),
         ({"rollouts_per_example": "2"}, "-r is 2, the run has 3 rollouts of each"),
@@ -193,10 +195,10 @@ def test_a_resumed_run_keeps_what_is_not_typed() -> None:
         ({"num_examples": "6"}, "-n is 6, the run has 7 examples"),
     ],
 )
-def test_a_resumed_run_must_stay_the_same(raw: dict[str, str], told: str) -> None:
+def test_a_resumed_run_must_stay_the_same(raw: dict[str, str], reported: str) -> None:
     before = planned(num_examples="7", env_args='{"a": 1}', temperature="0.5")
     faults = faults_of(before, **raw)
-    assert any(told in fault for fault in faults)
+    assert any(reported in fault for fault in faults)
     assert all(f.startswith("--resume: ") and "start a new run" in f.lower() for f in faults)
 
 
@@ -212,9 +214,9 @@ def test_another_environment_is_not_resumed() -> None:
 
 def test_a_run_of_a_program_without_url_is_refused() -> None:
     before = RunPlan(env_id="e", alias="m", model="m", base_url="", given_inputs=True)
-    told = [str(fault) for fault in make_plan(Request(), before)[1]]
-    assert told[0].startswith("--resume: '' is no URL")
-    assert "a program gave the inputs of this run" in told[1]
+    reported = [str(fault) for fault in make_plan(Request(), before)[1]]
+    assert reported[0].startswith("--resume: '' is no URL")
+    assert "a program gave the inputs of this run" in reported[1]
 
 
 def test_null_in_arguments_survives(place: Path) -> None:
@@ -262,16 +264,16 @@ def test_a_plan_written_and_read_is_the_same_but_for_its_secrets(
     assert read_plan(path) == plan.model_copy(update=without_secrets)
 
 
-def test_a_bad_plan_tells_all_its_faults(place: Path) -> None:
+def test_a_bad_plan_reports_all_its_faults(place: Path) -> None:
     path = place / "run.toml"
     path.write_text('env_id = 3\nmodle = "x"\nrollouts_per_example = 0\nclient_type = "grpc"\n')
     with pytest.raises(RefusedError) as caught:
         read_plan(path)
-    told = str(caught.value)
+    reported = str(caught.value)
     for words in ("env_id: ", "alias: ", "model: ", "base_url: ", "rollouts_per_example: "):
-        assert words in told
-    assert "client_type: " in told
-    assert "unknown key 'modle'. Did you mean model" in told
+        assert words in reported
+    assert "client_type: " in reported
+    assert "unknown key 'modle'. Did you mean model" in reported
 
 
 @pytest.mark.parametrize(

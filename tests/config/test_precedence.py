@@ -1,4 +1,4 @@
-"""Which of several places holds, and that it is said which."""
+"""Precedence of the places of a setting, and that its source is shown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from setting_places import asked, faults, plan, source, write
+from setting_places import expanded, faults, plan, source, write
 
 from tui_eval.config.expansion import expand
 from tui_eval.config.options import CLIENT_TYPES, OPTIONS
@@ -47,7 +47,7 @@ def test_on_a_command_line_what_was_typed_is_strongest(values: dict[str, Any]) -
         raw["num_examples"] = str(values["typed"])
     if values["set"] is not None:
         raw["sets"] = [f"num_examples={values['set']}"]
-    found = asked("my-env", **raw)
+    found = expanded("my-env", **raw)
     order = [("set", "--set"), ("typed", "--num-examples"), IN_PYPROJECT]
     assert source(found, "num_examples") == strongest(values, order)
     (one,) = found.evaluations
@@ -69,7 +69,7 @@ def test_beside_a_file_flags_are_ignored(values: dict[str, Any]) -> None:
         raw["num_examples"] = str(values["typed"])
     if values["set"] is not None:
         raw["sets"] = [f"num_examples={values['set']}"]
-    found = asked(path, **raw)
+    found = expanded(path, **raw)
     order = [("set", "--set"), ("own", "e.toml:5"), ("top", "e.toml:2"), IN_PYPROJECT]
     assert source(found, "num_examples") == strongest(values, order)
     assert bool(found.notices) == (values["typed"] is not None)
@@ -93,10 +93,10 @@ def test_sampling_parameters_of_the_stronger_place_hold(
     assert plan(path).sampling_args == expected
 
 
-def test_a_sampling_parameter_is_told_at_the_place_that_it_came_from() -> None:
+def test_a_sampling_parameter_is_reported_at_the_place_that_it_came_from() -> None:
     top = "sampling = { temperature = 1, a = 1 }\nmax_tokens = 9"
     path = write("e.toml", f'model = "mini"\n{top}\n[[eval]]\nenv_id = "x"\ntemperature = 2\n')
-    found = asked(path)
+    found = expanded(path)
     assert source(found, "temperature") == (2, "e.toml:6")
     assert source(found, "max_tokens") == (9, "e.toml:3")
     assert source(found, "sampling_args") == ({"a": 1}, "e.toml:2")
@@ -225,7 +225,7 @@ def test_no_setting_is_forgotten_above() -> None:
 
 
 def test_only_one_of_two_names_of_the_model_is_shown() -> None:
-    found = asked(write("e.toml", '[[eval]]\nenv_id = "a"\nendpoint_id = "mini"\n'))
+    found = expanded(write("e.toml", '[[eval]]\nenv_id = "a"\nendpoint_id = "mini"\n'))
     assert source(found, "endpoint_id") == ("mini", "e.toml:3")
     assert source(found, "model") == (None, "e.toml:3")
 
@@ -235,7 +235,7 @@ def test_a_limit_of_cost_is_taken_whether_prices_are_known_or_not() -> None:
     assert plan(model="two", max_cost="1").max_cost == 1
 
 
-def test_the_same_command_goes_on_with_a_run_that_took_defaults() -> None:
+def test_the_same_command_resumes_a_run_that_took_defaults() -> None:
     pyproject(9)
     table = "[tool.tui-eval.eval]\nsampling = { top_p = 0.5 }\n"
     write("environments/my_env/pyproject.toml", table)

@@ -72,7 +72,7 @@ def test_an_alias_that_stands_twice_has_replicas_in_order(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ('[[endpoint]]\nmodel = "m"', ["endpoint_id is missing", "url is missing"]),
         ("[[endpoint]]", ["endpoint_id is missing", "model is missing", "url is missing"]),
@@ -83,17 +83,17 @@ def test_an_alias_that_stands_twice_has_replicas_in_order(tmp_path: Path) -> Non
         (b"\xff\xfe", ["this is no TOML: "]),
     ],
 )
-def test_what_is_wrong_with_the_file_is_told(
-    tmp_path: Path, text: str | bytes, told: list[str]
+def test_what_is_wrong_with_the_file_is_reported(
+    tmp_path: Path, text: str | bytes, expected: list[str]
 ) -> None:
     found, faults = read(tmp_path, text)
     assert found == {}
-    assert len(faults) == len(told)
-    assert all(words in fault for words, fault in zip(told, faults, strict=True))
+    assert len(faults) == len(expected)
+    assert all(words in fault for words, fault in zip(expected, faults, strict=True))
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "expected"),
     [
         ('modle = "m"', "unknown key 'modle'. Did you mean model?"),
         ('api_base_url = "http://x"', "url and api_base_url are the same field; keep one"),
@@ -117,17 +117,17 @@ def test_what_is_wrong_with_the_file_is_told(
         ("max_concurrent = true", "max_concurrent must be a whole number from 1 on"),
     ],
 )
-def test_a_wrong_key_is_told_with_its_line(tmp_path: Path, line: str, told: str) -> None:
+def test_a_wrong_key_is_reported_with_its_line(tmp_path: Path, line: str, expected: str) -> None:
     first, second = GOOD.strip().split("\n\n")
     found, faults = read(tmp_path, f"{second}\n\n{first}\n{line}\n")
     assert list(found) == ["sonnet"]
     assert len(faults) == 1
     assert faults[0].startswith(":13: ")
-    assert told in faults[0]
+    assert expected in faults[0]
 
 
 @pytest.mark.parametrize("url", ["10.0.0.7:8000/v1", "ftp://h/v1", "http://", "embedded:other"])
-def test_what_is_no_url_is_told_with_its_line(tmp_path: Path, url: str) -> None:
+def test_what_is_no_url_is_reported_with_its_line(tmp_path: Path, url: str) -> None:
     text = f'[[endpoint]]\nendpoint_id = "a"\nmodel = "m"\nurl = "{url}"\n'
     assert read(tmp_path, text) == (
         {},
@@ -135,25 +135,25 @@ def test_what_is_no_url_is_told_with_its_line(tmp_path: Path, url: str) -> None:
     )
 
 
-def test_a_password_in_a_url_is_not_told(tmp_path: Path) -> None:
+def test_a_password_in_a_url_is_not_shown(tmp_path: Path) -> None:
     text = '[[endpoint]]\nendpoint_id = "a"\nmodel = "m"\nurl = "ftp://me:hunter2@h"\n'
     _, (fault,) = read(tmp_path, text)
     assert "is no URL" in fault and "hunter2" not in fault
 
 
-def test_all_faults_of_all_tables_are_told(tmp_path: Path) -> None:
+def test_all_faults_of_all_tables_are_reported(tmp_path: Path) -> None:
     _, faults = read(tmp_path, '[[endpoint]]\nurl = 1\n[[endpoint]]\nfoo = "x"\n[other]\n')
     assert len(faults) == 8
 
 
-def test_a_registry_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_registry_that_is_not_there_is_reported(tmp_path: Path) -> None:
     found, faults = read_registry(tmp_path / "nothing.toml")
     assert found == {}
     assert "cannot be read: No such file" in str(faults[0])
 
 
 @pytest.mark.parametrize("name", ["e" * 300, "e\0"])
-def test_a_registry_that_can_have_no_such_name_is_told(name: str) -> None:
+def test_a_registry_that_can_have_no_such_name_is_reported(name: str) -> None:
     found, (fault,) = read_registry(registry_path(name))
     assert found == {}
     assert str(fault).startswith(f"{name}: the registry cannot be read: ")

@@ -1,4 +1,4 @@
-"""The command line that asks for the same run again."""
+"""The command line that runs the same run again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def planned(env_id: str, raw: dict[str, Any]) -> RunPlan:
 
 
 def read(line: str) -> tuple[str, dict[str, Any]]:
-    """What a command line says, as the command itself reads it."""
+    """Options of a command line, as the command itself reads it."""
     words = shlex.split(line)
     assert words[:2] == ["tui-eval", "run"]
     by_flag = {flag: option for option in OPTIONS for flag in option.flags}
@@ -71,7 +71,7 @@ def again(plan: RunPlan) -> tuple[RunPlan, str]:
         },
     ],
 )
-def test_the_command_asks_for_the_same_plan(raw: dict[str, Any]) -> None:
+def test_the_command_gives_the_same_plan(raw: dict[str, Any]) -> None:
     plan = planned("my-env", raw)
     repeated, line = again(plan)
     without = {"sources"}
@@ -84,14 +84,14 @@ def test_what_a_file_says_is_said_in_the_command() -> None:
     assert line == "tui-eval run my-env -m mini -n 9"
 
 
-def test_one_rollout_of_a_run_is_asked_for_by_the_id_of_its_example() -> None:
-    facts = tomllib.loads(plan_to_toml(planned("my-env", {"model": "mini", "num_examples": "9"})))
-    assert reproducing(facts, example="7")[0] == "tui-eval run my-env -m mini --examples 7 -r 1"
-    line, _ = reproducing(facts, example="a,b")
+def test_one_rollout_of_a_run_is_requested_by_the_id_of_its_example() -> None:
+    info = tomllib.loads(plan_to_toml(planned("my-env", {"model": "mini", "num_examples": "9"})))
+    assert reproducing(info, example="7")[0] == "tui-eval run my-env -m mini --examples 7 -r 1"
+    line, _ = reproducing(info, example="a,b")
     assert line == """tui-eval run my-env -m mini --examples '["a,b"]' -r 1"""
     assert planned(*read(line)).examples == ["a,b"]
     with pytest.raises(ValueError, match="is empty or has spaces around it"):
-        reproducing(facts, example=" a")
+        reproducing(info, example=" a")
 
 
 def test_secrets_are_left_out_and_named() -> None:
@@ -109,13 +109,13 @@ def test_secrets_are_left_out_and_named() -> None:
 
 
 def test_headers_of_replicas_come_with_their_registry() -> None:
-    facts = tomllib.loads(plan_to_toml(planned("my-env", {"model": "two"})))
-    assert "X-Replica" in facts["endpoints"][1]["headers"]
-    assert reproducing(facts) == ("tui-eval run my-env -m two", [])
+    info = tomllib.loads(plan_to_toml(planned("my-env", {"model": "two"})))
+    assert "X-Replica" in info["endpoints"][1]["headers"]
+    assert reproducing(info) == ("tui-eval run my-env -m two", [])
 
 
-def test_a_run_of_another_program_is_told_as_far_as_it_is_known() -> None:
-    facts = {
+def test_the_command_of_another_programs_run_says_what_is_known() -> None:
+    info = {
         "env_id": "gsm8k",
         "model": "gpt-4.1-mini",
         "base_url": "https://api.openai.com/v1",
@@ -124,7 +124,7 @@ def test_a_run_of_another_program_is_told_as_far_as_it_is_known() -> None:
         "sampling_args": {"temperature": 0.7, "max_tokens": None},
         "env_args": {},
     }
-    line, left_out = reproducing(facts)
+    line, left_out = reproducing(info)
     assert line == (
         "tui-eval run gsm8k -m gpt-4.1-mini -b https://api.openai.com/v1 -T 0.7"
         """ -S '{"max_tokens": null}' -n 20"""
@@ -139,8 +139,8 @@ def test_inputs_of_a_program_have_no_command() -> None:
         reproducing({"model": "m"})
 
 
-def test_every_option_is_told_or_left_out_on_purpose() -> None:
+def test_every_option_is_in_the_command_or_left_out_on_purpose() -> None:
     from tui_eval.config.reproducing import LEFT_OUT, MODEL, PLAIN, TURNED
 
-    told = {*PLAIN, *TURNED, *MODEL, *LEFT_OUT, "env_id", "sampling_args"}
-    assert {one for one in BY_NAME if BY_NAME[one].flags} - told == set()
+    known = {*PLAIN, *TURNED, *MODEL, *LEFT_OUT, "env_id", "sampling_args"}
+    assert {one for one in BY_NAME if BY_NAME[one].flags} - known == set()

@@ -1,4 +1,4 @@
-"""What is secret among settings is neither shown nor written."""
+"""Secret settings are neither shown nor written."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ pytestmark = pytest.mark.usefixtures("here")
 
 
 def test_a_key_in_place_of_its_variable_is_not_printed() -> None:
-    (told,) = faults(model="mini", api_key_var=KEY)
-    assert KEY not in told
-    assert "looks like a key" in told
+    (reported,) = faults(model="mini", api_key_var=KEY)
+    assert KEY not in reported
+    assert "looks like a key" in reported
     write("configs/endpoints.toml", REGISTRY.replace("EXAMPLE_KEY", KEY))
-    (told,) = faults(model="mini")
-    assert KEY not in told
-    assert "looks like a key" in told
+    (reported,) = faults(model="mini")
+    assert KEY not in reported
+    assert "looks like a key" in reported
 
 
 def test_a_variable_that_is_not_set_is_still_named() -> None:
-    (told,) = faults(model="mini", api_key_var="NOT_SET_KEY")
-    assert "NOT_SET_KEY" in told
+    (reported,) = faults(model="mini", api_key_var="NOT_SET_KEY")
+    assert "NOT_SET_KEY" in reported
 
 
 @pytest.mark.parametrize("url", ["http://h/v1?token=hush", "http://h/v1#hush", "http://h/v1?"])
 def test_a_base_url_has_neither_query_nor_fragment(url: str) -> None:
-    (told,) = faults(model="own", api_base_url=url)
-    assert "hush" not in told
-    assert "-k" in told
-    assert "--header" in told
+    (reported,) = faults(model="own", api_base_url=url)
+    assert "hush" not in reported
+    assert "-k" in reported
+    assert "--header" in reported
 
 
-def test_secrets_are_hidden_in_the_plan_and_asked_for_again(tmp_path: Path) -> None:
+def test_secrets_are_hidden_in_the_plan_and_needed_again(tmp_path: Path) -> None:
     args = f'{{"api_key": "{KEY}", "answer_key": "label"}}'
     url = f"http://u:pw@h/ping?key={KEY}&plain"
     first = plan(model="mini", env_args=args, heartbeat_url=url)
@@ -144,7 +144,7 @@ def test_what_is_called_nearly_like_a_secret_is_shown(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["use_token", "skip_key", "password"])
 def test_a_switch_is_no_secret(tmp_path: Path, name: str) -> None:
-    asked = plan(model="mini", env_args=json.dumps({name: True}))
+    planned = plan(model="mini", env_args=json.dumps({name: True}))
     path = tmp_path / "run.toml"
-    path.write_text(plan_to_toml(asked))
+    path.write_text(plan_to_toml(planned))
     assert read_plan(path).env_args == {name: True}

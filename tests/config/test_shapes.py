@@ -12,10 +12,10 @@ TEXTS = ["list", "text"]
 
 
 def written(shape: Any, text: str) -> Any:
-    """What a text stands for in the field of an argument of this shape."""
-    told = {"name": "x", "kind": "json", "choices": [], "nullable": False, "required": False,
+    """Value of a text in the field of an argument of this shape."""
+    declared = {"name": "x", "kind": "json", "choices": [], "nullable": False, "required": False,
             "default": None, "annotation": "some type", "shape": shape, "help": ""}  # fmt: skip
-    return value_of(argument_field(told), text)
+    return value_of(argument_field(declared), text)
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_a_key_without_a_line_of_its_own_has_its_tables(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         (b"a = 1\nb = [\n", "x.toml:3: this is no TOML: "),
         (b"a = 1\na = 2\n", "x.toml:2: this is no TOML: "),
@@ -86,13 +86,13 @@ def test_a_key_without_a_line_of_its_own_has_its_tables(tmp_path: Path) -> None:
         (None, "x.toml: the file cannot be read: No such file"),
     ],
 )
-def test_what_cannot_be_read_is_told(tmp_path: Path, text: bytes | None, told: str) -> None:
+def test_what_cannot_be_read_is_reported(tmp_path: Path, text: bytes | None, expected: str) -> None:
     path = tmp_path / "x.toml"
     if text is not None:
         path.write_bytes(text)
     file, (fault,) = read_toml(path, "the file")
     assert file is None
-    assert told in str(fault)
+    assert expected in str(fault)
 
 
 KEYS = st.text(max_size=6) | st.sampled_from(["a", "a.b", "[x]", "'", '"', "#", "\n", "="])

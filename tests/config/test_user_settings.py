@@ -77,23 +77,25 @@ def test_commands_that_share_a_key_may_share_another_one(file: Path) -> None:
     assert preferences.keymap.changed == {"run.next-error": ("f7",), "log.next-error": ("f7",)}
 
 
-def test_all_faults_are_told_with_their_lines_and_what_was_meant(file: Path) -> None:
+def test_all_faults_are_reported_with_their_lines_and_what_was_meant(file: Path) -> None:
     file.write_text(WRONG)
     preferences = Preferences.read(file)
-    told = [str(fault).removeprefix(f"{file}:") for fault in preferences.faults]
-    assert [line.split(":")[0] for line in told] == [
+    reported = [str(fault).removeprefix(f"{file}:") for fault in preferences.faults]
+    assert [line.split(":")[0] for line in reported] == [
         *("1", "2", "4", "5", "6", "7", "8", "10", "11", "12")
     ]
-    assert "theme: 'lihgt' is none of dark, light, terminal. Did you mean light?" in told[0]
-    assert "colour: there is no such setting" in told[1]
-    assert "Did you mean list.filter" in told[2]
-    assert "Did you mean ctrl+o?" in told[3]
-    assert "3 is no key" in told[4]
-    assert "run.pause" in told[5] and "run.leave" in told[5] and "both have q" in told[5]
-    assert "r is typed there" in told[6]
-    assert "Did you mean turns?" in told[7]
-    assert "Did you mean reward" in told[8]
-    assert "neither true nor false" in told[9]
+    assert "theme: 'lihgt' is none of dark, light, terminal. Did you mean light?" in reported[0]
+    assert "colour: there is no such setting" in reported[1]
+    assert "Did you mean list.filter" in reported[2]
+    assert "Did you mean ctrl+o?" in reported[3]
+    assert "3 is no key" in reported[4]
+    assert (
+        "run.pause" in reported[5] and "run.leave" in reported[5] and "both have q" in reported[5]
+    )
+    assert "r is typed there" in reported[6]
+    assert "Did you mean turns?" in reported[7]
+    assert "Did you mean reward" in reported[8]
+    assert "neither true nor false" in reported[9]
     assert preferences.settings.columns is None
     assert preferences.keymap.changed == {}
     assert preferences.warning.count("\n") == 0
@@ -108,7 +110,7 @@ def test_a_broken_file_leaves_all_as_usual(file: Path, content: bytes) -> None:
     assert preferences.faults
 
 
-def test_a_folder_in_place_of_the_file_is_told(file: Path) -> None:
+def test_a_folder_in_place_of_the_file_is_reported(file: Path) -> None:
     file.mkdir()
     (fault,) = Preferences.read(file).faults
     assert "cannot be read" in str(fault)

@@ -1,4 +1,4 @@
-"""What the endpoint answers over HTTP."""
+"""Answers of the endpoint over HTTP."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WEATHER = {
 }
 
 
-def ask(messages: Any = REVERSE, **fields: Any) -> dict[str, Any]:
+def request(messages: Any = REVERSE, **fields: Any) -> dict[str, Any]:
     return {"model": MODEL, "messages": messages, **fields}
 
 
@@ -44,14 +44,14 @@ async def post(url: str, body: Any) -> tuple[int, dict[str, Any]]:
 
 
 async def message(url: str, **fields: Any) -> dict[str, Any]:
-    status, body = await post(url, ask(**fields))
+    status, body = await post(url, request(**fields))
     assert status == 200, body
     found: dict[str, Any] = body["choices"][0]["message"]
     return found
 
 
 async def stream(url: str, **fields: Any) -> list[dict[str, Any]]:
-    body = json.dumps(ask(stream=True, **fields))
+    body = json.dumps(request(stream=True, **fields))
     async with (
         aiohttp.ClientSession() as session,
         session.post(f"{url}/chat/completions", data=body) as response,
@@ -88,7 +88,7 @@ async def test_lists_its_one_model(endpoint: str) -> None:
 
 
 async def test_every_answer_says_that_it_is_no_language_model(endpoint: str) -> None:
-    _, body = await post(endpoint, ask())
+    _, body = await post(endpoint, request())
     for answer in [body, *await stream(endpoint)]:
         assert answer["system_fingerprint"] == "scripted-policy-not-a-language-model"
         assert "no language model" in answer["metadata"]["notice"]
@@ -96,9 +96,9 @@ async def test_every_answer_says_that_it_is_no_language_model(endpoint: str) -> 
 
 
 async def test_counts_tokens(endpoint: str) -> None:
-    _, short = await post(endpoint, ask())
+    _, short = await post(endpoint, request())
     longer = [*REVERSE[:1], {"role": "user", "content": "A long trajectory. " * 50}]
-    _, long = await post(endpoint, ask(longer))
+    _, long = await post(endpoint, request(longer))
     usage = long["usage"]
     assert usage["prompt_tokens"] > short["usage"]["prompt_tokens"] > 20
     assert usage["completion_tokens"] > short["usage"]["completion_tokens"] > 5
@@ -117,7 +117,7 @@ async def test_a_stream_carries_the_same_answer(endpoint: str, number: int) -> N
     assert chunks[-1]["choices"][0]["finish_reason"] in ("stop", "tool_calls")
 
 
-async def test_usage_ends_a_stream_only_when_it_is_asked_for(endpoint: str) -> None:
+async def test_usage_ends_a_stream_only_on_request(endpoint: str) -> None:
     plain = await stream(endpoint, temperature=0)
     counted = await stream(endpoint, temperature=0, stream_options={"include_usage": True})
     assert not any("usage" in chunk for chunk in plain)
@@ -145,7 +145,7 @@ async def test_the_seeds_decide_the_answers(run_endpoint: Any) -> None:
 
 
 async def test_stops_at_the_token_limit_and_at_stop_strings(endpoint: str) -> None:
-    _, limited = await post(endpoint, ask(temperature=0, max_tokens=4))
+    _, limited = await post(endpoint, request(temperature=0, max_tokens=4))
     assert limited["choices"][0]["finish_reason"] == "length"
     assert limited["usage"]["completion_tokens"] <= 4
     stopped = await message(endpoint, temperature=0, stop=["</reversed_text>"])
@@ -162,22 +162,26 @@ async def test_stops_at_the_token_limit_and_at_stop_strings(endpoint: str) -> No
         ({"messages": REVERSE}, 400, "model"),
         ({"model": "gpt-4.1-mini", "messages": REVERSE}, 404, MODEL),
         ({"model": MODEL}, 400, "messages"),
-        (ask([]), 400, "messages"),
-        (ask(["hello"]), 400, "messages[0]"),
-        (ask([{"role": "robot", "content": "hi"}]), 400, "role"),
-        (ask([{"role": "user"}]), 400, "content"),
-        (ask([{"role": "user", "content": 5}]), 400, "content"),
-        (ask([{"role": "user", "content": [{"type": "text"}]}]), 400, "part"),
-        (ask([{"role": "tool", "content": "5"}]), 400, "tool_call_id"),
-        (ask([{"role": "assistant", "tool_calls": [{"id": "x"}]}]), 400, "tool_calls"),
-        (ask(temperature=3), 400, "temperature"),
-        (ask(temperature="hot"), 400, "temperature"),
-        (ask(max_tokens=0), 400, "max_tokens"),
-        (ask(n=2), 400, "n = 1"),
-        (ask(stop=[1]), 400, "stop"),
-        (ask(tools={}), 400, "tools"),
-        (ask(tools=[{"type": "function"}]), 400, "tools[0]"),
-        (ask(tools=[{"type": "function", "function": {"name": "f", "parameters": 1}}]), 400, "f"),
+        (request([]), 400, "messages"),
+        (request(["hello"]), 400, "messages[0]"),
+        (request([{"role": "robot", "content": "hi"}]), 400, "role"),
+        (request([{"role": "user"}]), 400, "content"),
+        (request([{"role": "user", "content": 5}]), 400, "content"),
+        (request([{"role": "user", "content": [{"type": "text"}]}]), 400, "part"),
+        (request([{"role": "tool", "content": "5"}]), 400, "tool_call_id"),
+        (request([{"role": "assistant", "tool_calls": [{"id": "x"}]}]), 400, "tool_calls"),
+        (request(temperature=3), 400, "temperature"),
+        (request(temperature="hot"), 400, "temperature"),
+        (request(max_tokens=0), 400, "max_tokens"),
+        (request(n=2), 400, "n = 1"),
+        (request(stop=[1]), 400, "stop"),
+        (request(tools={}), 400, "tools"),
+        (request(tools=[{"type": "function"}]), 400, "tools[0]"),
+        (
+            request(tools=[{"type": "function", "function": {"name": "f", "parameters": 1}}]),
+            400,
+            "f",
+        ),
     ],
 )
 async def test_refuses_a_bad_request_by_name(
@@ -207,7 +211,7 @@ async def test_answers_64_requests_at_once(run_endpoint: Any) -> None:
         ):
 
             async def one(number: int) -> None:
-                body = ask(stream=number % 2 == 0)
+                body = request(stream=number % 2 == 0)
                 async with session.post(f"{url}/chat/completions", json=body) as response:
                     assert response.status == 200
                     await response.read()
@@ -220,7 +224,7 @@ async def test_a_stream_arrives_bit_by_bit(run_endpoint: Any) -> None:
         arrivals: list[float] = []
         async with (
             aiohttp.ClientSession() as session,
-            session.post(f"{url}/chat/completions", json=ask(stream=True)) as response,
+            session.post(f"{url}/chat/completions", json=request(stream=True)) as response,
         ):
             async for line in response.content:
                 if line.strip():

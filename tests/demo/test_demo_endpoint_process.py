@@ -1,4 +1,4 @@
-"""How the endpoint's process starts and ends."""
+"""Start and end of the endpoint's process."""
 
 from __future__ import annotations
 

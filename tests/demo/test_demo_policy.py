@@ -1,4 +1,4 @@
-"""How the scripted policy behaves in front of conversations that it has no script for."""
+"""Answers of the scripted policy to conversations that it has no script for."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_tool_is_called_sometimes_but_not_always() -> None:
     assert 10 < sum(called) < 60
 
 
-def test_the_tags_that_are_asked_for_are_filled() -> None:
+def test_the_tags_that_are_requested_are_filled() -> None:
     prompt = "Think in <reasoning> tags, then answer in <answer>. What is 17 + 25?"
     replies = [answer(Dialogue(user(prompt)), Dice(seed, 1.0)).content for seed in range(60)]
     numbers = [re.search(r"<answer>(.*)</answer>", reply) for reply in replies]
@@ -122,6 +122,6 @@ def test_a_tool_of_the_questions_words_is_called_more_often_and_number_words_are
 
 
 def test_one_of_four_repetitions_is_answered_without_a_tool() -> None:
-    asked = Dialogue(user("Look it up."), [TOOL])
-    assert not any(answer(asked, Dice(seed, 1.0, 3)).calls for seed in range(20))
-    assert any(answer(asked, Dice(seed, 1.0, 4)).calls for seed in range(20))
+    dialogue = Dialogue(user("Look it up."), [TOOL])
+    assert not any(answer(dialogue, Dice(seed, 1.0, 3)).calls for seed in range(20))
+    assert any(answer(dialogue, Dice(seed, 1.0, 4)).calls for seed in range(20))

@@ -23,7 +23,7 @@ def convert(value: float, unit: Literal["km", "miles"]) -> str:
 
     Args:
         value: How far it is.
-        unit: What it is told in.
+        unit: What it is given in.
     """
     return f"{value * (1.609 if unit == 'miles' else 0.621):.2f}"
 

@@ -173,9 +173,8 @@ def test_the_line_that_began_it_finds_it(program: Program, fault_server: FaultSe
     older = written(folder / "older", [row(0)], env_args=None, base_url=f"{url}/")
     done = run_here(program, *line)
     assert done.code == 0, done
-    assert (
-        "Passed over kept with m, 1 of 4: outputs/evals/kept--m/older (it tells no env_args)"
-        in (done.err)
+    assert "Passed over kept with m, 1 of 4: outputs/evals/kept--m/older (it has no env_args)" in (
+        done.err
     )
     (begun,) = [run for run in program.runs() if run.path != older.path]
     shutil.rmtree(begun.path)

@@ -1,4 +1,4 @@
-"""What the tests of saved runs share."""
+"""Fixtures of the tests of saved runs."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Listener:
         return self.state
 
     def rewards(self) -> list[float | None]:
-        """The rewards of all places, as the lines on disk tell them."""
+        """The rewards of all places, as the lines on disk have them."""
         found: list[float | None] = []
         for row in range(self.state.total):
             offset, length = self.state.offset[row], self.state.length[row]
@@ -58,7 +58,7 @@ def metadata(path: Path, examples: int, per_example: int) -> None:
 
 
 def aged(path: Path) -> None:
-    """As if nobody had written it for a while."""
+    """Ages the file, as if nobody had written it for a while."""
     before = time.time() - 100
     os.utime(path, (before, before))
 

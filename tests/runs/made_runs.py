@@ -136,7 +136,7 @@ def places_of(run: RunDir, per_example: int = 2, examples: int = 2) -> list[Roll
 
 
 def opened(run: RunDir) -> RunState:
-    """What is seen of a saved run."""
+    """State of a saved run."""
     state = RunState()
     for event in saved_events(run):
         state.apply(event)

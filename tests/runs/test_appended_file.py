@@ -30,7 +30,7 @@ for step in sys.argv[2:]:
 
 
 def injected(path: Path, fault: str, *steps: str) -> tuple[str, str]:
-    """What a process says whose system calls have a fault, and the calls that it made."""
+    """Output of a process whose system calls have a fault, and the calls that it made."""
     if shutil.which("strace") is None:
         pytest.skip("system calls are injected with strace")
     calls = path.with_suffix(".calls")

@@ -105,7 +105,7 @@ LINES = [
 ]
 
 
-def test_a_row_with_a_fault_is_shown_and_the_fault_is_told(tmp_path: Path) -> None:
+def test_a_row_with_a_fault_is_shown_and_the_fault_is_reported(tmp_path: Path) -> None:
     good = b'{"example_id": %d, "completion": "ok", "reward": %s}\n'
     lines = [
         good % (0, b"1"),
@@ -125,7 +125,7 @@ def test_a_row_with_a_fault_is_shown_and_the_fault_is_told(tmp_path: Path) -> No
     ]
 
 
-def test_a_byte_that_is_no_utf_8_is_told_with_its_line_wherever_the_rollout_is_shown(
+def test_a_byte_that_is_no_utf_8_is_reported_with_its_line_wherever_the_rollout_is_shown(
     tmp_path: Path,
 ) -> None:
     good = b'{"example_id": %d, "metrics": {}, "completion": "%s", "reward": 1}\n'
@@ -135,32 +135,32 @@ def test_a_byte_that_is_no_utf_8_is_told_with_its_line_wherever_the_rollout_is_s
     run = find_run(path)
     state = opened(run)
     trajectories = [read_rollout(run, n, state.offset[n], state.length[n]) for n in range(3)]
-    told = "r.jsonl, line 3: not UTF-8 at byte 5052; shown with \ufffd"
-    assert [trajectory and trajectory.doubt for trajectory in trajectories] == ["", told, ""]
+    fault = "r.jsonl, line 3: not UTF-8 at byte 5052; shown with \ufffd"
+    assert [trajectory and trajectory.doubt for trajectory in trajectories] == ["", fault, ""]
     source = ExportSource(run, state, {}, [0, 1, 2])
     written = [progress.written for progress in write_export(source, "markdown", tmp_path / "m")]
-    assert written == [1, 2, 3] and list(source.doubts.values()) == [told]
-    assert (tmp_path / "m").read_text().count(plain(told)) == 1
+    assert written == [1, 2, 3] and list(source.doubts.values()) == [fault]
+    assert (tmp_path / "m").read_text().count(plain(fault)) == 1
 
 
-def test_metadata_that_is_no_json_is_told(tmp_path: Path) -> None:
+def test_metadata_that_is_no_json_is_reported(tmp_path: Path) -> None:
     (tmp_path / "results.jsonl").write_bytes(LINES[0])
     (tmp_path / "metadata.json").write_text('{"env_id": "e",\n oops}')
-    told = "metadata.json: not JSON at character 18: expecting property name enclosed in double"
+    fault = "metadata.json: not JSON at character 18: expecting property name enclosed in double"
     ((level, text),) = opened(find_run(tmp_path)).notices
-    assert level == "warning" and text.startswith(told)
+    assert level == "warning" and text.startswith(fault)
 
 
-def test_lines_beyond_those_that_are_told_are_counted_with_the_way_to_see_them(
+def test_lines_beyond_those_that_are_reported_are_counted_with_the_way_to_see_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "r.jsonl"
     path.write_bytes(LINES[0] + b"null\n[]\n3\n" + b'"x"\n' * 3)
     print_damage(opened(find_run(path)))
-    told = capsys.readouterr().err.splitlines()
-    assert [line.rpartition(" ")[2] for line in told[:3]] == ["null", "list", "number"]
-    assert told[0] == "warning: r.jsonl, line 2: not a row: a row is an object, this is null"
-    assert told[5:] == [f"warning: 1 more line like that: see the log (4) of tui-eval open {path}"]
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.rpartition(" ")[2] for line in lines[:3]] == ["null", "list", "number"]
+    assert lines[0] == "warning: r.jsonl, line 2: not a row: a row is an object, this is null"
+    assert lines[5:] == [f"warning: 1 more line like that: see the log (4) of tui-eval open {path}"]
 
 
 @given(st.sampled_from(LINES), st.data())
@@ -184,7 +184,7 @@ def test_a_mutilated_line_is_a_fault_with_its_number_or_still_a_row(
 
 
 @given(st.sampled_from(LINES), st.data())
-def test_a_line_that_is_cut_off_is_told_and_the_others_are_shown(
+def test_a_line_that_is_cut_off_is_reported_and_the_others_are_shown(
     tmp_path_factory: pytest.TempPathFactory, line: bytes, data: st.DataObject
 ) -> None:
     path = tmp_path_factory.mktemp("cut") / "r.jsonl"

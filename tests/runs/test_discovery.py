@@ -55,7 +55,7 @@ def test_a_file_of_rollouts_in_a_folder_hides_no_runs_below_it(tmp_path: Path) -
     assert runs == {"a.jsonl", "b.jsonl", "below/results.jsonl"}
 
 
-def test_text_files_in_a_folder_are_told_by_their_contents(tmp_path: Path) -> None:
+def test_text_files_in_a_folder_are_recognised_by_their_contents(tmp_path: Path) -> None:
     folder = tmp_path / "kept"
     folder.mkdir()
     chat = json.dumps({"messages": [{"role": "user", "content": "hello"}]}) + "\n"
@@ -68,14 +68,14 @@ def test_text_files_in_a_folder_are_told_by_their_contents(tmp_path: Path) -> No
     assert not find_runs()
 
 
-def test_a_file_without_rewards_tells_of_no_mean(tmp_path: Path) -> None:
+def test_a_file_without_rewards_has_no_mean(tmp_path: Path) -> None:
     chat = {"messages": [{"role": "user", "content": "hello"}]}
     (tmp_path / "talk.jsonl").write_text(json.dumps(chat) + "\n", encoding="utf-8")
     one = found(tmp_path / "talk.jsonl")["talk.jsonl"]
     assert (one.done, one.reward, one.n) == (1, None, None)
 
 
-def test_what_an_engine_that_was_killed_did_not_tell_is_counted(here: Path) -> None:
+def test_what_an_engine_that_was_killed_did_not_report_is_counted(here: Path) -> None:
     write_run(
         here / "outputs/evals/e--m/one",
         [line(0, 0), line(0, 1, error=True), line(1, 0, error=True)],
@@ -97,7 +97,7 @@ def test_a_torn_last_row_is_not_listed_as_done(here: Path, torn: bytes) -> None:
     assert (two.done, two.total, two.complete, two.n) == (4, 4, True, 4)
 
 
-def test_a_run_of_ours_is_told_from_its_metadata(here: Path) -> None:
+def test_a_run_of_ours_is_listed_from_its_metadata(here: Path) -> None:
     reward = {"mean": 0.75, "low": 0.5, "high": 1.0, "n": 3, "weight": 2.5}
     write_run(
         here / "outputs/evals/e--m/one",
@@ -122,10 +122,10 @@ def test_a_run_of_ours_is_told_from_its_metadata(here: Path) -> None:
 @pytest.mark.parametrize(("status", "is_early"), [("stopped early", True), ("stopped", False)])
 def test_a_run_that_stopped_early_says_why(here: Path, status: str, is_early: bool) -> None:
     why = "width(reward) = 0.39 < 0.4"
-    told = {"status": status, "stopped_because": why}
-    write_run(here / "outputs/evals/e--m/one", [line(0, 0), line(0, 1)], **told)
+    metadata = {"status": status, "stopped_because": why}
+    write_run(here / "outputs/evals/e--m/one", [line(0, 0), line(0, 1)], **metadata)
     rows = [line(0, 0), line(0, 1), line(1, 0), line(1, 1)]
-    write_run(here / "outputs/evals/e--m/whole", rows, **told)
+    write_run(here / "outputs/evals/e--m/whole", rows, **metadata)
     runs = found()
     assert runs["one"].stopped_early == (why if is_early else "")
     assert not runs["whole"].stopped_early, "nothing of it is missing"
@@ -165,7 +165,7 @@ def test_an_osmosis_evaluation_below_a_folder_is_found_and_other_json_is_not(her
     assert [one.run.path.name for one in find_runs([here / "evals"])] == ["monday"]
 
 
-def test_a_large_run_of_another_program_is_measured_when_that_is_asked(
+def test_a_large_run_of_another_program_is_measured_on_request(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(discovery, "MEASURED_BYTES", 10)

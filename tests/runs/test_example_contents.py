@@ -1,4 +1,4 @@
-"""What an example asks, whatever program saved it and however it was prompted."""
+"""Content of examples, whatever program saved it and however it was prompted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tui_eval.runs.comparing import content_of, read_contents, side_of
 from tui_eval.runs.opening import find_run, read_run
 from tui_eval.runs.row import build_row, encode_row
 
-ASKED: dict[str, Any] = {
+QUESTION: dict[str, Any] = {
     "prompt": [{"role": "system", "content": "be brief"}, {"role": "user", "content": "1 + 1?"}],
     "answer": "2",
     "info": {"level": 1, "of": "sums"},
@@ -22,11 +22,11 @@ ASKED: dict[str, Any] = {
 
 
 def digest(**changes: Any) -> bytes:
-    return content_of(ASKED | changes).digest
+    return content_of(QUESTION | changes).digest
 
 
 def test_the_same_question_is_the_same_however_it_was_saved() -> None:
-    assert digest(prompt=json.dumps(ASKED["prompt"])) == digest()
+    assert digest(prompt=json.dumps(QUESTION["prompt"])) == digest()
     assert digest(info='{"of": "sums", "level": 1}') == digest()
     assert digest(prompt="1 + 1?") == digest()
     assert digest(prompt=[{"role": "user", "content": [{"type": "text", "text": "1 + 1?"}]}]) == (
@@ -41,9 +41,9 @@ def test_another_question_answer_or_info_is_another_example() -> None:
 
 
 def test_the_prompt_of_the_system_is_a_setting() -> None:
-    longer = [{"role": "system", "content": "think first"}, *ASKED["prompt"][1:]]
+    longer = [{"role": "system", "content": "think first"}, *QUESTION["prompt"][1:]]
     assert digest(prompt=longer) == digest()
-    assert content_of(ASKED | {"prompt": longer}).system == "think first"
+    assert content_of(QUESTION | {"prompt": longer}).system == "think first"
     alone = [content_of({"prompt": [{"role": "system", "content": text}]}) for text in "ab"]
     assert alone[0].digest != alone[1].digest
 
@@ -59,7 +59,7 @@ def test_a_run_is_read_by_one_rollout_an_example(tmp_path: Path) -> None:
     assert side_of(run, state, read_contents(run, state)).digests == {}
 
 
-def test_rows_that_do_not_say_what_was_asked_are_told_apart_by_their_ids(tmp_path: Path) -> None:
+def test_rows_without_a_question_are_distinguished_by_their_ids(tmp_path: Path) -> None:
     assert content_of({"example_id": 1, "prompt": [], "answer": "", "info": {}}).digest == b""
     both = []
     for name, rewards in (("a", (0, 0)), ("b", (1, 0))):
@@ -75,13 +75,13 @@ def test_rows_that_do_not_say_what_was_asked_are_told_apart_by_their_ids(tmp_pat
 
 
 def test_the_same_words_with_another_picture_are_another_example() -> None:
-    def asked(data: str) -> dict[str, Any]:
+    def question(data: str) -> dict[str, Any]:
         url = f"data:image/png;base64,{data}"
         words, picture = {"type": "text", "text": "What is this?"}, {"url": url}
         return {"role": "user", "content": [words, {"type": "image_url", "image_url": picture}]}
 
-    cat, dog = asked("AAAA"), asked("BBBB")
-    assert digest(prompt=[cat]) == digest(prompt=[asked("AAAA")]) != digest(prompt=[dog])
+    cat, dog = question("AAAA"), question("BBBB")
+    assert digest(prompt=[cat]) == digest(prompt=[question("AAAA")]) != digest(prompt=[dog])
     ours = []
     for message in (cat, dog):
         state = tool_state(prompt=[UserMessage(content=message["content"])])

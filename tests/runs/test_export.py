@@ -68,7 +68,7 @@ def written(path: Path, kind: str) -> bytes:
     return target.read_bytes()
 
 
-def test_lines_are_those_of_the_run_in_the_order_that_was_asked(tmp_path: Path) -> None:
+def test_lines_are_those_of_the_run_in_the_requested_order(tmp_path: Path) -> None:
     lines = written(tmp_path, "jsonl").splitlines(keepends=True)
     ours = (tmp_path / "run" / "results.jsonl").read_bytes().splitlines(keepends=True)
     assert [lines[0], lines[2]] == [ours[2], ours[1]]
@@ -115,7 +115,7 @@ def test_a_missing_package_is_named_with_its_extra(
 
 
 class Page(HTMLParser):
-    """What a browser would make of a page."""
+    """Elements and text of a page, as a browser has them."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -161,7 +161,7 @@ def test_a_page_needs_nothing_else_and_shows_text_as_text(tmp_path: Path) -> Non
     assert "prefers-color-scheme: dark" in text
 
 
-def test_an_export_tells_what_was_asked_for_and_nothing_empty(tmp_path: Path) -> None:
+def test_an_export_says_what_was_requested_and_nothing_empty(tmp_path: Path) -> None:
     assert "- settings: temperature=0.2\n" in written(tmp_path, "markdown").decode()
 
 
@@ -197,7 +197,7 @@ def test_markdown_keeps_text_in_its_fences(tmp_path: Path) -> None:
     assert not re.search(r"(?<!\\)<", outside)
 
 
-def test_a_pass_rate_tells_over_how_many_examples_it_is(tmp_path: Path) -> None:
+def test_a_pass_rate_says_over_how_many_examples_it_is(tmp_path: Path) -> None:
     text = written(tmp_path, "markdown").decode()
     assert re.search(
         r"^- pass@2: [01][.\d]* \(95 %: .*\), over 1 of 2 examples$", text, re.MULTILINE
@@ -235,7 +235,7 @@ def test_an_export_that_is_left_or_fails_leaves_nothing(tmp_path: Path) -> None:
         list(write_export(source(tmp_path / "run"), "html", tmp_path / "no" / "out.html"))
 
 
-def test_a_file_is_replaced_only_when_asked(tmp_path: Path) -> None:
+def test_a_file_is_replaced_only_on_request(tmp_path: Path) -> None:
     target = tmp_path / "out.jsonl"
     target.write_text("mine")
     with pytest.raises(RefusedError, match="there already"):

@@ -24,7 +24,7 @@ def write(path: Path, data: bytes = b"new") -> None:
 
 
 @pytest.mark.parametrize("name", ["m" * 300, "模" * 85, "é" * 128, "m" * LONGEST + "é"])
-def test_a_name_that_is_too_long_is_cut_and_tells_itself_from_others(name: str) -> None:
+def test_a_name_that_is_too_long_is_cut_and_differs_from_others(name: str) -> None:
     cut = cut_name(name)
     assert len(cut.encode()) <= LONGEST and cut != cut_name(f"{name}x")
     assert cut.startswith(name[:20]) and cut == cut_name(name)
@@ -63,7 +63,7 @@ def test_who_reads_a_pipe_gets_what_is_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes devices")
-def test_a_device_stays_one_and_tells_that_it_is_full(tmp_path: Path) -> None:
+def test_a_device_stays_one_and_says_that_it_is_full(tmp_path: Path) -> None:
     takes_all, full = tmp_path / "null", tmp_path / "full"
     try:
         os.mknod(takes_all, 0o600 | stat.S_IFCHR, os.makedev(1, 3))

@@ -1,4 +1,4 @@
-"""Whatever happens to a file that is followed, what was told of it is what is in it."""
+"""Whatever happens to a file that is followed, what was reported of it is what is in it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LINES = st.builds(
 )
 DATA = st.lists(LINES | st.just(JUNK) | st.just(b"\n"), max_size=5).map(b"".join)
 STEPS = st.one_of(
-    st.tuples(st.sampled_from(["append", "anew", "replace"]), DATA),
+    st.tuples(st.sampled_from(["append", "rewrite", "replace"]), DATA),
     st.tuples(st.sampled_from(["cut", "torn"]), st.integers(0, 300)),
     st.tuples(st.sampled_from(["vanish", "rest"]), st.none()),
 )
@@ -40,7 +40,7 @@ def happen(file: Path, what: str, value: Any) -> None:
     if what == "append":
         with file.open("ab") as opened:
             opened.write(value)
-    elif what == "anew":
+    elif what == "rewrite":
         file.write_bytes(value)
     elif what == "replace":
         new = file.with_suffix(".new")
@@ -69,7 +69,7 @@ def figures(state: RunState) -> dict[str, Any]:
 @settings(max_examples=60)
 @given(DATA, st.lists(STEPS, max_size=6))
 @example(b"", [("torn", len(line(9, None)) - 1), ("append", line(0, None))])
-def test_a_file_that_was_followed_is_told_as_one_that_is_opened_now(
+def test_a_file_that_was_followed_is_reported_as_one_that_is_opened_now(
     first: bytes, steps: list[tuple[str, Any]]
 ) -> None:
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
@@ -93,7 +93,7 @@ def test_a_file_that_was_followed_is_told_as_one_that_is_opened_now(
         assert figures(state) == figures(fresh)
 
 
-def test_each_time_that_a_file_is_written_anew_is_waited_for(
+def test_each_time_that_a_file_is_rewritten_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, now = tmp_path / "some.jsonl", 1000.0
@@ -115,19 +115,21 @@ def test_each_time_that_a_file_is_written_anew_is_waited_for(
     followed.close()
 
 
-def tell(run: RunDir, **facts: Any) -> None:
-    """As the engine does that replaces metadata.json."""
+def write_fields(run: RunDir, **fields: Any) -> None:
+    """Replaces metadata.json, as the engine does."""
     new = run.metadata.with_suffix(".new")
-    new.write_text(json.dumps(json.loads(run.metadata.read_text()) | facts))
+    new.write_text(json.dumps(json.loads(run.metadata.read_text()) | fields))
     new.replace(run.metadata)
 
 
-def test_tokens_in_flight_are_told_while_somebody_works_on_a_run_of_ours(tmp_path: Path) -> None:
+def test_tokens_in_flight_are_reported_while_somebody_works_on_a_run_of_ours(
+    tmp_path: Path,
+) -> None:
     run, state = write_run(tmp_path, [line(0, 0)], per_example=1), RunState()
     followed = Replay(run)
 
     def spend(read: int, written: int) -> None:
-        tell(run, unfinished=[unfinished_object(1, 0, None, (read, written))])
+        write_fields(run, unfinished=[unfinished_object(1, 0, None, (read, written))])
 
     def tokens(batches: Iterator[list[Event]]) -> tuple[int, int]:
         for event in (event for events in batches for event in events):
@@ -143,17 +145,17 @@ def test_tokens_in_flight_are_told_while_somebody_works_on_a_run_of_ours(tmp_pat
     assert not list(followed.more()), "nothing has changed"
     with run.results.open("ab") as file:
         file.write(line(1, 0, token_usage={"input_tokens": 50.0, "output_tokens": 40.0}))
-    assert tokens(followed.more()) == (50, 40), "its row tells them"
+    assert tokens(followed.more()) == (50, 40), "its row says them"
     lock.release()
     assert tokens(followed.more()) == (50, 40) and state.end is not None
     followed.close()
 
 
-def test_a_run_that_stops_again_is_told_as_its_metadata_has_it_then(tmp_path: Path) -> None:
+def test_a_run_that_stops_again_is_reported_as_its_metadata_has_it_then(tmp_path: Path) -> None:
     run = write_run(tmp_path, [line(0, 0)], per_example=1)
     lock, followed = RunLock(run.lock, ""), Replay(run)
     list(followed.begin())
-    tell(run, status=OUT_OF_BUDGET)
+    write_fields(run, status=OUT_OF_BUDGET)
     lock.release()
     ends = [event for events in followed.more() for event in events]
     assert [event.status for event in ends if isinstance(event, RunFinished)] == [OUT_OF_BUDGET]

@@ -1,4 +1,4 @@
-"""What other programs saved: recognised by content, and shown with its own numbers."""
+"""Results of other programs: recognised by content, and shown with their own numbers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ verifiers.errors.ToolCallError: Tool 'divide' raised: once
         (RAISED, "tool"),
     ],
 )
-def test_what_failed_is_told_by_the_names_where_a_row_does_not_say_it(
+def test_what_failed_is_known_by_the_names_where_a_row_does_not_say_it(
     tmp_path: Path, error: Any, kind: str
 ) -> None:
     saved = {"example_id": 0, "prompt": "p", "completion": "c", "error": error, "metrics": {}}
@@ -292,10 +292,10 @@ def test_a_failed_run_of_osmosis_says_why() -> None:
 
 def test_what_osmosis_does_not_save_is_unknown_and_its_tokens_are_those_of_both() -> None:
     state = opened(find_run(OTHERS / "osmosis.json"))
-    told = row_object(state, 0, {})
+    record = row_object(state, 0, {})
     unknown = ("turns", "tool_calls", "input_tokens", "output_tokens")
-    assert [told[name] for name in unknown] == [None] * 4
-    assert told["tokens"] == state.output_tokens[0] > 0
+    assert [record[name] for name in unknown] == [None] * 4
+    assert record["tokens"] == state.output_tokens[0] > 0
     for where in ("turns<9", "calls<9", "input<9", "output>0"):
         assert not len(RowFilter(where).rows(state)), where
     assert list(RowFilter("tokens>0").rows(state)) == [0, 1, 2]
@@ -388,7 +388,7 @@ def test_numbers_that_were_saved_as_text_are_numbers(tmp_path: Path) -> None:
         ("downloads/maths.jsonl", "maths"),
     ],
 )
-def test_a_run_that_does_not_tell_its_environment_is_called_as_its_place(
+def test_a_run_that_does_not_name_its_environment_is_called_as_its_place(
     tmp_path: Path, place: str, env_id: str
 ) -> None:
     file = tmp_path / place

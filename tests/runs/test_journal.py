@@ -259,7 +259,7 @@ def test_a_journal_that_was_moved_is_written_where_it_is_now(
     journal.retry()
     before = [one.read_bytes() for one in tmp_path.glob("journal*")]
     text = "x" * 1_000_000
-    for row in range(2, 36):  # enough for it to be written anew
+    for row in range(2, 36):  # enough for it to be rewritten
         journal.add(row, encode_state(row, 0, 1, tool_state(text=text)))
         journal.forget(row)
     journal.add(36, encode_state(36, 0, 1, tool_state()))

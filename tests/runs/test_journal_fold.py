@@ -1,4 +1,4 @@
-"""What a journal says is in flight, whatever came in which order."""
+"""Rollouts in flight by a journal, whatever came in which order."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ steps = st.lists(
 
 
 class Rollout:
-    """What is in flight of one rollout, told from what happened to it."""
+    """State in flight of one rollout, from what happened to it."""
 
     def __init__(self) -> None:
         self.attempt = 1
@@ -81,7 +81,7 @@ def test_what_is_in_flight_is_of_the_last_attempt_and_nothing_undoes_what_is_gen
 
 
 @given(steps)
-def test_a_journal_that_is_written_anew_says_the_same(steps: list[tuple[int, str]]) -> None:
+def test_a_journal_that_is_rewritten_says_the_same(steps: list[tuple[int, str]]) -> None:
     found = fold(happened(steps)[0])
     kept = [*found.generated.values(), *(one for all_ in found.answers.values() for one in all_)]
     again = fold(kept)

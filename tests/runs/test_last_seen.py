@@ -10,7 +10,7 @@ import pytest
 from tui_eval.runs.discovery import last_seen, note_seen
 
 
-def test_the_run_that_was_looked_at_last_is_told_with_its_time(
+def test_the_run_that_was_looked_at_last_is_reported_with_its_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TUI_EVAL_STATE_DIR", str(tmp_path / "state"))
@@ -18,10 +18,10 @@ def test_the_run_that_was_looked_at_last_is_told_with_its_time(
     assert last_seen() is None
     note_seen("outputs/evals/one")
     note_seen("outputs/evals/two")
-    told = last_seen()
-    assert told is not None
-    assert told[0] == tmp_path / "outputs/evals/two"
-    assert abs(told[1] - time.time()) < 60
+    seen = last_seen()
+    assert seen is not None
+    assert seen[0] == tmp_path / "outputs/evals/two"
+    assert abs(seen[1] - time.time()) < 60
 
 
 def test_a_state_directory_that_cannot_be_written_is_no_trouble(

@@ -1,4 +1,4 @@
-"""One writer a run, and everybody can ask who it is."""
+"""One writer a run, and everybody can look who it is."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tui_eval.runs.lock import Holder, LockHeldError, RunLock, holder
 HOLDING = """
 import sys
 from pathlib import Path
-from tui_eval.runs.crash_recovery import close_if_dead
+from tui_eval.runs.crash_recovery import close_if_crashed
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import RunLock
 lock = RunLock(Path(sys.argv[1]), "/run/one.sock")
@@ -49,7 +49,7 @@ def other_process(path: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 @pytest.mark.process
-def test_a_second_writer_is_refused_and_told_who_has_it(tmp_path: Path) -> None:
+def test_a_second_writer_is_refused_and_learns_who_has_it(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with other_process(path) as process:
         assert holder(path) == Holder(process.pid, "/run/one.sock")
@@ -93,24 +93,24 @@ def test_a_lock_whose_text_is_torn_is_still_held(tmp_path: Path) -> None:
     lock.release()
 
 
-def test_who_only_asks_keeps_nobody_from_writing(tmp_path: Path) -> None:
+def test_a_look_at_the_lock_keeps_nobody_from_writing(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     path.touch()
     over = threading.Event()
 
-    def ask() -> None:
+    def look() -> None:
         while not over.is_set():
             holder(path)
 
-    asking = [threading.Thread(target=ask) for _ in range(2)]
-    for thread in asking:
+    looking = [threading.Thread(target=look) for _ in range(2)]
+    for thread in looking:
         thread.start()
     try:
         for _ in range(50):
             RunLock(path, "").release()
     finally:
         over.set()
-        for thread in asking:
+        for thread in looking:
             thread.join()
 
 
@@ -205,9 +205,9 @@ def test_a_run_that_is_being_closed_has_no_other_writer(tmp_path: Path) -> None:
     script = """
 import sys
 from pathlib import Path
-from tui_eval.runs.crash_recovery import close_if_dead
+from tui_eval.runs.crash_recovery import close_if_crashed
 from tui_eval.runs.layout import RunDir
-close_if_dead(RunDir(Path(sys.argv[1])))
+close_if_crashed(RunDir(Path(sys.argv[1])))
 """
     process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)])
     try:

@@ -7,7 +7,7 @@ from tui_eval.runs.layout import RunDir
 from tui_eval.runs.run_info import read_log
 
 
-def test_a_log_is_read_from_any_place_as_far_as_is_asked_for(tmp_path: Path) -> None:
+def test_a_log_is_read_from_any_place_as_far_as_is_requested(tmp_path: Path) -> None:
     (tmp_path / "engine.log").write_bytes(b"one\ntwo\n")
     feed = SavedFeed(RunDir(tmp_path))
     assert feed.log(0, 3) == (b"one", 8)

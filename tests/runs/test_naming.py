@@ -1,4 +1,4 @@
-"""Which run a folder names."""
+"""Run that a folder names."""
 
 from __future__ import annotations
 

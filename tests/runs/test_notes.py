@@ -47,7 +47,7 @@ def test_a_torn_line_and_strange_ones_take_no_note_with_them(tmp_path: Path) -> 
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_to_is_reported(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     try:
         with pytest.raises(RefusedError, match="the note cannot be kept: Permis"):
@@ -56,7 +56,7 @@ def test_a_folder_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
         tmp_path.chmod(0o700)
 
 
-def test_a_place_that_is_no_folder_is_told(tmp_path: Path) -> None:
+def test_a_place_that_is_no_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RefusedError, match="the note cannot be kept: Not a directory"):
         write_note(RunDir(tmp_path / "file"), 1, 0, Note("one"))

@@ -46,13 +46,15 @@ def saved(path: Path, groups: Groups) -> RunDir:
     ]
     shape = {"examples": len(groups), "per_example": max(map(len, groups))}
     run = write_run(path, lines, **shape)
-    told = build_metadata(opened(run), time_ms=1.0, state_columns=[], env_version=None, tools=None)
-    write_run(path, lines, **shape, **{"numbers": told["numbers"]})
+    metadata = build_metadata(
+        opened(run), time_ms=1.0, state_columns=[], env_version=None, tools=None
+    )
+    write_run(path, lines, **shape, **{"numbers": metadata["numbers"]})
     return run
 
 
 def of_older_version(run: RunDir, size: int = 0) -> None:
-    """As versions left it that took 1.96 standard errors; `size` bytes at least."""
+    """Makes a run one of versions that took 1.96 standard errors; `size` bytes at least."""
     metadata = json.loads(run.metadata.read_text())
     reward = metadata["numbers"]["reward"]
     mean, se = reward["mean"], reward["se"] or 0.0
@@ -150,11 +152,11 @@ def test_home_does_not_show_the_interval_of_an_older_version(tmp_path: Path) -> 
 
 def test_metadata_has_intervals_of_pass_rates_only_under_its_own_key(tmp_path: Path) -> None:
     state = opened(saved(tmp_path / "run", RUNS["some examples disagree"][0]))
-    told = build_metadata(state, time_ms=1.0, state_columns=[], env_version=None, tools=None)
+    metadata = build_metadata(state, time_ms=1.0, state_columns=[], env_version=None, tools=None)
     rate = state.pass_rates.result(5)[-1]
-    assert told["pass_at_k"] == {"1": pytest.approx(11 / 15), "2": 1.0, "3": 1.0}
-    assert told["pass_all_k"]["3"] == pytest.approx(0.2)
-    found = told["numbers"]["pass_all_k"]["3"]
+    assert metadata["pass_at_k"] == {"1": pytest.approx(11 / 15), "2": 1.0, "3": 1.0}
+    assert metadata["pass_all_k"]["3"] == pytest.approx(0.2)
+    found = metadata["numbers"]["pass_all_k"]["3"]
     assert (found["low"], found["high"]) == rate.all_interval
     assert (found["method"], found["weight"]) == ("wilson", rate.all_weight)
 

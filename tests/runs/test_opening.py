@@ -49,7 +49,7 @@ def scanned(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return starts
 
 
-def test_a_run_is_told_from_its_index_without_reading_the_rows(
+def test_a_run_is_reported_from_its_index_without_reading_the_rows(
     run: RunDir, scanned: list[int]
 ) -> None:
     state = opened(run)
@@ -112,8 +112,8 @@ def test_an_index_that_does_not_fit_is_made_again(
     for place in (0, 1, 2):
         rollout = read_rollout(run, place, state.offset[place], state.length[place])
         assert rollout is not None
-        told = state.reward[place]
-        assert rollout.reward == (None if told != told else told)
+        reward = state.reward[place]
+        assert rollout.reward == (None if reward != reward else reward)
     scanned.clear()
     assert rewards(opened(run)) == rewards(state)
     assert scanned == []
@@ -151,7 +151,7 @@ def test_the_index_of_a_running_engine_is_left_alone(run: RunDir) -> None:
         lock.release()
 
 
-def test_torn_and_foreign_lines_are_told_and_the_rest_is_shown(tmp_path: Path) -> None:
+def test_torn_and_foreign_lines_are_reported_and_the_rest_is_shown(tmp_path: Path) -> None:
     run = write_run(tmp_path, [line(0, 0), b"junk\n", line(0, 7), line(1, 0)[:20]])
     state = opened(run)
     assert state.finished == 1
@@ -266,7 +266,7 @@ def test_two_rows_of_one_rollout_do_not_make_a_run_whole(tmp_path: Path) -> None
     assert isinstance(end, RunFinished) and end.status == "interrupted"
 
 
-def test_the_story_begins_with_the_run_and_ends_with_its_end(run: RunDir) -> None:
+def test_the_replay_begins_with_the_run_and_ends_with_its_end(run: RunDir) -> None:
     with run.results.open("ab") as file:
         file.write(b"torn")
     kinds = [type(event) for event in saved_events(run)]

@@ -1,4 +1,4 @@
-"""How a run ended, as its engine, its files and the loss of its engine say it."""
+"""Outcome of a run, as its engine, its files and the loss of its engine say it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tui_eval.runs.outcome import (
 )
 
 
-def facts_of(end: RunFinished) -> tuple[str, int, str]:
+def fields_of(end: RunFinished) -> tuple[str, int, str]:
     return end.status, end.exit_code, end.text
 
 
@@ -34,7 +34,7 @@ def session(
     end = session_outcome(
         1.0, state, failure=failure, spent=spent, early=early, was_stopped=was_stopped
     )
-    return facts_of(end)
+    return fields_of(end)
 
 
 def test_a_run_that_failed_has_failed_though_every_rollout_has_its_row() -> None:
@@ -53,15 +53,15 @@ def test_a_run_that_somebody_stopped_is_interrupted_whatever_else_held_it() -> N
     ("status", "code"), [(OUT_OF_BUDGET, 4), (STOPPED_EARLY, 3), ("interrupted", 130)]
 )
 def test_a_saved_run_says_why_it_stopped(status: str, code: int) -> None:
-    facts = {"status": status, "stopped_because": "so it was"}
-    end = saved_outcome(1.0, facts, is_whole=False, errored=2)
-    assert facts_of(end) == (status, code, "so it was")
-    assert facts_of(saved_outcome(1.0, facts, is_whole=True, errored=2)) == ("finished", 3, "")
+    info = {"status": status, "stopped_because": "so it was"}
+    end = saved_outcome(1.0, info, is_whole=False, errored=2)
+    assert fields_of(end) == (status, code, "so it was")
+    assert fields_of(saved_outcome(1.0, info, is_whole=True, errored=2)) == ("finished", 3, "")
 
 
 def lost(status: str, code: int | None, *, was_stopped: bool = False) -> tuple[str, int, str]:
-    facts = {"status": status, "stopped_because": "so it was"}
-    return facts_of(lost_engine_outcome(1.0, facts, code, was_stopped=was_stopped, has_begun=True))
+    info = {"status": status, "stopped_because": "so it was"}
+    return fields_of(lost_engine_outcome(1.0, info, code, was_stopped=was_stopped, has_begun=True))
 
 
 @pytest.mark.parametrize("code", [-15, -9, 130])
@@ -100,7 +100,7 @@ def test_a_spent_budget_is_believed_with_its_exit_code_only() -> None:
 
 
 def suite(*codes: int | None, spent: str = "", was_stopped: bool = False) -> tuple[str, int, str]:
-    return facts_of(suite_outcome(1.0, codes, spent=spent, was_stopped=was_stopped))
+    return fields_of(suite_outcome(1.0, codes, spent=spent, was_stopped=was_stopped))
 
 
 def test_a_suite_ends_as_the_worst_of_its_evaluations() -> None:

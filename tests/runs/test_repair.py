@@ -1,4 +1,4 @@
-"""Making a run's files whole before it goes on."""
+"""Making a run's files whole before it is resumed."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_errored_rows_run_again_and_are_kept_aside(tmp_path: Path) -> None:
     check_places(run, found)
 
 
-def test_errored_rows_stay_where_that_is_asked(tmp_path: Path) -> None:
+def test_errored_rows_stay_where_that_is_requested(tmp_path: Path) -> None:
     run = write_run(tmp_path, [line(0, 0, error=True), line(0, 1)])
     found = repaired(run, keep_errors=True)
     assert (found.rerun, [event.row for event in found.kept]) == ([], [0, 1])

@@ -37,23 +37,25 @@ def test_what_is_shown_is_what_a_resume_keeps(
         assert bool(state.end and state.end.contradictions) == (len(kept) < len(rows))
     after = run.results.read_bytes()
     for event in kept:
-        told = json.loads(after[event.offset : event.offset + event.length])
+        row = json.loads(after[event.offset : event.offset + event.length])
         offset, length = first.offset[event.row], first.length[event.row]
-        assert json.loads(before[offset : offset + length]) == told
+        assert json.loads(before[offset : offset + length]) == row
     assert {one.row for one in finished_on_disk(run)} == {event.row for event in kept}
 
 
 @given(st.permutations([0, 0, 1, 1, 2, 2, 3, 3, 4]), st.booleans())
 def test_lines_that_are_there_twice_count_once_wherever_they_are(
-    tmp_path_factory: pytest.TempPathFactory, order: list[int], told: bool
+    tmp_path_factory: pytest.TempPathFactory, order: list[int], named: bool
 ) -> None:
     different = [line(number % 2, None, number / 10) for number in range(4)]
     lines = [different[one] if one < 4 else b"\n" for one in order]
     folder = tmp_path_factory.mktemp("twice")
     (folder / "results.jsonl").write_bytes(b"".join(lines))
-    if told:
+    if named:
         meta = {"num_examples": 2, "rollouts_per_example": 2}
         (folder / "metadata.json").write_text(json.dumps(meta))
     state = opened(find_run(folder))
-    assert state.finished == (4 if told else 8), "without metadata nothing says that it is too many"
+    assert state.finished == (4 if named else 8), (
+        "without metadata nothing says that it is too many"
+    )
     assert state.reward_mean.result().mean == pytest.approx(0.15)

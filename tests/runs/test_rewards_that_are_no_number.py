@@ -1,4 +1,4 @@
-"""Rewards and metrics that no mean can hold: counted apart and told, wherever a run is shown."""
+"""Rewards and metrics that no mean can hold: counted apart and shown with every run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tui_eval.tui.run.numbers.lines import numbers
 
 HUGE = "1" + "0" * 400
 ODD = ("NaN", "Infinity", "-Infinity", "1e400", "1e308", "-1e308", HUGE, "1" * 5000, '"high"')
-"""As they may stand in a file; Python writes the first three."""
+"""Spellings in a file; Python writes the first three."""
 
 
 def file_of(folder: Path, rewards: tuple[str, ...], metrics: tuple[str, ...]) -> Path:
@@ -49,8 +49,8 @@ def mixed(folder: Path) -> RunState:
 def test_they_are_counted_apart_from_what_is_missing_and_in_no_mean(tmp_path: Path) -> None:
     found = json.loads(json_line(summary_object(mixed(tmp_path))))
     counts = found["counts"]
-    told = [counts[name] for name in ("finished", "used", "errored", "no_number", "missing")]
-    assert told == [11, 2, 0, 9, 0]
+    reported = [counts[name] for name in ("finished", "used", "errored", "no_number", "missing")]
+    assert reported == [11, 2, 0, 9, 0]
     assert (found["reward"]["mean"], found["reward"]["std"], found["reward"]["n"]) == (0.5, 0.5, 2)
     assert found["reward_by_example"] == {"mean": 0.5, "examples": 2}
     assert (found["metrics"]["odd"]["mean"], found["metrics"]["odd"]["n"]) == (3.0, 2)
@@ -59,7 +59,7 @@ def test_they_are_counted_apart_from_what_is_missing_and_in_no_mean(tmp_path: Pa
     assert [one["used"] for one in found["per_example"]] == [1, 1]
 
 
-def test_every_line_with_such_a_reward_is_told(tmp_path: Path) -> None:
+def test_every_line_with_such_a_reward_is_reported(tmp_path: Path) -> None:
     state = mixed(tmp_path)
     assert [one.line for one in state.doubtful] == list(range(3, 12))
     whys = [one.why for one in state.doubtful]
@@ -68,7 +68,7 @@ def test_every_line_with_such_a_reward_is_told(tmp_path: Path) -> None:
     assert whys[6] == f"its reward is too great for a mean: {HUGE[:40]}…"
 
 
-def test_report_and_screen_tell_them_beside_the_mean(tmp_path: Path) -> None:
+def test_report_and_screen_show_them_beside_the_mean(tmp_path: Path) -> None:
     state = mixed(tmp_path)
     text = "\n".join(result_lines(state))
     assert "Rollouts: 2 used, 0 errored, 9 no number, 0 missing of 11" in text
@@ -118,9 +118,9 @@ def test_a_comparison_leaves_them_out_and_says_so(tmp_path: Path) -> None:
     odd = next(one for one in found.figures if one.name == "odd")
     assert (odd.first, odd.difference.n) == (2.0, 1)
     run = find_run(tmp_path / "r.jsonl")
-    told = [ComparedRun(run, side, "A"), ComparedRun(run, side, "B", found)]
-    assert json_line(comparison_object(told, None))
-    assert comparison_object(told, None)["errors"][0]["no_number"] == 9
+    reported = [ComparedRun(run, side, "A"), ComparedRun(run, side, "B", found)]
+    assert json_line(comparison_object(reported, None))
+    assert comparison_object(reported, None)["errors"][0]["no_number"] == 9
 
 
 @pytest.mark.parametrize("score", [math.nan, math.inf, pytest.param(10**400, id="huge"), "much"])
@@ -145,7 +145,7 @@ def test_weights_of_an_episode_that_overflow_make_no_reward(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "score", ["NaN", "Infinity", "1e400", "1e308", pytest.param(HUGE, id="huge")]
 )
-def test_a_score_of_osmosis_that_is_no_number_is_told(tmp_path: Path, score: str) -> None:
+def test_a_score_of_osmosis_that_is_no_number_is_reported(tmp_path: Path, score: str) -> None:
     one = {"run_index": 0, "success": True, "scores": {"f": 1.0}, "duration_ms": 1.0, "tokens": 5}
     odd = {**one, "run_index": 1, "scores": {"f": "@"}}
     whole = {

@@ -60,7 +60,7 @@ def check_rows(run: RunDir, state: RunState) -> None:
         assert rollout is not None and rollout.reward == state.reward[row]
 
 
-def test_a_second_opening_scans_nothing_and_tells_the_same(
+def test_a_second_opening_scans_nothing_and_reports_the_same(
     run: RunDir, scanned: list[int], cache: Path
 ) -> None:
     state = opened(run)
@@ -134,8 +134,8 @@ def test_an_index_that_does_not_fit_is_made_again(
     damage(run)
     state = opened(run)
     assert scanned == [0]
-    told = run.results.read_bytes().count(b"example_id")
-    assert state.finished in (told, told - 1)  # the last one may be cut
+    count = run.results.read_bytes().count(b"example_id")
+    assert state.finished in (count, count - 1)  # the last one may be cut
     check_rows(run, state)
     scanned.clear()
     assert opened(run).finished == state.finished
@@ -143,7 +143,7 @@ def test_an_index_that_does_not_fit_is_made_again(
 
 
 @pytest.mark.parametrize("exact", [True, False])
-def test_a_broken_index_does_not_tell_a_row_twice(run: RunDir, exact: bool) -> None:
+def test_a_broken_index_does_not_report_a_row_twice(run: RunDir, exact: bool) -> None:
     _garble_the_index(run)
     trajectory = Replay(run, exact=exact)
     state = RunState()
@@ -158,7 +158,7 @@ def test_a_broken_index_does_not_tell_a_row_twice(run: RunDir, exact: bool) -> N
     check_rows(run, state)
 
 
-def test_a_reading_that_stopped_midway_goes_on_from_there(
+def test_a_reading_that_stopped_midway_continues_from_there(
     run: RunDir, scanned: list[int], cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tui_eval.runs.replay.COUNTED_BYTES", 0)
@@ -190,10 +190,10 @@ def test_two_that_read_the_same_file_do_not_spoil_the_index(
     for path in cache.glob("index/*"):
         path.unlink()
     first, second = Replay(run), Replay(run)
-    told = [list(first.begin()), list(second.begin())]
+    replays = [list(first.begin()), list(second.begin())]
     first.close()
     second.close()
-    for events in told:
+    for events in replays:
         assert sum(isinstance(e, RolloutFinished) for batch in events for e in batch) == ROWS
     scanned.clear()
     state = opened(run)
@@ -209,15 +209,31 @@ def test_indexes_that_nobody_wrote_for_long_are_removed(run: RunDir, cache: Path
     assert not list(cache.glob("index/*"))
 
 
-def test_the_question_of_an_example_is_told_by_one_of_its_rollouts(tmp_path: Path) -> None:
-    run = RunDir(tmp_path / "asked")
+def test_the_question_of_an_example_is_known_by_one_of_its_rollouts(tmp_path: Path) -> None:
+    run = RunDir(tmp_path / "questions")
     run.path.mkdir()
-    asked = [(0, ""), (0, "Why?"), (0, "Why?"), (1, "Why?"), (0, "Why?"), (1, "Why?"), (2, "How?")]
-    prompts = [(example, [{"role": "user", "content": text}]) for example, text in asked]
+    questions = [
+        (0, ""),
+        (0, "Why?"),
+        (0, "Why?"),
+        (1, "Why?"),
+        (0, "Why?"),
+        (1, "Why?"),
+        (2, "How?"),
+    ]
+    prompts = [(example, [{"role": "user", "content": text}]) for example, text in questions]
     lines = [line(example, None, prompt=prompt) for example, prompt in prompts]
     run.results.write_bytes(b"".join(lines))
     for _ in ("scanned", "kept"):
-        told = [one for one in saved_events(run) if isinstance(one, RolloutFinished)]
-        assert [one.question for one in told] == ["", "Why?", "", "Why?", "Why?", "Why?", "How?"]
+        finished = [one for one in saved_events(run) if isinstance(one, RolloutFinished)]
+        assert [one.question for one in finished] == [
+            "",
+            "Why?",
+            "",
+            "Why?",
+            "Why?",
+            "Why?",
+            "How?",
+        ]
         state = opened(run)
         assert [state.facts.questions.get(place) for place in range(3)] == ["Why?", "Why?", "How?"]

@@ -202,7 +202,7 @@ def deep() -> Any:
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "expected"),
     [
         ("a\ud800b", "a\\ud800b"),
         (Rude(), "<Rude is not JSON: its repr raised RuntimeError>"),
@@ -212,15 +212,15 @@ def deep() -> Any:
     ],
     ids=["half a character", "rude object", "half a key", "class", "complex"],
 )
-def test_what_json_cannot_carry_is_replaced_visibly_and_noted(value: Any, told: Any) -> None:
+def test_what_json_cannot_carry_is_replaced_visibly_and_noted(value: Any, expected: Any) -> None:
     row = json.loads(encode_row({"reward": 1.0, "column": value, "tui_eval": {"version": 1}}))
-    assert row["column"] == told
+    assert row["column"] == expected
     assert row["reward"] == 1.0
     assert row["tui_eval"]["replaced"] == ["column"]
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "expected"),
     [
         (Number(3), 3), (np.float64(0.5), 0.5), (np.arange(3), [0, 1, 2]), (Path("/x"), "/x"),
         (ValueError("no"), "ValueError('no')"), (Point(1), {"x": 1}), ({1: "a"}, {"1": "a"}),
@@ -230,10 +230,10 @@ def test_what_json_cannot_carry_is_replaced_visibly_and_noted(value: Any, told: 
 )  # fmt: skip
 @pytest.mark.parametrize("beside", [None, "\ud800"])
 def test_values_with_a_plain_form_are_saved_in_it_whatever_stands_beside(
-    value: Any, told: Any, beside: Any
+    value: Any, expected: Any, beside: Any
 ) -> None:
     row = json.loads(encode_row({"column": value, "beside": beside, "tui_eval": {}}))
-    assert row["column"] == told
+    assert row["column"] == expected
 
 
 @pytest.mark.parametrize("make", [cyclic, deep, MagicMock, lambda: [cyclic()] * 3])

@@ -29,11 +29,11 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     describe = discovery.describe
 
-    def told(run: RunDir) -> FoundRun | None:
+    def reported(run: RunDir) -> FoundRun | None:
         names.append(run.path.name)
         return describe(run)
 
-    monkeypatch.setattr(discovery, "describe", told)
+    monkeypatch.setattr(discovery, "describe", reported)
     return names
 
 
@@ -85,7 +85,7 @@ def bytes_read() -> int:
     return int(Path("/proc/self/io").read_text().split()[1])
 
 
-def test_a_file_of_another_program_is_not_read_anew_to_know_whose_it_is(here: Path) -> None:
+def test_a_file_of_another_program_is_not_read_again_to_know_whose_it_is(here: Path) -> None:
     other = here / "outputs/evals/other/results.json"
     other.parent.mkdir(parents=True)
     other.write_text(json.dumps({"config": {}, "text": "x" * 1_000_000}))

@@ -57,7 +57,9 @@ def test_an_empty_file_has_no_end(tmp_path: Path, listen: Listen) -> None:
     seen.until(lambda state: state.finished == 1)
 
 
-def test_a_file_that_is_sorted_when_it_is_done_is_read_anew(tmp_path: Path, listen: Listen) -> None:
+def test_a_file_that_is_sorted_when_it_is_done_is_read_again(
+    tmp_path: Path, listen: Listen
+) -> None:
     file = tmp_path / "results.jsonl"
     metadata(tmp_path / "metadata.json", 3, 1)
     lines = [line(2, None, 0.2, note="x" * 50), line(0, None, 0.0), line(1, None, 0.1)]
@@ -83,8 +85,8 @@ def test_a_run_without_metadata_that_grows_finds_its_groups(
     assert sorted(seen.state.example_ids.values()) == ["a", "b", "c"][: 4 - per_example]
     append(file, line("d", None, 0.4))
     seen.until(lambda state: state.finished == 4)
-    told = [value for value in seen.rewards() if value is not None]
-    assert sorted(told) == [0.1, 0.2, 0.3, 0.4]
+    reported = [value for value in seen.rewards() if value is not None]
+    assert sorted(reported) == [0.1, 0.2, 0.3, 0.4]
 
 
 def test_the_log_says_what_is_wrong_with_a_file_once_however_often_its_groups_grow(
@@ -102,7 +104,7 @@ def test_the_log_says_what_is_wrong_with_a_file_once_however_often_its_groups_gr
     assert seen.state.per_example == 5 and seen.state.unreadable_lines == 1
 
 
-def test_metadata_that_tells_too_few_rollouts_is_corrected_in_a_large_file(
+def test_metadata_with_too_few_rollouts_is_corrected_in_a_large_file(
     tmp_path: Path, listen: Listen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replay, "COUNTED_BYTES", 0)
@@ -118,7 +120,7 @@ def test_metadata_that_tells_too_few_rollouts_is_corrected_in_a_large_file(
     assert seen.state.notices == []
 
 
-def test_reading_tells_how_far_it_is(tmp_path: Path, listen: Listen) -> None:
+def test_reading_reports_how_far_it_is(tmp_path: Path, listen: Listen) -> None:
     file = tmp_path / "results.jsonl"
     file.write_bytes(b"".join(line(example, None) for example in range(3000)) + b"junk\n" * 3)
     aged(file)
@@ -132,7 +134,7 @@ def test_reading_tells_how_far_it_is(tmp_path: Path, listen: Listen) -> None:
     assert seen.state.read == (size, size)
 
 
-def test_a_reading_that_is_cancelled_keeps_what_it_has_and_goes_on_later(
+def test_a_reading_that_is_cancelled_keeps_what_it_has_and_continues_later(
     tmp_path: Path, listen: Listen
 ) -> None:
     file = tmp_path / "results.jsonl"
@@ -183,15 +185,15 @@ def test_a_run_that_was_opened_while_it_was_written_took_as_long_as_its_end_says
     seen.until(lambda state: state.finished == 1)
     append(run.results, line(1, 0))
     seen.until(lambda state: state.finished == 2)
-    told = json.loads(run.metadata.read_text())
-    run.metadata.write_text(json.dumps({**told, "time_ms": 26_000.0}))
+    reported = json.loads(run.metadata.read_text())
+    run.metadata.write_text(json.dumps({**reported, "time_ms": 26_000.0}))
     lock.release()
     state = seen.until(lambda state: state.end is not None)
     assert state.end is not None and state.run is not None
     assert state.end.at - state.run.at == pytest.approx(26.0, abs=0.1)
 
 
-def test_a_run_that_somebody_goes_on_with_is_followed_from_the_rows_that_were_kept(
+def test_a_run_that_somebody_resumes_is_followed_from_the_rows_that_were_kept(
     tmp_path: Path, listen: Listen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file_stamps, "SETTLED_S", 1e9)  # it never rests: a row comes all the time

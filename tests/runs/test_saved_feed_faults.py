@@ -1,4 +1,4 @@
-"""What is told of lines and metadata that cannot be read, are cut off or contradict each other."""
+"""Reports on lines and metadata that cannot be read, are cut off or contradict each other."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tui_eval.feeds.saved_feed import SavedFeed
 from tui_eval.runs import replay
 
 
-def test_a_line_that_was_left_unfinished_is_told(tmp_path: Path, listen: Listen) -> None:
+def test_a_line_that_was_left_unfinished_is_reported(tmp_path: Path, listen: Listen) -> None:
     file = tmp_path / "results.jsonl"
     file.write_bytes(line(0, None) + line(1, None)[:40])
     before = time.time() - 100
@@ -87,7 +87,7 @@ def test_a_file_without_metadata_is_over_when_nobody_has_written_it_for_a_while(
     assert seen.state.end is None
 
 
-def test_a_last_line_that_is_not_finished_is_told_at_once_and_taken_back(
+def test_a_last_line_that_is_not_finished_is_reported_at_once_and_taken_back(
     tmp_path: Path, listen: Listen
 ) -> None:
     file = tmp_path / "some.jsonl"
@@ -105,7 +105,7 @@ def test_a_last_line_that_is_not_finished_is_told_at_once_and_taken_back(
     assert seen.state.unreadable == seen.state.notices == []
 
 
-def test_garbage_is_told_line_by_line_up_to_a_limit(tmp_path: Path, listen: Listen) -> None:
+def test_garbage_is_reported_line_by_line_up_to_a_limit(tmp_path: Path, listen: Listen) -> None:
     file = tmp_path / "results.jsonl"
     file.write_bytes(line(0, None) + b"junk\n" * 3000)
     aged(file)
@@ -114,7 +114,7 @@ def test_garbage_is_told_line_by_line_up_to_a_limit(tmp_path: Path, listen: List
     assert (len(seen.state.unreadable), seen.state.unreadable_lines) == (1000, 3000)
 
 
-def test_a_line_that_stays_unfinished_is_told_when_the_file_is_quiet(
+def test_a_line_that_stays_unfinished_is_reported_when_the_file_is_quiet(
     tmp_path: Path, listen: Listen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replay, "QUIET_S", 0.5)

@@ -1,4 +1,4 @@
-"""What metadata.json says of a run."""
+"""Numbers of a run in metadata.json."""
 
 from __future__ import annotations
 

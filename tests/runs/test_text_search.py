@@ -53,7 +53,7 @@ def test_trajectories_are_searched(tmp_path: Path, text: str, rows: list[int]) -
     assert seen[-1].unread == 0
 
 
-def test_a_search_that_is_left_has_told_what_it_found(tmp_path: Path) -> None:
+def test_a_search_that_is_left_has_reported_what_it_found(tmp_path: Path) -> None:
     run, state = saved(tmp_path)
     wanted = RowFilter("text:e")
     search = search_trajectories(run, state, wanted)
@@ -83,7 +83,7 @@ def test_a_line_that_is_gone_is_counted(tmp_path: Path) -> None:
     assert list(search_trajectories(run, state, wanted))[-1].unread > 0
 
 
-def test_a_file_that_is_gone_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_gone_is_reported(tmp_path: Path) -> None:
     run, state = saved(tmp_path)
     run.results.unlink()
     with pytest.raises(RefusedError, match="cannot be searched any more: No such file"):

@@ -1,4 +1,4 @@
-"""Runs that nobody saved: kept for a while, saved when asked, found for a resume."""
+"""Runs that nobody saved: kept for a while, saved on request, found for a resume."""
 
 from __future__ import annotations
 
@@ -160,13 +160,13 @@ def test_names_of_runs_are_those_of_verifiers(tmp_path: Path) -> None:
     assert outputs_root("my-env", "there", tmp_path) == Path("there")
 
 
-def test_runs_that_can_be_resumed_are_told_with_what_errored(state_dir: Path) -> None:
+def test_runs_that_can_be_resumed_are_reported_with_what_errored(state_dir: Path) -> None:
     run = write_run(Path("outputs/evals/my-env--org--model/r"), [line(0, 0), line(0, 1)])
     meta = json.loads(run.metadata.read_text())
-    for errored, told in ((0, "2 of 4"), (1, "2 of 4, 1 errored"), (None, "2 of 4")):
+    for errored, expected in ((0, "2 of 4"), (1, "2 of 4, 1 errored"), (None, "2 of 4")):
         run.metadata.write_text(json.dumps({**meta, "n_errored": errored}))
         (one,) = incomplete_runs()
-        assert one.progress == told
+        assert one.progress == expected
     notices: list[Notice] = []
     run.metadata.write_text(json.dumps({**meta, "n_errored": 2}))
     raw = {"model": "demo", "resume": "newest"}

@@ -69,7 +69,7 @@ def test_a_line_is_where_the_writer_says(tmp_path: Path) -> None:
             assert json.loads(text)["tui_eval"]["rollout"] == number
 
 
-def test_a_writer_goes_on_at_the_end_of_the_file(tmp_path: Path) -> None:
+def test_a_writer_continues_at_the_end_of_the_file(tmp_path: Path) -> None:
     run = write_run(tmp_path)
     write_indexed(run, [row(0, 0), row(0, 1)])
     write_indexed(run, [row(1, 0)])
@@ -124,7 +124,7 @@ writer.close()
 
 @pytest.mark.slow
 @pytest.mark.process
-def test_a_killed_writer_loses_no_line_that_it_told_of(tmp_path: Path) -> None:
+def test_a_killed_writer_loses_no_line_that_it_reported(tmp_path: Path) -> None:
     seed = random.Random(7)
     for number in range(4):
         run = write_run(tmp_path / str(number), examples=100_000, per_example=1)
@@ -134,25 +134,27 @@ def test_a_killed_writer_loses_no_line_that_it_told_of(tmp_path: Path) -> None:
             text=True,
         )
         assert process.stdout is not None
-        told = int(process.stdout.readline())
+        reported = int(process.stdout.readline())
         deadline = time.monotonic() + seed.random() * 0.15
         while time.monotonic() < deadline:
-            told = int(process.stdout.readline())
+            reported = int(process.stdout.readline())
         process.send_signal(signal.SIGKILL)
         rest = process.stdout.read().splitlines()
         process.wait()
         process.stdout.close()
         whole = [int(text) for text in rest if text]
-        told = max([told, *whole[:-1]])
-        assert [event.row for event in finished_of(run)][: told + 1] == list(range(told + 1))
+        reported = max([reported, *whole[:-1]])
+        assert [event.row for event in finished_of(run)][: reported + 1] == list(
+            range(reported + 1)
+        )
         found = repair(run, rollouts_per_example=1, examples=100_000, keep_errors=True)
-        assert len(found.kept) >= told + 1
+        assert len(found.kept) >= reported + 1
         for event in found.kept[:: max(len(found.kept) // 20, 1)]:
             line = next(scan(run.results, event.offset))
             assert line.row is not None and line.row["example_id"] == event.row
 
 
-def test_a_run_that_did_not_end_is_told_as_interrupted(tmp_path: Path) -> None:
+def test_a_run_that_did_not_end_is_reported_as_interrupted(tmp_path: Path) -> None:
     run = write_run(tmp_path)
     write_indexed(run, [row(0, 0)])
     end = list(saved_events(run))[-1]
@@ -196,7 +198,9 @@ def test_who_writes_after_the_end_does_not_write_to_another_file(tmp_path: Path)
     assert (tmp_path / "results.jsonl").read_bytes() == b"{}\n"
 
 
-def test_a_disk_that_does_not_keep_what_it_took_is_told_at_the_next_line(tmp_path: Path) -> None:
+def test_a_disk_that_does_not_keep_what_it_took_is_reported_at_the_next_line(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "results.jsonl").symlink_to("/dev/null")  # writes go well, fdatasync does not
     writer = RunWriter(RunDir(tmp_path), Redactor())
     failed = threading.Event()

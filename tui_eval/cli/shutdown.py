@@ -85,7 +85,7 @@ def _leave_run(
     """Ends the engine unless it goes on detached, then reports from the disk."""
     from tui_eval.cli.report import print_faults, report_held, report_run, warn
     from tui_eval.errors import Fault
-    from tui_eval.runs.crash_recovery import close_if_dead
+    from tui_eval.runs.crash_recovery import close_if_crashed
     from tui_eval.runs.layout import RunDir
     from tui_eval.runs.outcome import interrupted
 
@@ -111,7 +111,7 @@ def _leave_run(
         warn(f"error: {text}" if text else "Stopped before the run began.")
         return (state.end or interrupted(clock.now())).exit_code
     run = RunDir(Path(state.run.path))
-    close_if_dead(run)
+    close_if_crashed(run)
     run = kept(run) if save else run
     code = _report(run, state, abbreviated=abbreviated)
     at_end(run)

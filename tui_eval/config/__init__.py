@@ -1,1 +1,1 @@
-"""From what was typed and what files say to one validated plan."""
+"""Settings, typed and from files, become one validated plan."""

@@ -15,7 +15,7 @@ from tui_eval.errors import Fault, RefusedError
 from tui_eval.fold.saved_values import mapping
 from tui_eval.runs.formats.recognising import Format
 from tui_eval.runs.layout import RESULTS, RunDir, is_unsaved
-from tui_eval.runs.run_info import format_of_run, read_facts, requested_shape
+from tui_eval.runs.run_info import format_of_run, read_info, requested_shape
 
 _ADDED_TO = (Format.OURS, Format.VERIFIERS)
 _SAMPLING = ("sampling_args", "max_tokens", "temperature")
@@ -29,7 +29,7 @@ _GIVE = {
     "env_args": "Give them with -a JSON, '{}' for none",
     "sampling_args": "Give them with -S JSON, '{}' for none",
 }
-"""What to type for what metadata lacks."""
+"""Advice for each setting that metadata lacks."""
 
 
 def plan_to_resume(
@@ -42,7 +42,7 @@ def plan_to_resume(
     Args:
         env_id: The environment that was typed, if any.
         typed: The values of the options that were typed, by name.
-        wrong: What is wrong with others, reported with what lacks.
+        wrong: Faults of others, reported with what lacks.
 
     Raises:
         RefusedError: Neither is there, or something is reported and typed nowhere; says all of it.
@@ -53,15 +53,15 @@ def plan_to_resume(
     if run.name != RESULTS or format not in _ADDED_TO:
         what = f"a {format.value} file holds no rollouts after which a run could be resumed"
         raise RefusedError([Fault(str(run.results), what, "Start a new run")])
-    facts = read_facts(run, format)
-    known, client_type = _known(facts, env_id, typed)
+    info = read_info(run, format)
+    known, client_type = _known(info, env_id, typed)
     _refuse_gaps(run, known, wrong)
     return RunPlan(
         **{**known, "env_args": dict(mapping(known["env_args"]))},
         alias=str(known["model"]),
         client_type=typed.get("api_client_type") or client_type,
         env_dir_path=str(typed.get("env_dir_path") or "./environments"),
-        state_columns=[str(one) for one in facts.get("state_columns") or []],
+        state_columns=[str(one) for one in info.get("state_columns") or []],
         save=not is_unsaved(run),
         folder=str(Path.cwd()),
     )
@@ -78,20 +78,20 @@ def option_values(plan: RunPlan) -> dict[str, Any]:
 
 
 def _known(
-    facts: Mapping[str, Any], env_id: str | None, typed: Mapping[str, Any]
+    info: Mapping[str, Any], env_id: str | None, typed: Mapping[str, Any]
 ) -> tuple[dict[str, Any], Any]:
-    """What is reported or typed, None for what is neither, and the protocol of the endpoint."""
-    url, key_var, client_type = _served_at(facts, typed)
-    examples, rollouts = requested_shape(facts)
+    """Reported or typed settings, None for others, and the protocol of the endpoint."""
+    url, key_var, client_type = _served_at(info, typed)
+    examples, rollouts = requested_shape(info)
     known = {
-        "env_id": facts.get("env_id") or facts.get("env") or env_id,
-        "model": facts.get("model") or typed.get("model"),
+        "env_id": info.get("env_id") or info.get("env") or env_id,
+        "model": info.get("model") or typed.get("model"),
         "base_url": url or None,
         "key_var": typed.get("api_key_var", key_var),
         "num_examples": examples or typed.get("num_examples"),
         "rollouts_per_example": rollouts or typed.get("rollouts_per_example"),
-        "env_args": facts.get("env_args", typed.get("env_args")),
-        "sampling_args": _sampling(facts, typed),
+        "env_args": info.get("env_args", typed.get("env_args")),
+        "sampling_args": _sampling(info, typed),
     }
     return known, client_type
 
@@ -100,7 +100,7 @@ def _refuse_gaps(run: RunDir, known: Mapping[str, Any], wrong: Sequence[Fault]) 
     """Refuses a run of which something is reported and typed nowhere; names everything."""
     where = str(run.metadata)
     faults = [
-        Fault(where, f"it tells no {name}", _GIVE[name])
+        Fault(where, f"it has no {name}", _GIVE[name])
         for name, value in known.items()
         if value is None
     ]
@@ -108,8 +108,8 @@ def _refuse_gaps(run: RunDir, known: Mapping[str, Any], wrong: Sequence[Fault]) 
         raise RefusedError([*wrong, *faults])
 
 
-def _served_at(facts: Mapping[str, Any], typed: Mapping[str, Any]) -> tuple[str, str | None, str]:
-    """Where the model is served, the variable with the key, and the protocol.
+def _served_at(info: Mapping[str, Any], typed: Mapping[str, Any]) -> tuple[str, str | None, str]:
+    """URL of the model, the variable with the key, and the protocol.
 
     A URL that is reported or typed has the key that the registry or a provider's name gives for it;
     where there is none, an alias or a provider that was typed has one.
@@ -118,7 +118,7 @@ def _served_at(facts: Mapping[str, Any], typed: Mapping[str, Any]) -> tuple[str,
         The URL is empty, and the variable None, where nobody can know it.
     """
     registry, _ = read_registry(registry_path(typed.get("endpoints_path")))
-    reported = str(facts.get("base_url") or "").rstrip("/")  # a client of OpenAI's adds a slash
+    reported = str(info.get("base_url") or "").rstrip("/")  # a client of OpenAI's adds a slash
     url = reported or str(typed.get("api_base_url") or "")
     if not url and typed.get("provider"):
         url = PROVIDER_TABLE[typed["provider"]].url
@@ -140,13 +140,13 @@ def _provider_of(url: str) -> Provider | None:
     return None if is_on_this_machine(url) else next(known, None)
 
 
-def _sampling(facts: Mapping[str, Any], typed: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What somebody requested, without what verifiers writes into every run; None if not known."""
-    if facts.keys().isdisjoint(_SAMPLING):
-        facts = typed
-    if facts.keys().isdisjoint(_SAMPLING):
+def _sampling(info: Mapping[str, Any], typed: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Requested parameters, without those that verifiers writes into every run; None if unknown."""
+    if info.keys().isdisjoint(_SAMPLING):
+        info = typed
+    if info.keys().isdisjoint(_SAMPLING):
         return None
-    single = {name: facts[name] for name in _SAMPLING[1:] if name in facts}
-    every = {**single, **mapping(facts.get("sampling_args"))}
+    single = {name: info[name] for name in _SAMPLING[1:] if name in info}
+    every = {**single, **mapping(info.get("sampling_args"))}
     empty: tuple[Any, ...] = (None, {}, [])
     return {n: v for n, v in every.items() if v not in empty and (n, v) != ("n", 1)}

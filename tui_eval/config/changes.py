@@ -1,4 +1,4 @@
-"""What differs between a run and what is asked when it goes on: refused, or accepted and kept."""
+"""Differences between a run and the request that resumes it: refused, or accepted and kept."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _by_key(name: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> Ite
 
 
 def change_faults(found: Iterable[Change], where: str, hint: str) -> list[Fault]:
-    """Why a run is not resumed with changes."""
+    """Faults of a resume with changes."""
     return [Fault(where, str(one), hint) for one in found]
 
 
@@ -111,12 +111,12 @@ def misfits(
     where: str,
     flags: Mapping[str, str] = {},
 ) -> list[Fault]:
-    """What nobody can accept: another environment, other examples, or less than the run has.
+    """Faults that nobody can accept: another environment or examples, or fewer than the run has.
 
     Args:
         requested: Settings by name; what is missing or None was not requested.
-        where: What named the run: `--resume`, or an argument of a function.
-        flags: What a command calls settings in place of the usual flags.
+        where: Option that named the run: `--resume`, or an argument of a function.
+        flags: Names of settings in a command, in place of the usual flags.
     """
     hint = "Start a new run for other settings"
     faults = []

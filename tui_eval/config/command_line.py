@@ -22,7 +22,7 @@ def command_words(target: str, raw: Mapping[str, Any]) -> list[str]:
 
 
 def resume_words(raw: Mapping[str, Any]) -> list[str]:
-    """Which options beside a file of evaluations are typed again to resume them.
+    """Options beside a file of evaluations that are typed again to resume them.
 
     What is secret is hidden in it, and a budget is left out: it held for one invocation.
     """

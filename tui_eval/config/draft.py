@@ -23,11 +23,11 @@ _OF_LINE = re.compile(r":(\d+)(?:,|$)")
 
 
 class Draft:
-    """What a form edits: a new evaluation, or one table of a file.
+    """Draft of an evaluation, edited by a form: a new one, or one table of a file.
 
     Args:
         text: The file's; a new one has one empty `[[eval]]` table.
-        path: Where the file is; None for a new one.
+        path: Path of the file; None for a new one.
 
     Raises:
         ValueError: The text is no TOML.
@@ -96,7 +96,7 @@ class Draft:
         return tuple(self.form.field(name).label for name in self._wrong())
 
     def request(self) -> dict[str, Any]:
-        """What to start an engine on."""
+        """Request that an engine is started on."""
         if self.several:
             return {"env_id": self._target, "raw": {}, "text": self.toml()}
         return {"env_id": self.form.env_id or None, "raw": self._raw()}
@@ -149,7 +149,7 @@ class Draft:
             return False
 
     def file_faults(self) -> list[Fault]:
-        """What is wrong with a loaded file that the request for its one evaluation leaves out.
+        """Faults of a loaded file that the request for its one evaluation leaves out.
 
         Raises:
             ValueError: TOML cannot say what is set.

@@ -1,4 +1,4 @@
-"""Which endpoints serve a model: from the registry, a provider's name, or a URL that was typed.
+"""Endpoints that serve a model: from the registry, a provider's name, or a URL that was typed.
 
 A resumed run, whichever program began it, stays at the endpoints of its plan unless something that
 was set names others; then these are chosen as for a new run.
@@ -42,10 +42,10 @@ _NAMES_A_MODEL = ("model", "endpoint_id", "api_base_url", "provider")
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    """What is looked at beside the settings, each once for a whole command.
+    """Files and servers that are read beside the settings, each once for a whole command.
 
     Args:
-        path: Which registry is meant, given what was requested.
+        path: Finds the path of the registry, given the requested one.
     """
 
     registry: Callable[[Path], Registry] = read_registry
@@ -54,11 +54,11 @@ class Surroundings(msgspec.Struct, frozen=True):
 
 
 class Chosen(msgspec.Struct, frozen=True):
-    """Where a model is served.
+    """Endpoints of a model.
 
     Args:
         endpoints: Its replicas, at least one; they speak the same protocol.
-        settings: What was found out, with its source.
+        settings: Settings that were found, with their sources.
         registry: The registry that the endpoints are from, as a plan keeps it; empty for none.
     """
 
@@ -169,7 +169,7 @@ def _is_of_file(settings: Settings) -> bool:
 
 
 def _file_without_model(settings: Settings, named: str) -> str:
-    """Where a file of evaluations could name a model and does not; empty where something does."""
+    """Place where a file of evaluations could name a model; empty where something does."""
     if settings[named].source != BUILT_IN or not _is_of_file(settings):
         return ""
     return f"{settings['env_id'].source}, model"
@@ -192,7 +192,7 @@ def _as_set(
 
 
 def _changed(endpoint: Endpoint, settings: Settings) -> Endpoint:
-    """What was set wins over the provider, and the provider over the registry."""
+    """Merged settings: what was set wins over the provider, and the provider over the registry."""
     name = _value(settings, "provider")
     url, key_var, kind = (
         _value(settings, name) for name in ("api_base_url", "api_key_var", "api_client_type")
@@ -237,7 +237,7 @@ def _found_out(endpoint: Endpoint, settings: Settings) -> Settings:
 
 
 def _of_replicas(endpoints: list[Endpoint], found: Settings) -> Settings:
-    """What replicas may have each for itself, as far as nobody set it for all."""
+    """Settings that replicas may have each for itself, as far as nobody set them for all."""
     every = ", ".join(one.source for one in endpoints)
     own = {"api_base_url": Setting(", ".join(one.url for one in endpoints), every)}
     key_vars = [one.key_var for one in endpoints]
@@ -251,7 +251,7 @@ def _of_replicas(endpoints: list[Endpoint], found: Settings) -> Settings:
 
 
 def _endpoint_faults(endpoint: Endpoint, settings: Settings, named: str) -> list[Fault]:
-    """What is wrong with an endpoint as it would be used."""
+    """Faults of an endpoint as it would be used."""
 
     def fault(name: str, what: str, hint: str) -> list[Fault]:
         typed = settings.get(name)
@@ -307,7 +307,7 @@ def at_typed_url(replicas: Sequence[Endpoint], settings: Settings) -> tuple[Endp
     it gets, if any, has to be said.
 
     Args:
-        replicas: Of one alias, at least one.
+        replicas: Replicas of one alias, at least one.
         settings: Merged ones, with `api_base_url`.
 
     Returns:

@@ -42,10 +42,10 @@ class Endpoint:
         input_price, output_price: USD per million tokens; None where it is not known.
         cached_input_price, cache_write_price: USD per million tokens read from a cache or written
             to one; None where they cost what others do.
-        list_price: Where the prices come from that no registry says; empty for a registry.
+        list_price: Source of prices that no registry has; empty for a registry.
         stream: Whether its answers are requested as streams.
-        profile: What it understands, where that is not as its provider's (`ProviderProfile`).
-        source: Where it is written: `file:line`.
+        profile: Its `ProviderProfile`, where that is not its provider's.
+        source: Place where it is written: `file:line`.
     """
 
     alias: str
@@ -93,7 +93,7 @@ _ALIKE = {
     "stream": "stream",
     "profile": "profile",
 }
-"""What the replicas of an alias have in common: attribute, and how it is written."""
+"""Fields that the replicas of an alias have in common: attribute, and how it is written."""
 
 
 def registry_path(requested: str | None) -> Path:
@@ -284,7 +284,7 @@ def read_python_registry(path: Path) -> tuple[TomlFile | None, list[Fault]]:
 
 
 def _assigned(tree: ast.Module) -> ast.expr | None:
-    """What the name is set to, by the last statement that does."""
+    """Value of the name, by the last statement that sets it."""
     found: ast.expr | None = None
     for node in tree.body:
         if isinstance(node, ast.AnnAssign | ast.Assign):

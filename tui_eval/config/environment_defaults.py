@@ -1,4 +1,4 @@
-"""What the pyproject.toml of an environment says about evaluating it, without importing it."""
+"""Defaults from the pyproject.toml of an environment, without importing it."""
 
 from __future__ import annotations
 

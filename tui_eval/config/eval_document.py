@@ -14,7 +14,7 @@ from tui_eval.config.options import FILE_KEYS
 from tui_eval.config.values import check_toml
 
 Place: TypeAlias = int | None
-"""Which table: the number of an `[[eval]]`, from 0; None for the top of the file."""
+"""Number of an `[[eval]]` table, from 0; None for the top of the file."""
 
 _TABLES = ("eval", "ablation")
 
@@ -57,7 +57,7 @@ class EvalDocument:
         return self._toml if place is None else self._evaluations[place]
 
     def title(self, place: Place) -> str:
-        """What people call a table."""
+        """Name of a table for people."""
         if place is None:
             return "top of the file"
         table = self._evaluations[place]
@@ -66,7 +66,7 @@ class EvalDocument:
         return f"{number} · {named}" if named else number
 
     def values(self, place: Place, *, wrong_too: bool = True) -> dict[str, Any]:
-        """What a table says, by the names of the options; also what cannot be, as it is there."""
+        """Values of a table, by the names of the options; also invalid ones, as they are there."""
         found: dict[str, Any] = {}
         for key, item in self._plain(place).items():
             option = FILE_KEYS.get(key)
@@ -168,7 +168,7 @@ def _refuse_null(name: str, value: Any) -> None:
 
 
 def _fault_of(text: str) -> str:
-    """What the parser says that has the plainer messages; empty where it finds nothing."""
+    """Message of the parser that has the plainer ones; empty where it finds nothing."""
     try:
         tomllib.loads(text)
     except (ValueError, RecursionError) as error:

@@ -19,7 +19,7 @@ TABLES = ("eval", "ablation")
 
 
 class EvalFile(msgspec.Struct, frozen=True):
-    """What a file of evaluations says.
+    """Content of a file of evaluations.
 
     Args:
         top: Settings that hold for all of them.
@@ -113,7 +113,7 @@ def expand_ablation(
     What is swept first in the file varies slowest; what is inside of tables varies fastest.
 
     Args:
-        number: Of the `[[ablation]]` table, from 0.
+        number: Number of the `[[ablation]]` table, from 0.
         top: Settings of the whole file: a sweep inside of a table adds to theirs.
     """
     keys = ("ablation", number)
@@ -180,7 +180,7 @@ def _axis(option: Option, inside: str, values: Any, where: str) -> tuple[Axis | 
 
 
 def _clashes(fixed: Settings, axes: list[Axis]) -> list[Fault]:
-    """What is fixed and swept, or swept twice."""
+    """Faults of settings that are fixed and swept, or swept twice."""
     faults = []
     seen: set[tuple[str, str]] = set()
     for name, inside, _, where in axes:

@@ -1,4 +1,4 @@
-"""From a request to validated plans: one evaluation of a command line, or those of a file.
+"""Expansion of a request to validated plans: of a command line one, of a file all.
 
 A request is expanded in the engine alone, whoever made it: a command, a form, a resume, a program.
 The whole of it is read before anything is refused, so that people see every fault at once, each
@@ -36,14 +36,14 @@ _NEEDS = (("shuffle_seed", "shuffle"), ("hf_hub_dataset_name", "save_to_hf_hub")
 
 
 class Expansion(NamedTuple):
-    """What a request amounts to.
+    """Evaluations, faults and notices of a request.
 
     Args:
         evaluations: In the order of the file; of a command line there is one.
         notices: Sentences for people.
         faults: Everything that is wrong, each once.
-        top: What holds for all of them: settings of the top of the file and of `--set`.
-        typed: What was typed beside a file.
+        top: Settings for all of them: of the top of the file and of `--set`.
+        typed: Settings that were typed beside a file.
     """
 
     evaluations: list[Evaluation]
@@ -57,7 +57,7 @@ class Expander:
     """A request, read once, and expanded for a new run or for one that is resumed.
 
     Reading is the command line, the file of evaluations, the registry and the servers of this
-    machine; choosing a run to resume asks for expansions several times, and none of that again.
+    machine; choosing a run to resume needs expansions several times, and none of that again.
     Nothing is read before the first expansion, nor when it is not needed.
 
     On a command line what was typed is stronger than what the environment's pyproject.toml says.
@@ -160,7 +160,7 @@ def _expanded(request: Request, read: ReadRequest, before: RunPlan | None) -> Ex
 
 
 def _typed_for(own: Settings, typed: Settings) -> Settings:
-    """What of the command line holds for each evaluation; `--resume` gives way to a path.
+    """Typed settings that hold for each evaluation; `--resume` gives way to a path.
 
     A budget holds for all of them together; that there is none holds for each.
     """
@@ -194,8 +194,8 @@ def _together(
 
 
 def _name_differences(evaluations: Sequence[Evaluation]) -> None:
-    varying = what_varies([one.settings for one in evaluations])
-    for evaluation, varies in zip(evaluations, varying, strict=True):
+    differences = differing_settings([one.settings for one in evaluations])
+    for evaluation, varies in zip(evaluations, differences, strict=True):
         if evaluation.plan is not None:
             evaluation.plan.varies = varies
 
@@ -234,16 +234,16 @@ _SHOWN_OTHERWISE = {"env_id", "name", "model", "endpoint_id", *SAMPLING, "sampli
 _APART = _SHOWN_OTHERWISE | {one.name for one in OPTIONS if one.describes != "evaluation"}
 
 
-def what_varies(evaluations: Sequence[Settings]) -> list[dict[str, str]]:
-    """For each evaluation the settings in which not all agree, as text.
+def differing_settings(evaluations: Sequence[Settings]) -> list[dict[str, str]]:
+    """The settings in which not all evaluations agree, as text, of each.
 
-    Keys of tables are told apart: `env_args.difficulty`. What an evaluation does not set is left
+    Keys of tables are distinguished: `env_args.difficulty`. What an evaluation does not set is left
     out of its own. Secrets are hidden.
     """
     flat = [dict(_flat(settings)) for settings in evaluations]
     names = dict.fromkeys(name for one in flat for name in one)
-    varying = [name for name in names if len({_identity(one, name) for one in flat}) > 1]
-    return [{name: _shown(name, one[name]) for name in varying if name in one} for one in flat]
+    differing = [name for name in names if len({_identity(one, name) for one in flat}) > 1]
+    return [{name: _shown(name, one[name]) for name in differing if name in one} for one in flat]
 
 
 def _flat(settings: Settings) -> Iterator[tuple[str, Any]]:
@@ -259,7 +259,7 @@ def _flat(settings: Settings) -> Iterator[tuple[str, Any]]:
 
 
 def _identity(settings: Mapping[str, Any], name: str) -> object:
-    """What is equal where two settings are; None where it is not set."""
+    """Key that is equal where two settings are; None where it is not set."""
     if name not in settings:
         return None
     value = settings[name]

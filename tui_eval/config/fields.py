@@ -39,14 +39,14 @@ class Field(msgspec.Struct, frozen=True):
     """One thing that can be set.
 
     Args:
-        name: Of its option, or `env_args.` and that of an argument.
-        type: What may be written, in a word.
+        name: Name of its option, or `env_args.` and that of an argument.
+        type: Type of its values, in a word.
         choices: The only texts allowed; empty for any.
-        default: What holds where nothing is set.
-        source: Where that comes from; empty where it is built in.
+        default: Value where nothing is set.
+        source: Source of the default; empty where it is built in.
         required: Whether something must be set.
         nullable: Whether `null` may be set.
-        shape: What JSON may say, of an argument that is written as JSON.
+        shape: Shape of the JSON, of an argument that is written as JSON.
         option: Its option; None for an argument.
     """
 
@@ -122,7 +122,7 @@ def option_fields() -> list[Field]:
 
 
 def value_of(field: Field, text: str) -> Any:
-    """What a text in a field stands for; a text in double quotes is read as in JSON.
+    """Value of a text in a field; a text in double quotes is read as in JSON.
 
     Raises:
         ValueError: It cannot be; says why.
@@ -229,7 +229,7 @@ def _quoted(text: str, kind: str) -> str:
 
 
 Shape: TypeAlias = "str | list[Any]"
-"""What JSON an argument of an environment takes.
+"""Shape of the JSON that an argument of an environment takes.
 
 `text`, `int`, `float`, `flag`, `null` or `any`; or a list of a word and what it is of: `list` and
 `table` of one shape, `row` of one each, `either` of several, `among` of values.
@@ -265,7 +265,7 @@ def fits(value: Any, shape: Shape) -> bool:
 
 
 def expected(shape: Shape) -> str:
-    """What is expected, with an example of what to type."""
+    """Words for the expected value, with an example of what to type."""
     return f"{_reported(shape)}, such as {json.dumps(_examples(shape)[0], ensure_ascii=False)}"
 
 

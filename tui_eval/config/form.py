@@ -1,4 +1,4 @@
-"""What is in the fields of a form, as text, and the settings that it amounts to."""
+"""Texts in the fields of a form, and the settings that they give."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REQUIRED = "it is required"
 
 
 class _Left(NamedTuple):
-    """What stood in the arguments of an environment when another one was named."""
+    """Texts in the arguments of an environment when another one was named."""
 
     texts: Mapping[str, str]
     fields: dict[str, Field]
@@ -30,8 +30,8 @@ class Form:
     """Texts of fields, by their names; what is empty is not set.
 
     Args:
-        values: What is set already, by the names of the options.
-        inherited: What a file says for all of its evaluations.
+        values: Values that are set already, by the names of the options.
+        inherited: Settings of a file for all of its evaluations.
         names_environment: Whether an environment must be named.
     """
 
@@ -83,7 +83,7 @@ class Form:
         return self._arguments.get(name) or self._options[name]
 
     def text(self, name: str) -> str:
-        """What is in a field."""
+        """Text of a field."""
         return self.texts.get(name, "")
 
     def put(self, name: str, text: str) -> None:
@@ -110,7 +110,7 @@ class Form:
             self.put(name, text)
 
     def default(self, name: str) -> tuple[Any, str]:
-        """What holds where nothing is set, and where that comes from; empty for built in."""
+        """Default of a field, and its source; empty for built in."""
         field = self.field(name)
         if name.startswith(ARGUMENT):
             args = self._base_arguments()
@@ -123,7 +123,7 @@ class Form:
         return (brought["value"], brought["source"]) if brought else (field.default, field.source)
 
     def sampled(self, name: str) -> Any:
-        """What `sampling_args` makes of a sampling parameter; None where it says nothing of it."""
+        """Value of a sampling parameter in `sampling_args`; None where it has none."""
         if name not in SAMPLING:
             return None
         setting = self.settings().get("sampling_args")
@@ -194,7 +194,7 @@ class Form:
         return found
 
     def faults(self) -> dict[str, str]:
-        """What is wrong with the text of each field, as far as the field alone can say."""
+        """Faults in the text of each field, as far as the field alone can say."""
         found: dict[str, str] = {}
         for field in self.fields():
             text = self.text(field.name)
@@ -218,7 +218,7 @@ class Form:
         return field.label not in {**self._base_arguments(), **self.arguments()}
 
     def settings(self) -> Settings:
-        """What is set here and above, as one."""
+        """Settings of this form and of what it inherits, as one."""
         layers = [
             {name: Setting(value, "form") for name, value in layer.items()}
             for layer in (self.inherited, self.values())
@@ -226,7 +226,7 @@ class Form:
         return merged(layers)
 
     def raw(self) -> dict[str, Any]:
-        """The texts of a command line that asks for the same; what holds anyway is left out."""
+        """The texts of a command line that gives the same; what holds anyway is left out."""
         raw: dict[str, Any] = {}
         sets: list[str] = []
         settings = self.settings()
@@ -249,7 +249,7 @@ class Form:
 
 
 def typed_text(option: Option, value: Any) -> Any:
-    """What is typed for a value: text, True or False for a flag, a list for what is repeated."""
+    """Typed form of a value: text, True or False for a flag, a list for what is repeated."""
     if option.kind == "flag":
         return value
     if option.kind == "json":

@@ -1,9 +1,9 @@
-"""What a provider lists as the price of a model, for plans whose registry says none.
+"""List prices of a model at its provider, for plans whose registry has none.
 
-The prices come from `genai-prices`, a library of data: nothing is asked of any host. It takes a
-second to load, so only an engine loads it, and only for an endpoint that can be a provider's own. A
-gateway or a server of one's own may serve a model by a known name at any price, so a price is taken
-only where the host is the one that the library has for the provider.
+The prices come from `genai-prices`, a library of data: no host is called. It takes a second to
+load, so only an engine loads it, and only for an endpoint that can be a provider's own. A gateway
+or a server of one's own may serve a model by a known name at any price, so a price is taken only
+where the host is the one that the library has for the provider.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from tui_eval.errors import Notice, warning
 
 LIBRARY = "genai-prices"
 DATES = {"0.2.3": "2026-11-10"}
-"""When the prices of each version were put together: the library does not say it."""
+"""Dates of the prices of each version: the library does not say them."""
 
 
 class ListPrice(msgspec.Struct, frozen=True):
     """US dollars per million tokens; None for what costs what other tokens do.
 
     Args:
-        source: Where it comes from, the date first.
+        source: Its source, the date first.
         up_to: Tokens read in one call beyond which more is charged; 0 for none.
     """
 
@@ -58,7 +58,7 @@ def take_list_prices(plan: RunPlan) -> list[Notice]:
 
 
 def blind_text(aliases: Iterable[str]) -> str:
-    """That a limit of cost stops nothing, and what to do about it."""
+    """Warning that a limit of cost stops nothing, and what to do about it."""
     names = ", ".join(dict.fromkeys(aliases))
     return (
         f"--max-cost is blind: nobody knows the prices of {names}. Write input_price and "
@@ -125,6 +125,6 @@ def _is_host_of(pattern: str, url: str) -> bool:
 
 
 def _base(price: Any) -> float | None:
-    """What is charged from the first token on, of a price that may rise with their number."""
+    """Price from the first token on, where it may rise with their number."""
     base = getattr(price, "base", price)
     return None if base is None else float(base)

@@ -37,7 +37,7 @@ OPENAI_URL_VARS = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
 
 _OPENAI = "openai/"
 _NEED_LOGIN = frozenset({"chatgpt", "github_copilot"})
-"""Providers at which LiteLLM logs in when it is asked about one of their models."""
+"""Providers at which LiteLLM logs in when it looks up one of their models."""
 
 
 def name_model(request: Request) -> list[Fault]:
@@ -102,7 +102,7 @@ def _in_table(model: str) -> tuple[Provider, str] | None:
 def _known_to_litellm(model: str) -> tuple[Provider, str] | Fault:
     """The provider that LiteLLM says, and its own name of the model; or why there is none."""
     unknown = f"{model!r} is no alias of the endpoint registry, and no provider/model that we reach"
-    # Otherwise the import asks a host for prices that nobody named.
+    # Otherwise the import requests prices from a host that nobody named.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     try:
         import litellm

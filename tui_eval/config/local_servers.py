@@ -20,14 +20,14 @@ LOCAL_SERVERS: list[tuple[int, str]] = [
     (11434, "Ollama"),
     (1234, "LM Studio"),
 ]
-"""The ports at which servers listen unless they are told otherwise."""
+"""The ports at which servers listen by default."""
 
 
 class LocalServer(msgspec.Struct, frozen=True):
     """A server that answered.
 
     Args:
-        name: Of the program that usually listens there.
+        name: Name of the program that usually listens there.
         models: The names under which it serves, in its order.
     """
 
@@ -39,7 +39,7 @@ class LocalServer(msgspec.Struct, frozen=True):
         """One sentence that says what it serves and what to type for it.
 
         Args:
-            flag: What names the model.
+            flag: Flag that names the model.
             in_file: It is to be written into a file of evaluations.
         """
         url = f"http://localhost:{self.port}"
@@ -54,7 +54,7 @@ class LocalServer(msgspec.Struct, frozen=True):
 
 
 def find_servers(servers: Sequence[tuple[int, str]] | None = None) -> list[LocalServer]:
-    """Asks every port of this machine for its models, once and all at a time.
+    """Requests the models of every port of this machine, once and all at once.
 
     Args:
         servers: Ports and names; `LOCAL_SERVERS` if left out.

@@ -20,7 +20,7 @@ class Option(NamedTuple):
     Args:
         name: Key in a request, and in files.
         flags: As typed, the short one first; none where it is in files only.
-        default: What holds where nothing is said; shown in the help.
+        default: Value where nothing is set; shown in the help.
         least: Smallest number allowed.
         above: The number must be greater than this one.
         also, also_means: One number allowed beside those from `least` on, and what it stands for.
@@ -29,7 +29,7 @@ class Option(NamedTuple):
         describes: `evaluation`: a flag is ignored beside a TOML file, which says it itself.
             `command`: flag only. `both`: may be in a file, and the flag wins over the file.
         spellings: Other keys that mean it in files.
-        instead: What else to type where a number is too small.
+        instead: Advice where a number is too small.
         of_environment: Whether the pyproject.toml of an environment may set it. It must not say
             where something is sent or written.
     """
@@ -96,9 +96,9 @@ OPTIONS: tuple[Option, ...] = (
            "that holds the key; empty for no key.", None, "VAR", **_SENT),
     Option("api_client_type", ("--api-client-type",), "text", f"Protocol: "
            f"{', '.join(CLIENT_TYPES)}.", None, "TYPE", choices=CLIENT_TYPES, **_SENT),
-    Option("stream", ("--stream",), "flag", "Ask for answers as streams: the screen shows their "
+    Option("stream", ("--stream",), "flag", "Request answers as streams: the screen shows their "
            "text while it comes.", **_SENT),
-    Option("no_stream", ("--no-stream",), "flag", "Ask for answers whole, whatever the registry "
+    Option("no_stream", ("--no-stream",), "flag", "Request answers whole, whatever the registry "
            "says.", **_SENT),
     Option("headers", ("--header",), "headers", "Sent with every request; may be repeated.",
            None, "'NAME: VALUE'", spellings=("header", "extra_headers"), **_SENT),
@@ -201,8 +201,8 @@ OPTIONS: tuple[Option, ...] = (
            "functions, columns and outputs folder.", **_COMMAND),
     Option("heartbeat_url", ("--heartbeat-url",), "text", "Gets a GET after every finished group "
            "of rollouts.", None, "URL", group="This command", **_BOTH),
-    Option("heartbeat_status", ("--heartbeat-status",), "flag", "Tell that URL of the run's start "
-           "and end as well, with ?status=.", group="This command", **_BOTH),
+    Option("heartbeat_status", ("--heartbeat-status",), "flag", "Notify that URL of the run's "
+           "start and end as well, with ?status=.", group="This command", **_BOTH),
     Option("sets", ("--set",), "sets", "Replace a setting, of a TOML file too; may be repeated: "
            "--set num_examples=3 --set env_args.split=test.", None, "KEY=VALUE", **_COMMAND),
 )  # fmt: skip
@@ -227,7 +227,7 @@ NO_BUDGET = "none"
 """Typed in place of one of them it lifts the one that a file says."""
 
 TYPED_KEY_VAR = "TUI_EVAL_API_KEY"
-"""Where the engine finds a key that was typed: it is in no request and in no file."""
+"""Variable with a typed key for the engine: it is in no request and in no file."""
 
 NUMBERS_TOO = frozenset(("examples",))
 """Lists that may hold whole numbers beside texts, as many datasets number their examples."""
@@ -248,4 +248,4 @@ DEMO: dict[str, str | bool] = {
     "temperature": "0.8",
     "save_results": True,
 }
-"""What `tui-eval demo` gives, by name of the option."""
+"""Settings of `tui-eval demo`, by name of the option."""

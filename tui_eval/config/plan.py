@@ -17,7 +17,7 @@ from tui_eval.errors import Fault, RefusedError, nearest
 from tui_eval.types import ClientType
 
 AS_JSON = ("env_args", "sampling_args", "extra_env_kwargs")
-"""What run.toml holds as JSON text where it contains null, which TOML does not have."""
+"""Fields that are JSON text in run.toml where they contain null, which TOML does not have."""
 
 
 class PlannedEndpoint(BaseModel):
@@ -38,22 +38,22 @@ class PlannedEndpoint(BaseModel):
 
 
 class RunPlan(BaseModel):
-    """Everything that a run is; written to run.toml as it is."""
+    """Plan of a run: all of its settings, written to run.toml as they are."""
 
     model_config = ConfigDict(extra="forbid")
 
     env_id: str
     """Name of the environment."""
     name: str = ""
-    """What people call the evaluation; empty for the environment's name."""
+    """Name of the evaluation; empty for the environment's name."""
     varies: dict[str, str] = Field(default_factory=dict)
-    """What distinguishes it from the other evaluations of its command: settings and their text."""
+    """Differences from the other evaluations of its command: settings and their text."""
     env_args: dict[str, Any] = Field(default_factory=dict)
     """Arguments of its `load_environment`."""
     extra_env_kwargs: dict[str, Any] = Field(default_factory=dict)
     """Settings of the environment that replace those of its constructor."""
     env_dir_path: str = "environments"
-    """Where local environments are."""
+    """Folder of local environments."""
     python: str | None = None
     """The interpreter that it runs in; None for that of the program."""
     no_alias: bool = False
@@ -63,7 +63,7 @@ class RunPlan(BaseModel):
     model: str
     """The model's name at its endpoint."""
     base_url: str
-    """Where it is served, replicas with commas between them; `embedded:demo` is the program's own
+    """URLs of the model, replicas with commas between them; `embedded:demo` is the program's own
     endpoint."""
     key_var: str = ""
     """Name of the environment variable with the key of the first endpoint; empty for none."""
@@ -74,7 +74,7 @@ class RunPlan(BaseModel):
     stream: bool = False
     """Whether answers are requested as streams, so that their text can be seen while it comes."""
     profile: dict[str, Any] = Field(default_factory=dict)
-    """What the endpoints understand, where that is not as their provider's; as in a registry."""
+    """Profile of the endpoints, where it is not their provider's; as in a registry."""
     endpoints: list[PlannedEndpoint] = Field(default_factory=list)
     """The endpoints that take turns; empty where a program brought its own client."""
     input_price: float | None = Field(default=None, ge=0)
@@ -86,7 +86,7 @@ class RunPlan(BaseModel):
     cache_write_price: float | None = Field(default=None, ge=0)
     """USD per million tokens of prompts that go into a cache; None for what others cost."""
     list_price: str = ""
-    """Where the prices come from that no registry says, its date first; empty for a registry."""
+    """Source of prices that no registry has, its date first; empty for a registry."""
     num_examples: int = Field(default=5, ge=-1)
     """Examples to run; -1 for all of the dataset."""
     examples: list[str] = Field(default_factory=list)
@@ -106,7 +106,7 @@ class RunPlan(BaseModel):
     num_workers: int = Field(default=1, ge=-1)
     """Processes that run the rollouts: -1 for more as cores are full, 0 for that of a program."""
     worker_memory: str | None = None
-    """What one of them may take, as `values.parse_size` reads it; None for any amount."""
+    """Memory that one of them may take, as `values.parse_size` reads it; None for any amount."""
     adaptive: bool = True
     """Whether the concurrency gives way where the endpoint says that it is too much."""
     sampling_args: dict[str, Any] = Field(default_factory=dict)
@@ -114,7 +114,7 @@ class RunPlan(BaseModel):
     state_columns: list[str] = Field(default_factory=list)
     """Keys of the state that are saved with each rollout."""
     max_retries: int = Field(default=0, ge=0)
-    """How often a rollout is run again after a fault of endpoint or infrastructure."""
+    """Retries of a rollout after a fault of endpoint or infrastructure."""
     timeout: float | None = Field(default=None, gt=0)
     """Seconds that one rollout may take; None for any time."""
     call_timeout: float | None = Field(default=None, gt=0)
@@ -148,7 +148,7 @@ class RunPlan(BaseModel):
     verbose: bool = False
     """Whether the log says every request and answer."""
     no_preflight: bool = False
-    """Whether it begins without trying its endpoint, and goes on so."""
+    """Whether it begins, and is resumed, without trying its endpoint."""
     folder: str = ""
     """The working directory in which it was begun; empty where it is not known."""
     given_inputs: bool = False
@@ -158,11 +158,11 @@ class RunPlan(BaseModel):
     examples_taken: int = Field(default=0, ge=0)
     """Examples that the run has, which are fewer where the dataset has no more; 0 if not known."""
     examples_digest: str = ""
-    """What distinguishes the examples of the run from others; empty where it is not known."""
+    """Digest of the examples of the run; empty where it is not known."""
     changes: list[Change] = Field(default_factory=list)
-    """What was accepted to be different when the run went on, oldest first."""
+    """Accepted differences of resumes, oldest first."""
     sources: dict[str, str] = Field(default_factory=dict)
-    """Where each setting came from: `file:line` or a flag; those built in are left out."""
+    """Source of each setting: `file:line` or a flag; those built in are left out."""
 
     @field_validator(*AS_JSON, mode="before")
     @classmethod
@@ -171,7 +171,7 @@ class RunPlan(BaseModel):
 
     @property
     def title(self) -> str:
-        """What people call the evaluation."""
+        """Name of the evaluation for people."""
         return self.name or self.env_id
 
     @property
@@ -186,7 +186,7 @@ class RunPlan(BaseModel):
 
     @property
     def worker_count(self) -> int:
-        """How many processes run its rollouts; one where a program's own began it."""
+        """Number of processes that run its rollouts; one where a program's own began it."""
         if self.num_workers >= 0:
             return max(self.num_workers, 1)
         allowed = getattr(os, "sched_getaffinity", None)  # not on macOS
@@ -194,7 +194,7 @@ class RunPlan(BaseModel):
 
 
 class Request(BaseModel):
-    """What was requested, unchecked: an environment and the text of the options that were typed.
+    """Unchecked request: an environment and the text of the options that were typed.
 
     `env_id` may be the path of a TOML file; `resume_path` is the run to resume, once one is
     chosen, and `again` the places of the errored rollouts that alone are run then; `runs` are those
@@ -274,7 +274,7 @@ def read_plan(path: Path) -> RunPlan:
 
 
 def _without(path: Path) -> str:
-    """How to go on without a plan that is damaged."""
+    """Advice for a run whose plan is damaged."""
     away = shlex.join(["mv", str(path), f"{path}.damaged"])
     return f"Move it away, and metadata.json says what it can: {away}"
 

@@ -1,4 +1,4 @@
-"""From settings to the validated plan of one evaluation.
+"""Builds the validated plan of one evaluation from its settings.
 
 A plan is complete: nothing that comes later looks at flags, files or defaults again. It is saved as
 run.toml, which is why a resume needs nothing but that file, and why each value keeps the place that
@@ -24,7 +24,7 @@ from tui_eval.config.values import is_url
 from tui_eval.errors import Fault
 
 ACCEPT = "Resume all the same with --accept-changes, or start a new run"
-"""What to do where a resumed run differs from what it was."""
+"""Advice where a resumed run differs from what it was."""
 
 _HUB_PART = re.compile(r"\w(?:[\w.-]*\w)?", re.ASCII)
 
@@ -34,9 +34,9 @@ class Evaluation(msgspec.Struct):
 
     Args:
         plan: None where something is wrong with it.
-        draft: What is known of the plan where something is wrong, to look for more that is.
+        draft: Known part of the plan where something is wrong, to look for more that is.
         settings: Every setting with the place that it came from.
-        served: What the registry or a provider says where the settings say nothing.
+        served: Settings of the registry or a provider where the others say nothing.
         resume: The run to resume: a path, `newest`, or None for a new one.
     """
 
@@ -87,7 +87,7 @@ def compose(
 
 
 def _resume_faults(settings: Settings, values: dict[str, Any], before: RunPlan) -> list[Fault]:
-    """Why a run cannot be resumed with these settings; what is accepted goes to the values."""
+    """Faults of a resume with these settings; accepted differences go to the values."""
     env_id = settings["env_id"].value if "env_id" in settings else None
     then = before.model_dump()
     faults = _not_kept(values)
@@ -175,7 +175,7 @@ def _sampling(settings: Settings) -> list[Fault]:
 
 
 def _dataset_name(settings: Settings) -> list[Fault]:
-    """Why the hub would not take the name of a dataset, known before anything is paid."""
+    """Faults of a dataset's name that the hub would refuse, found before anything is paid."""
     setting = settings.get("hf_hub_dataset_name")
     if setting is None or setting.value is None:
         return []

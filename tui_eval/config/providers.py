@@ -1,4 +1,4 @@
-"""Where providers serve models, and those that `-p` knows by name."""
+"""Providers of models, and those that `-p` knows by name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tui_eval.config.endpoints import DEFAULT_TYPE
 
 
 class Provider(msgspec.Struct, frozen=True):
-    """Where a provider serves models.
+    """A provider that serves models.
 
     Args:
         var: Name of the environment variable that holds the key; empty where none is needed.

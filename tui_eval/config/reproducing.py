@@ -1,4 +1,4 @@
-"""The command line that asks for a run again, from what is written down of it."""
+"""The command line that runs a run again, from its files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tui_eval.config.settings import SAMPLING
 from tui_eval.config.values import list_text
 from tui_eval.fold.saved_values import listing, mapping
 from tui_eval.runs.opening import find_run
-from tui_eval.runs.run_info import format_of_run, read_facts, read_requested
+from tui_eval.runs.run_info import format_of_run, read_info, read_requested
 
 PLAIN = (
     "env_args", "extra_env_kwargs", "env_dir_path", "python", "no_alias", "num_examples",
@@ -36,92 +36,92 @@ LEFT_OUT = frozenset((
     "save_to_hf_hub", "hf_hub_dataset_name", "heartbeat_url", "heartbeat_status", "debug", "tui",
     "abbreviated_summary", "json", "dry_run", "no_preflight", "sets",
 ))  # fmt: skip
-"""How a run is watched, whom it notifies, and what is not kept with it: no part of what it is."""
+"""Options that are no part of a run: how it is watched, whom it notifies, what is not kept."""
 NO_LIMIT = ("max_concurrent_generation", "max_concurrent_scoring", "num_workers")
 """Options that are written down as 0 where nobody set them."""
 AS_JSON = ("env_args", "extra_env_kwargs", "sampling_args")
 
 
 def command_of(path: Path, example: str | None = None) -> tuple[str, list[str]]:
-    """The command line that asks for a run again; see `reproducing`.
+    """The command line that runs a run again; see `reproducing`.
 
     Args:
-        path: Of the run.
+        path: Path of the run.
 
     Raises:
         RefusedError: There is no such run.
-        ValueError: Nothing can ask for it.
+        ValueError: No command line gives it.
     """
     run = find_run(path)
     requested = read_requested(run) if run.is_ours else {}  # without what the environment added
-    return reproducing(requested or read_facts(run, format_of_run(run)), example)
+    return reproducing(requested or read_info(run, format_of_run(run)), example)
 
 
-def reproducing(facts: Mapping[str, Any], example: str | None = None) -> tuple[str, list[str]]:
+def reproducing(info: Mapping[str, Any], example: str | None = None) -> tuple[str, list[str]]:
     """The command line, and the names of what it had to leave out.
 
     Args:
-        facts: What run.toml holds, or metadata.json of another program.
+        info: Content of run.toml, or metadata.json of another program.
         example: Id of the only example to run, once; None for all that the run had.
 
     Raises:
-        ValueError: No command line can ask for it; says why.
+        ValueError: No command line gives it; says why.
     """
-    if facts.get("given_inputs") or facts.get("groups"):
-        raise ValueError("a program gave the inputs of this run: no command line asks for them")
-    if not facts.get("env_id") or not facts.get("model"):
-        raise ValueError("nothing tells the environment and the model of this run")
+    if info.get("given_inputs") or info.get("groups"):
+        raise ValueError("a program gave the inputs of this run: no command line gives them")
+    if not info.get("env_id") or not info.get("model"):
+        raise ValueError("nothing says the environment and the model of this run")
     if example is not None:
         if not example or example != example.strip():
             what = "is empty or has spaces around it"
             raise ValueError(f"the id of this example, {example!r}, {what}")
         alone = {"examples": [example], "rollouts_per_example": 1, "until": None}
-        facts = {**facts, **alone, "shuffle": False, "shuffle_seed": 0}
-    raw = {**dict(_model(facts)), **dict(_settings(facts))}
-    return command_line(str(facts["env_id"]), raw), list(_left_out(facts))
+        info = {**info, **alone, "shuffle": False, "shuffle_seed": 0}
+    raw = {**dict(_model(info)), **dict(_settings(info))}
+    return command_line(str(info["env_id"]), raw), list(_left_out(info))
 
 
-def _model(facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """How the model is reached: by its alias where a registry has it, else by its URL too."""
-    sources = mapping(facts.get("sources"))
+def _model(info: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Options that name the model: by its alias where a registry has it, else by its URL too."""
+    sources = mapping(info.get("sources"))
     registry = sources.get("model_at_endpoint")
 
     def comes_along(name: str) -> bool:
         return registry is not None and str(sources.get(name, "")).split(", ")[0] == registry
 
-    yield "model", str(facts.get("alias") or facts["model"])
+    yield "model", str(info.get("alias") or info["model"])
     if registry is not None and "endpoints_path" in sources:
         yield "endpoints_path", str(registry).rpartition(":")[0]
-    if facts.get("base_url") and not comes_along("api_base_url"):
-        yield "api_base_url", str(facts["base_url"])
-    key_var, kind = facts.get("key_var"), facts.get("client_type")
+    if info.get("base_url") and not comes_along("api_base_url"):
+        yield "api_base_url", str(info["base_url"])
+    key_var, kind = info.get("key_var"), info.get("client_type")
     if isinstance(key_var, str) and not comes_along("api_key_var"):
         yield "api_key_var", key_var
     usual = registry is None and kind == DEFAULT_TYPE
     if kind and not usual and not comes_along("api_client_type"):
         yield "api_client_type", kind
-    if facts.get("stream") and not comes_along("stream"):
+    if info.get("stream") and not comes_along("stream"):
         yield "stream", True
     elif "no_stream" in sources:
         yield "no_stream", True
 
 
-def _settings(facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """What is not as it is where nobody says anything."""
+def _settings(info: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Settings that differ from the defaults."""
     for name in PLAIN:
-        value, option = facts.get(name), BY_NAME[name]
+        value, option = info.get(name), BY_NAME[name]
         usual = False if option.kind == "flag" else option.default
         if name == "env_dir_path" and value is not None:
             value, usual = str(Path(value)), str(Path(str(usual)))
         if value is None or value in ({}, [], usual) or (name in NO_LIMIT and not value):
             continue
-        if name == "num_examples" and facts.get("examples"):
+        if name == "num_examples" and info.get("examples"):
             continue
         yield name, _text(name, value)
     for name, (field, value) in TURNED.items():
-        if facts.get(field) == value and not (name == "save_results" and facts.get("output_dir")):
+        if info.get(field) == value and not (name == "save_results" and info.get("output_dir")):
             yield name, True
-    sampling = dict(mapping(facts.get("sampling_args")))
+    sampling = dict(mapping(info.get("sampling_args")))
     for name in SAMPLING:
         if sampling.get(name) is not None:
             yield name, str(sampling.pop(name))
@@ -138,16 +138,16 @@ def _text(name: str, value: Any) -> Any:
     return list_text(option, value) if option.kind == "list" else str(value)
 
 
-def _left_out(facts: Mapping[str, Any]) -> Iterator[str]:
-    """What the command needs beside, or what it does not do again."""
-    sources = mapping(facts.get("sources"))
+def _left_out(info: Mapping[str, Any]) -> Iterator[str]:
+    """Words for what the command needs beside, or does not do again."""
+    sources = mapping(info.get("sources"))
     served = str(sources.get("api_base_url")).split(", ")
     if not set(str(sources.get("headers")).split(", ")).issubset(served):
-        names = [name for one in listing(facts.get("endpoints")) for name in one.get("headers", {})]
+        names = [name for one in listing(info.get("endpoints")) for name in one.get("headers", {})]
         yield from (f"--header {name}" for name in dict.fromkeys(names))
     for name in AS_JSON:
-        yield from hidden_names(dict(mapping(facts.get(name))), name)
-    if facts.get("heartbeat_url"):
+        yield from hidden_names(dict(mapping(info.get(name))), name)
+    if info.get("heartbeat_url"):
         yield "--heartbeat-url"
-    if facts.get("save_to_hf_hub"):
+    if info.get("save_to_hf_hub"):
         yield "-H"

@@ -22,19 +22,19 @@ from tui_eval.errors import Fault, Notice, warning
 from tui_eval.pasted import collected
 
 Sets: TypeAlias = Sequence[tuple[list[str], str]]
-"""What `--set` says: a dotted key in parts, and text."""
+"""Values of `--set`: a dotted key in parts, and text."""
 
 Defaults: TypeAlias = Callable[[str, Path], tuple[Settings, list[Fault]]]
 """Reads the defaults of an environment, given its name and the folder of local ones."""
 
 
 class TypedValues(NamedTuple):
-    """What of the command line acts.
+    """Typed options that act.
 
     Args:
-        values: Of the options that are right, by name.
-        sets: What `--set` says.
-        faults: What is wrong with the others.
+        values: Values of the valid options, by name.
+        sets: Values of `--set`.
+        faults: Faults of the others.
         notices: Sentences on flags that are ignored.
         pasted: Sentences on what came along with pasted text.
     """
@@ -47,12 +47,12 @@ class TypedValues(NamedTuple):
 
 
 class ReadRequest(msgspec.Struct):
-    """What is in a request and around it; see `expansion.Expander`.
+    """Settings of a request, by their place; see `expansion.Expander`.
 
     Args:
         top, own: Settings of all evaluations of a file, and of each.
-        typed: What was typed, `sets` of it apart.
-        faults: What is wrong with what was typed, and then with the file: `unread`.
+        typed: Typed settings, `sets` of them apart.
+        faults: Faults of what was typed, and then of the file: `unread`.
         pasted: Sentences on what came along with pasted text.
     """
 
@@ -96,7 +96,7 @@ def read_request(request: Request, typed: TypedValues) -> ReadRequest:
 
 
 def _acting(request: Request) -> tuple[dict[str, Any], list[Notice]]:
-    """What of the command line acts; beside a file not what describes an evaluation."""
+    """Typed options that act: beside a file not those that describe an evaluation."""
     typed = {name: text for name, text in request.raw.items() if text is not None}
     if not request.of_file:
         return typed, []

@@ -49,7 +49,7 @@ def header_faults(
 
 
 def _why_hidden(before: RunPlan, path: Path, read: Callable[[Path], Registry]) -> Iterator[Fault]:
-    """Why the registry of a run does not say the headers; nothing where it has no registry."""
+    """Reason why the registry of a run lacks the headers; nothing where it has no registry."""
     if not before.registry:
         return
     found, faults = read(path)
@@ -68,7 +68,7 @@ def _why_hidden(before: RunPlan, path: Path, read: Callable[[Path], Registry]) -
 
 
 def needed_again(plan: RunPlan) -> list[str]:
-    """The headers that must be typed for a run to go on, as words of a command line."""
+    """The headers that must be typed to resume a run, as words of a command line."""
     endpoints = endpoints_of(plan, registry_at(plan.registry), read_registry)
     hidden = dict.fromkeys(name for one in endpoints for name in _hidden(one.headers))
     return [f"--header {shlex.quote(f'{name}: ...')}" for name in hidden]

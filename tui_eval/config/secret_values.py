@@ -16,7 +16,7 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-"""Where a word begins in a name without underscores."""
+"""Starts of words in a name without underscores."""
 
 _PLAIN_KEY = re.compile(r"(?<!api)(?<!secret)(?<!access)(?<!private)[_-]key$", re.IGNORECASE)
 _COLUMN = re.compile(r"[A-Za-z]+(?:[_ ][A-Za-z]+)*")
@@ -93,7 +93,7 @@ def secrets_of_url(url: str) -> Iterator[str]:
 
 
 def hidden_names(value: Any, before: str) -> Iterator[str]:
-    """Where HIDDEN is in a value that is called `before`, as dotted names."""
+    """Places of HIDDEN in a value that is called `before`, as dotted names."""
     if value == HIDDEN:
         yield before
     elif isinstance(value, dict):

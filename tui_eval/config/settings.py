@@ -21,7 +21,7 @@ class Setting(NamedTuple):
     source: str
 
     def where(self, name: str) -> str:
-        """Where a fault of it is reported."""
+        """Place at which a fault of it is reported."""
         if ":" in self.source:
             return f"{self.source}, {name}"
         return self.source if self.is_renamed else BY_NAME[name].shown
@@ -33,7 +33,7 @@ class Setting(NamedTuple):
 
 
 def place_of(sources: Mapping[str, str], name: str, flag: str) -> str:
-    """Where a fault of a setting is reported: at its line, or at its flag where no file has it."""
+    """Place at which a fault of a setting is reported: its line, or its flag without a file."""
     source = sources.get(name, "")
     return f"{source}, {name}" if ":" in source else flag
 
@@ -52,7 +52,7 @@ def typed_settings(values: Mapping[str, Any], flags: Mapping[str, str]) -> Setti
     """Settings from the values of a command line.
 
     Args:
-        flags: What the command calls options that `tui-eval run` has under other names.
+        flags: Names of options in this command where `tui-eval run` has other ones.
     """
     return {
         name: Setting(value, flags.get(name) or BY_NAME[name].flags[-1])
@@ -67,7 +67,7 @@ _BUILT_IN_SETTINGS: Settings = {
 
 
 def built_in_settings() -> Settings:
-    """What holds where nothing is said."""
+    """Defaults of all settings."""
     return dict(_BUILT_IN_SETTINGS)
 
 
@@ -81,7 +81,7 @@ def table_settings(
     """The settings of one table of a file, and everything that is wrong with them.
 
     Args:
-        keys: Where the table is in the file.
+        keys: Place of the table in the file.
         known: The keys that settings may have here.
         others: Keys that may be in the table beside settings; they are left alone.
     """

@@ -25,7 +25,7 @@ _PIECE = re.compile(
 
 
 class TomlFile(msgspec.Struct, frozen=True):
-    """What a file says, and where.
+    """Content of a TOML file, with lines.
 
     Args:
         lines: The line of every key and table, from 1.
@@ -50,7 +50,7 @@ def read_toml(
     """Reads a TOML file.
 
     Args:
-        what: What the file is, for the fault: `the registry`.
+        what: Name of the file in the fault: `the registry`.
         text: Stands in place of what the file holds.
     """
     try:
@@ -75,7 +75,7 @@ def read_toml(
 def lines_of(text: str) -> dict[KeyPath, int]:
     """The line, from 1, of every key and table of a valid TOML document.
 
-    Keys inside of inline tables are not told apart; the table's own line stands for them.
+    Keys inside of inline tables are not distinguished; the table's own line stands for them.
     """
     found: dict[KeyPath, int] = {}
     arrays: dict[KeyPath, int] = {}
@@ -124,7 +124,7 @@ def _statements(text: str) -> Iterator[tuple[int, int, list[str]]]:
 
 
 def _after_value(text: str, at: int) -> int:
-    """Where the line ends on which a value ends."""
+    """End of the line on which a value ends."""
     depth = 0
     while match := _PIECE.match(text, at):
         at = match.end()

@@ -1,4 +1,4 @@
-"""What people set for themselves, in `~/.config/tui-eval/config.toml`: read, and written."""
+"""Settings of people, in `~/.config/tui-eval/config.toml`: read, and written."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ SORTABLE = tuple(name for name in FIELDS if name != "text")
 
 
 class UserSettings(NamedTuple):
-    """What a file sets, and for the rest what is usual.
+    """Settings of a file, with defaults for the rest.
 
     Args:
         theme: One of `THEMES`; empty for what suits the terminal.
         motion: One of `MOTIONS`.
         keys: Keys as they were written, by the ids of their commands.
-        columns: Of the list of rollouts, in their order; None for what is usual.
+        columns: Columns of the list of rollouts, in their order; None for the usual ones.
         sort: The field that the list is sorted by; empty for the order of the run.
         descending: Whether it is sorted from the greatest down: `sort = "-reward"`.
         grouped: Whether the rollouts of an example stay together.
@@ -51,7 +51,7 @@ class UserSettings(NamedTuple):
 
 
 def user_file() -> Path:
-    """Where the settings are: `TUI_EVAL_CONFIG` names another file."""
+    """Path of the settings: `TUI_EVAL_CONFIG` names another file."""
     if named := os.environ.get("TUI_EVAL_CONFIG"):
         return Path(named)
     home = Path(os.environ.get("XDG_CONFIG_HOME", ""))
@@ -77,7 +77,7 @@ def read_user_settings(path: Path) -> tuple[UserSettings, TomlFile | None, list[
 
 
 def place_of_key(file: TomlFile | None, command: str) -> str:
-    """Where the keys of a command are set: as `list.sort` or as `"list.sort"`."""
+    """Place of the keys of a command: as `list.sort` or as `"list.sort"`."""
     if file is None:
         return f"keys.{command}"
     parts = ("keys", *command.split("."))
@@ -127,7 +127,7 @@ class _Reading:
         return {}
 
     def _value(self, keys: tuple[str, ...], usual: Any, check: Callable[[Any], Any]) -> Any:
-        """What is at a key, or what is usual where there is nothing or a wrong value."""
+        """Value at a key, or the default where there is nothing or a wrong value."""
         table: Any = self._file.tables
         for key in keys[:-1]:
             table = table.get(key)
@@ -217,7 +217,7 @@ def save_settings(path: Path, changes: Mapping[tuple[str, ...], Any]) -> None:
 
     Raises:
         OSError: The file cannot be written.
-        ValueError: What it holds is no TOML, or has a value where a table belongs.
+        ValueError: It is no TOML, or has a value where a table belongs.
     """
     import tomlkit
     from tomlkit.exceptions import TOMLKitError

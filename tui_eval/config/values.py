@@ -24,7 +24,7 @@ from tui_eval.errors import Fault
 from tui_eval.pasted import unwrapped
 
 MOST_DIGITS = 20
-"""Of a whole number of 64 bits, a sign included."""
+"""Digits of a whole number of 64 bits, a sign included."""
 
 LONGEST = 255
 """Bytes of a file's name at most, on nearly every file system."""

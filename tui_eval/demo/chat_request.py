@@ -8,7 +8,7 @@ import msgspec
 
 MODEL = "demo-scripted-policy"
 ALIAS = "demo"
-"""How the endpoint registry calls it, for who asks without the registry."""
+"""Its name in the endpoint registry, for requests without the registry."""
 
 _ROLES = {"system", "developer", "user", "assistant", "tool"}
 
@@ -17,7 +17,7 @@ class BadRequestError(Exception):
     """A request that cannot be answered.
 
     Args:
-        message: What is wrong and what to do.
+        message: The fault and what to do.
         param: The key at fault, where there is one.
         code: OpenAI's word for the fault, where there is one.
         status: HTTP status, 400 to 499.
@@ -34,7 +34,7 @@ class BadRequestError(Exception):
 
 
 class ChatRequest(msgspec.Struct, frozen=True):
-    """What one request asks for; `max_tokens` is None where there is no limit."""
+    """Checked fields of one request; `max_tokens` is None where there is no limit."""
 
     messages: list[dict[str, Any]]
     tools: list[dict[str, Any]]

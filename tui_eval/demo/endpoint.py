@@ -40,7 +40,7 @@ class Endpoint:
 
     Args:
         seed: Another seed makes another player.
-        speed: How many times faster than believable; 0 answers at once.
+        speed: Factor by which it is faster than believable; 0 answers at once.
     """
 
     def __init__(self, seed: int = 0, speed: float = 1.0) -> None:
@@ -194,7 +194,7 @@ class Repetitions:
         return len(self._counts)
 
     def count(self, content: bytes) -> int:
-        """How often this content came before: 0 the first time."""
+        """Number of earlier requests with this content: 0 the first time."""
         key = hashlib.blake2b(content, digest_size=16).digest()
         seen = self._counts.pop(key, 0)
         self._counts[key] = seen + 1

@@ -32,7 +32,7 @@ from tui_eval.events import (
     RunStarted,
 )
 from tui_eval.fold.trajectory import Rollout
-from tui_eval.runs.crash_recovery import close_dead_run, close_if_dead
+from tui_eval.runs.crash_recovery import close_crashed_run, close_if_crashed
 from tui_eval.runs.index import IndexReader
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.opening import finished_on_disk, read_rollout
@@ -147,11 +147,11 @@ class LiveFeed:
         if self._run is not None:
             rows: list[Event] = [*finished_on_disk(self._run)]
             if self.engine is not None:
-                end = close_dead_run(self._run, end)
+                end = close_crashed_run(self._run, end)
             return [*rows, end]
         for run in self._running.values():
             if self.engine is not None:
-                close_dead_run(run, end)
+                close_crashed_run(run, end)
         printed = self.engine.last_output() if self.engine and not self._running else ""
         return [Noticed(0, now, "warning", printed), end] if printed else [end]
 
@@ -200,7 +200,7 @@ class LiveFeed:
             for event in decode_events(self._frames.popleft()):
                 self._take(event)
         for run in self.runs if self.engine is None or not self.engine.is_held else ():
-            close_if_dead(run)
+            close_if_crashed(run)
 
 
 async def _exit_code_of(engine: EngineProcess) -> int | None:

@@ -58,7 +58,7 @@ class DiskThread:
         """Makes a call and waits for its end; raises what it raises.
 
         Raises:
-            TimeoutError: The disk does not answer; the call goes on, or one before does.
+            TimeoutError: The disk does not answer; the call continues, or one before does.
         """
         if self._late is not None:
             raise _no_answer()
@@ -121,7 +121,7 @@ class AppendedFile:
         self.size = self._synced = status.st_size
         self._is_torn = self._is_doubtful = False
         self._is_known = os.path.samestat(self.path.stat(), status)
-        """Whether its file system tells files apart: not all of those of servers do."""
+        """Whether its file system distinguishes files: not all of those of servers do."""
 
     def append(self, data: bytes) -> int:
         """Writes data at the end; returns where it begins, in bytes.
@@ -172,7 +172,7 @@ class AppendedFile:
         self._is_torn = False
 
     def read(self, offset: int, length: int) -> bytes:
-        """What is at a place of the file, also where that is not at its path any more."""
+        """Bytes at a place of the file, even if it is no longer at its path."""
         return os.pread(self._fd, length, offset)
 
     def copy_to(self, path: Path) -> None:

@@ -24,7 +24,7 @@ from tui_eval.runs.versions import DATASET, read_versions
 from tui_eval.text.figures import letter_of
 
 ROWS_SHARE = 0.3
-"""Of the time that a run takes: its rows, before what its examples ask."""
+"""Share of the time of a run that its rows take; the rest is for contents of its examples."""
 
 
 QUESTION_MOST = 600
@@ -32,7 +32,7 @@ QUESTION_MOST = 600
 
 
 class ExampleContent(NamedTuple):
-    """What one example asks: the system's messages, and the beginning of the last other one.
+    """Content of one example: the system's messages, and the beginning of the last other one.
 
     `digest` is of prompt, answer and info, without the system's messages, which are a setting;
     empty where the row says nothing of all that.
@@ -64,7 +64,7 @@ def read_contents(run: RunDir, state: RunState) -> Iterator[tuple[int, ExampleCo
 
 
 def content_of(row: Mapping[str, Any]) -> ExampleContent:
-    """What the example of a saved rollout asks."""
+    """Content of the example of a saved rollout."""
     rollout = from_row(0, {"prompt": row.get("prompt"), "answer": row.get("answer")})
     said = [
         (str(message.get("role")), content_text(message.get("content")))
@@ -98,10 +98,10 @@ def _digest(value: Any) -> bytes:
 
 
 class Source(msgspec.Struct, frozen=True):
-    """Where the rollouts of a side come from, to read two of them beside each other.
+    """Source of the rollouts of a side, to read two of them beside each other.
 
     Args:
-        name: What the run is called.
+        name: Name of the run.
         read: Reads a finished rollout by its row, in a thread; None where it cannot be read.
     """
 
@@ -115,9 +115,9 @@ class ComparedRun(msgspec.Struct, frozen=True):
     """A run to compare, and how it differs from the first one; None for the first itself.
 
     Args:
-        name: What people call it: the last part of the path that they named.
-        size: Of its results when they began to be read, in bytes.
-        questions: How the question of each example begins, by the example's place.
+        name: Its name for people: the last part of the path that they named.
+        size: Bytes of its results when the reading began.
+        questions: Beginning of each example's question, by the example's place.
     """
 
     run: RunDir
@@ -140,12 +140,12 @@ class ComparedRun(msgspec.Struct, frozen=True):
         return self.comparison
 
     def question(self, example: PairedExample) -> str:
-        """How the question of an example of this run, the first one, begins."""
+        """Beginning of the question of an example; only the first run has them."""
         return self.questions.get(example.first_rows[0] // self.state.per_example, "")
 
     @property
     def source(self) -> Source:
-        """Where its rollouts come from: from disk."""
+        """Source of its rollouts: the files on disk."""
 
         def read(row: int) -> Rollout | None:
             return read_rollout(self.run, row, self.state.offset[row], self.state.length[row])
@@ -198,13 +198,13 @@ def side_of(run: RunDir, state: RunState, contents: Iterator[tuple[int, ExampleC
     """A side from contents that were read, by an example's place."""
     digests: dict[int, bytes] = {}
     system: set[str] = set()
-    untold = 0
+    without_content = 0
     for place, content in contents:
         own_id = f"id {state.example_id(place * state.per_example)}".encode()
         digests[place] = content.digest or own_id
-        untold += not content.digest
+        without_content += not content.digest
         system.add(content.system)
     versions = read_versions(run)
     code = {name: text for name, text in versions.parts.items() if name != DATASET}
     installed = versions.by_weight
-    return Side(state, digests, frozenset(system - {""}), untold, code, installed)
+    return Side(state, digests, frozenset(system - {""}), without_content, code, installed)

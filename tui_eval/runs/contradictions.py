@@ -1,4 +1,4 @@
-"""What metadata.json says against the rows of its run, which count."""
+"""Contradictions between metadata.json and the rows of its run; the rows count."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NEAR_S = 36 * 3600.0
 """Dates without a time zone are no nearer to the rows."""
 COUNT = "the rows count"
 TEXT_MOST = 20
-"""So much is shown of what is in place of a number."""
+"""Characters that are shown of what is in place of a number."""
 
 
 class RowSums:
@@ -71,21 +71,21 @@ def recorded_means(metadata: Mapping[str, Any]) -> dict[str, float]:
 
 def contradictions(
     run: RunDir,
-    facts: Mapping[str, Any],
-    placing: RowPositions,
+    info: Mapping[str, Any],
+    positions: RowPositions,
     repeated: Collection[int],
     sums: RowSums,
 ) -> list[str]:
-    """What the files of a run that has ended say against each other, and what counts.
+    """Contradictions between the files of a run that has ended, each with what counts.
 
     Repeated lines, by where they begin, were not placed.
     """
     found, metadata = [], read_metadata(run)
-    if count := placing.repeats + len(repeated):
-        first = sorted([*placing.repeated_at, *repeated])[:REPEATS_SHOWN]
+    if count := positions.repeats + len(repeated):
+        first = sorted([*positions.repeated_at, *repeated])[:REPEATS_SHOWN]
         found.append(_repeats(run.results, first, count))
     if metadata:
-        found += _settings(run, metadata, facts, (placing.examples, placing.per_example))
+        found += _settings(run, metadata, info, (positions.examples, positions.per_example))
     if sums.rows:
         found += _date(metadata, sums)
         found += _means(metadata, sums)
@@ -93,26 +93,26 @@ def contradictions(
 
 
 def _settings(
-    run: RunDir, metadata: Mapping[str, Any], facts: Mapping[str, Any], shape: tuple[int, int]
+    run: RunDir, metadata: Mapping[str, Any], info: Mapping[str, Any], shape: tuple[int, int]
 ) -> Iterator[str]:
-    recorded, requested = _shape_of(metadata), _shape_of(facts)
+    recorded, requested = _shape_of(metadata), _shape_of(info)
     says = f"{run.metadata.name} says num_examples {recorded[0]} and "
     says = f"{says}rollouts_per_example {recorded[1]}, "
     # a program may give groups of several sizes
-    has_shape = all(recorded) and not facts.get("groups")
+    has_shape = all(recorded) and not info.get("groups")
     if has_shape and requested != recorded and run.is_ours:
         yield f"{says}run.toml says {requested[0]} and {requested[1]}: run.toml counts"
     elif has_shape and (shape[0] > recorded[0] or shape[1] > recorded[1]):
         yield f"{says}the rows show {shape[0]} and {shape[1]}: {COUNT}"
-    model, counts = metadata.get("model"), facts.get("model")
+    model, counts = metadata.get("model"), info.get("model")
     if model and counts and model != counts:
         which = "run.toml says" if run.is_ours else "the rows show"
         count = "run.toml counts" if run.is_ours else COUNT
         yield f"{run.metadata.name} says model {model}, {which} {counts}: {count}"
 
 
-def _shape_of(facts: Mapping[str, Any]) -> tuple[int, int]:
-    return count_of(facts.get("num_examples")), count_of(facts.get("rollouts_per_example"))
+def _shape_of(info: Mapping[str, Any]) -> tuple[int, int]:
+    return count_of(info.get("num_examples")), count_of(info.get("rollouts_per_example"))
 
 
 def _date(metadata: Mapping[str, Any], sums: RowSums) -> Iterator[str]:
@@ -172,7 +172,7 @@ def _differs(name: str, said: Any, found: float) -> str:
 
 
 def _repeats(path: Path, offsets: list[int], count: int) -> str:
-    """That rows are there twice, the first of them at these offsets, and which count."""
+    """Sentence on repeated rows, the first of them at these offsets, and which of them count."""
     numbers = LineNumbers(path)
     lines = ", ".join(str(numbers.at(offset)) for offset in offsets)
     more = ", …" if count > len(offsets) else ""

@@ -21,13 +21,13 @@ from tui_eval.runs.summary_json import build_metadata
 from tui_eval.runs.writer import write_metadata
 
 
-def close_if_dead(run: RunDir) -> None:
+def close_if_crashed(run: RunDir) -> None:
     """Closes a run that is locked though its engine is gone: it was interrupted."""
     if run.lock.exists():
-        close_dead_run(run, interrupted(clock.now()))
+        close_crashed_run(run, interrupted(clock.now()))
 
 
-def close_dead_run(run: RunDir, end: RunFinished) -> RunFinished:
+def close_crashed_run(run: RunDir, end: RunFinished) -> RunFinished:
     """Brings metadata.json up to the rows on disk and removes the lock, if nobody holds it.
 
     It is held meanwhile: a resume that begins in between would lose its own. See `write_outcome`.

@@ -27,7 +27,7 @@ from tui_eval.runs.run_info import (
     format_of_run,
     known_shape,
     modified,
-    read_facts,
+    read_info,
     recorded_date,
     requested_shape,
     requested_values,
@@ -38,7 +38,7 @@ from tui_eval.stats.intervals import interval_name
 COUNTED_BYTES = 1 << 26
 """The lines of a larger file are not counted."""
 BY_NAME = {"results.json": Format.OSMOSIS, episodes.NAME: Format.EPISODES}
-"""How other programs call their results."""
+"""Names of other programs' results."""
 MEASURED_BYTES = 1 << 18
 """A smaller file of another program is read: metadata is often missing, and sometimes wrong."""
 
@@ -48,7 +48,7 @@ class FoundRun(msgspec.Struct, frozen=True):
 
     run: RunDir
     format: str
-    """What wrote it, as `runs.formats` calls it."""
+    """Program that wrote it, as `runs.formats` calls it."""
     env_id: str
     model: str
     reward: float | None
@@ -64,9 +64,9 @@ class FoundRun(msgspec.Struct, frozen=True):
     total: int | None
     """Rollouts that were requested; None where nothing says."""
     date: float
-    """When it began or, of another program's, as it says; unix seconds."""
+    """Start or, of another program's run, its own date; unix seconds."""
     written_at: float
-    """When its results were written last, in unix seconds."""
+    """Last change of its results, in unix seconds."""
     pid: int
     socket: str
     """The engine that is at work on it; 0 and empty where none is."""
@@ -81,13 +81,13 @@ class FoundRun(msgspec.Struct, frozen=True):
     failed_tools: int = 0
     """Rollouts with a tool call that went wrong."""
     interval_name: str = ""
-    """What the interval is, as `Mean.interval_name`."""
+    """Name of the interval, as `Mean.interval_name`."""
     stopped_early: str = ""
-    """Why it stopped before its end by its own numbers; empty where it did not."""
+    """Reason why its own numbers stopped it before its end; empty where they did not."""
 
     @property
     def reward_with_errors(self) -> float | None:
-        """What the mean reward would be with errored rollouts as 0; None where none errored."""
+        """Mean reward with errored rollouts as 0; None where none errored."""
         if not self.errored or self.reward is None or self.n is None:
             return None
         return errors_as_0(self.reward, self.errored, self.n + self.errored)
@@ -119,7 +119,7 @@ def find_runs(paths: Iterable[Path] = (), *, environments: Path | None = None) -
 
 
 def run_dirs(paths: Iterable[Path] = (), *, environments: Path | None = None) -> list[RunDir]:
-    """Where the runs of `find_runs` are, each once and unread."""
+    """Places of the runs of `find_runs`, each once and unread."""
     roots = saved_roots() if environments is None else saved_roots(environments)
     runs: dict[Path, RunDir] = {}
     for path in [*roots, unsaved_root(), *paths]:
@@ -152,49 +152,49 @@ def describe(run: RunDir) -> FoundRun | None:
     """A run from its small files; None where it vanished or may not be read."""
     try:
         format = format_of_run(run)
-        facts = read_facts(run, format)
+        info = read_info(run, format)
         size = run.results.stat().st_size if run.results.exists() else 0
-        done = _done(run, format, facts, size)
+        done = _done(run, format, info, size)
     except OSError:
         return None
     held = holder(run.lock) if run.is_ours else None
-    figures = mapping(facts.get("numbers"))
+    figures = mapping(info.get("numbers"))
     numbers, reported = (
         mapping(figures.get("reward")),
         mapping(figures.get("counts")).get("finished"),
     )
     is_behind = run.is_ours and held is None and isinstance(reported, int) and reported != done
-    shape = known_shape(run, facts) or requested_shape(facts)
+    shape = known_shape(run, info) or requested_shape(info)
     total = shape[0] * shape[1] or None
     if not run.is_ours and total is not None and done is not None and done > total:
         total = None  # its counts are wrong
-    used, errored = numbers.get("n"), facts.get("n_errored")
+    used, errored = numbers.get("n"), info.get("n_errored")
     low, high, interval = _recorded_interval(numbers)
     is_outdated = low is None and numbers.get("low") is not None
     found = FoundRun(
         run=run,
         format=format.value,
-        env_id=env_id_of(run, facts),
-        model=str(facts.get("model") or "?"),
-        reward=number_of(numbers.get("mean", facts.get("avg_reward"))),
+        env_id=env_id_of(run, info),
+        model=str(info.get("model") or "?"),
+        reward=number_of(numbers.get("mean", info.get("avg_reward"))),
         low=low,
         high=high,
         n=used if isinstance(used, int) else None,
         done=done,
         total=total,
-        date=recorded_date(facts) or modified(run.results) or modified(run.metadata),
+        date=recorded_date(info) or modified(run.results) or modified(run.metadata),
         written_at=modified(run.results) or modified(run.metadata),
         pid=held.pid if held is not None else 0,
         socket=held.socket if held is not None else "",
         saved=not is_unsaved(run),
-        given=requested_values(facts),
+        given=requested_values(info),
         errored=errored if isinstance(errored, int) else 0,
         classes=_counts(figures.get("error_classes")),
         failed_tools=_counts(figures.get("counts")).get("failed_tools", 0),
         interval_name=interval,
     )
-    if facts.get("status") == STOPPED_EARLY and not found.complete:
-        found = replace(found, stopped_early=str(facts.get("stopped_because") or STOPPED_EARLY))
+    if info.get("status") == STOPPED_EARLY and not found.complete:
+        found = replace(found, stopped_early=str(info.get("stopped_because") or STOPPED_EARLY))
     if is_behind and done is not None:
         return measured(found)
     is_doubtful = not run.is_ours or is_outdated
@@ -239,20 +239,20 @@ def _counts(saved: Any) -> dict[str, int]:
     return {str(name): count for name, count in mapping(saved).items() if isinstance(count, int)}
 
 
-def _done(run: RunDir, format: Format, facts: Mapping[str, Any], size: int) -> int | None:
+def _done(run: RunDir, format: Format, info: Mapping[str, Any], size: int) -> int | None:
     if format is Format.OSMOSIS:
-        examples, each = requested_shape(facts)
+        examples, each = requested_shape(info)
         return examples * each
     if not size:
         return 0
     if size > COUNTED_BYTES:
-        reported = mapping(mapping(facts.get("numbers")).get("counts")).get("finished")
+        reported = mapping(mapping(info.get("numbers")).get("counts")).get("finished")
         return reported if isinstance(reported, int) else None
     return count_rows(run.results)
 
 
 MEASURED_NOW_BYTES = 1 << 20
-"""Of a run whose metadata has no numbers yet; those of a larger one are reported when it ends."""
+"""Largest results that are measured at once; those of a larger run are when it ends."""
 
 
 class RunWatcher:

@@ -55,7 +55,7 @@ def distinct_name(name: str, folder: Path) -> str:
 
 
 def folded(name: str) -> str:
-    """What is the same for all names that some file system takes for one."""
+    """Key that is the same for all names that some file system takes for one."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold())
 
 
@@ -68,15 +68,15 @@ _OF_THE_SYSTEM = ("/dev", "/proc")
 
 
 _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
-"""What macOS has for it: `fsync` leaves the data in the drive's own cache there."""
+"""Full flush of macOS, where `fsync` leaves the data in the drive's own cache."""
 _CANNOT_FLUSH = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
-"""How a file system says of a regular file that it has no such thing, as some of servers do."""
+"""Errors of a file system that has no such call for regular files, as some of servers."""
 
 
 def sync_to_disk(fd: int) -> None:
     """Flushes what is written to a file to the disk, so that it survives power loss.
 
-    Where the file system cannot be told to, what it does by itself has to do.
+    A file system without such a call flushes by itself.
     """
     if _FULL_SYNC is not None:
         with contextlib.suppress(OSError):  # file systems of servers and USB sticks have none of it
@@ -100,7 +100,7 @@ def is_replaceable(path: Path) -> bool:
 
 
 def temporary_path(path: Path, pid: int) -> Path:
-    """Where a process writes a file until it is whole; of a link, what it points to."""
+    """Path at which a process writes a file until it is whole; beside the target of a link."""
     path = path.resolve()
     return path.with_name(f".{cut_name(path.name)}.{pid}.new")
 

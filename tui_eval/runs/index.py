@@ -47,9 +47,9 @@ class IndexReader:
     def __init__(self, path: Path) -> None:
         self._path = path
         self.position = 0
-        """How many bytes of the index are read."""
+        """Bytes of the index that are read."""
         self.end = 0
-        """Where in results.jsonl the last line is over that the entries name, in bytes."""
+        """End in results.jsonl of the last line that the entries name, in bytes."""
         self.covered = 0
         """Bytes of the lines that the entries name: less than `end` where one is missing."""
 

@@ -1,8 +1,8 @@
-"""What is in flight: answers of rollouts that are not finished, and rollouts without a score.
+"""Journal of what is in flight: answers of unfinished rollouts, and rollouts without a score.
 
 A model's answer is paid for when it comes, and a group is scored when its last rollout is
 generated, which may be an hour after the first. Without the journal a stop in between would pay
-for all of that again. It holds only what results.jsonl has not yet, and is written anew once most
+for all of that again. It holds only what results.jsonl has not yet, and is rewritten once most
 of it has got there. A record without a state is an answer; the last record of a rollout that has
 one stands for all its answers.
 """
@@ -24,8 +24,8 @@ from tui_eval.runs.plain_json import encode_whatever
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.writer import write_atomically
 
-_MOST_DEAD = 32 << 20
-"""Bytes of records that nobody needs, from which on the file may be written anew."""
+_MOST_OUTDATED = 32 << 20
+"""Bytes of records that nobody needs, from which on the file may be rewritten."""
 _CLOSED = b'{"closed":true}\n'
 """Stands at the end of a session that was stopped: nothing in flight has ended its engine."""
 
@@ -65,9 +65,9 @@ class Journal:
         self._refused = refused
         self._is_refused = False
         self._live: dict[int, list[tuple[int, int]]] = {}
-        """Where the records of each row are: offset and length."""
+        """Places of the records of each row: offset and length."""
         self._live_bytes = 0
-        self._most_dead = _MOST_DEAD
+        self._most_outdated = _MOST_OUTDATED
         self._forgotten: list[bytes] = []
         self._waiting: list[_Waiting] = []
         self._file: AppendedFile | None = None
@@ -126,7 +126,7 @@ class Journal:
         """Takes records of an earlier session; nothing else is in the file then."""
         self._is_read = True
         lines = [(row, encode_whatever(record) + b"\n") for row, record in records]
-        self._write_anew(lines)
+        self._rewrite(lines)
 
     def hold(self) -> None:
         """Has all that comes wait until `retry`."""
@@ -156,13 +156,13 @@ class Journal:
                 one.written()
         if self._drop(row):
             self._forgotten.append(msgspec.json.encode({"row": row, "forgotten": True}) + b"\n")
-        dead = (self._file.size if self._file is not None else 0) - self._live_bytes
-        if dead > max(self._live_bytes, self._most_dead) and not self._is_refused:
+        outdated = (self._file.size if self._file is not None else 0) - self._live_bytes
+        if outdated > max(self._live_bytes, self._most_outdated) and not self._is_refused:
             try:
-                self._write_anew(self._lines())
-                self._most_dead = _MOST_DEAD
+                self._rewrite(self._lines())
+                self._most_outdated = _MOST_OUTDATED
             except OSError:  # the file that there is has all of it
-                self._most_dead = 2 * dead
+                self._most_outdated = 2 * outdated
 
     def lines(self, row: int) -> list[bytes]:
         """The records of a rollout, in their order."""
@@ -214,7 +214,7 @@ class Journal:
     def _lines(self) -> list[tuple[int, bytes]]:
         return [(row, self._read(*place)) for row, places in self._live.items() for place in places]
 
-    def _write_anew(self, lines: Sequence[tuple[int, bytes]]) -> None:
+    def _rewrite(self, lines: Sequence[tuple[int, bytes]]) -> None:
         if lines:
             write_atomically(self._path, b"".join(line for _, line in lines))
         else:
@@ -235,7 +235,7 @@ class Journal:
             if (file := self._file) is not None:
                 file.sync()
         except OSError as error:
-            if error.errno != errno.EBADF:  # it was written anew meanwhile
+            if error.errno != errno.EBADF:  # it was rewritten meanwhile
                 raise
 
     def close(self) -> None:

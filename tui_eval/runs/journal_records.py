@@ -49,7 +49,7 @@ _USAGE_NAMES = (
     "audio_prompt_tokens",
     "audio_completion_tokens",
 )
-"""What `Usage` calls the kinds of tokens, in the order of `token_kinds.KINDS`."""
+"""Names that `Usage` has for the kinds of tokens, in the order of `token_kinds.KINDS`."""
 
 
 def encode_state(row: int, number: int, attempt: int, state: State) -> bytes:
@@ -84,10 +84,10 @@ def _is_json(value: Any) -> bool:
 
 
 class InFlight(msgspec.Struct):
-    """What a journal has, by row."""
+    """Records of a journal, by row."""
 
     generated: dict[int, dict[str, Any]] = msgspec.field(default_factory=dict)
-    """Of rollouts that lack but their score."""
+    """Records of rollouts that lack only their score."""
     answers: dict[int, list[dict[str, Any]]] = msgspec.field(default_factory=dict)
     """Of the last attempt of each of the others, in the order in which they came; among them
     are results that the environment had kept, which have a name, and what its judges said. Of those
@@ -95,7 +95,7 @@ class InFlight(msgspec.Struct):
     unreadable: list[tuple[int, bytes]] = msgspec.field(default_factory=list)
     """Lines that are no JSON, with their numbers: at the end of the file one that was cut off."""
     version: Any = VERSION
-    """Of its records; of those of another version nothing is taken."""
+    """Version of its records; of another version nothing is taken."""
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Takes in the next record; a foreign one is passed over."""
@@ -128,7 +128,7 @@ class InFlight(msgspec.Struct):
 
 
 def read_journal(run: RunDir) -> InFlight:
-    """What a journal has; nothing but its version where that is another one."""
+    """Records of a journal; nothing but its version where that is another one."""
     found = _read(run)
     return found if found.version == VERSION else InFlight(version=found.version)
 

@@ -1,4 +1,10 @@
-"""Where runs are on disk and what a run directory holds."""
+"""Places of runs on disk and files of a run directory.
+
+A run is one folder of plain files, at the paths where verifiers has its own, so that it can be
+copied, searched and read by others without this program. `RunDir` alone knows the names of the
+files: it reads and creates nothing, so every layer can hold one, of a run of any program. What is
+there to stay is in `files`; index and lock can be lost.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +22,12 @@ from tui_eval.runs.file_writing import cut_name, distinct_name
 RESULTS = "results.jsonl"
 NOTES = "notes.jsonl"
 SUFFIXES = (".jsonl", ".json", ".ndjson")
-"""Of files that hold rollouts."""
+"""Endings of files that hold rollouts."""
 TEXT = ".txt"
-"""Of files that may hold rollouts, and anything else."""
+"""Ending of files that may hold rollouts, and anything else."""
 EVALS = "evals"
 BELOW = ("*", "*/*", f"{EVALS}/*/*")
-"""Where runs are in a folder of results, in the folder `evals` of it, and in one of that."""
+"""Patterns of runs in a folder of results, in its folder `evals`, and in one of that."""
 
 
 class RunDir(msgspec.Struct, frozen=True):
@@ -34,7 +40,7 @@ class RunDir(msgspec.Struct, frozen=True):
 
     @property
     def plan(self) -> Path:
-        """What was requested, as TOML."""
+        """The requested settings, as TOML."""
         return self.path / "run.toml"
 
     @property
@@ -44,7 +50,7 @@ class RunDir(msgspec.Struct, frozen=True):
 
     @property
     def index(self) -> Path:
-        """Where each line is and what lists show of it; can always be made again."""
+        """Index of the lines, with what lists show of each; can always be made again."""
         return self.path / "results.index"
 
     @property
@@ -54,12 +60,12 @@ class RunDir(msgspec.Struct, frozen=True):
 
     @property
     def versions(self) -> Path:
-        """Which code the rows are of, and what was installed."""
+        """Versions of the code that the rows are of, and of what was installed."""
         return self.path / "versions.json"
 
     @property
     def journal(self) -> Path:
-        """What results.jsonl does not have yet."""
+        """Records of rollouts that results.jsonl does not have yet."""
         return self.path / "journal.jsonl"
 
     @property
@@ -69,7 +75,7 @@ class RunDir(msgspec.Struct, frozen=True):
 
     @property
     def notes(self) -> Path:
-        """What people noted on rollouts, one note a line; the last one of a rollout holds.
+        """Notes of people on rollouts, one a line; the last one of a rollout holds.
 
         A folder may hold several files of other programs: each has notes of its own.
         """
@@ -78,7 +84,7 @@ class RunDir(msgspec.Struct, frozen=True):
 
     @property
     def log(self) -> Path:
-        """What the engine and people's code printed."""
+        """Output of the engine and of people's code."""
         return self.path / "engine.log"
 
     @property
@@ -103,7 +109,7 @@ class RunDir(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> Path:
-        """What names this run to people: its directory, or the file where that says more."""
+        """Path that names this run to people: its directory, or the file where that says more."""
         return self.path if self.name == RESULTS else self.results
 
     def is_run(self) -> bool:
@@ -154,7 +160,7 @@ def cache_root() -> Path:
 
 
 def _user_folder(find: Callable[[str], Path], below_home: str) -> Path:
-    """What `platformdirs` finds, which is nothing where the user has no home."""
+    """Folder that `platformdirs` finds or, where that is none, one below the home folder."""
     try:
         path = find("tui-eval")
     except RuntimeError:

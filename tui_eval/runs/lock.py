@@ -23,19 +23,19 @@ import msgspec
 from tui_eval.errors import Fault, Notice, warning
 from tui_eval.processes import ProcessIdentity, own_identity
 
-ASKING_LASTS_S = 1.0
-"""Who asks for the holder has the lock for a moment: a writer tries again for so long."""
+LOOK_LASTS_S = 1.0
+"""Seconds for which a writer tries again: a look at the holder takes the lock for a moment."""
 
 BEATS_EVERY_S = 5.0
 SILENT_S = 30.0
-"""Who holds a lock touches it so often; who has not for so long, on another machine, is gone."""
+"""Seconds between touches of a held lock, and those after which another machine's is stale."""
 
 _HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
-"""How `flock` says that somebody else has it; all else says that it does not lock here."""
+"""Errors of `flock` where somebody else has it; any other says that it does not lock here."""
 
 
 class Holder(msgspec.Struct, frozen=True):
-    """Who holds a lock: the engine's process id, 0 if it is not known, and its socket's path."""
+    """Holder of a lock: the engine's process id, 0 if it is not known, and its socket's path."""
 
     pid: int
     socket: str
@@ -49,7 +49,7 @@ class Holder(msgspec.Struct, frozen=True):
         return f"process {self.pid}{where}" if self.pid else "another process"
 
     def fault(self, run: Path) -> Fault:
-        """Why nobody else can resume the run at this path."""
+        """Sentence why nobody else can resume the run at this path."""
         if not self.is_certain:
             what = f"{self} is writing this run, or has ended without a word"
             remove = f"rm {shlex.quote(str(run / 'lock'))}"
@@ -71,7 +71,7 @@ class LockHeldError(Exception):
 
 
 class _Written(msgspec.Struct):
-    """What is in the file; of earlier versions the first two only."""
+    """Content of the file; earlier versions have the first two fields only."""
 
     pid: int
     socket: str
@@ -115,7 +115,7 @@ class RunLock:
         """
         self._path = path
         self.socket = socket
-        deadline = time.monotonic() + ASKING_LASTS_S
+        deadline = time.monotonic() + LOOK_LASTS_S
         while (taken := _try_lock(path)) is None:
             held = holder(path)
             if held is not None or time.monotonic() > deadline:
@@ -143,7 +143,7 @@ class RunLock:
 
     @property
     def notices(self) -> list[Notice]:
-        """That nothing but its text makes the file a lock, for people."""
+        """Sentence that nothing but its text makes the file a lock."""
         if not self.refused:
             return []
         text = f"Files cannot be locked here ({self.refused}): "
@@ -155,7 +155,7 @@ class RunLock:
         if self._beating.is_alive():
             self._beating.join(BEATS_EVERY_S)
         if _is_at(self._path, self._fd):
-            with contextlib.suppress(OSError):  # who asks sees that nobody holds it
+            with contextlib.suppress(OSError):  # a look sees that nobody holds it
                 self._path.unlink(missing_ok=True)
         os.close(self._fd)
 
@@ -239,12 +239,12 @@ def _read(fd: int) -> _Written | None:
 
 
 def holder(path: Path) -> Holder | None:
-    """Who holds the lock at this path; None where nobody does.
+    """Holder of the lock at this path; None where there is none.
 
     Of a file that cannot be opened, such as another user's, that is not known.
     """
     try:
-        fd = _open_to_ask(path)
+        fd = _open_to_check(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError:
@@ -264,7 +264,7 @@ def holder(path: Path) -> Holder | None:
     return None if is_stale else written.holder
 
 
-def _open_to_ask(path: Path) -> int:
+def _open_to_check(path: Path) -> int:
     """Opened for writing, which NFS wants for a lock, where that is allowed."""
     try:
         return os.open(path, os.O_RDWR | os.O_CLOEXEC)

@@ -1,4 +1,10 @@
-"""Opening a saved run: its events, and single rollouts by their place."""
+"""Opening a saved run: its events, and single rollouts by their place.
+
+A run of any size opens at once and needs little memory: lists are filled by the events of its
+index, and a conversation is read by its offset only when somebody looks at it. The events are those
+that a live run sends, whatever program wrote the files, so screen, reports, exports and resumes
+have one way in.
+"""
 
 from __future__ import annotations
 
@@ -125,7 +131,7 @@ def size_of(file: Path) -> int:
 
 
 def run_started(run: RunDir) -> RunStarted:
-    """What a saved run is."""
+    """Event that begins the replay of a saved run."""
     return next(event for event in saved_events(run) if isinstance(event, RunStarted))
 
 
@@ -209,7 +215,7 @@ class SavedRows:
         return values_of(self.line(row))
 
     def doubt(self, row: int, line: bytes) -> str:
-        """What of a rollout's bytes is shown with a replacement; empty where nothing is.
+        """Sentence on a rollout's bytes that are shown with a replacement; empty where none are.
 
         Args:
             line: Those bytes.

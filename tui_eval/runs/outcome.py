@@ -1,4 +1,4 @@
-"""How a run or a suite ended, and with which exit code: decided here and nowhere else.
+"""Outcome of a run or a suite, and its exit code: decided here and nowhere else.
 
 Who decides sees different things: an engine knows why it stopped, a reader has rows and
 metadata.json, a launcher has an exit code and what is on disk. All of them come to the same few
@@ -65,7 +65,7 @@ def session_outcome(
     """The end of a run as its engine knows it.
 
     Args:
-        failure: What it failed of; empty for nothing.
+        failure: Cause of its failure; empty for none.
         spent, early: Why no further rollouts began; empty where they did.
     """
     if failure:
@@ -80,28 +80,28 @@ def session_outcome(
 
 
 def saved_outcome(
-    at: float, facts: Mapping[str, Any], *, is_whole: bool, errored: int
+    at: float, info: Mapping[str, Any], *, is_whole: bool, errored: int
 ) -> RunFinished:
     """The end of a run that nobody works on, from its files.
 
     Args:
-        facts: Its metadata.
+        info: Its metadata.
         is_whole: Whether every rollout has a row.
-        errored: How many rows have an error.
+        errored: Number of rows with an error.
     """
     if is_whole:
         return finished(at, errored)
-    why = str(facts.get("stopped_because") or "")
-    if facts.get("status") == OUT_OF_BUDGET:
+    why = str(info.get("stopped_because") or "")
+    if info.get("status") == OUT_OF_BUDGET:
         return out_of_budget(at, why)
-    if facts.get("status") == STOPPED_EARLY:
+    if info.get("status") == STOPPED_EARLY:
         return RunFinished(0, at, STOPPED_EARLY, _code(errored), why)
     return interrupted(at, why)
 
 
 def lost_engine_outcome(
     at: float,
-    facts: Mapping[str, Any],
+    info: Mapping[str, Any],
     exit_code: int | None,
     *,
     was_stopped: bool,
@@ -110,10 +110,10 @@ def lost_engine_outcome(
     """The end of a run whose engine is gone without having said how: killed, or crashed.
 
     Args:
-        facts: The run's metadata; empty where it has none.
-        was_stopped: Whether this process asked it to end.
+        info: The run's metadata; empty where it has none.
+        was_stopped: Whether this process had it end.
     """
-    status, why = facts.get("status"), str(facts.get("stopped_because") or "")
+    status, why = info.get("status"), str(info.get("stopped_because") or "")
     was_ended = exit_code is not None and (exit_code < 0 or exit_code == ExitCode.INTERRUPTED)
     if status == "interrupted" or (was_stopped and was_ended):
         return interrupted(at)
@@ -129,7 +129,7 @@ def lost_engine_outcome(
 
 
 def lost_engine_text(exit_code: int | None) -> str:
-    """How an engine ended that did not say so.
+    """Outcome of an engine that did not report its end.
 
     Args:
         exit_code: Negative where a signal ended it; None for one of another process.
@@ -149,8 +149,8 @@ def suite_outcome(
     """The end of several evaluations, as their engine knows it.
 
     Args:
-        exit_codes: Of each evaluation; None of one that nobody came to.
-        spent: Why no further evaluations began; empty where they did.
+        exit_codes: One of each evaluation; None for one that did not begin.
+        spent: Reason why no further evaluations began; empty where they did.
     """
     codes = [code for code in exit_codes if code is not None]
     if len(codes) < len(exit_codes):

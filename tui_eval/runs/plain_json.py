@@ -16,7 +16,7 @@ LONGEST_REPR = 200
 
 
 def plain(value: Any) -> Any:
-    """What JSON carries in place of a value that it does not know; a TypeError for nothing."""
+    """JSON value in place of one that JSON does not know; a TypeError for nothing."""
     from pydantic import BaseModel  # here: reading a run takes no pydantic
 
     if isinstance(value, BaseModel):

@@ -12,7 +12,7 @@ SHORTEST = 6
 """Shorter values are no secrets: `EMPTY` or `x` would blot out ordinary text."""
 
 JSON_TEXTS_IN_JSON = 2
-"""How deep a secret may be in JSON text: a tool call is JSON text inside of a JSON line."""
+"""Depth of a secret in JSON text: a tool call is JSON text inside of a JSON line."""
 
 
 class Redactor:

@@ -1,8 +1,8 @@
 """Repairs a run's files before a resume: one row a rollout, no torn line, a true index.
 
-Files are replaced only here, before the first new line, by a temporary file and a rename. While a
-run goes on its results are only appended to, so that readers never see a file that is half of one
-thing. Rows that run again are kept in superseded.jsonl: what they cost was spent.
+Files are replaced only here, before the first new line, by a temporary file and a rename. During a
+run its results are only appended to, so that readers never see a file that is half of one thing.
+Rows that run again are kept in superseded.jsonl: what they cost was spent.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tui_eval.runs.scan import Line, line_of, scan
 
 
 class Repaired(msgspec.Struct):
-    """What a repair found."""
+    """Result of a repair."""
 
     kept: list[RolloutFinished] = msgspec.field(default_factory=list)
     """Rows that stand, in the order of the file."""
@@ -57,7 +57,7 @@ def repair(
     Args:
         positions: Place of each example id in the dataset, where it is known.
         keep_errors: Leave errored rows where they are.
-        again: Of the errored rows only these are moved; None for all of them.
+        again: Errored rows that are moved; None for all of them.
 
     Raises:
         OSError: The files cannot be read or replaced.
@@ -140,7 +140,7 @@ def keep_damaged(run: RunDir) -> list[str]:
     """Keeps files that will be replaced and say nothing, because they are cut off or damaged.
 
     Returns:
-        What is wrong with each, and where it is kept, as sentences.
+        Sentences on the faults of each, and where it is kept.
     """
     reports = []
     for path in (run.metadata, run.versions):
@@ -151,7 +151,7 @@ def keep_damaged(run: RunDir) -> list[str]:
         if why:
             kept = path.with_name(f"{path.name}.damaged")
             path.replace(kept)
-            reports.append(f"{path.name}: {why}; what it tells is left out, it is {kept.name} now")
+            reports.append(f"{path.name}: {why}; what it says is left out, it is {kept.name} now")
     return reports
 
 

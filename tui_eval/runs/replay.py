@@ -36,7 +36,7 @@ from tui_eval.runs.run_info import (
     metadata_fault,
     missing_columns,
     modified,
-    read_facts,
+    read_info,
     read_metadata,
     requested_shape,
     started_event,
@@ -44,14 +44,14 @@ from tui_eval.runs.run_info import (
 from tui_eval.runs.scan import Line, LineNumbers
 
 COUNTED_BYTES = 1 << 22
-"""So much is read before the first row is reported, to learn how many rollouts an example has."""
+"""Bytes read before the first row is reported, to learn how many rollouts an example has."""
 QUIET_S = 30.0
-"""Another program's run that is not whole goes on until its file was left alone for so long."""
+"""Another program's run that is not whole is followed until its file was left alone for so long."""
 END = 1 << 62
 
 
 class Replay:
-    """Reports a run in batches of events, and goes on when the file has grown.
+    """Reports a run in batches of events, and continues when the file has grown.
 
     Where another program's run says too few rollouts per example, or does not say how many, that
     is known at the end only: the run is replayed again then, with a greater `RunStarted.reading`.
@@ -70,18 +70,18 @@ class Replay:
         self._ended = False
         self._settling = Settling(run)
         self._gone = False
-        self._goes_on = False
+        self._is_resumed = False
 
     def begin(self) -> Iterator[list[Event]]:
         """The whole run as the disk has it now."""
         self.close()
         self._unchanged = stamp_of(self.run)
         self.format = format_of_run(self.run)
-        self._read_facts()
+        self._read_info()
         self._fault_count, self._unplaced, self._outgrown = 0, 0, False
         self._reported_torn: LineUnreadable | None = None
         self._counted = Counted()
-        trusted = known_shape(self.run, self._facts)
+        trusted = known_shape(self.run, self._info)
         self._trusted = trusted is not None
         self._final = self._trusted or self._exact
         if self.format is Format.OSMOSIS:
@@ -115,8 +115,8 @@ class Replay:
                     break
         known = None if self._exact else index.shape
         if known is None:
-            known = count_once(index, requested_shape(self._facts)).shape
-        return likely_shape(requested_shape(self._facts), known)
+            known = count_once(index, requested_shape(self._info)).shape
+        return likely_shape(requested_shape(self._info), known)
 
     def _scan(self, scanned: Iterator[list[RolloutFinished]]) -> Iterator[list[Event]]:
         """Reports rows as they are read; all again where an example turns out to have more."""
@@ -131,28 +131,28 @@ class Replay:
                 index.keep(batch)
             if not self._trusted:
                 self._counted.add(index.once(batch))
-                self._outgrown = self._counted.shape[1] > self._placing.per_example
+                self._outgrown = self._counted.shape[1] > self._positions.per_example
                 events = self._row_events(batch)
             yield events
         if self._outgrown:
-            self._counted = count_once(index, requested_shape(self._facts))
+            self._counted = count_once(index, requested_shape(self._info))
         index.save(self._counted.shape)
         if self._outgrown:
             self._unplaced = 0
             self._outgrown = False
             self._final = True
             self._reading += 1
-            yield self._start(likely_shape((self._placing.examples, 0), self._counted.shape))
+            yield self._start(likely_shape((self._positions.examples, 0), self._counted.shape))
             for batch in index.kept():
                 yield self._row_events(batch)
 
     def _start(self, shape: tuple[int, int]) -> list[Event]:
-        self._placing = RowPositions(shape, fixed=self._trusted)
+        self._positions = RowPositions(shape, fixed=self._trusted)
         self._sums = RowSums(recorded_means(read_metadata(self.run)))
         self._noticed: set[str] = set()
-        self._started = started_event(self.run, self.format, self._facts, shape)
+        self._started = started_event(self.run, self.format, self._info, shape)
         self._started.reading = self._reading
-        self._started.total_known = self._trusted or requested_shape(self._facts)[1] == shape[1]
+        self._started.total_known = self._trusted or requested_shape(self._info)[1] == shape[1]
         self._fault_count = 0
         fault = metadata_fault(self.run)
         reported = [Noticed(0, time.time(), "warning", fault)] if fault else []
@@ -160,19 +160,19 @@ class Replay:
 
     def _row_events(self, batch: list[RolloutFinished], known: bool = False) -> list[Event]:
         """The events of some rows; before them more places, where there are too few."""
-        placing, index = self._placing, self._index
+        positions, index = self._positions, self._index
         placed, misfits = index.once(batch) if index else batch, list[RolloutFinished]()
         if known:
-            placing.learn(placed)
+            positions.learn(placed)
         else:
-            placed, misfits = placing.place(placed)
+            placed, misfits = positions.place(placed)
         self._placed = placed
-        rows = placing.count(placed)
+        rows = positions.count(placed)
         self._sums.add(rows)
         events: list[Event] = []
-        if placing.total > self._started.total:
+        if positions.total > self._started.total:
             self._started = replace(
-                self._started, total=placing.total, num_examples=placing.examples
+                self._started, total=positions.total, num_examples=positions.examples
             )
             events.append(self._started)
         events += rows
@@ -223,13 +223,13 @@ class Replay:
             number = LineNumbers(self.run.results).at(size)
             faults.append(_unreadable(self.run, Line(number, 0, size, None, f"torn: {error}")))
         self._counted.add(rows)
-        yield self._start(likely_shape(requested_shape(self._facts), self._counted.shape))
+        yield self._start(likely_shape(requested_shape(self._info), self._counted.shape))
         size = self.run.results.stat().st_size
         done = ReadingMoved(0, time.time(), size, size, sum(not one.shown for one in faults))
         yield [*self._row_events(rows), *faults, done]
 
     def _last(self) -> list[Event]:
-        """What is reported when the file is read to its end."""
+        """Events at the end of the file."""
         self._reported_torn = None
         events: list[Event] = []
         if self._index is not None:
@@ -246,44 +246,46 @@ class Replay:
         return [torn, self._progress(END)]
 
     def _end(self) -> list[Event]:
-        """How the run ended; nothing while somebody may still write it."""
-        placing, requested = self._placing, self._started.total_known
+        """The end of the run; nothing while somebody may still write it."""
+        positions, requested = self._positions, self._started.total_known
         is_torn = self._reported_torn is not None
-        whole = placing.rows >= placing.total if requested else placing.rows > 0 and not is_torn
+        whole = (
+            positions.rows >= positions.total if requested else positions.rows > 0 and not is_torn
+        )
         if not self._exact:
             if self._is_held():
-                self._goes_on = True
+                self._is_resumed = True
                 return self._with_unfinished()
             if not self.run.is_ours and not (whole and requested) and not self._quiet():
                 return []
-            if not requested and not placing.rows + self._unread:
+            if not requested and not positions.rows + self._unread:
                 return []  # an empty file may become anything
         self._ended = True
         again = self._restarted() or self._with_unfinished()
         end = saved_outcome(
-            self._started.complete_at, self._facts, is_whole=whole, errored=placing.errored
+            self._started.complete_at, self._info, is_whole=whole, errored=positions.errored
         )
-        end.missing_columns = missing_columns(self._facts)
+        end.missing_columns = missing_columns(self._info)
         end.contradictions = reported = self._contradictions()
         new = [text for text in reported if text not in self._noticed]
         self._noticed.update(new)
         return [*again, *(Noticed(0, time.time(), "warning", text) for text in new), end]
 
     def _contradictions(self) -> list[str]:
-        """What the files say against each other; nothing while an engine writes them."""
+        """Contradictions between the files; nothing while an engine writes them."""
         if self._is_held():
             return []
         repeated = self._index.repeated if self._index is not None else ()
-        return contradictions(self.run, self._facts, self._placing, repeated, self._sums)
+        return contradictions(self.run, self._info, self._positions, repeated, self._sums)
 
     def _restarted(self) -> list[Event]:
-        """What the run is after somebody went on with it: its metadata says more now."""
-        if not self._goes_on:
+        """The run after somebody resumed it: its metadata says more now."""
+        if not self._is_resumed:
             return []
-        self._goes_on = False
-        self._read_facts()
-        before, shape = self._started, (self._placing.examples, self._placing.per_example)
-        self._started = started_event(self.run, self.format, self._facts, shape)
+        self._is_resumed = False
+        self._read_info()
+        before, shape = self._started, (self._positions.examples, self._positions.per_example)
+        self._started = started_event(self.run, self.format, self._info, shape)
         self._started.reading, self._started.total_known = before.reading, before.total_known
         return self._with_unfinished() or [self._started]
 
@@ -291,17 +293,17 @@ class Replay:
         """The run again where what its rollouts without a row have used was not reported yet."""
         if not self._trusted:
             return []
-        if modified(self.run.metadata) != self._facts_at:
-            self._read_facts()
-        lost = unfinished_tokens(self._facts, self._placing.places)
+        if modified(self.run.metadata) != self._info_at:
+            self._read_info()
+        lost = unfinished_tokens(self._info, self._positions.places)
         if lost == self._started.lost:
             return []
         self._started = replace(self._started, lost=lost)
         return [self._started]
 
-    def _read_facts(self) -> None:
-        self._facts_at = modified(self.run.metadata)
-        self._facts = read_facts(self.run, self.format)
+    def _read_info(self) -> None:
+        self._info_at = modified(self.run.metadata)
+        self._info = read_info(self.run, self.format)
 
     @property
     def _unread(self) -> int:
@@ -314,7 +316,7 @@ class Replay:
         return time.time() - modified(self.run.results) > QUIET_S
 
     def more(self) -> Iterator[list[Event]]:
-        """What came since: new rows; everything again where the file was written again."""
+        """New events: new rows; everything again where the file was written again."""
         stamp = stamp_of(self.run)
         if (stamp is None) != self._gone:
             self._gone = stamp is None
@@ -334,7 +336,7 @@ class Replay:
                 return
             self._reading += 1
             self._ended = False
-            self._goes_on = True
+            self._is_resumed = True
             yield from self.begin()
             return
         self._unchanged = stamp
@@ -351,7 +353,7 @@ class Replay:
         if not self._ended:
             return []
         self._ended = False
-        self._goes_on = True
+        self._is_resumed = True
         self._started = replace(self._started, complete_at=modified(self.run.results))
         return [self._started]
 

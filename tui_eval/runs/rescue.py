@@ -1,4 +1,4 @@
-"""What a run could not write when it ended: kept elsewhere until it is resumed.
+"""Rescue of what a run could not write when it ended: kept elsewhere until it is resumed.
 
 A disk that was still full at the end of a run has taken neither the last rows nor the last answers,
 which are paid for. They go into the user's state directory, or the one for temporary files, under a
@@ -84,7 +84,7 @@ def take_in(run: RunDir) -> list[str]:
     Where that is cut off it is done again, and rows that are there twice are left to the repair.
 
     Returns:
-        What was taken in, as sentences.
+        Sentences on what was taken in.
 
     Raises:
         OSError: The disk refuses still; it stays where it is.

@@ -125,8 +125,8 @@ def build_row(
 
     Args:
         number: The rollout's number among those of its example, from 0.
-        attempt: Which attempt this is, from 1.
-        columns: Keys of the state to add, as `-C` asks.
+        attempt: Number of the attempt, from 1.
+        columns: Keys of the state to add, those of `-C`.
     """
     error = state.get("error")
     ours = _own_part(state, number, attempt, error)
@@ -167,7 +167,7 @@ def build_row(
 
 
 def _column(state: State, row: Mapping[str, Any], column: str) -> Any:
-    """What a column shows: a key of the state, or what people call another part of the row."""
+    """Value of a column: a key of the state, or another part of the row by its usual name."""
     if column in state or column not in COLUMN_NAMES:
         return state.get(column)
     if column == "query":

@@ -1,4 +1,4 @@
-"""What lists need to know of a saved row, whatever its fields hold."""
+"""Events of saved rows, for lists, whatever the fields of a row hold."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _RAISED = re.compile(r"^((?:\w+\.)*[A-Z]\w*)(?:: .*)?\r?$", re.MULTILINE)
 
 
 def event_of(line: Line, row: int, number: int) -> RolloutFinished:
-    """What lists need to know of a row in the shape of results.jsonl; nonsense is left out."""
+    """Event of a row in the shape of results.jsonl; nonsense is left out."""
     saved = line.row or {}
     ours = mapping(saved.get("tui_eval"))
     timing = mapping(saved.get("timing")) or saved
     usage = mapping(saved.get("token_usage"))
     lost = mapping(ours.get("lost_usage"))
     error = _error_name(saved.get("error"))
-    untold = math.nan if ours else None  # our rows have null for NaN and infinity
-    metrics = {k: untold if v is None else score_of(v) for k, v in metrics_of(saved).items()}
+    missing = math.nan if ours else None  # our rows have null for NaN and infinity
+    metrics = {k: missing if v is None else score_of(v) for k, v in metrics_of(saved).items()}
     started = number_of(timing.get("start_time")) or 0.0
     completion = saved.get("completion")
     turns = _count(ours.get("steps"), completion, "assistant")
@@ -122,7 +122,7 @@ def _tools(records: Any, completion: Any) -> dict[str, tuple[int, int]]:
 
 
 def _tool_calls(records: Any, tools: Mapping[str, tuple[int, int]], completion: Any) -> int:
-    """How many calls there were; their results say where nothing else does."""
+    """Number of calls; that of their results where nothing else says it."""
     if tools or isinstance(records, list):
         return sum(n for n, _ in tools.values())
     return _count(None, completion, "tool")

@@ -16,7 +16,7 @@ import msgspec
 
 from tui_eval.event_frames import HEADER_BYTES, frame
 from tui_eval.events import LineUnreadable, RolloutFinished
-from tui_eval.runs.formats.rows import UNTOLD, read_row, row_event
+from tui_eval.runs.formats.rows import UNKNOWN, read_row, row_event
 from tui_eval.runs.index import IndexReader, encode_entry
 from tui_eval.runs.layout import RunDir, cache_root
 from tui_eval.runs.scan import BLOCK, Line, lines_of
@@ -46,7 +46,7 @@ class BrokenIndexError(Exception):
 
 
 class _Kept(msgspec.Struct):
-    """What an index in the cache covers; written after its entries."""
+    """Extent of an index in the cache; written after its entries."""
 
     version: int
     source: str
@@ -88,7 +88,7 @@ class RowIndex:
         self.shape: tuple[int, int] | None = None
         """Examples, and rollouts of the largest one, as far as the index on disk goes."""
         self.repeated: frozenset[int] = frozenset()
-        """Where lines begin that are there twice; found out by who reads the index."""
+        """Offsets of repeated lines; found out by who reads the index."""
         self._entries = 0
         self._file: BinaryIO | None = None
         self._unwritten: list[RolloutFinished] | None = None
@@ -195,7 +195,7 @@ class RowIndex:
                 ends = raw[-1] == 10
                 if isinstance(read, RolloutFinished):
                     found.append(read)
-                    if read.question and read.number == UNTOLD:  # so it will have a place
+                    if read.question and read.number == UNKNOWN:  # so it will have a place
                         requested = read.example_id
                 elif read is not None and read.row is not None:
                     found.append(row_event(read))
@@ -222,7 +222,7 @@ class RowIndex:
         if self._doubts <= MOST_DOUBTS:
             fault = self._fault(line)
             if self._doubts == MOST_DOUBTS:
-                fault.why += "; further lines like this are shown and not told"
+                fault.why += "; further lines like this are shown and not reported"
             self.faults.append(fault)
 
     def _fault(self, line: Line) -> LineUnreadable:

@@ -1,4 +1,4 @@
-"""Which place in its run a saved rollout has, and one that was spent for without a row."""
+"""Places in a run of saved rollouts, and of those that cost tokens and have no row."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ KEY = "unfinished"
 def unfinished_object(
     example_id: Any, number: int, row: int | None, tokens: Tokens
 ) -> dict[str, Any]:
-    """What metadata.json has of one of them: its place only where nothing else says it."""
+    """Entry of metadata.json for one of them: its place only where nothing else says it."""
     place = {} if row is None else {"row": row}
     return {"example_id": example_id, "rollout": number, **place, **tokens_object(tokens)}
 
@@ -113,10 +113,10 @@ def tokens_object(tokens: Tokens) -> dict[str, Any]:
     return {**both, "token_kinds": kinds} if kinds else both
 
 
-def unfinished_tokens(facts: Mapping[str, Any], places: RowPlaces) -> dict[int, Tokens]:
+def unfinished_tokens(info: Mapping[str, Any], places: RowPlaces) -> dict[int, Tokens]:
     """Tokens of each of them, by its place; what metadata.json has else is left out."""
     found = {}
-    for reported in map(mapping, listing(facts.get(KEY))):
+    for reported in map(mapping, listing(info.get(KEY))):
         number = reported.get("rollout")
         if not isinstance(number, int):
             continue

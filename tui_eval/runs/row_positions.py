@@ -8,16 +8,16 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tui_eval.events import RolloutFinished, RowsTakenBack
-from tui_eval.runs.formats.rows import UNTOLD
+from tui_eval.runs.formats.rows import UNKNOWN
 from tui_eval.runs.row_index import RowIndex
 from tui_eval.runs.row_places import RowPlaces
 
 REPEATS_SHOWN = 5
-"""Of rows that are there twice so many are named by their lines."""
+"""Number of repeated rows that are named by their lines."""
 
 
 class Counted:
-    """How many examples there are, and rollouts of the largest one."""
+    """Number of examples, and of rollouts of the largest one."""
 
     def __init__(self) -> None:
         self._rows: dict[Any, int] = {}
@@ -68,7 +68,7 @@ class RowPositions:
         self.repeats = 0
         """Rows of rollouts that have another row, which counts."""
         self.repeated_at: list[int] = []
-        """Where the first of them are in the file, in bytes."""
+        """Offsets of the first of them in the file, in bytes."""
         self._errored: dict[int, RolloutFinished] = {}
         self._fixed = fixed
         self.places = RowPlaces(self.per_example, self.examples)
@@ -99,8 +99,8 @@ class RowPositions:
             own, number = event.row, event.number
             found = place_of(
                 event.example_id,
-                None if number == UNTOLD else number,
-                None if own == UNTOLD else own,
+                None if number == UNKNOWN else number,
+                None if own == UNKNOWN else own,
             )
             if found is None or (fixed and found[0] >= total):
                 misfits.append(event)
@@ -143,7 +143,7 @@ class RowPositions:
 
 
 def count_once(index: RowIndex, requested: tuple[int, int]) -> Counted:
-    """What the rows that an index has come to, each line once; the index knows those then.
+    """Counts over the rows of an index, each line once; the index then knows repeated ones.
 
     Equal lines may be rollouts that came out alike. They are only looked at where there are more
     than were requested, of as many examples as were.
@@ -164,7 +164,7 @@ def _counted(index: RowIndex) -> Counted:
 
 
 def _repeated_lines(index: RowIndex, per_example: int) -> Iterator[int]:
-    """Where the lines begin that are the same as one before, of examples with too many rows.
+    """Offsets of lines that repeat one before, of examples with too many rows.
 
     No more of them than an example has too many; those that say their number in their group are
     left alone.
@@ -172,7 +172,7 @@ def _repeated_lines(index: RowIndex, per_example: int) -> Iterator[int]:
     places: defaultdict[Any, list[tuple[int, int]]] = defaultdict(list)
     for events in index.kept():
         for event in events:
-            if event.number == UNTOLD:
+            if event.number == UNKNOWN:
                 places[event.example_id].append((event.offset, event.length))
     with open(index.run.results, "rb") as file:
         for lines in places.values():

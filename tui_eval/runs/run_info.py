@@ -1,4 +1,4 @@
-"""What a saved run is, from the files beside its rows: whatever program wrote them."""
+"""Info of a saved run, from the files beside its rows: whatever program wrote them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_ROLLOUTS = 10_000_000
 
 
 def format_of_run(run: RunDir) -> Format:
-    """What wrote a run; where nothing says it, its lines say why they cannot be read."""
+    """Format of a run; of an unknown one the lines say why they cannot be read."""
     if run.is_ours:
         return Format.OURS
     try:
@@ -41,7 +41,7 @@ def read_metadata(run: RunDir) -> dict[str, Any]:
 
 
 def metadata_fault(run: RunDir) -> str:
-    """Why a metadata.json says nothing though it is there; empty where all is well."""
+    """Sentence why a metadata.json cannot be read; empty where all is well."""
     if run.name != RESULTS and (run.path / RESULTS).exists():
         return ""
     try:
@@ -49,7 +49,7 @@ def metadata_fault(run: RunDir) -> str:
     except OSError:
         return ""
     why = "it is empty" if found is None else found.fault
-    return f"{run.metadata.name}: {why}; what it tells is left out" if why else ""
+    return f"{run.metadata.name}: {why}; what it says is left out" if why else ""
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -67,54 +67,54 @@ def read_requested(run: RunDir) -> dict[str, Any]:
         return {}
 
 
-def read_facts(run: RunDir, format: Format) -> dict[str, Any]:
-    """What is known of a run by the names that ours has: its metadata, or what was requested."""
+def read_info(run: RunDir, format: Format) -> dict[str, Any]:
+    """Info of a run by the names that ours has: its metadata, or the requested settings."""
     if format is Format.OSMOSIS:
-        return osmosis.facts_of(_read(run.results) or osmosis.head_of(run.results))
+        return osmosis.info_of(_read(run.results) or osmosis.head_of(run.results))
     metadata = read_metadata(run)
     if format is Format.EPISODES:
         config = _read(run.path / episodes.CONFIG)
         rows = (line.row for line in scan(run.results) if line.row is not None)
-        found = episodes.facts_of(next(rows, {}), config)
+        found = episodes.info_of(next(rows, {}), config)
         return {**found, **metadata, "model": found.get("model") or metadata.get("model")}
     if run.is_ours and (requested := read_requested(run)):
         return requested | metadata | _requested_settings(requested)
     if "run" in metadata and "env_id" not in metadata:
-        return prime.facts_of(metadata)
+        return prime.info_of(metadata)
     return metadata
 
 
 def _requested_settings(request: Mapping[str, Any]) -> dict[str, Any]:
-    """What run.toml says better than metadata.json, which anybody may have changed."""
+    """Settings for which run.toml counts: anybody may have changed metadata.json."""
     shape = count_of(request.get("examples_taken")), count_of(request.get("rollouts_per_example"))
     found = {"num_examples": shape[0], "rollouts_per_example": shape[1]} if all(shape) else {}
     return found | ({"model": request["model"]} if request.get("model") else {})
 
 
-def known_shape(run: RunDir, facts: Mapping[str, Any]) -> tuple[int, int] | None:
+def known_shape(run: RunDir, info: Mapping[str, Any]) -> tuple[int, int] | None:
     """Examples and rollouts per example of a run of ours; None where nothing says them surely."""
-    total = _size_of(facts.get("groups"))
+    total = _size_of(info.get("groups"))
     if total is not None:  # groups of different sizes: every row says its place
         return total, 1
-    shape = requested_shape(facts)
+    shape = requested_shape(info)
     return shape if all(shape) and run.is_ours else None
 
 
-def requested_shape(facts: Mapping[str, Any]) -> tuple[int, int]:
+def requested_shape(info: Mapping[str, Any]) -> tuple[int, int]:
     """Examples and rollouts per example as they are reported; 0 where they are not, or
     unbelievably.
     """
-    shape = count_of(facts.get("num_examples")), count_of(facts.get("rollouts_per_example"))
+    shape = count_of(info.get("num_examples")), count_of(info.get("rollouts_per_example"))
     return shape if shape[0] * shape[1] <= MOST_ROLLOUTS else (0, 0)
 
 
-def requested_values(facts: Mapping[str, Any]) -> dict[str, Any]:
+def requested_values(info: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments and settings of the environment and sampling parameters that were given."""
-    sampling = dict(mapping(facts.get("sampling_args")))
+    sampling = dict(mapping(info.get("sampling_args")))
     sampling.pop("n", None)  # it is 1 in every run
     both = {
-        **mapping(facts.get("env_args")),
-        **mapping(facts.get("extra_env_kwargs")),
+        **mapping(info.get("env_args")),
+        **mapping(info.get("extra_env_kwargs")),
         **sampling,
     }
     return {name: value for name, value in both.items() if value not in (None, {}, [])}
@@ -134,9 +134,9 @@ def _size_of(groups: Any) -> int | None:
         return None
 
 
-def recorded_date(facts: Mapping[str, Any]) -> float:
+def recorded_date(info: Mapping[str, Any]) -> float:
     """Unix seconds of the date in metadata, in one of the ways that there were; or 0."""
-    text = " ".join(str(facts[key]) for key in ("date", "time") if isinstance(facts.get(key), str))
+    text = " ".join(str(info[key]) for key in ("date", "time") if isinstance(info.get(key), str))
     try:
         return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError):
@@ -144,7 +144,7 @@ def recorded_date(facts: Mapping[str, Any]) -> float:
 
 
 def modified(path: Path) -> float:
-    """When a file was written last, in unix seconds; 0 where it is missing."""
+    """Last change of a file, in unix seconds; 0 where it is missing."""
     try:
         return path.stat().st_mtime
     except OSError:
@@ -152,72 +152,72 @@ def modified(path: Path) -> float:
 
 
 def started_event(
-    run: RunDir, format: Format, facts: Mapping[str, Any], shape: tuple[int, int]
+    run: RunDir, format: Format, info: Mapping[str, Any], shape: tuple[int, int]
 ) -> RunStarted:
-    """What a saved run is.
+    """Event that begins the replay of a saved run.
 
     Args:
-        facts: See `read_facts`.
+        info: See `read_info`.
         shape: Examples, and rollouts of each.
     """
     complete_at = modified(run.results) or modified(run.metadata)
-    threshold = number_of(facts.get("pass_threshold"))
+    threshold = number_of(info.get("pass_threshold"))
     return RunStarted(
         seq=0,
-        at=complete_at - (number_of(facts.get("time_ms")) or 0.0) / 1000,
+        at=complete_at - (number_of(info.get("time_ms")) or 0.0) / 1000,
         path=str(run.place),
-        env_id=env_id_of(run, facts),
-        model=str(facts.get("model") or "?"),
-        base_url=str(facts.get("base_url") or ""),
+        env_id=env_id_of(run, info),
+        model=str(info.get("model") or "?"),
+        base_url=str(info.get("base_url") or ""),
         num_examples=shape[0],
         rollouts_per_example=shape[1],
         total=shape[0] * shape[1],
-        max_concurrent=count_of(facts.get("max_concurrent")),
+        max_concurrent=count_of(info.get("max_concurrent")),
         saved=not is_unsaved(run),
-        sampling_args=dict(mapping(facts.get("sampling_args"))),
-        env_args=dict(mapping(facts.get("env_args"))),
+        sampling_args=dict(mapping(info.get("sampling_args"))),
+        env_args=dict(mapping(info.get("env_args"))),
         pass_threshold=0.5 if threshold is None else threshold,
         complete_at=complete_at,
-        input_price=number_of(facts.get("input_price")),
-        output_price=number_of(facts.get("output_price")),
-        cached_input_price=number_of(facts.get("cached_input_price")),
-        cache_write_price=number_of(facts.get("cache_write_price")),
-        list_price=str(facts.get("list_price") or ""),
+        input_price=number_of(info.get("input_price")),
+        output_price=number_of(info.get("output_price")),
+        cached_input_price=number_of(info.get("cached_input_price")),
+        cache_write_price=number_of(info.get("cache_write_price")),
+        list_price=str(info.get("list_price") or ""),
         format=format.value,
-        names_env=bool(_recorded_env(facts)),
-        refused=refused_count(facts),
-        limits=limits_reached(facts),
-        until=until if isinstance(until := facts.get("until"), str) else "",
+        names_env=bool(_recorded_env(info)),
+        refused=refused_count(info),
+        limits=limits_reached(info),
+        until=until if isinstance(until := info.get("until"), str) else "",
     )
 
 
-def refused_count(facts: Mapping[str, Any]) -> int | None:
-    """How many requests were refused in all sessions; None where nobody counted them."""
-    reported = facts.get("refused_requests")
+def refused_count(info: Mapping[str, Any]) -> int | None:
+    """Number of refused requests in all sessions; None where nobody counted them."""
+    reported = info.get("refused_requests")
     return reported if type(reported) is int and 0 <= reported < 1 << 53 else None
 
 
-def missing_columns(facts: Mapping[str, Any]) -> dict[str, str]:
+def missing_columns(info: Mapping[str, Any]) -> dict[str, str]:
     """State columns that no rollout had; see `RunFinished.missing_columns`."""
-    pairs = mapping(facts.get("missing_columns")).items()
+    pairs = mapping(info.get("missing_columns")).items()
     return {name: text for name, text in pairs if isinstance(text, str)}
 
 
-def limits_reached(facts: Mapping[str, Any]) -> list[tuple[int, int]]:
-    """How many rollouts were generated at a time, of how many, as requests were refused."""
+def limits_reached(info: Mapping[str, Any]) -> list[tuple[int, int]]:
+    """Rollouts generated at a time, and of how many, as requests were refused."""
     try:
-        limits = msgspec.convert(facts.get("concurrency_limits"), list[tuple[int, int]])
+        limits = msgspec.convert(info.get("concurrency_limits"), list[tuple[int, int]])
     except msgspec.ValidationError:
         return []
     return [pair for pair in limits if all(0 <= count < 1 << 31 for count in pair)]
 
 
-def env_id_of(run: RunDir, facts: Mapping[str, Any]) -> str:
+def env_id_of(run: RunDir, info: Mapping[str, Any]) -> str:
     """The environment's name: as files have it, or as the folder or the file is called.
 
     The folder of runs is `env--model`; another folder's own name says more than that above it.
     """
-    if reported := _recorded_env(facts):
+    if reported := _recorded_env(info):
         return str(reported)
     stem = Path(run.name).stem
     if stem != Path(RESULTS).stem:
@@ -227,8 +227,8 @@ def env_id_of(run: RunDir, facts: Mapping[str, Any]) -> str:
     return env_id if dashes else folder.name
 
 
-def _recorded_env(facts: Mapping[str, Any]) -> Any:
-    return facts.get("env_id") or facts.get("env")
+def _recorded_env(info: Mapping[str, Any]) -> Any:
+    return info.get("env_id") or info.get("env")
 
 
 def read_log(path: Path, at: int, most: int) -> tuple[bytes, int]:

@@ -44,7 +44,7 @@ def decode_row(line: bytes) -> dict[str, Any]:
 
 
 def _kind(value: Any) -> str:
-    """What JSON calls a value."""
+    """JSON type of a value."""
     if value is None or isinstance(value, bool):
         return json.dumps(value)
     return (
@@ -53,7 +53,7 @@ def _kind(value: Any) -> str:
 
 
 def encoding_fault(line: bytes) -> str:
-    """Where a line is no UTF-8; empty where it is."""
+    """Place at which a line is no UTF-8; empty where it is."""
     try:
         line.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError as error:
@@ -82,7 +82,7 @@ class LineNumbers:
         return number
 
     def doubt(self, offset: int, line: bytes) -> str:
-        """Which line, at this offset, is no UTF-8, and where; empty where it is."""
+        """Sentence on the line at this offset that is no UTF-8, and where; empty where it is."""
         fault = encoding_fault(line)
         return f"{self._path.name}, line {self.at(offset)}: {fault}" if fault else ""
 
@@ -152,7 +152,7 @@ def line_of(number: int, offset: int, raw: bytes) -> Line | None:
 
 
 def _why(error: Exception) -> str:
-    """Why a line is no row, with the place in it where that is one."""
+    """Reason why a line is no row, with the place in it where there is one."""
     if isinstance(error, json.JSONDecodeError):
         what = re.sub(r"( starting)? at$", "", error.msg)
         return f"not JSON at character {error.pos + 1}: {what[0].lower()}{what[1:]}"

@@ -1,4 +1,4 @@
-"""The rows of a run that a filter asks for; trajectories are read from the files of the run."""
+"""The rows of a run that match a filter; trajectories are read from the files of the run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tui_eval.runs.opening import SavedRows, find_run, values_of
 
 
 class SearchProgress(msgspec.Struct, frozen=True):
-    """How far a search is; `unread` counts rollouts that could not be read or took too long."""
+    """Progress of a search; `unread` counts rollouts that could not be read or took too long."""
 
     searched: int
     total: int
@@ -35,7 +35,7 @@ def search_trajectories(
     """Reads the rollouts of which only the trajectory can say whether they match.
 
     Reports the filter of each, so that `wanted.rows` has it from then on, and yields after each:
-    who does not ask for the next one has cancelled the search. To be run off the screen's loop. A
+    a caller that takes no next one has cancelled the search. To be run off the screen's loop. A
     rollout that finishes meanwhile is left for the next search, and so are all that are left where
     the file is read from its beginning again.
 
@@ -71,14 +71,14 @@ def search_trajectories(
 
 
 class TrajectorySearch:
-    """Tells a filter which trajectories match, of those that were there when it began."""
+    """Finds for a filter which trajectories match, of those that were there when it began."""
 
     def __init__(self, state: RunState, wanted: RowFilter, notes: Notes) -> None:
         self.wanted = wanted
         self._there = _trajectories(state)
         self.progress: SearchProgress | None = None
         self.fault = ""
-        """Why it ended early."""
+        """Reason why it ended early."""
         self.is_over = False
         self._state = state
         self._notes = notes
@@ -119,7 +119,7 @@ def _trajectories(state: RunState) -> tuple[int, int, int]:
 def _answers(
     line: bytes, conditions: list[Compare], matchers: dict[Compare, Matcher]
 ) -> dict[Compare, bool]:
-    """What holds of a saved rollout; without the conditions that cannot be decided."""
+    """Truth of the conditions for a saved rollout; without those that cannot be decided."""
     known = {one: _holds(one, False) for one in conditions if _cannot_hold(line, one.value)}
     left = [one for one in conditions if one not in known]
     if not left:
@@ -155,7 +155,7 @@ def _cannot_hold(line: bytes, value: object) -> bool:
 
 
 def trajectory_text(rollout: Rollout) -> str:
-    """Everything that is said in a rollout, tool calls and errors included."""
+    """All text of a rollout, tool calls and errors included."""
     parts = []
     for entry in rollout.entries():
         parts += [entry.reasoning, entry.text]
@@ -174,7 +174,7 @@ def select_rows(
     notes: Notes | None = None,
     progressed: Callable[[SearchProgress], None] = lambda _: None,
 ) -> list[int]:
-    """The rows that match a filter; blocks while trajectories are searched, if it asks for that.
+    """The rows that match a filter; blocks while trajectories are searched, if it needs that.
 
     Args:
         sort: A column, with `-` before it from the greatest down; empty for the run's order.

@@ -63,7 +63,7 @@ def summary_object(state: RunState) -> dict[str, Any]:
 
 
 def numbers_object(summary: Summary) -> dict[str, Any]:
-    """What of the summary is counted and computed."""
+    """Counted and computed part of the summary."""
     return {
         "counts": {
             "examples": summary.examples,
@@ -180,13 +180,13 @@ def _cost(summary: Summary) -> dict[str, Any]:
 
 
 def refused_object(faults: Iterable[Fault]) -> dict[str, Any]:
-    """What is in place of a summary where nothing was run: every fault."""
+    """Object in place of a summary where nothing was run: every fault."""
     found = [{"where": one.where, "what": one.what, "hint": one.hint} for one in faults]
     return {"version": VERSION, "status": "refused", "exit_code": 2, "faults": found}
 
 
 def unstarted_object(status: str, exit_code: int | None, text: str) -> dict[str, Any]:
-    """What is in place of a summary where the run never began: stopped, or failed."""
+    """Object in place of a summary where the run never began: stopped, or failed."""
     return {"version": VERSION, "status": status, "exit_code": exit_code, "error": text or None}
 
 
@@ -273,7 +273,7 @@ def build_metadata(
 
 
 def _usage(state: RunState) -> dict[str, float] | None:
-    """What a rollout used on average, of those that reported it."""
+    """Average usage of a rollout, of those that reported it."""
     if not state.usage.with_usage:
         return None
     return {

@@ -47,7 +47,7 @@ def _remove(run: RunDir) -> bool:
 
 
 def _last_written(run: RunDir) -> float | None:
-    """In unix seconds; None where somebody moved or removed the run meanwhile."""
+    """Last change in its folder, in unix seconds; None where the run is gone meanwhile."""
     try:
         return max(path.stat().st_mtime for path in (run.path, *run.path.iterdir()))
     except OSError:
@@ -105,7 +105,7 @@ class Incomplete(msgspec.Struct, frozen=True):
 
     @property
     def progress(self) -> str:
-        """How far it is, in a few words."""
+        """Progress in a few words."""
         errored = f", {self.errored} errored" if self.errored else ""
         return f"{self.done} of {self.total}{errored}"
 
@@ -139,7 +139,7 @@ def run_of(path: Path | None, command: str) -> RunDir:
     """The run that a path names, the newest one without any.
 
     Args:
-        command: What is said to lack one.
+        command: Command that is said to lack one.
 
     Raises:
         RefusedError: There is none.
@@ -161,7 +161,7 @@ def _incomplete(run: RunDir, meta: dict[str, Any]) -> Incomplete | None:
     examples, per_example = meta.get("num_examples"), meta.get("rollouts_per_example")
     if not isinstance(examples, int) or not isinstance(per_example, int):
         return None
-    if meta.get("uneven_groups"):  # only a program can go on
+    if meta.get("uneven_groups"):  # only a program can resume it
         return None
     at_work = holder(run.lock) is not None
     done = count_rows(run.results) if run.results.exists() else 0

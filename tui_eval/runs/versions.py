@@ -19,20 +19,20 @@ from tui_eval.runs.layout import RunDir
 from tui_eval.runs.writer import write_atomically
 
 DATASET = "dataset"
-"""What the digest of a run's examples is called among the parts of its code."""
+"""Name of the digest of a run's examples among the parts of its code."""
 
 FILE = "code."
 """Before the name of a file among them."""
 
 OURS = "tui-eval"
 ENVIRONMENT = "environment"
-"""What the version of the environment is called, whatever its package is."""
+"""Name of the version of the environment, whatever its package is."""
 
 _FOLDER = re.compile(r"(?P<name>.+?)-(?P<version>[^-]+)(?:-py[\d.]+)?\.(?:dist|egg)-info")
 
 
 class CodeVersion(msgspec.Struct, omit_defaults=True):
-    """What the code was that made some rows of a run."""
+    """Version of the code that made some rows of a run."""
 
     parts: dict[str, str] = {}
     """Files, weights of reward functions, the judge's settings and the dataset by name, each as a
@@ -40,11 +40,11 @@ class CodeVersion(msgspec.Struct, omit_defaults=True):
     imported: list[str] = []
     """First names of the packages that the code imports."""
     at: str = ""
-    """When a session with it began, ISO 8601 in UTC."""
+    """Start of a session with it, ISO 8601 in UTC."""
 
 
 class Installed(msgspec.Struct, omit_defaults=True):
-    """What was installed in one session: versions by the names of packages, Python's among them."""
+    """Versions installed in one session, by the names of packages, Python's among them."""
 
     versions: dict[str, str] = {}
     at: str = ""
@@ -63,7 +63,7 @@ class Versions(msgspec.Struct):
 
     @property
     def by_weight(self) -> dict[str, str]:
-        """What was installed in the last session, that which matters for the rows first."""
+        """Versions installed in the last session, those that matter for the rows first."""
         versions = self.installed[-1].versions if self.installed else {}
         imported = self.code[-1].imported if self.code else []
         return {name: versions[name] for name in _by_weight(versions, imported)}
@@ -82,7 +82,7 @@ class Versions(msgspec.Struct):
 
 
 def read_versions(run: RunDir) -> Versions:
-    """What a run's file says; nothing where it is missing or torn."""
+    """Content of a run's file; nothing where it is missing or torn."""
     try:
         return msgspec.json.decode(run.versions.read_bytes(), type=Versions)
     except (OSError, ValueError):
@@ -95,7 +95,7 @@ def write_versions(run: RunDir, versions: Versions) -> None:
 
 
 def installed_now(environment: str | None) -> Installed:
-    """What this process has: reported by the names of folders, which costs next to nothing."""
+    """Versions that this process has, by the names of folders, which costs next to nothing."""
     python = ".".join(map(str, sys.version_info[:3]))
     return installed_there(environment, python, packages_in(sys.path))
 

@@ -13,7 +13,7 @@ from tui_eval.demo.policy.dialogue import Call, Dialogue, Dice, Reply
 
 
 class Result(msgspec.Struct, frozen=True):
-    """What an earlier step gave, counted from 0."""
+    """Result of an earlier step, counted from 0."""
 
     step: int
 
@@ -97,7 +97,7 @@ _BY_PHRASE: dict[str, Callable[..., Plan]] = {
         _step("divide", Result(1), Result(0)),
     ],
 }
-"""How a problem is solved in whose text this is, from the numbers in it in their order."""
+"""Solutions by a text of the problem, from the numbers in it in their order."""
 
 
 def make_plan(question: str) -> Plan | None:

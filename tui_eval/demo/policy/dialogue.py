@@ -1,4 +1,4 @@
-"""What a policy reads, what it answers, and the dice that decide its mistakes."""
+"""Input and output of a policy, and the dice that decide its mistakes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Dialogue(msgspec.Struct, frozen=True):
 
     @property
     def instructions(self) -> str:
-        """What the system says."""
+        """Text of the system's messages."""
         return "\n".join(
             text_of(message)
             for message in self.messages
@@ -44,7 +44,7 @@ class Dialogue(msgspec.Struct, frozen=True):
 
     @property
     def user_texts(self) -> list[str]:
-        """What the user says, message by message."""
+        """Texts of the user, message by message."""
         return [text_of(message) for message in self.messages if message["role"] == "user"]
 
     @property
@@ -90,7 +90,7 @@ class Dice:
     Args:
         seed: Anything; equal seeds roll alike.
         temperature: 0 to 2; the higher, the more often `slips` is true.
-        repetition: How often the same was asked before.
+        repetition: Number of earlier requests that were the same.
     """
 
     def __init__(self, seed: str | int, temperature: float, repetition: int = 0) -> None:

@@ -49,7 +49,7 @@ def _mentioned(names: list[str], question: str, dice: Dice) -> list[str]:
 
 
 def _words(dialogue: Dialogue) -> list[str]:
-    """What arguments are taken from: the words of the last tool result, else of the question."""
+    """Words that arguments are taken from: of the last tool result, else of the question."""
     texts = [result for _, result in dialogue.tool_results[-1:]] + dialogue.user_texts[-1:]
     words = [word for text in texts for word in _TOKEN.findall(text[:2000])][:60]
     return words + [_NUMBERS[word.lower()] for word in words if word.lower() in _NUMBERS]
@@ -114,7 +114,7 @@ def _topic(text: str, dice: Dice) -> str:
 
 
 def _dress(answer: str, thought: str, dialogue: Dialogue, dice: Dice) -> str:
-    """The answer in the XML tags or the box that the prompt asks for, or in a sentence."""
+    """The answer in the XML tags or the box that the prompt requests, or in a sentence."""
     prompt = f"{dialogue.instructions}\n{dialogue.question}"
     tags = list(dict.fromkeys(_TAG.findall(prompt)))
     if tags and not dice.slips(0.08):

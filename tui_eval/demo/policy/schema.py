@@ -103,7 +103,7 @@ def make_value(schema: dict[str, Any], dice: Dice, words: Sequence[str]) -> Any:
 
     Args:
         schema: A JSON schema whose `$ref`s point into its own `$defs` or `definitions`.
-        words: What texts and numbers are taken from, where that is allowed: those of a question.
+        words: Words of a question, that texts and numbers are taken from where that is allowed.
     """
     return _Maker(schema, dice, words).make(schema, 0)
 

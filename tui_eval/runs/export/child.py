@@ -27,16 +27,16 @@ REPORTS_EVERY_S = 0.1
 
 
 class Wanted(msgspec.Struct):
-    """What is to be exported: a run, in one of `writing.FORMATS`, to a path."""
+    """Request of an export: a run, in one of `writing.FORMATS`, to a path."""
 
     run: str
     kind: str
     path: str
     offsets: list[int] | None = None
-    """Where the lines of the wanted rollouts begin, in the order in which they are wanted; None for
+    """Offsets of the lines of the wanted rollouts, in the order in which they are wanted; None for
     all that are finished."""
     where: str = ""
-    """How people say which ones these are."""
+    """Words for which ones these are."""
     overwrite: bool = False
 
 
@@ -86,8 +86,8 @@ def _source(wanted: Wanted) -> ExportSource:
     return ExportSource(run, state, read_notes(run), finished, wanted.where)
 
 
-def _publish(**facts: Any) -> None:
-    sys.stdout.write(json.dumps(facts) + "\n")
+def _publish(**fields: Any) -> None:
+    sys.stdout.write(json.dumps(fields) + "\n")
     sys.stdout.flush()
 
 

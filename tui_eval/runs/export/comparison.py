@@ -29,7 +29,7 @@ VALUE_MOST = 40
 
 
 def comparison_lines(runs: Sequence[ComparedRun], only: str | None, most: int) -> Iterator[str]:
-    """Which runs, what of their settings differs, then each beside the first."""
+    """The runs, their settings that differ, then each run beside the first."""
     width = max(len(one.letter) for one in runs)
     for one in runs:
         yield f"{one.letter:<{width}}  {one.run.place}"
@@ -121,7 +121,7 @@ def comparison_object(runs: Sequence[ComparedRun], only: str | None) -> dict[str
 
 
 def errors_object(state: RunState) -> dict[str, Any]:
-    """What the mean of a run is without, and what it would be with that as 0."""
+    """Counts that the mean of a run leaves out, and the mean with those as 0."""
     return {
         "finished": state.finished,
         "errored": state.errored,

@@ -29,7 +29,7 @@ USUAL = ".md"
 
 
 def comparison_markdown(runs: Sequence[ComparedRun], only: str) -> str:
-    """Which runs, what of their settings differs, then each beside the first."""
+    """The runs, their settings that differ, then each run beside the first."""
     return "\n".join(_markdown(runs, only)) + "\n"
 
 

@@ -46,8 +46,8 @@ def _tokens_text(
     return f"{read:,} in, {written or 0:,} out{of_kinds}"
 
 
-def summary_facts(source: ExportSource) -> dict[str, str]:
-    """What a run is and came to; `title` first."""
+def summary_figures(source: ExportSource) -> dict[str, str]:
+    """Settings and results of a run; `title` first."""
     state = source.state
     if state.run is None:
         return {"title": source.run.path.name}
@@ -95,7 +95,7 @@ def summary_facts(source: ExportSource) -> dict[str, str]:
 
 
 def _left_out(summary: Summary) -> dict[str, str]:
-    """What the mean reward has no part of, and what it would be with that."""
+    """Rollouts that the mean reward leaves out, and the mean with them."""
     found, of = {}, f"of {summary.finished:,}"
     if summary.errored:
         found["reward with errors as 0"] = number_text(summary.reward_with_errors)
@@ -106,7 +106,7 @@ def _left_out(summary: Summary) -> dict[str, str]:
     return found
 
 
-def metric_facts(source: ExportSource) -> dict[str, str]:
+def metric_figures(source: ExportSource) -> dict[str, str]:
     """The mean of every metric with its interval, and what that is."""
     state = source.state
     found = {
@@ -122,8 +122,8 @@ def _named_mean_text(mean: Mean) -> str:
     return f"{mean_text(mean)}, {mean.interval_name}".removesuffix(", ")
 
 
-def facts_of(source: ExportSource, rollout: Rollout) -> dict[str, str]:
-    """What a rollout is and came to; `title` first."""
+def rollout_figures(source: ExportSource, rollout: Rollout) -> dict[str, str]:
+    """Description and results of a rollout; `title` first."""
     state, row = source.state, rollout.row
     example, number = note_key(state, row)
     found = {"title": f"example {example}, rollout {number}", "reward": number_text(rollout.reward)}

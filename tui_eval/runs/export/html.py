@@ -11,7 +11,12 @@ from typing import BinaryIO
 from tui_eval.fold.rollout_columns import ERROR
 from tui_eval.fold.trajectory import Entry, Rollout
 from tui_eval.printable import harmless, one_line
-from tui_eval.runs.export.figures import facts_of, metric_facts, number_text, summary_facts
+from tui_eval.runs.export.figures import (
+    metric_figures,
+    number_text,
+    rollout_figures,
+    summary_figures,
+)
 from tui_eval.runs.export.source import ExportSource, as_bytes, question_of
 
 LONGEST_NAME = 200
@@ -20,13 +25,13 @@ QUESTION_MOST = 90
 
 def write_html(source: ExportSource, file: BinaryIO) -> Iterator[int]:
     """See `writing.Writer`."""
-    facts = summary_facts(source)
-    title = line(facts.pop("title"))
+    figures = summary_figures(source)
+    title = line(figures.pop("title"))
     file.write(as_bytes(_HEAD.format(title=title, style=STYLE)))
-    file.write(as_bytes(f"<h1>{title}</h1>\n{_facts(facts)}"))
-    metrics = metric_facts(source)
+    file.write(as_bytes(f"<h1>{title}</h1>\n{_figures_html(figures)}"))
+    metrics = metric_figures(source)
     if metrics:
-        file.write(as_bytes(f"<h2>Metrics</h2>\n{_facts(metrics)}"))
+        file.write(as_bytes(f"<h2>Metrics</h2>\n{_figures_html(metrics)}"))
     file.write(as_bytes("".join(_examples(source))))
     file.write(b"<h2>Rollouts</h2>\n")
     for written, rollout in enumerate(source.rollouts(), 1):
@@ -61,11 +66,11 @@ def block(text: str, kind: str = "") -> str:
     return f"<pre{named}>\n{escape(harmless(text))}</pre>\n"
 
 
-def _facts(facts: Mapping[str, str]) -> str:
+def _figures_html(figures: Mapping[str, str]) -> str:
     rows = "".join(
-        f"<tr><th>{line(name)}</th><td>{line(value)}</td></tr>\n" for name, value in facts.items()
+        f"<tr><th>{line(name)}</th><td>{line(value)}</td></tr>\n" for name, value in figures.items()
     )
-    return f'<table class="facts">\n{rows}</table>\n'
+    return f'<table class="figures">\n{rows}</table>\n'
 
 
 def _examples(source: ExportSource) -> Iterator[str]:
@@ -96,11 +101,11 @@ def _link(source: ExportSource, row: int) -> str:
 
 
 def _rollout(source: ExportSource, rollout: Rollout) -> Iterator[str]:
-    facts = facts_of(source, rollout)
+    figures = rollout_figures(source, rollout)
     question = one_line(question_of(rollout), QUESTION_MOST)
-    yield f'<details id="r{rollout.row}">\n<summary><b>{line(facts.pop("title"))}</b> '
+    yield f'<details id="r{rollout.row}">\n<summary><b>{line(figures.pop("title"))}</b> '
     yield f"{_link(source, rollout.row)} <span>{line(question)}</span></summary>\n"
-    yield _facts(facts)
+    yield _figures_html(figures)
     for entry in rollout.entries():
         yield from _entry(entry)
     if rollout.answer:
@@ -156,8 +161,8 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; vertical-align: top; padding: .2rem 1rem .2rem 0;
   border-bottom: 1px solid var(--rule); overflow-wrap: anywhere; }
 th { color: var(--muted); font-weight: 500; white-space: nowrap; }
-.facts { margin-bottom: 1rem; }
-.facts th, .facts td { border: 0; padding-top: 0; padding-bottom: 0; }
+.figures { margin-bottom: 1rem; }
+.figures th, .figures td { border: 0; padding-top: 0; padding-bottom: 0; }
 a { color: var(--busy); text-decoration: none; margin-right: .6rem; white-space: nowrap; }
 a.good { color: var(--good); } a.bad { color: var(--bad); } a.low { color: var(--accent); }
 details { background: var(--card); border: 1px solid var(--rule); border-radius: 6px;

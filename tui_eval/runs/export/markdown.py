@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from tui_eval.fold.trajectory import Entry, Rollout
 from tui_eval.printable import harmless, one_line
-from tui_eval.runs.export.figures import facts_of, summary_facts
+from tui_eval.runs.export.figures import rollout_figures, summary_figures
 from tui_eval.runs.export.source import ExportSource, as_bytes
 
 LONGEST_TITLE = 80
@@ -17,9 +17,9 @@ _SIGNS = re.compile(r"([\\`*_\[\]<>#!|~&$])")
 
 def write_markdown(source: ExportSource, file: BinaryIO) -> Iterator[int]:
     """See `writing.Writer`."""
-    facts = summary_facts(source)
-    file.write(as_bytes(f"# {plain(facts.pop('title'))}\n\n"))
-    file.write(as_bytes("".join(f"- {plain(k)}: {plain(v)}\n" for k, v in facts.items())))
+    figures = summary_figures(source)
+    file.write(as_bytes(f"# {plain(figures.pop('title'))}\n\n"))
+    file.write(as_bytes("".join(f"- {plain(k)}: {plain(v)}\n" for k, v in figures.items())))
     for written, rollout in enumerate(source.rollouts(), 1):
         file.write(as_bytes("\n".join(["", *rollout_lines(source, rollout)]) + "\n"))
         yield written
@@ -27,10 +27,10 @@ def write_markdown(source: ExportSource, file: BinaryIO) -> Iterator[int]:
 
 def rollout_lines(source: ExportSource, rollout: Rollout) -> Iterator[str]:
     """The trajectory of one rollout, line by line."""
-    facts = facts_of(source, rollout)
-    yield f"## {plain(facts.pop('title'))}"
+    figures = rollout_figures(source, rollout)
+    yield f"## {plain(figures.pop('title'))}"
     yield ""
-    for name, value in facts.items():
+    for name, value in figures.items():
         yield f"- {plain(name)}: {plain(value)}"
     for entry in rollout.entries():
         yield ""

@@ -18,17 +18,17 @@ from tui_eval.runs.export.child import Wanted
 from tui_eval.runs.file_writing import plain_name, temporary_path
 
 ENDS_WITHIN_S = 3.0
-"""How long a process that was told to end may take to remove what it has written so far."""
+"""Seconds in which a process that is to end may remove what it has written so far."""
 
 
 class Part(NamedTuple):
     """Rollouts that can be exported.
 
     Args:
-        label: What they are.
-        offsets: Where their lines begin in the file of the run; None for all.
-        where: How people say which ones they are, in the export itself.
-        name: What stands for them in the name of the file.
+        label: Words for the rollouts.
+        offsets: Offsets of their lines in the file of the run; None for all.
+        where: Words for which ones they are, in the export itself.
+        name: Part of the file's name that stands for them.
     """
 
     label: str
@@ -38,7 +38,7 @@ class Part(NamedTuple):
 
 
 def part_of(state: RunState, rows: Sequence[int], label: str, where: str, name: str) -> Part:
-    """Those of some rows that have finished."""
+    """The rollouts of some rows that have finished."""
     offsets = [state.offset[row] for row in rows if state.stage[row] >= DONE]
     return Part(label, offsets, where, plain_name(name).strip("-")[:40])
 

@@ -41,7 +41,7 @@ CSV_FIRST = (
 )
 CSV_LAST = ("tools", "failed_tools", "models", "question", "answer", "response", "note", "tags")
 FORMULAS = tuple("=+-@\t\r\n＝＋－＠")
-"""How a cell begins that a spreadsheet may compute."""
+"""First characters of a cell that a spreadsheet may compute."""
 
 
 def write_jsonl(source: ExportSource, file: BinaryIO) -> Iterator[int]:
@@ -83,18 +83,18 @@ def write_csv(source: ExportSource, file: BinaryIO) -> Iterator[int]:
     names = [*CSV_FIRST, *(f"tokens.{kind}" for kind in kinds), *metrics, *CSV_LAST]
     file.write(_line([safe_cell(name) for name in names]))
     for written, (row, saved) in enumerate(source.saved(), 1):
-        facts = source.facts(row)
+        record = source.record(row)
         rollout = from_row(row, saved)
-        facts |= {f"metrics.{name}": value for name, value in facts["metrics"].items()}
+        record |= {f"metrics.{name}": value for name, value in record["metrics"].items()}
         of_kinds = named(rollout.kinds)
-        facts |= {f"tokens.{kind}": of_kinds.get(kind, 0) for kind in kinds}
-        facts |= {name: " ".join(facts[name]) for name in LISTS}
-        facts |= {
+        record |= {f"tokens.{kind}": of_kinds.get(kind, 0) for kind in kinds}
+        record |= {name: " ".join(record[name]) for name in LISTS}
+        record |= {
             "question": question_of(rollout),
             "answer": rollout.answer,
             "response": response_of(rollout),
         }
-        file.write(_line([_cell(facts.get(name)) for name in names]))
+        file.write(_line([_cell(record.get(name)) for name in names]))
         yield written
 
 
@@ -146,13 +146,13 @@ def _schema(metrics: list[str], token_kinds: Iterable[str]) -> pyarrow.Schema:
 
 
 def _record(source: ExportSource, row: int, saved: dict[str, Any]) -> dict[str, Any]:
-    facts = source.facts(row)
-    facts |= {name: _text(facts[name]) for name in TEXTS}
-    facts |= {name: [whole_text(str(item)) for item in facts[name]] for name in LISTS}
-    facts |= {name: _json_text(saved.get(name)) for name in SAVED}
+    record = source.record(row)
+    record |= {name: _text(record[name]) for name in TEXTS}
+    record |= {name: [whole_text(str(item)) for item in record[name]] for name in LISTS}
+    record |= {name: _json_text(saved.get(name)) for name in SAVED}
     reported = from_names(mapping(saved.get("tui_eval")).get("token_kinds"))
-    facts |= {f"tokens.{name}": count for name, count in zip(KINDS, reported, strict=False)}
-    return facts | {f"metrics.{name}": value for name, value in facts["metrics"].items()}
+    record |= {f"tokens.{name}": count for name, count in zip(KINDS, reported, strict=False)}
+    return record | {f"metrics.{name}": value for name, value in record["metrics"].items()}
 
 
 def _text(value: Any) -> str | None:

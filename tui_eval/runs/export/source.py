@@ -1,4 +1,4 @@
-"""What is exported: rollouts of a run, read one by one, and what is known of each as plain data."""
+"""Source of an export: rollouts of a run, read one by one, and each as plain data."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ExportSource(msgspec.Struct, frozen=True):
     rows: Sequence[int]
     where: str = ""
     doubts: dict[int, str] = msgspec.field(default_factory=dict)
-    """By row, of those that were read: what of its line cannot be read as it is."""
+    """Fault of the line of each row that was read and cannot be shown as it is."""
 
     @property
     def finished(self) -> list[int]:
@@ -70,8 +70,8 @@ class ExportSource(msgspec.Struct, frozen=True):
             rollout.doubt = self.doubts.get(row, "")
             yield rollout
 
-    def facts(self, row: int) -> dict[str, Any]:
-        """What is known of a row without its trajectory."""
+    def record(self, row: int) -> dict[str, Any]:
+        """A row as plain data, without its trajectory."""
         return row_object(self.state, row, self.notes)
 
     @property

@@ -23,12 +23,12 @@ SourcedRollout: TypeAlias = tuple[Source, int, Rollout]
 
 
 class WholeText(NamedTuple):
-    """What a screen shows as one text, for a file in one of several formats or another program.
+    """Text of a whole screen, for a file in one of several formats or another program.
 
     Args:
         what: It is, with its article, as a sentence begins.
-        about: Which part of it, as a sentence.
-        name: Of the file, without an ending, unless somebody names it.
+        about: Sentence on which part of it this is.
+        name: Name of the file, without an ending, unless somebody names it.
         formats: Makes it, by the ending of a file's name; in a thread.
         read: The endings of what the pager and the editor get.
     """

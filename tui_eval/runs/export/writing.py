@@ -30,14 +30,14 @@ SUFFIXES = {"markdown": "md"}
 
 
 class ExportProgress(msgspec.Struct, frozen=True):
-    """How many rollouts are written."""
+    """Number of rollouts that are written."""
 
     written: int
     total: int
 
 
 def format_of(path: Path) -> str | None:
-    """The format that a file's name asks for."""
+    """The format of a file's name."""
     ending = path.suffix.removeprefix(".").lower()
     return next((name for name in FORMATS if ending == SUFFIXES.get(name, name)), None)
 
@@ -46,8 +46,8 @@ def default_path(place: Path, kind: str, part: str = "") -> Path:
     """A file in the current folder that is not there yet, named after a run.
 
     Args:
-        place: Where the run is: see `RunDir.place`.
-        part: What stands for the rollouts of it, where these are not all.
+        place: Path of the run: see `RunDir.place`.
+        part: Name of the rollouts of it, where these are not all.
     """
     run = place.absolute()
     own = run.stem if run.suffix in SUFFIXES_OF_RUNS else run.name
@@ -64,9 +64,9 @@ def default_path(place: Path, kind: str, part: str = "") -> Path:
 def write_export(
     source: ExportSource, kind: str, path: Path, *, overwrite: bool = False
 ) -> Iterator[ExportProgress]:
-    """Writes one of `FORMATS` and yields after each rollout; who stops asking leaves no file.
+    """Writes one of `FORMATS` and yields after each rollout.
 
-    To be run off the screen's loop.
+    A caller that stops early leaves no file. To be run off the screen's loop.
 
     Raises:
         RefusedError: A package is missing, the file is there already, or is the run's own.
@@ -109,7 +109,7 @@ def missing_package(kind: str) -> str:
 
 
 def writer_of(kind: str) -> Writer:
-    """What writes a format; refused where it needs a package that is missing."""
+    """Writer of a format; refused where it needs a package that is missing."""
     try:
         importlib.import_module("pyarrow" if kind == "parquet" else "json")
     except ImportError:

@@ -1,1 +1,1 @@
-"""What other programs save, by content and never by name: recognised here, read as our rows."""
+"""Formats of other programs: recognised by content, never by name, and read as our rows."""

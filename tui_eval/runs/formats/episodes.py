@@ -12,9 +12,9 @@ from typing import Any
 from tui_eval.fold.saved_values import listing, mapping, number_of, score_of
 
 NAME = "traces.jsonl"
-"""How verifiers calls its results."""
+"""Name of the results of verifiers."""
 CONFIG = "configs/eval.json"
-"""Where the settings of such a run are, beside them."""
+"""Name of the settings of such a run, beside its results."""
 
 _CUT_OFF = frozenset(
     ("max_turns", "max_input_tokens", "max_output_tokens", "max_total_tokens", "compaction_failed")
@@ -58,8 +58,8 @@ def row_of(record: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if value is not None}
 
 
-def facts_of(record: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
-    """What a run is, from its first episode and its settings."""
+def info_of(record: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
+    """Info of a run, from its first episode and its settings."""
     traces = [mapping(one) for one in listing(record.get("traces"))] or [record]
     agent = mapping(mapping(traces[0].get("agent")).get("config"))
     env_id = mapping(record.get("env")).get("id") or mapping(config.get("env")).get("id")
@@ -174,7 +174,7 @@ def _usage(calls: list[Mapping[str, Any]]) -> dict[str, float] | None:
 
 
 def _finish_reason(calls: list[Mapping[str, Any]]) -> str | None:
-    """Why the last answer ended."""
+    """Finish reason of the last answer."""
     reported = (call.get("finish_reason") for call in reversed(calls) if not call.get("error"))
     found = next(reported, None)
     return found if isinstance(found, str) else None
@@ -188,7 +188,7 @@ def _errors(record: Mapping[str, Any], trace: Mapping[str, Any]) -> list[Mapping
 def _own_part(
     record: Mapping[str, Any], trace: Mapping[str, Any], finish: str | None
 ) -> dict[str, Any]:
-    """What our own rows would have of the last answer, and of the error."""
+    """Part of our own rows on the last answer and the error."""
     found: dict[str, Any] = {"finish_reason": finish} if finish else {}
     errors = _errors(record, trace)
     if errors and isinstance(text := errors[-1].get("traceback"), str):

@@ -107,7 +107,7 @@ def _whole_runs(data: bytes) -> Iterator[tuple[Any, int, bytes]]:
 
 
 def head_of(path: Path) -> dict[str, Any]:
-    """What a torn document says of itself before its rows."""
+    """Head of a torn document: all before its rows."""
     try:
         text = path.read_text("utf-8", "replace")
         read = json.JSONDecoder().raw_decode
@@ -136,8 +136,8 @@ def row_of(run: Mapping[str, Any], row_index: Any = None) -> dict[str, Any]:
     }
 
 
-def facts_of(document: Mapping[str, Any]) -> dict[str, Any]:
-    """What a run is, from the document's head."""
+def info_of(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Info of a run, from the document's head."""
     config, summary = mapping(document.get("config")), mapping(document.get("summary"))
     return {
         "env_id": config.get("module"),

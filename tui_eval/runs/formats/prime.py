@@ -35,7 +35,7 @@ def row_of(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _opened(value: Any) -> Any:
-    """What JSON text says; the value itself where it is none."""
+    """Value of JSON text; the value itself where it is none."""
     if not isinstance(value, str):
         return value
     found: Any = listing(value) if value.startswith("[") else mapping(value)
@@ -47,8 +47,8 @@ def _milliseconds(seconds: Any) -> float | None:
     return None if number is None else number * 1000
 
 
-def facts_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """What a run is, from a download's metadata; the counts there are those of the training."""
+def info_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Info of a run, from a download's metadata; the counts there are those of the training."""
     run = mapping(metadata.get("run"))
     environment = mapping(next(iter(listing(run.get("environments"))), None))
     return {

@@ -36,7 +36,7 @@ class Format(StrEnum):
 
 
 def recognise(path: Path, *, at_once: bool = False) -> Format | None:
-    """What wrote a file; None where nothing in it is known. An empty file may become anything.
+    """Format of a file; None where nothing in it is known. An empty file may become anything.
 
     Args:
         at_once: Only a file that begins with an object is read on.
@@ -47,7 +47,7 @@ def recognise(path: Path, *, at_once: bool = False) -> Format | None:
 
 @lru_cache(REMEMBERED)
 def _recognised(path: Path, at_once: bool, *state: int) -> Format | None:
-    """What a file in such a state is."""
+    """Format of a file in such a state."""
     with open(path, "rb", buffering=0) as file:
         first = file.read(1 << 16).removeprefix(BYTE_ORDER_MARK.encode())
         if at_once and not first.lstrip().startswith(b"{"):
@@ -72,7 +72,7 @@ def _records(lines: Iterator[tuple[int, memoryview]]) -> Iterator[Mapping[str, A
 
 
 def format_of(record: Mapping[str, Any]) -> Format | None:
-    """What wrote a record; None where it is no rollout of a known program."""
+    """Format of a record; None where it is no rollout of a known program."""
     if "tui_eval" in record:
         return Format.OURS
     if osmosis.is_osmosis(record) or osmosis.is_run(record):
@@ -118,7 +118,7 @@ PACKED = (
     (b"BZh", "bzip2", "bunzip2 -k"),
     (b"PK\x03\x04", "zip", "unzip"),
 )
-"""How a compressed file begins, what it is called, and what unpacks it beside itself."""
+"""First bytes of a compressed file, its name, and the command that unpacks it."""
 TABLES = ((b"PAR1", "a Parquet table"), (b"SQLite format 3\x00", "an SQLite database"))
 UTF = (
     (b"\xff\xfe\x00\x00", "UTF-32"),
@@ -133,7 +133,7 @@ ROLLOUT_LINES = "A rollout is a line with completion, messages, or reward and ex
 
 
 def what_it_is(path: Path) -> tuple[str, str]:
-    """What a file is instead, as a sentence's end, and what to do."""
+    """End of a sentence that says what a file is instead, and what to do."""
     with open(path, "rb") as file:
         head = file.read(LOOKED_AT)
     name = shlex.quote(str(path))

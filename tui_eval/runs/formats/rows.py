@@ -20,7 +20,7 @@ from tui_eval.runs.scan import Line, encoding_fault, line_of
 from tui_eval.stats.rewards import is_number
 from tui_eval.token_kinds import from_names
 
-UNTOLD = -1
+UNKNOWN = -1
 """Place and number of a rollout whose row does not have them."""
 IMPOSSIBLE = -2
 SHOWN = 40
@@ -83,8 +83,8 @@ _Place: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]
 
 
 class _Ours(msgspec.Struct, gc=False):
-    rollout: _Place = UNTOLD
-    row: _Place = UNTOLD
+    rollout: _Place = UNKNOWN
+    row: _Place = UNKNOWN
     attempt: Annotated[int, msgspec.Meta(gt=0, lt=1 << 16)] = 1
     steps: list[_Step] | None = None
     tool_calls: list[_Record] | None = None
@@ -131,7 +131,7 @@ def read_row(
 ) -> RolloutFinished | Line | None:
     """The event of one line; the line where it has a fault; None for a blank one.
 
-    The event's `row` and `number` are what its row has, or `UNTOLD`.
+    The event's `row` and `number` are what its row has, or `UNKNOWN`.
 
     Args:
         number: The line's number, from 1.
@@ -160,7 +160,7 @@ def _read_slowly(number: int, offset: int, raw: bytes) -> RolloutFinished | Line
 
 
 def reward_fault(record: Mapping[str, Any]) -> str:
-    """What a row has in place of a reward; empty for a number and where there is none."""
+    """Sentence on a reward that is no usable number; empty for a number and where there is none."""
     reward = record.get("reward")
     found = score_of(reward)
     if found is None or is_number(found) or record.get("error"):
@@ -179,13 +179,13 @@ def row_event(line: Line) -> RolloutFinished:
 
 def _reported(value: Any) -> int:
     if type(value) is not int:
-        return UNTOLD
+        return UNKNOWN
     return value if 0 <= value < 1 << 31 else IMPOSSIBLE
 
 
 def _event(row: _Row, offset: int, length: int, requested: int | str | None) -> RolloutFinished:
     if row.reward is not None and not is_number(row.reward):
-        raise ValueError("a reward that is told with its line")
+        raise ValueError("a reward that is reported with its line")
     ours, timing = row.tui_eval or _NO_OURS, row.timing or _NO_TIMING
     used, lost = row.token_usage or _NO_TOKENS, ours.lost_usage or _NO_TOKENS
     steps, completion = ours.steps, row.completion
@@ -230,7 +230,7 @@ def _event(row: _Row, offset: int, length: int, requested: int | str | None) -> 
 
 
 def _take_ours(event: RolloutFinished, ours: _Ours, lost: _Tokens) -> None:
-    """What only our part of a row has, and only few rows."""
+    """Fields that only our part of a row has, and only few rows."""
     event.finish_reason, event.code = ours.finish_reason, ours.code
     if ours.models:
         event.models = ours.models

@@ -1,4 +1,4 @@
-"""What a run that goes on keeps, reads again, and leaves behind."""
+"""Settings that a resumed run keeps, reads again, and leaves behind."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def refused(before: RunPlan, **raw: Any) -> str:
 
 
 @pytest.mark.parametrize("typed", [{}, {"endpoints_path": "../configs"}])
-def test_headers_are_read_from_the_registry_of_the_run_wherever_it_goes_on(
+def test_headers_are_read_from_the_registry_of_the_run_wherever_it_is_resumed(
     here: Path, monkeypatch: pytest.MonkeyPatch, typed: dict[str, str]
 ) -> None:
     before = kept(model="mini", **({"endpoints_path": "configs"} if typed else {}))
@@ -55,9 +55,9 @@ def test_headers_are_read_from_the_registry_of_the_run_wherever_it_goes_on(
     assert renamed.model == "served-twice", "its aliases are those of its registry"
 
 
-def test_what_an_endpoint_understands_goes_on_with_the_run(here: Path) -> None:
-    told = 'reasoning_field = "none"\nencrypted_reasoning = false\n[endpoint.headers]'
-    write("configs/endpoints.toml", REGISTRY.replace("[endpoint.headers]", told))
+def test_what_an_endpoint_understands_is_kept_by_a_resume(here: Path) -> None:
+    reported = 'reasoning_field = "none"\nencrypted_reasoning = false\n[endpoint.headers]'
+    write("configs/endpoints.toml", REGISTRY.replace("[endpoint.headers]", reported))
     before = kept(model="mini")
     write("configs/endpoints.toml", REGISTRY)
     found = again(before)
@@ -80,7 +80,7 @@ def test_the_shipped_registry_is_kept_by_a_word(
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         (None, "is gone. Name the registry that has it: -e FILE"),
         ('[[endpoint]]\nendpoint_id = "other"\nmodel = "m"\nurl = "http://x"\n',
@@ -90,8 +90,8 @@ def test_the_shipped_registry_is_kept_by_a_word(
         ("nonsense", "endpoints.toml:1"),
     ],
 )  # fmt: skip
-def test_a_registry_that_does_not_tell_the_headers_any_more_is_named(
-    here: Path, text: str | None, told: str
+def test_a_registry_that_no_longer_has_the_headers_is_named(
+    here: Path, text: str | None, reported: str
 ) -> None:
     before = kept(model="mini")
     if text is None:
@@ -100,7 +100,7 @@ def test_a_registry_that_does_not_tell_the_headers_any_more_is_named(
         write("configs/endpoints.toml", text)
     said = refused(before)
     assert str(here / "configs" / "endpoints.toml") in said
-    assert told in said
+    assert reported in said
     assert "Type it again: --header 'X-Team: ...'" in said
     write("saved.toml", REGISTRY)
     assert again(before, endpoints_path="saved.toml").registry == str(here / "saved.toml")
@@ -137,15 +137,15 @@ def test_a_budget_of_a_file_is_lifted_by_none(here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "reported"),
     [
         ("max_cost", "--max-cost: 0 is too small; expected more than 0."),
         ("max_total_tokens", "--max-total-tokens: 0 is too small; expected 1 or more."),
     ],
 )
-def test_a_budget_of_nothing_is_refused(here: Path, name: str, told: str) -> None:
+def test_a_budget_of_nothing_is_refused(here: Path, name: str, reported: str) -> None:
     (said,) = faults(model="mini", **{name: "0"})
-    assert said == f"{told} To spend nothing say --dry-run; for no limit leave it out"
+    assert said == f"{reported} To spend nothing say --dry-run; for no limit leave it out"
 
 
 def test_what_was_set_beside_a_file_is_typed_again_without_secrets(here: Path) -> None:
@@ -167,14 +167,14 @@ def test_what_was_set_beside_a_file_is_typed_again_without_secrets(here: Path) -
     assert said == "--set: *** stands for what is secret in env_args.api_key; type its value"
 
 
-def test_what_is_typed_again_is_what_was_asked_for() -> None:
+def test_what_is_typed_again_is_what_was_requested() -> None:
     raw = {"no_preflight": True, "heartbeat_url": "http://x/", "heartbeat_status": True,
            "sets": ["temperature=0.5", "name=a=b"]}  # fmt: skip
     assert parse_resume_words(resume_words(raw)) == raw
     assert parse_resume_words([]) == {}
 
 
-def test_a_key_that_was_typed_is_asked_for_by_its_flag(
+def test_a_key_that_was_typed_is_requested_by_its_flag(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(TYPED_KEY_VAR, "sk-1")
