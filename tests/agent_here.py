@@ -71,7 +71,7 @@ def agent_here(program: Program, *words: str) -> Finished:
     prints = "--json" if given["json"] else "--quiet" if given["quiet"] else ""
     done = request_here(program, request, prints, report)
     problem = reports[0].problem if reports else ""
-    told = f"error: {problem}\n" if problem else ""
+    error_line = f"error: {problem}\n" if problem else ""
     code = done.code or int(bool(problem))
-    err = "".join(resuming) + done.err + printed.err + told
+    err = "".join(resuming) + done.err + printed.err + error_line
     return Finished(code, done.out + printed.out, err)

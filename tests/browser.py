@@ -173,7 +173,7 @@ class Page:
             await asyncio.sleep(0.02)
 
     async def evaluate(self, script: str) -> Any:
-        """What an expression of JavaScript comes to."""
+        """The value of an expression of JavaScript."""
         how = {"returnByValue": True, "awaitPromise": True}
         answer = await self.ask("Runtime.evaluate", expression=script, **how)
         assert "exceptionDetails" not in answer, answer

@@ -30,7 +30,7 @@ def command_here(program: Program, *args: str) -> Finished:
 
 
 class Printed:
-    """What is printed while it is entered; nobody types anything."""
+    """Output while it is entered; nobody types anything."""
 
     def __init__(self) -> None:
         self._bytes = io.BytesIO(), io.BytesIO()

@@ -100,14 +100,14 @@ def write_run(
     for example, (question, right) in enumerate(zip(questions, passes, strict=False)):
         for number in range(each):
             good = bool(right) != (dice.random() < 0.12)
-            asked = str(USER["content"]) if question == CANDLES else question
+            text = str(USER["content"]) if question == CANDLES else question
             ms = 9_000 * dice.uniform(0.6, 1.4) * (0.7 if system == SHORT else 1.0)
             lines.append(
                 {
                     "example_id": example,
                     "prompt": [
                         {"role": "system", "content": system},
-                        {"role": "user", "content": asked},
+                        {"role": "user", "content": text},
                     ],
                     "completion": completion(good, number),
                     "answer": "2493",
@@ -118,7 +118,7 @@ def write_run(
             )
     results = path / "results.jsonl"
     results.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-    facts = {
+    metadata = {
         "env_id": "calculator",
         "model": "gpt-4.1-mini",
         "num_examples": min(len(questions), len(passes)),
@@ -126,7 +126,7 @@ def write_run(
         "sampling_args": {"temperature": 0.7},
         **meta,
     }
-    (path / "metadata.json").write_text(json.dumps(facts), "utf-8")
+    (path / "metadata.json").write_text(json.dumps(metadata), "utf-8")
     for file in (results, path / "metadata.json"):
         os.utime(file, (NOW - age_s, NOW - age_s))
     return path

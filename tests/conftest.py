@@ -40,7 +40,7 @@ gc.set_threshold(50_000, 10, 10)
 
 
 STARTS = {"subprocess.Popen", "os.posix_spawn", "os.fork", "os.forkpty", "os.system", "os.exec"}
-"""What Python reports before a process is started."""
+"""Audit events of Python before a process is started."""
 
 
 SLOW = Path(__file__).parent / "slow"
@@ -110,7 +110,7 @@ def _leave_out(
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """What is collected stays to the end, so no garbage is looked for in it, now or later."""
+    """Stops looking for garbage meanwhile: what is collected stays to the end."""
     gc.disable()
     try:
         return (yield)
@@ -174,7 +174,7 @@ def no_pace_is_left() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def no_alias_is_left() -> Iterator[None]:
-    """Who loads an environment has `verifiers` stand for ours: no longer than a test takes."""
+    """Undoes the alias of `verifiers`, which loading an environment sets, after each test."""
     yield
     if any(type(one).__module__ == "tui_eval.compat.verifiers_alias" for one in sys.meta_path):
         from tui_eval.compat import uninstall_verifiers_alias

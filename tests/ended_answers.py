@@ -1,4 +1,4 @@
-"""Answers of every protocol that ended for a reason, and how they are asked for and read."""
+"""Answers of every protocol that ended for a reason, and how they are requested and read."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import textual.app
 import textual.pilot
-from idle import IdleWait
+from idle_wait import IdleWait
 from textual.pilot import Pilot
 from textual.screen import Screen
 
@@ -26,7 +26,7 @@ class IdleFrames:
         self._due: dict[Screen[Any], None] = {}
 
     def put_off(self, refresh: Callable[[Screen[Any]], None]) -> Callable[[Screen[Any]], None]:
-        """What stands for `Screen._compositor_refresh`: what changed stays noted as that."""
+        """In place of `Screen._compositor_refresh`: what changed stays noted as that."""
 
         def put_off(screen: Screen[Any]) -> None:
             if screen is not screen.app.screen:

@@ -108,7 +108,7 @@ ANSWERS = {
     "tool that blocks": [GOOD, calls("blocking"), GOOD],
     "plain tool": [GOOD, calls("in_thread"), GOOD],
 }
-# What the log says once a run is held, where neither the environment nor the server tells.
+# What the log says once a run is held, where neither the environment nor the server says it.
 LOGGED = {"request asleep": "is tried again in 600", "rollout asleep": "runs again in"}
 
 
@@ -165,7 +165,7 @@ class HeldRun:
 
     @property
     def paths(self) -> list[str]:
-        """What the server was asked for."""
+        """Paths of the requests to the server."""
         return [one.path for one in self.server.requests] if self.server is not None else []
 
     def processes(self) -> list[int]:
@@ -190,7 +190,7 @@ class HeldRun:
             assert run.metadata["status"] == status
             assert run.metadata["n_used"] == done
 
-    def check_resume(self, work: Callable[..., Finished] = Program.run) -> None:
+    def assert_resumable(self, work: Callable[..., Finished] = Program.run) -> None:
         """The run can be read, and resumed to its end without a doubled row.
 
         Args:

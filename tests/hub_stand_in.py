@@ -29,11 +29,11 @@ class HubStandIn(LoopbackServer):
         self.whoami = 200
         self.created: list[dict[str, Any]] = []
         self.files: dict[str, bytes] = {}
-        self.asked: list[str] = []
+        self.requests: list[str] = []
         self._objects: dict[str, bytes] = {}
 
     def environment(self, home: str) -> dict[str, str]:
-        """What makes a process push here."""
+        """Variables that make a process push here."""
         return {
             "HF_ENDPOINT": self.url,
             "HF_TOKEN": "hf_standin",
@@ -43,7 +43,7 @@ class HubStandIn(LoopbackServer):
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         path, body = request.path, await request.read()
-        self.asked.append(f"{request.method} {path}")
+        self.requests.append(f"{request.method} {path}")
         if path == "/api/repos/create":
             return self._create(json.loads(body))
         if "/preupload/" in path:
@@ -65,12 +65,12 @@ class HubStandIn(LoopbackServer):
             return web.json_response({"name": "me", "type": "user"}, status=self.whoami)
         return self._look(path)
 
-    def _create(self, asked: dict[str, Any]) -> web.Response:
+    def _create(self, wanted: dict[str, Any]) -> web.Response:
         if self.refuses:
             return web.json_response({"error": "no, not you"}, status=self.refuses)
-        self.created.append(asked)
-        owner = asked.get("organization") or "me"
-        return web.json_response({"url": f"{self.url}/datasets/{owner}/{asked['name']}"})
+        self.created.append(wanted)
+        owner = wanted.get("organization") or "me"
+        return web.json_response({"url": f"{self.url}/datasets/{owner}/{wanted['name']}"})
 
     def _place(self, one: dict[str, Any]) -> dict[str, Any]:
         actions = {"upload": {"href": f"{self.url}/objects/{one['oid']}"}}
@@ -97,6 +97,6 @@ class HubStandIn(LoopbackServer):
         return web.json_response({"error": "not found"}, status=self.datasets, headers=headers)
 
 
-def _upload(asked: dict[str, Any]) -> dict[str, Any]:
-    mode = "lfs" if asked["path"].endswith(".parquet") else "regular"
-    return {"path": asked["path"], "uploadMode": mode, "shouldIgnore": False}
+def _upload(wanted: dict[str, Any]) -> dict[str, Any]:
+    mode = "lfs" if wanted["path"].endswith(".parquet") else "regular"
+    return {"path": wanted["path"], "uploadMode": mode, "shouldIgnore": False}

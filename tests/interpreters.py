@@ -14,7 +14,7 @@ PYDANTIC = ("pydantic", "pydantic-core", "annotated-types", "typing-inspection")
 AIOHTTP = ("aiohttp", "aiohappyeyeballs", "aiosignal", "attrs", "frozenlist", "idna", "multidict",
            "propcache", "yarl")  # fmt: skip
 NEEDED = (*PYDANTIC, *AIOHTTP, "msgspec", "platformdirs", "typing-extensions")
-"""What a worker needs, with what that needs in turn."""
+"""Packages of a worker, with those that they need in turn."""
 
 
 def make_interpreter(folder: Path, packages: Iterable[str] = NEEDED) -> Path:

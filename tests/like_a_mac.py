@@ -71,19 +71,19 @@ class _Poll:
 
     def __init__(self) -> None:
         self._poll = _poll()
-        self._asked: dict[int, int] = {}
+        self._requested: dict[int, int] = {}
 
     def register(
         self, fd: Any, events: int = select.POLLIN | select.POLLPRI | select.POLLOUT
     ) -> None:
         number = fd if isinstance(fd, int) else fd.fileno()
-        self._asked[number] = events
+        self._requested[number] = events
         if events and not os.isatty(number):
             reads = events & (select.POLLIN | select.POLLPRI | select.POLLHUP)
             self._poll.register(number, events | (select.POLLIN if reads else 0))
 
     def unregister(self, fd: int) -> None:
-        if self._asked.pop(fd) and not os.isatty(fd):
+        if self._requested.pop(fd) and not os.isatty(fd):
             self._poll.unregister(fd)
 
     def modify(self, fd: int, events: int) -> None:
@@ -91,10 +91,10 @@ class _Poll:
         self.register(fd, events)
 
     def poll(self, timeout: float | None = None) -> list[tuple[int, int]]:
-        found = [(fd, select.POLLNVAL) for fd in self._asked if os.isatty(fd)]
-        for fd, told in self._poll.poll(0 if found else timeout):
-            heard = told & (self._asked[fd] | select.POLLHUP | select.POLLERR)
-            found += [(fd, heard)] if heard else []
+        found = [(fd, select.POLLNVAL) for fd in self._requested if os.isatty(fd)]
+        for fd, reported in self._poll.poll(0 if found else timeout):
+            received = reported & (self._requested[fd] | select.POLLHUP | select.POLLERR)
+            found += [(fd, received)] if received else []
         return found
 
 

@@ -1,4 +1,4 @@
-"""What takes long to make, and is the same for every test."""
+"""Keeps things that take long to make and are the same for every test."""
 
 from __future__ import annotations
 

@@ -117,12 +117,12 @@ def private_bases(found: griffe.Object | griffe.Alias) -> list[griffe.Object | g
     """The bases that no public class above has on its own page entry."""
     above = found.mro()
     public = [base for base in above if base.name in tui_eval._HOME_OF]
-    told = {name.path for base in public for name in base.mro()}
-    return [one for one in above if one not in public and one.path not in told]
+    listed_above = {name.path for base in public for name in base.mro()}
+    return [one for one in above if one not in public and one.path not in listed_above]
 
 
 def method_lines(found: griffe.Object | griffe.Alias) -> Iterator[str]:
-    """What a method's docstring says beyond its first sentence, as a list below it."""
+    """The part of a method's docstring beyond its first sentence, as a list below it."""
     if found.docstring is None:
         return
     for section in found.docstring.parse(griffe.Parser.google, warnings=False):
@@ -185,7 +185,7 @@ def listed(section: griffe.DocstringSection) -> Iterator[str]:
 
 
 def returned(one: griffe.DocstringReturn) -> str:
-    """What a function returns; a name before a colon is part of the sentence here."""
+    """The result of a function; a name before a colon is part of the sentence here."""
     return f"{one.name}: {one.description}" if one.name else str(one.description)
 
 

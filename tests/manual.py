@@ -118,7 +118,7 @@ class Manual:
         return file
 
     def answer(self, *replies: Reply) -> None:
-        """What all endpoints answer from now on."""
+        """Sets the answer of all endpoints from now on."""
         for base in ("api.openai.com/v1", "api.pinference.ai/api/v1", "my-api.example.com/v1"):
             self.server.script(f"/{base}/chat/completions", replies)
         message = {
@@ -129,13 +129,13 @@ class Manual:
         self.server.script("/api.anthropic.com/v1/messages", [Reply(body=message)])
 
     @property
-    def asked(self) -> list[Received]:
-        """What the endpoints were asked, without heartbeats."""
+    def received(self) -> list[Received]:
+        """Requests to the endpoints, without heartbeats."""
         return [one for one in self.server.requests if not one.path.startswith("/ping")]
 
     @property
     def bodies(self) -> list[dict[str, Any]]:
-        return [one.json() for one in self.asked]
+        return [one.json() for one in self.received]
 
     def start(self, text: str) -> subprocess.Popen[str]:
         """Types a text into a shell."""

@@ -40,7 +40,7 @@ def may_differ(name: str) -> bool:
 
 
 MODULES = ("tui_eval.engine", "tui_eval.worker", "tui_eval.demo.endpoint")
-"""What the program starts of itself."""
+"""Modules of the program that it starts itself."""
 CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine()) if sys.platform == "linux" else None
 """The number of a system call."""
 
@@ -111,7 +111,7 @@ def _start(server: socket.socket, popen: Any, given: tuple[Any, ...]) -> None:
 _starting = threading.Lock()
 _started: dict[int, socket.socket] = {}
 ENVIRONMENT = dict(os.environ)
-"""What modules are loaded with, whatever a test has set when the first run begins."""
+"""Variables for loading modules, whatever a test has set when the first run begins."""
 
 
 def may_be_preloaded(env: Mapping[str, str]) -> bool:
@@ -170,6 +170,6 @@ def _send_start(whom: socket.socket, popen: Any, given: tuple[Any, ...], *more: 
 
 
 def receive_start(by: socket.socket) -> tuple[Start, list[int]] | None:
-    """What the other side is to be started, with the descriptors for it; None at its end."""
+    """The process to start for the other side, with its descriptors; None at its end."""
     message, fds, _, _ = socket.recv_fds(by, _LARGEST, 32)
     return (Start(*json.loads(message)), fds) if message else None

@@ -51,7 +51,7 @@ LOADED = (
 WHOLE = tuple(f"tui_eval.{name}" for name in ("cli", "demo", "feeds", "tui", "worker"))
 """Of these everything in them, too."""
 STARTING = ("tui_eval", "tui_eval.engine")
-"""What starts other processes of the program."""
+"""Functions that start other processes of the program."""
 
 _CLONE_PARENT, _PR_GET_TID_ADDRESS = 0x8000, 40
 _HIGH = 200
@@ -130,7 +130,7 @@ def _fork_sibling() -> int:
 
 
 def _begin(start: Start, fds: list[int]) -> str:
-    """Becomes what is asked for, with what forks for it; returns the module to run."""
+    """Becomes the requested module, with what forks for it; returns the module to run."""
     reply = _high(socket.socket(fileno=fds.pop()))
     if start.new_session:
         os.setsid()
@@ -162,7 +162,7 @@ def _end(server: socket.socket, pid: int) -> None:
 
 
 def _serve(control: socket.socket, ends_all: bool = False) -> str:
-    """Forks for each process that is asked for; returns in what was forked.
+    """Forks for each requested process; returns in what was forked.
 
     Args:
         ends_all: What still runs is ended when nobody can ask any more.

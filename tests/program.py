@@ -116,7 +116,7 @@ class Program:
 
 
 class Finished:
-    """How a program ended."""
+    """The outcome of a program."""
 
     def __init__(self, code: int, out: str, err: str) -> None:
         self.code = code

@@ -1,4 +1,4 @@
-"""What is kept of each file between runs of the suite is made by one of its processes.
+"""Has one process of the suite make what is kept of each file between its runs.
 
 In a fresh clone every one of them would rewrite the assertions of all tests and read the constants
 of all modules for hypothesis: as all collect at the same time, none finds what another has made.

@@ -18,7 +18,7 @@ EXAMPLES, EACH = 2, 2
 
 
 class FeedFromDisk(SavedFeed):
-    """What is read of a run; `events` are those that nobody has taken yet."""
+    """The reading of a run; `events` are those that nobody has taken yet."""
 
     @property
     def events(self) -> list[Event]:

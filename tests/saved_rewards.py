@@ -13,7 +13,7 @@ def saved(
     groups: Sequence[Sequence[float | None]],
     *,
     metrics: dict[str, float] | None = None,
-    asks: str = "question",
+    question: str = "question",
     env_id: str = "sums",
     first_id: int = 0,
     grows: bool = True,
@@ -26,7 +26,7 @@ def saved(
     rows = [
         {
             "example_id": example + first_id,
-            "prompt": [{"role": "user", "content": f"{asks} {example + first_id}"}],
+            "prompt": [{"role": "user", "content": f"{question} {example + first_id}"}],
             "completion": [{"role": "assistant", "content": "answer"}],
             "reward": reward or 0.0,
             "error": {"error": "ToolError"} if reward is None else None,

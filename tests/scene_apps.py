@@ -80,11 +80,11 @@ def over(*, saved: bool = True) -> TuiEvalApp:
     return app_of(ScriptedFeed(all_events(saved=saved), saved_rows(), live=False))
 
 
-def asked() -> TuiEvalApp:
+def with_questions() -> TuiEvalApp:
     """Every example with its question, as runs of the engine have it."""
     start, *done, end = all_events()
-    told = [replace(event, question=QUESTIONS[at // EACH]) for at, event in enumerate(done)]
-    return app_of(ScriptedFeed([start, *told, end], saved_rows(), live=False))
+    named = [replace(event, question=QUESTIONS[at // EACH]) for at, event in enumerate(done)]
+    return app_of(ScriptedFeed([start, *named, end], saved_rows(), live=False))
 
 
 NOTES = {("0", 1): Note("said twice", ("odd", "check")), ("2", 1): Note("divides by zero")}

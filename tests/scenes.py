@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
+from app_driver import is_drawn
 from compared_runs import Stuck, strangers, three_runs, two_runs
 from scene_apps import (
-    asked,
     busy_home,
     comparing,
     empty_home,
@@ -31,13 +31,13 @@ from scene_apps import (
     suite,
     two_rollouts,
     unblinking,
+    with_questions,
     without_log,
     writing,
 )
 from scripted_form import form_app, monday, ready, wrong
 from scripted_run import ScriptedFeed, held_worker_events, running_events, throttled_events
 from scripted_suite import ended_events, suite_events
-from seeing import is_drawn
 from textual.app import App
 from textual.command import CommandPalette
 from textual.pilot import Pilot
@@ -73,8 +73,8 @@ SCENES: dict[str, Scene] = {
     "running-trajectory": Scene(live(running_events()), ("2",)),
     "running-numbers": Scene(live(running_events()), ("3",), more_sizes=((120, 24),)),
     "throttled": Scene(live(throttled_events())),
-    "numbers": Scene(asked, ("3", "z")),
-    "examples": Scene(asked, ("3", "G", "k", "k", "k")),
+    "numbers": Scene(with_questions, ("3", "z")),
+    "examples": Scene(with_questions, ("3", "G", "k", "k", "k")),
     "reward": Scene(scored, ("5",)),
     "reward-failed": Scene(scored, ("j", "5")),
     "paused": Scene(paused),

@@ -1,4 +1,4 @@
-"""What is said in a rollout of the scripted run; all that is told of one follows from it."""
+"""The conversation of a rollout of the scripted run; all its figures follow from it."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def used(said: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def measured(said: list[dict[str, Any]]) -> dict[str, float]:
-    """What the reward functions find in a conversation."""
+    """Scores of the reward functions for a conversation."""
     last = said[-1]["content"]
     found = re.match(r"It has (\d+)", last)
     off = abs(int(found[1]) - EXPECTED) if found else 100

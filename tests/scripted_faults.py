@@ -48,7 +48,7 @@ ENDINGS = {
     31: "refusal",
     40: "content_filter",
 }
-"""How the last answers of some ended."""
+"""Finish reasons of the last answers of some."""
 MENDED_FROM = 36
 """The first rollout of the mended code."""
 TRACEBACK = f"""Traceback (most recent call last):
@@ -62,7 +62,7 @@ PRINTED = "divide: 108 by 0\nWARNING calculator: b is 0, was it meant to be 4?\n
 
 
 def outcome(row: int) -> ev.RolloutFinished:
-    """What became of a rollout."""
+    """The outcome of a rollout."""
     changes: dict[str, Any] = {"code": 2 if row >= MENDED_FROM else 1}
     if row in ERRORS:
         kind, names = ERRORS[row]
@@ -101,7 +101,7 @@ def faulty_feed() -> ScriptedFeed:
 
 
 def limited_feed() -> ScriptedFeed:
-    """A run whose endpoint lets through less than is asked: most of its rollouts wait."""
+    """A run whose endpoint lets through less than is requested: most of its rollouts wait."""
     first, *others = running_events()
     assert isinstance(first, ev.RunStarted)
     first.max_concurrent, first.list_price = 16, LISTED

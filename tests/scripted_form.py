@@ -90,7 +90,7 @@ ENDPOINTS = [
 
 
 class ScriptedBackend:
-    """Knows one environment and two endpoints; remembers what it was asked for."""
+    """Knows one environment and two endpoints; remembers its requests."""
 
     def __init__(self, plan: Mapping[str, Any] = PLAN) -> None:
         self.plan = plan
@@ -141,16 +141,16 @@ def draft_of(**texts: str) -> Draft:
 
 
 class FormApp(TuiEvalApp):
-    """The app with a form first; `asked` are the requests that it was told to begin with."""
+    """The app with a form first; `requests` are those that it was to begin."""
 
     def __init__(self, form: ConfigureScreen, preferences: Preferences | None) -> None:
         self.configure = form
-        self.asked: list[dict[str, Any]] = []
+        self.requests: list[dict[str, Any]] = []
         super().__init__(
             ScriptedFeed(),
             now=lambda: NOW,
             form=form,
-            begin=self.asked.append,
+            begin=self.requests.append,
             preferences=preferences,
         )
 

@@ -1,4 +1,4 @@
-"""A backend as a script: what home is told, and what it asked for."""
+"""A backend as a script: what home gets, and its calls."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ USUAL = {"env_id": "calculator", "model": "gpt-4.1-mini"}
 
 
 def pin_time_zone() -> None:
-    """Dates are told in the machine's time: here in one."""
+    """Dates are shown in the machine's time: here in one."""
     os.environ["TZ"] = "UTC"
     time.tzset()
 
 
 def found_run(name: str, **changes: Any) -> FoundRun:
-    """A complete run of ours, unless told otherwise."""
+    """A complete run of ours, unless changed."""
     env, model = (changes.get(key, usual) for key, usual in USUAL.items())
     folder = f"{env}--{model}".replace("/", "--")
-    facts: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "run": RunDir(Path(f"outputs/evals/{folder}/{name}")),
         "format": "tui-eval",
         **USUAL,
@@ -50,11 +50,11 @@ def found_run(name: str, **changes: Any) -> FoundRun:
         "socket": "",
         "saved": True,
     }
-    return FoundRun(**(facts | changes))
+    return FoundRun(**(fields | changes))
 
 
 def running_run(**changes: Any) -> FoundRun:
-    facts = {
+    fields = {
         "pid": 4242,
         "socket": "run.sock",
         "done": 30,
@@ -65,7 +65,7 @@ def running_run(**changes: Any) -> FoundRun:
         "low": 0.44,
         "high": 0.72,
     }
-    return found_run("3f9a2c10", **(facts | changes))
+    return found_run("3f9a2c10", **(fields | changes))
 
 
 def several_runs() -> list[FoundRun]:
@@ -119,7 +119,7 @@ ENDPOINTS = [
 
 
 class FormBackend:
-    """Tells what it was given; `asked` holds what was asked for, in order."""
+    """Returns what it was given; `calls` holds the calls, in order."""
 
     def __init__(
         self,
@@ -130,8 +130,8 @@ class FormBackend:
     ) -> None:
         self.found = list(runs)
         self.near = list(environments)
-        self.served = self.told = EndpointInfos(list(endpoints), list(faults))
-        self.asked: list[tuple[str, str]] = []
+        self.served = self.shown = EndpointInfos(list(endpoints), list(faults))
+        self.calls: list[tuple[str, str]] = []
         self.started: list[dict[str, Any]] = []
         self.feeds: list[ScriptedFeed] = []
         self.refusal: list[ev.Event] = []
@@ -152,14 +152,14 @@ class FormBackend:
         return self.near
 
     def endpoints(self) -> EndpointInfos:
-        self.told = self.served
+        self.shown = self.served
         return self.served
 
     def have_endpoints_changed(self) -> bool:
-        return self.served is not self.told
+        return self.served is not self.shown
 
     def unreachable(self, url: str) -> str:
-        self.asked.append(("reach", url))
+        self.calls.append(("reach", url))
         return "nothing listens on port 443 of broken.example" if url == UNREACHABLE else ""
 
     def _feed(self, events: list[ev.Event], live: bool) -> ScriptedFeed:
@@ -168,7 +168,7 @@ class FormBackend:
         return feed
 
     def open(self, run: FoundRun) -> ScriptedFeed:
-        self.asked.append(("join" if run.socket else "open", run.run.path.name))
+        self.calls.append(("join" if run.socket else "open", run.run.path.name))
         events = running_events() if run.socket else all_events(saved=run.saved)
         events[0] = run_started(path=str(run.run.place), env_id=run.env_id, saved=run.saved)
         return self._feed(events, bool(run.socket))
@@ -178,18 +178,18 @@ class FormBackend:
         return ScriptedFeed(self.refusal or all_events(), live=False)
 
     def resume(self, run: FoundRun) -> ScriptedFeed:
-        self.asked.append(("resume", run.run.path.name))
+        self.calls.append(("resume", run.run.path.name))
         return self._feed(self.refusal or running_events(), live=True)
 
     def demo(self) -> ScriptedFeed:
-        self.asked.append(("demo", ""))
+        self.calls.append(("demo", ""))
         return self._feed(running_events(), live=True)
 
     def end(self, feed: Any, *, save: str) -> str:
-        self.asked.append(("end", save))
+        self.calls.append(("end", save))
         return ""
 
     def save(self, path: str) -> str:
-        self.asked.append(("save", path))
+        self.calls.append(("save", path))
         self.found = [replace(one, saved=True) for one in self.found]
         return ""

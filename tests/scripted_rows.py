@@ -25,7 +25,7 @@ from tui_eval import events as ev
 
 
 def step_of(turn: int, ms: float, calls: bool) -> dict[str, Any]:
-    """What a row has of a model call."""
+    """The record of a model call in a row."""
     return {
         "model_ms": ms,
         "input_tokens": 390 + 160 * turn,
@@ -66,11 +66,11 @@ def saved_row(row: int, **changes: Any) -> dict[str, Any]:
     return row_of(finished(row), completion(row)) | changes
 
 
-def saved_error(names: str, told: str) -> dict[str, str]:
+def saved_error(names: str, text: str) -> dict[str, str]:
     """An error as results.jsonl has it."""
     return {
         "error": names.partition(" ")[0],
-        "error_chain_repr": told,
+        "error_chain_repr": text,
         "error_chain_str": names,
     }
 
@@ -87,7 +87,7 @@ Traceback (most recent call last):
     result = await maybe_await(tool(**arguments))
 tui_eval.errors.ToolCallError: Tool 'divide' raised {BY_ZERO}
 """
-FAILED_TOLD = (
+FAILED_TEXT = (
     f"ToolCallError(\"Tool 'divide' raised {BY_ZERO}\") -> "
     f"ZeroDivisionError({BY_ZERO.partition(': ')[2]!r})"
 )
@@ -95,7 +95,7 @@ FAILED_TOLD = (
 
 def failed_row(row: int) -> dict[str, Any]:
     kept = row_of(failed(row), conversation()[2:])
-    kept["error"] = saved_error(FAILED, FAILED_TOLD)
+    kept["error"] = saved_error(FAILED, FAILED_TEXT)
     kept["tui_eval"]["traceback"] = TRACEBACK
     return kept
 
@@ -118,7 +118,7 @@ JudgeError: {TIMED_OUT}
   File "tui_eval/rubrics/judge_rubric.py", line 174, in judge
     verdict, usage = await self._ask(filled)
 caused by APITimeoutError: Request timed out."""
-UNSCORED_TOLD = (
+UNSCORED_TEXT = (
     f"ScoringError(\"Reward function 'style' failed: JudgeError: {TIMED_OUT}\") -> "
     f'JudgeError("{TIMED_OUT}") -> '
     "APITimeoutError('Request timed out.')"
@@ -137,15 +137,15 @@ def unscored_row(row: int) -> dict[str, Any]:
     kept = row_of(unscored(row), completion(row))
     failure = {"name": STYLE, "raw": None, "weight": WEIGHTS["closeness"], "error": JUDGE_FAILED}
     kept["tui_eval"]["scores"].append(failure)
-    kept["error"] = saved_error(UNSCORED, UNSCORED_TOLD)
+    kept["error"] = saved_error(UNSCORED, UNSCORED_TEXT)
     return kept
 
 
 def trajectory() -> list[ev.Event]:
-    """What a subscriber to the selected rollout hears."""
+    """Events for a subscriber to the selected rollout."""
     messages = conversation()
-    asked = [one for one in messages[:6] if one["role"] == "assistant"]
-    steps = [step_of(turn, 1000 + 300 * turn, True) for turn in range(len(asked))]
+    model_turns = [one for one in messages[:6] if one["role"] == "assistant"]
+    steps = [step_of(turn, 1000 + 300 * turn, True) for turn in range(len(model_turns))]
     return [
         ev.MessagesAdded(0, NOW - 8, SELECTED, 1, 0, 2, messages[:6], 0, steps),
         ev.ToolFinished(0, NOW - 7, SELECTED, "c1", "multiply", 4.1, None, "504"),

@@ -41,7 +41,7 @@ note: per day 504, five days 2520, fallen 108
 
 
 class ScriptedFeed:
-    """A feed that tells what it was given, and a running rollout's trajectory once it is wanted."""
+    """A feed of given events, and of a running rollout's trajectory once it is wanted."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class ScriptedFeed:
 
 
 def run_started(**changes: Any) -> ev.RunStarted:
-    facts: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "seq": 1,
         "at": STARTED,
         "path": "outputs/evals/calculator--gpt-4.1-mini/3f9a2c10",
@@ -106,12 +106,12 @@ def run_started(**changes: Any) -> ev.RunStarted:
         "input_price": 0.4,
         "output_price": 1.6,
     }
-    return ev.RunStarted(**(facts | changes))
+    return ev.RunStarted(**(fields | changes))
 
 
 def staged(row: int, stage: ev.Stage, **changes: Any) -> ev.RolloutStaged:
     turns = changes.get("turns", 2)
-    facts: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "seq": 0,
         "at": NOW - 9.4,
         "row": row,
@@ -122,7 +122,7 @@ def staged(row: int, stage: ev.Stage, **changes: Any) -> ev.RolloutStaged:
         "input_tokens": sum(390 + 160 * turn for turn in range(turns)),
         "output_tokens": sum(48 + 9 * turn for turn in range(turns)),
     }
-    return ev.RolloutStaged(**(facts | changes))
+    return ev.RolloutStaged(**(fields | changes))
 
 
 def reward_of(metrics: dict[str, float]) -> float:
@@ -132,7 +132,7 @@ def reward_of(metrics: dict[str, float]) -> float:
 def finished(
     row: int, said: list[dict[str, Any]] | None = None, **changes: Any
 ) -> ev.RolloutFinished:
-    """A rollout that is done; what is told of it follows from what was said in it."""
+    """A rollout that is done; its figures follow from its conversation."""
     said = said or completion(row)
     calls, metrics = used(said), measured(said)
     turns = round(metrics["num_turns"])
@@ -141,7 +141,7 @@ def finished(
     ms = sum(model_ms) + sum(one["ms"] for one in calls)
     tools = Counter(one["name"] for one in calls)
     errors = Counter(one["name"] for one in calls if one["error"])
-    facts: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "seq": 0,
         "at": STARTED + 4 + row * 1.9,
         "row": row,
@@ -166,13 +166,13 @@ def finished(
         "model_ms": model_ms,
         "metrics": metrics,
     }
-    return ev.RolloutFinished(**(facts | changes))
+    return ev.RolloutFinished(**(fields | changes))
 
 
 FAILED = "ToolCallError -> ZeroDivisionError"
 UNSCORED = "ScoringError -> JudgeError -> APITimeoutError"
 STYLE = "style"
-"""What a judge rates where the run has one, in the place of the closeness."""
+"""The metric of a judge where the run has one, in the place of the closeness."""
 
 
 def failed(row: int, error: str = FAILED) -> ev.RolloutFinished:

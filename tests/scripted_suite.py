@@ -1,4 +1,4 @@
-"""A suite as a script: what the root tells, and the feeds of its evaluations."""
+"""A suite as a script: events of the root, and the feeds of its evaluations."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def run_path(place: int) -> str:
     return f"outputs/evals/run{place}"
 
 
-def told(events: list[ev.Event]) -> dict[str, Any]:
+def figures(events: list[ev.Event]) -> dict[str, Any]:
     """The figures of an evaluation that has come so far."""
     state = RunState()
     for event in events:
@@ -72,16 +72,16 @@ def told(events: list[ev.Event]) -> dict[str, Any]:
 
 
 def moved(place: int, status: str, **changes: Any) -> ev.EvaluationMoved:
-    """What the root tells of one evaluation."""
-    facts: dict[str, Any] = {"total": 48}
+    """The root's event of one evaluation."""
+    fields: dict[str, Any] = {"total": 48}
     if status != "refused":
-        facts["path"] = run_path(place)
+        fields["path"] = run_path(place)
     if status == "running":
-        facts |= told(running_events()) | {"socket": f"run{place}.sock"}
+        fields |= figures(running_events()) | {"socket": f"run{place}.sock"}
     if status == "finished":
-        facts |= told(all_events())
+        fields |= figures(all_events())
     return ev.EvaluationMoved(
-        **{"seq": 0, "at": NOW, "index": place, "status": status} | facts | changes
+        **{"seq": 0, "at": NOW, "index": place, "status": status} | fields | changes
     )
 
 
@@ -99,8 +99,8 @@ def suite_events() -> list[ev.Event]:
 def ended_events() -> list[ev.Event]:
     """Everything is over, two were not lucky."""
     done = [moved(place, "finished") for place in range(6)]
-    facts = told(all_events()[:13]) | {"elapsed_s": 0.3 * TOOK_S}
-    failed = moved(6, "failed", **facts, text="the disk is full")
+    fields = figures(all_events()[:13]) | {"elapsed_s": 0.3 * TOOK_S}
+    failed = moved(6, "failed", **fields, text="the disk is full")
     refused = moved(7, "refused", text=REFUSAL)
     started = suite_started()
     started.at = NOW - 6.3 * TOOK_S
@@ -108,7 +108,7 @@ def ended_events() -> list[ev.Event]:
 
 
 class Feeds:
-    """Opens the evaluations of a suite; `opened` tells which, and as what, in their order."""
+    """Opens the evaluations of a suite; `opened` holds which, and as what, in their order."""
 
     def __init__(self) -> None:
         self.opened: list[tuple[str, str]] = []

@@ -89,7 +89,7 @@ def rich_row() -> dict[str, Any]:
 
 
 def rich() -> ev.RolloutFinished:
-    """What the list is told of it: the number is right, and the JSON around it cut."""
+    """The event of it for the list: the number is right, and the JSON around it cut."""
     found = {"exact_match": 1.0, "closeness": 1.0, "answer_format": 0.0, "num_turns": 2.0}
     return finished(
         1,

@@ -79,7 +79,7 @@ def processes_of(program: Program) -> list[int]:
 
 
 class Tab:
-    """What a browser's tab shows."""
+    """The content of a browser's tab."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket
@@ -89,7 +89,7 @@ class Tab:
 
     @property
     def text(self) -> str:
-        """What is on the screen now."""
+        """The text on the screen now."""
         return "\n".join(line.rstrip() for line in self._screen.display)
 
     async def wait_for(self, wanted: str | Callable[[], object]) -> None:

@@ -152,7 +152,7 @@ class FaultServer(LoopbackServer):
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         if request.path.endswith("/models") and request.path not in self._scripts:
-            return web.Response(status=404)  # what is asked before every run
+            return web.Response(status=404)  # requested before every run
         peer = request.transport.get_extra_info("peername") if request.transport else None
         if peer not in self._peers:
             self._peers.add(peer)
@@ -203,9 +203,9 @@ class FaultServer(LoopbackServer):
         response.content_length = len(content)
         await response.prepare(request)
         if reply.hold is not None:
-            held_at, go_on = reply.hold
+            held_at, resume = reply.hold
             await response.write(content[:held_at])
-            while not (go_on.is_set() or self._stopped.is_set()):
+            while not (resume.is_set() or self._stopped.is_set()):
                 await asyncio.sleep(0.005)
             await response.write(content[held_at:])
             return response

@@ -51,7 +51,7 @@ def _chat_events(answer: Event, sizes: list[int]) -> Iterator[Any]:
     yield chunk({"role": "assistant", "content": begun})
     texts = {name: message[name] for name in TEXTS if message.get(name)}
     for whole in dict.fromkeys(texts.values()):
-        # Some endpoints tell the same reasoning under two names at once.
+        # Some endpoints send the same reasoning under two names at once.
         same = [name for name in texts if texts[name] == whole]
         yield from (chunk(dict.fromkeys(same, piece)) for piece in pieces(whole, sizes))
     for detail in message.get("reasoning_details") or ():
@@ -63,9 +63,9 @@ def _chat_events(answer: Event, sizes: list[int]) -> Iterator[Any]:
         for piece in pieces(function["arguments"], sizes):
             yield chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
     logprobs = choice.get("logprobs") or {}
-    told = logprobs.get("content") or []
+    reported = logprobs.get("content") or []
     ids = choice.get("token_ids") or []
-    for some, more in zip_longest(pieces(told, sizes), pieces(ids, sizes)):
+    for some, more in zip_longest(pieces(reported, sizes), pieces(ids, sizes)):
         yield chunk({}, logprobs={**logprobs, "content": some}, token_ids=more)
     yield chunk({}, finish_reason=choice["finish_reason"])
     yield {**head, "choices": [], "usage": answer.get("usage")}
@@ -92,10 +92,10 @@ def _completion_events(answer: Event, sizes: list[int]) -> Iterator[Any]:
     yield chunk(prompt_token_ids=choice.get("prompt_token_ids"))
     for piece in pieces(choice["text"], sizes):
         yield chunk(text=piece, finish_reason=None)
-    told = choice.get("logprobs") or {}
-    number = max((len(one) for one in told.values() if one), default=0)
+    reported = choice.get("logprobs") or {}
+    number = max((len(one) for one in reported.values() if one), default=0)
     for places in pieces(range(number), sizes):
-        some = {key: one and [one[place] for place in places] for key, one in told.items()}
+        some = {key: one and [one[place] for place in places] for key, one in reported.items()}
         yield chunk(logprobs=some)
     for ids in pieces(choice.get("token_ids") or [], sizes):
         yield chunk(token_ids=ids)
@@ -120,8 +120,8 @@ def _message_events(answer: Event, sizes: list[int]) -> Iterator[Any]:
 
 def _block_events(index: int, block: Event, sizes: list[int]) -> Iterator[Event]:
     def delta(kind: str, **more: Any) -> Event:
-        told = {"type": f"{kind}_delta", **more}
-        return {"type": "content_block_delta", "index": index, "delta": told}
+        reported = {"type": f"{kind}_delta", **more}
+        return {"type": "content_block_delta", "index": index, "delta": reported}
 
     empty = {"text": "", "thinking": "", "signature": "", "input": {}}
     begun = {key: empty.get(key, one) for key, one in block.items()}

@@ -31,10 +31,10 @@ class StubClient:
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
-        self.asked: list[dict[str, Any]] = []
+        self.calls: list[dict[str, Any]] = []
 
     async def get_response(self, prompt, model, sampling_args, tools=None, *, state=None, **kwargs):
-        self.asked.append(
+        self.calls.append(
             {"prompt": list(prompt), "model": model, "sampling_args": sampling_args, "tools": tools}
         )
         reply = self.answers.pop(0)
@@ -46,7 +46,7 @@ class StubClient:
 
 
 class Recorder:
-    """An observer that keeps what it hears."""
+    """An observer that keeps what it receives."""
 
     stage_of_call = None
     call_timeout = None

@@ -54,7 +54,7 @@ class Suites:
         return self.program.run("suite.toml", *args)
 
     def refusal(self, *args: str) -> Finished:
-        """How a file that is refused ends."""
+        """The outcome of a file that is refused."""
         return run_here(self.program, "suite.toml", *args)
 
     def resumed(self, *args: str) -> list[Path | None]:

@@ -25,13 +25,13 @@ PROGRAM = ("-m", "tui_eval")
 
 
 def _forget_signals() -> None:
-    """A window's shell hears of all signals, also where these tests run in the background."""
+    """A window's shell gets all signals, also where these tests run in the background."""
     for number in (signal.SIGINT, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
 
 
 class Terminal:
-    """Runs `tui-eval`, or what else Python is told, on a terminal of its own.
+    """Runs `tui-eval`, or another module of Python, on a terminal of its own.
 
     `raw` holds every byte that the program wrote to it.
 
@@ -81,7 +81,7 @@ class Terminal:
 
     @property
     def text(self) -> str:
-        """What is on the screen now."""
+        """The text on the screen now."""
         return "\n".join(line.rstrip() for line in self.screen.display)
 
     def read(self, within: float = 0.05) -> None:
@@ -139,7 +139,7 @@ class Terminal:
         self._inner = self._fd = -1
 
     def hang_up(self) -> None:
-        """Closes the window: the program is told so by both signals that the kernel sends."""
+        """Closes the window: the program gets both signals that the kernel sends."""
         self.cut()
         self.process.send_signal(signal.SIGHUP)
         self.process.send_signal(signal.SIGCONT)
@@ -171,7 +171,7 @@ class Terminal:
 
     @property
     def settings(self) -> list[Any]:
-        """How keys are taken now."""
+        """The mode in which keys are taken now."""
         return termios.tcgetattr(self._inner)
 
     def shell_takes_it(self) -> list[Any]:

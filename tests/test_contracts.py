@@ -1,4 +1,4 @@
-"""What the floors may not load: the screen's process and the command line stay light."""
+"""Modules that floors may not load: the screen's process and the command line stay light."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What failed: the class of an exception, and of names of exceptions that were saved."""
+"""Error classes of exceptions, and of names of exceptions that were saved."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_class_that_nobody_knows_is_none() -> None:
     assert class_of(error) == "environment"
 
 
-def test_a_model_that_a_rubric_asks_is_a_judge() -> None:
+def test_a_model_that_a_rubric_calls_is_a_judge() -> None:
     assert class_of(vf.ModelError("x"), Stage.SCORING) == "judge"
 
 

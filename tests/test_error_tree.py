@@ -14,7 +14,7 @@ from tui_eval import errors
 ROOT = Path(tui_eval.__file__).parent
 LINE = re.compile(r"^([│├└─ ]*)(\w*Error|GivenUp) +(?:(\w+(?: \w+ \d)?) {2,})?(\S.*)$")
 STAND_INS = [ROOT / "clients" / "sdks.py", ROOT / "clients" / "stand_in_http.py"]
-"""What others' packages raise, by the same names, where they are not installed."""
+"""Exceptions of other packages, by the same names, where these are not installed."""
 SOURCES = {path: path.read_text() for path in ROOT.rglob("*.py") if path not in STAND_INS}
 BUILT_IN = {
     name

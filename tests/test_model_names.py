@@ -1,4 +1,4 @@
-"""Which names are spellings of one model."""
+"""Names that are spellings of one model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tui_eval.model_names import is_same_model
 
 
 @pytest.mark.parametrize(
-    ("asked", "answered"),
+    ("requested", "answered"),
     [
         ("gpt-4o", "gpt-4o-2024-08-06"),
         ("gpt-4", "gpt-4-0613"),
@@ -24,12 +24,12 @@ from tui_eval.model_names import is_same_model
         ("m", "m"),
     ],
 )
-def test_spellings_of_one_model(asked: str, answered: str) -> None:
-    assert is_same_model(asked, answered)
+def test_spellings_of_one_model(requested: str, answered: str) -> None:
+    assert is_same_model(requested, answered)
 
 
 @pytest.mark.parametrize(
-    ("asked", "answered"),
+    ("requested", "answered"),
     [
         ("gpt-4o", "gpt-4o-mini"),
         ("gpt-4o", "gpt-3.5-turbo"),
@@ -39,5 +39,5 @@ def test_spellings_of_one_model(asked: str, answered: str) -> None:
         ("llama3:8b", "llama3:70b"),
     ],
 )
-def test_other_models(asked: str, answered: str) -> None:
-    assert not is_same_model(asked, answered)
+def test_other_models(requested: str, answered: str) -> None:
+    assert not is_same_model(requested, answered)

@@ -1,4 +1,4 @@
-"""What the package page shows leads somewhere: the README of a wheel lies beside nothing."""
+"""Links of the package page lead somewhere: the README of a wheel lies beside nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TARGET = re.compile(r"(!?)\[[^\]]*\]\(([^)]*)\)")
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a wheel is made from, without the code."""
+    """The files that a wheel is made from, without the code."""
     folder = tmp_path_factory.mktemp("tree")
     for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", "CHANGELOG.md"):
         shutil.copy(ROOT / name, folder)

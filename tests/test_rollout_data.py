@@ -1,4 +1,4 @@
-"""The state of a rollout, the errors it can meet, and the events that tell of it."""
+"""The state of a rollout, the errors it can meet, and the events about it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_chain_finds_every_kind_by_its_base() -> None:
     assert ModelError in ErrorChain(EmptyModelResponseError())
 
 
-def test_a_refusal_tells_every_fault() -> None:
+def test_a_refusal_names_every_fault() -> None:
     error = RefusedError([Fault("-n", "too small"), Fault("-m", "unknown", "Name another")])
     assert str(error) == "-n: too small\n-m: unknown. Name another"
 
@@ -110,7 +110,7 @@ def test_nothing_is_named_that_was_hardly_meant(typed: str, valid: list[str]) ->
     assert nearest(typed, valid) == ""
 
 
-async def test_only_ones_own_cancellation_goes_on() -> None:
+async def test_only_ones_own_cancellation_propagates() -> None:
     assert not must_propagate(ValueError())
     assert not must_propagate(SystemExit(1))
     assert must_propagate(KeyboardInterrupt())
@@ -142,7 +142,7 @@ def test_a_state_reads_and_writes_its_input() -> None:
         state["nothing"]
 
 
-def test_events_arrive_as_they_were_told() -> None:
+def test_events_arrive_as_they_were_published() -> None:
     events = [
         Noticed(1, 2.0, "info", "text"),
         MessagesAdded(2, 2.0, 0, 1, 0, 1, [{"role": "user", "content": "é"}]),
@@ -153,9 +153,9 @@ def test_events_arrive_as_they_were_told() -> None:
 
 def test_half_a_character_in_a_message_does_not_silence_the_engine() -> None:
     event = MessagesAdded(1, 2.0, 0, 1, 0, 1, [{"role": "tool", "content": "a\ud800b"}])
-    (told,) = decode_events(encode_events([event]))
-    assert isinstance(told, MessagesAdded)
-    assert told.messages == [{"role": "tool", "content": "a\\ud800b"}]
+    (decoded,) = decode_events(encode_events([event]))
+    assert isinstance(decoded, MessagesAdded)
+    assert decoded.messages == [{"role": "tool", "content": "a\\ud800b"}]
 
 
 def test_commands_arrive_and_others_are_refused() -> None:

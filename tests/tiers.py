@@ -1,4 +1,4 @@
-"""Which cases of a test run each time, and which with `make slow` alone."""
+"""Tiers of cases: those that run each time, and those of `make slow` alone."""
 
 from __future__ import annotations
 

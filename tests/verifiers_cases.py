@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 ENVIRONMENTS = Path(__file__).with_name("verifiers_environments")
-FACTS = ENVIRONMENTS / "facts.json"
-"""What verifiers 0.1.11 made of every case: rows and request bodies."""
+RECORDED_RESULTS = ENVIRONMENTS / "recorded_results.json"
+"""Results of verifiers 0.1.11 for every case: rows and request bodies."""
 
 Call = tuple[str, str]
 Turn = str | list[Call] | tuple[str, ...]

@@ -13,15 +13,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from program import Program
-from verifiers_cases import CASES, ENVIRONMENTS, FACTS, Case
-from verifiers_facts import Facts, ScriptedModels, facts_of
+from verifiers_cases import CASES, ENVIRONMENTS, RECORDED_RESULTS, Case
+from verifiers_results import Results, ScriptedModels, results_of
 
 DRIVER = Path(__file__).with_name("evaluate_with_verifiers.py")
 _LIBRARY_S = 110
 
 
-def with_tui_eval(program: Program, cases: Iterable[Case]) -> dict[str, Facts]:
-    """What the command line makes of the cases, all in one file."""
+def with_tui_eval(program: Program, cases: Iterable[Case]) -> dict[str, Results]:
+    """Results of the command line for the cases, all in one file."""
     cases = list(cases)
     with ScriptedModels(cases) as models:
         url = f"{models.url}/v1"
@@ -36,11 +36,11 @@ def with_tui_eval(program: Program, cases: Iterable[Case]) -> dict[str, Facts]:
             program.end_all()
         assert f"{len(cases)} of {len(cases)} evaluations finished" in done.out, done
         rows = {run.metadata["env_id"]: run.rows for run in program.runs()}
-        return {case.env_id: _facts(case, rows[case.env_id], models) for case in cases}
+        return {case.env_id: _results(case, rows[case.env_id], models) for case in cases}
 
 
-def with_library(python: str, cases: Iterable[Case], folder: Path) -> dict[str, Facts]:
-    """What the library in another interpreter makes of the cases, in one process."""
+def with_library(python: str, cases: Iterable[Case], folder: Path) -> dict[str, Results]:
+    """Results of the library in another interpreter for the cases, in one process."""
     cases = list(cases)
     with ScriptedModels(cases) as models:
         url = f"{models.url}/v1"
@@ -59,11 +59,11 @@ def with_library(python: str, cases: Iterable[Case], folder: Path) -> dict[str, 
         found = json.loads(to.read_text())
         failed = {name: one["failed"] for name, one in found.items() if "failed" in one}
         assert not failed, "\n".join(failed.values())
-        return {case.env_id: _facts(case, found[case.env_id]["rows"], models) for case in cases}
+        return {case.env_id: _results(case, found[case.env_id]["rows"], models) for case in cases}
 
 
-def _facts(case: Case, rows: list[dict[str, Any]], models: ScriptedModels) -> Facts:
-    return facts_of(case, rows, models.bodies[case.env_id])
+def _results(case: Case, rows: list[dict[str, Any]], models: ScriptedModels) -> Results:
+    return results_of(case, rows, models.bodies[case.env_id])
 
 
 def _environ(url: str) -> dict[str, str]:
@@ -108,9 +108,9 @@ def _inline(value: Any) -> str:
 def main() -> None:
     """Records what the library makes of every case: `python verifiers_runs.py PYTHON`."""
     with TemporaryDirectory() as folder:
-        facts = with_library(sys.argv[1], CASES, Path(folder))
-    lines = (f"{json.dumps(name)}: {json.dumps(one)}" for name, one in facts.items())
-    FACTS.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+        results = with_library(sys.argv[1], CASES, Path(folder))
+    lines = (f"{json.dumps(name)}: {json.dumps(one)}" for name, one in results.items())
+    RECORDED_RESULTS.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 if __name__ == "__main__":

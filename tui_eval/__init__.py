@@ -1,4 +1,4 @@
-"""What environment authors import: `import tui_eval as vf`. Names load on first use."""
+"""The API of environment authors: `import tui_eval as vf`. Names load on first use."""
 
 from __future__ import annotations
 
@@ -147,10 +147,10 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "tui_eval.state": ("State",),
 }
 _CONNECTIONS = {"run_in_process": "tui_eval.engine.in_process"}
-"""What the floors below need of those above, on first use; not for authors."""
+"""Names of upper floors for lower ones, loaded on first use; not for authors."""
 
 _OWN_MODULES = ("clock",)
-"""What `from tui_eval import` asks for as an attribute first: looking for it among names of
+"""The attribute that `from tui_eval import` reads first: looking for it among names of
 verifiers would cost the first frame 20 ms."""
 
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -1,8 +1,8 @@
-"""How long one call of people's code may take, and whose call the loop is in.
+"""Time limits of calls of people's code, and the call that the loop is in.
 
 Setup, stop conditions, answers of an environment, tools, reward functions, judges and cleanup are
 called through here where `--call-timeout` is given. A call within another one has a time of its
-own, and that of the outer one stands still meanwhile, as it does while a request sleeps. Time in
+own, and that of the outer one stops meanwhile, as it does while a request sleeps. Time in
 which others hold the loop does not count either.
 """
 
@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Self
 
-from tui_eval.deadline import BEATS_EVERY_S, STANDS_STILL_S, Deadline, pulse_of
+from tui_eval.deadline import BEATS_EVERY_S, STALL_S, Deadline, pulse_of
 from tui_eval.errors import CallTimeoutError, must_propagate
 
 if TYPE_CHECKING:
@@ -28,12 +28,12 @@ IGNORED_AFTER_S = 30.0
 
 
 class CallLimit(Deadline):
-    """The limit of one call, and what it is.
+    """The limit of one call, and the call's name and class.
 
     Args:
         observer: That of the rollout; has the limit in seconds.
         what: What is called, for people.
-        error_class: What fails with it, one of `error_classes.ERROR_CLASSES`.
+        error_class: The class of its errors, one of `error_classes.ERROR_CLASSES`.
     """
 
     def __init__(self, observer: Observer, what: str, error_class: str) -> None:
@@ -54,7 +54,7 @@ class CallLimit(Deadline):
         return self._loop is asyncio.get_running_loop()
 
     def error(self) -> CallTimeoutError:
-        """What becomes of the rollout."""
+        """The error of the rollout."""
         return CallTimeoutError.of(self._what, self.seconds or 0.0, self._error_class)
 
     def __enter__(self) -> Self:
@@ -81,9 +81,9 @@ class CallLimit(Deadline):
         return self._pulse.still_s() - self._held_s()
 
     def _held_s(self) -> float:
-        """For how long it held the loop itself."""
+        """Seconds for which it held the loop itself."""
         step = self._loop.time() - self._step_began if self._is_in_step else 0.0
-        return self._own_s + (step if step > STANDS_STILL_S - BEATS_EVERY_S else 0.0)
+        return self._own_s + (step if step > STALL_S - BEATS_EVERY_S else 0.0)
 
     def begin_step(self) -> None:
         """The loop goes into the call."""
@@ -103,12 +103,12 @@ class CallLimit(Deadline):
             self._observer.call_waits()
 
     def note_step(self) -> None:
-        """What it has held the loop so far is noted; a step begins, or goes on."""
+        """Notes the time that it has held the loop so far; a step begins or continues."""
         self._own_s = self._held_s()
         self._step_began = self._loop.time()
 
     def in_thread(self, call: Callable[[], Any]) -> Any:
-        """What a plain function of the call returns or raises, in the thread that runs it."""
+        """Runs a plain function of the call in this thread; returns or raises as it does."""
         self._observer.call_runs(self._error_class, self._what)
         try:
             return call()
@@ -121,7 +121,7 @@ CURRENT_CALL: ContextVar[CallLimit | None] = ContextVar("call_limit", default=No
 
 
 def uncounted() -> AbstractContextManager[None]:
-    """Around what is no time of the call that it is in."""
+    """The context of time that the call around it does not count."""
     limit = CURRENT_CALL.get()
     return _NOTHING if limit is None or not limit.is_here() else limit.held()
 
@@ -130,11 +130,11 @@ _NOTHING = nullcontext()
 
 
 async def limited(observer: Observer, what: str, error_class: str, call: Callable[[], Any]) -> Any:
-    """What a call of people's code returns, awaited where it can be.
+    """The result of a call of people's code, awaited where it can be.
 
     Args:
         what: What is called, for people: `Tool 'search'`.
-        error_class: What fails with it, one of `error_classes.ERROR_CLASSES`.
+        error_class: The class of its errors, one of `error_classes.ERROR_CLASSES`.
 
     Raises:
         CallTimeoutError: It took longer than it may.

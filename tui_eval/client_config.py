@@ -1,4 +1,4 @@
-"""Where models are and how to talk to them: the settings of clients."""
+"""Settings of clients: where models are, and how to talk to them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ClientType: TypeAlias = Literal[
 """The protocols that clients speak."""
 
 TokenLimit: TypeAlias = Literal["max_tokens", "max_completion_tokens"]
-"""What chat completions call the most tokens of an answer."""
+"""The name of the limit of an answer's tokens in chat completions."""
 ReasoningField: TypeAlias = Literal[
     "as_received",
     "none",
@@ -35,10 +35,10 @@ ReasoningField: TypeAlias = Literal[
 
 
 class EndpointClientConfig(BaseModel):
-    """Where one endpoint is and how to talk to it.
+    """The settings of one endpoint: where it is, and how to talk to it.
 
     Args:
-        client_idx: Which of several clients this is, from 0.
+        client_idx: The place of this client among several, from 0.
         api_key_var: Name of the environment variable that holds the key; empty for no key. Where
             it is not given, Prime's key goes to Prime's hosts and no key to any other.
         api_base_url: With `/v1`, without, or with the whole path of a request.
@@ -46,7 +46,7 @@ class EndpointClientConfig(BaseModel):
         connect_timeout: Seconds to establish a connection.
         max_connections: Most connections open at once.
         max_keepalive_connections: 0 closes every connection after its request.
-        max_retries: How often one request is tried again after a passing fault. One that is
+        max_retries: Retries of one request after passing faults. One that is
             refused because there is too much to do (429, 529, a 503 that names a time) does not
             count; 0 for no request, whatever it met.
         rate_limit_timeout: Seconds for which the endpoint may refuse everything before refused
@@ -55,7 +55,7 @@ class EndpointClientConfig(BaseModel):
         extra_headers: Sent with every request.
         stream: Whether answers are requested as streams, so that their text can be seen while it
             comes. What is answered is the same.
-        token_limit: What chat completions call the most tokens of an answer. Here and below None
+        token_limit: The name of the limit of answers in chat completions. Here and below None
             is what the provider is known to understand.
         reasoning_field: Under which name chat messages take reasoning back: `as_received`, `none`
             for not at all, or a name.

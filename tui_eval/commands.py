@@ -1,4 +1,4 @@
-"""Commands: what listeners ask of an engine."""
+"""Commands of listeners to an engine."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ class SaveNow(msgspec.Struct, tag="save", array_like=True):
 
 
 class SaveAs(msgspec.Struct, tag="saveas", array_like=True):
-    """While the disk refuses: put all of the run into a new directory, and go on there."""
+    """While the disk refuses: put all of the run into a new directory, and continue there."""
 
     path: str
 
 
 class Detach(msgspec.Struct, tag="detach", array_like=True):
-    """This listener leaves and the run goes on."""
+    """This listener leaves and the run continues."""
 
 
 Command: TypeAlias = (

@@ -16,11 +16,11 @@ class Deadline:
     `expired` says afterwards whether it did.
 
     Args:
-        seconds: What the block may take; None for any time.
+        seconds: Limit of the block; None for any time.
     """
 
     ends_with: ClassVar[tuple[type[BaseException], ...]] = (asyncio.CancelledError,)
-    """What a cancelled block may raise, which goes no further."""
+    """Exceptions of a cancelled block, which are not propagated."""
 
     def __init__(self, seconds: float | None) -> None:
         self.expired = False
@@ -82,7 +82,7 @@ class Deadline:
         return 0.0
 
     def _lost(self) -> float:
-        """Of those, what it lost since it runs."""
+        """The part of those that it lost since it runs."""
         return max(self._lost_s() - self._lost_before, 0.0)
 
     def _expire(self) -> None:
@@ -101,12 +101,12 @@ class Deadline:
 
 
 BEATS_EVERY_S = 0.1
-STANDS_STILL_S = 0.3
+STALL_S = 0.3
 """Between two beats; less is what any busy loop takes."""
 
 
 class LoopPulse:
-    """How long one event loop stood still, as nothing that ran on it gave it back.
+    """The time that one event loop was blocked, as nothing that ran on it gave it back.
 
     It beats as long as somebody uses it.
     """
@@ -150,7 +150,7 @@ class LoopPulse:
         loop = self._loop()
         now = self._last if loop is None else loop.time()
         passed, self._last = now - self._last, now
-        if passed > STANDS_STILL_S:
+        if passed > STALL_S:
             self._still_s += passed
             self._still_of[self._running] = self.still_of(self._running) + passed
         return self._still_s

@@ -8,7 +8,7 @@ import msgspec
 
 
 class TimedEvent(msgspec.Struct, array_like=True):
-    """What most events have first: `seq`, the number in the run, and `at`, unix seconds."""
+    """First fields of most events: `seq`, the number in the run, and `at`, unix seconds."""
 
     seq: int
     at: float
@@ -27,7 +27,7 @@ class WritingMoved(TimedEvent, tag="write"):
     Args:
         why: What the disk says, in a few words; empty once it takes everything again.
         path: Of the run or the file that cannot be written.
-        advice: What lets it go on, as a sentence without its stop.
+        advice: What lets it continue, as a sentence without its stop.
         rows, records: Finished rollouts, and answers and other records of those in flight, that
             wait in memory.
     """
@@ -40,7 +40,7 @@ class WritingMoved(TimedEvent, tag="write"):
 
 
 class EngineSampled(TimedEvent, tag="eng"):
-    """How the engine itself is doing: CPU seconds since its start, loop lag, private memory."""
+    """The load of the engine itself: CPU seconds since its start, loop lag, private memory."""
 
     cpu_s: float
     lag_ms: float
@@ -53,10 +53,10 @@ class WorkerSeen(msgspec.Struct, array_like=True):
 
     Args:
         state: `starting`, `at work` or `leaving`.
-        rollouts: How many it runs, or has waiting for their group.
+        rollouts: The number that it runs, or has waiting for their group.
         memory_mb: Its private memory.
         still_since: Unix seconds since when its loop has not come round; 0 where it moves.
-        held_at: Where people's code holds it, where that is known.
+        held_at: The place at which people's code holds it, where that is known.
     """
 
     pid: int
@@ -68,13 +68,13 @@ class WorkerSeen(msgspec.Struct, array_like=True):
 
 
 class WorkersSeen(TimedEvent, tag="workers"):
-    """All workers of a run as they are now; reported where one comes, goes, stands or moves."""
+    """All workers of a run as they are now; reported where one comes, goes, stops or moves."""
 
     workers: list[WorkerSeen]
 
 
 class ConcurrencyMoved(TimedEvent, tag="conc"):
-    """How many rollouts may be generated at a time at one endpoint, from now on.
+    """From now on at most so many rollouts are generated concurrently at one endpoint.
 
     Args:
         place: The endpoint, in the order of the plan.
@@ -94,7 +94,7 @@ class ReplicaMoved(TimedEvent, tag="replica"):
     Args:
         place: In the order of the plan.
         out_since: Unix seconds since when it is out; 0 where it is back.
-        why: What requests met there, or the last probe.
+        why: The fault of requests there, or of the last probe.
         probe_at: Unix seconds of the next probe.
     """
 
@@ -116,9 +116,9 @@ class ListedEvaluation(msgspec.Struct, array_like=True):
     """One evaluation of a suite, as its file describes it.
 
     Args:
-        title: What people call it.
-        varies: What distinguishes it from the others: settings and their text.
-        total: Rollouts that it asks for; 0 where its environment decides how many examples it has.
+        title: Its name for people.
+        varies: Settings that differ between the evaluations, and their text.
+        total: Rollouts that it requests; 0 where its environment decides how many examples it has.
     """
 
     title: str
@@ -137,7 +137,7 @@ class SuiteStarted(TimedEvent, tag="suite"):
     Args:
         at: 0 where nobody was there: they are read from the disk.
         max_concurrent: Rollouts in flight at most over all evaluations; 0 for no limit.
-        words: What is typed beside the file and `--resume` to resume them.
+        words: Arguments beside the file and `--resume` that resume them.
         budgets: Flags of what they may spend together, which hold this time alone.
         is_edited: Whether their settings are not those of the file, but were changed in a form.
     """
@@ -151,7 +151,7 @@ class SuiteStarted(TimedEvent, tag="suite"):
 
 
 class EvaluationMoved(TimedEvent, tag="eval"):
-    """How far one evaluation of a suite is; a later one replaces an earlier one.
+    """The progress of one evaluation of a suite; a later one replaces an earlier one.
 
     Args:
         index: Its place in `SuiteStarted.evaluations`.

@@ -1,4 +1,4 @@
-"""What failed where a rollout has an error: eight classes, of an exception or of its saved names.
+"""Classes of errors: eight kinds of failing part, of an exception or of its saved names.
 
 A mean is over rollouts without an error, so that it depends on what is left out. The class says
 what that is: only `model` is the model's own doing. It is in a row as `error.class`.
@@ -23,7 +23,7 @@ ERROR_CLASSES = {
     "environment": "the environment's own code",
     "tool": "a tool that ends the rollout when it fails",
     "scoring": "a reward function or a rubric",
-    "judge": "the judge that a reward function asked",
+    "judge": "the judge that a reward function called",
     "endpoint": "the model's endpoint, or the way to it",
     "sandbox": "a sandbox, or the tunnel to it",
     "engine": "the machine of the run is out of descriptors or disk space, or somebody cancelled",
@@ -37,7 +37,7 @@ _OF_STAGE = {
     **dict.fromkeys((_SLEEPING, _HELD, _MODEL), "endpoint"),
     **{_TOOL: "tool", _SCORING: "scoring"},
 }
-"""What failed where an exception of people's code came out at a stage; else the environment."""
+"""The class of an exception of people's code at a stage; else the environment."""
 
 _MACHINE = frozenset((errno.ENOSPC, errno.EDQUOT))
 
@@ -59,18 +59,18 @@ _NAMES = {
     "engine": ("CancelledByUserError",),
 }
 _OF_NAME = {name: kind for kind, names in _NAMES.items() for name in names}
-"""What failed, by the name of an exception: of ours, verifiers', and the providers' SDKs."""
+"""The class by the name of an exception: ours, verifiers', and the providers' SDKs'."""
 _WORD = re.compile(r"\w+")
 
 
 def class_of(error: BaseException, stage: Stage | None = None) -> str:
-    """What failed, one of `ERROR_CLASSES`.
+    """The class of an error, one of `ERROR_CLASSES`.
 
     An exception with an `error_class` of its own says it; that of people's code is reported by
     where it came out.
 
     Args:
-        stage: What was in progress when it was raised; None where nothing is known to have been.
+        stage: The stage in which it was raised; None where nothing is known to have been.
     """
     links = ErrorChain(error).chain
     is_full = any(isinstance(link, OSError) and link.errno in _MACHINE for link in links)
@@ -86,22 +86,22 @@ def class_of(error: BaseException, stage: Stage | None = None) -> str:
 
 
 def class_at(stage: Stage | None) -> str:
-    """What fails where a rollout ends at a stage; the environment where nothing was in progress."""
+    """The class of a rollout that ends at a stage; the environment where it is None."""
     return "environment" if stage is None else _OF_STAGE.get(stage, "environment")
 
 
 def reported_class(error: Any) -> str | None:
-    """What failed, as the error of a saved row says it; None where it does not."""
+    """The class that the error of a saved row names; None where it names none."""
     reported = error.get("class") if isinstance(error, Mapping) else None
     return reported if isinstance(reported, str) and reported in ERROR_CLASSES else None
 
 
 @lru_cache(1024)
 def class_of_names(names: str) -> str:
-    """What failed in a row that does not say it, from the names of its exceptions.
+    """The class of an error whose row names none, from the names of its exceptions.
 
     Args:
-        names: As `ErrorChain` has them, outermost first, or a text in which they stand.
+        names: As `ErrorChain` has them, outermost first, or a text with them.
     """
     found = [_OF_NAME[word] for word in _WORD.findall(names) if word in _OF_NAME]
     if not found:

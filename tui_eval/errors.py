@@ -76,7 +76,7 @@ class Error(Exception):
     """Base of every error that belongs to one rollout.
 
     Attributes:
-        error_class: What failed, one of `error_classes.ERROR_CLASSES`.
+        error_class: One of `error_classes.ERROR_CLASSES`.
     """
 
     error_class: str = "environment"
@@ -147,7 +147,7 @@ class CallTimeoutError(InfraError):
 
 
 class WorkerEndedError(InfraError):
-    """What the rollout ran ended the process that it ran in; its class is what was called then."""
+    """The rollout's code ended its own process; its class is that of the call under way."""
 
 
 class CancelledByUserError(Error):
@@ -209,7 +209,7 @@ def get_vf_error_chain(error: BaseException) -> list[BaseException]:
 class ErrorChain:
     """An exception with its causes, outermost first.
 
-    Two chains are equal when the names of their types are; `SomeError in chain` asks whether any
+    Two chains are equal when the names of their types are; `SomeError in chain` is true where any
     link is an instance of `SomeError`.
 
     Args:
@@ -294,10 +294,10 @@ def warning(text: str) -> Notice:
 
 
 class RefusedError(ValueError):
-    """What was requested cannot be run; carries every fault that was found, not only the first.
+    """The request cannot be run; carries every fault that was found, not only the first.
 
     Args:
-        faults: What is wrong, where, and what to do, each.
+        faults: Each says what is wrong, where, and what to do.
     """
 
     exit_code: ClassVar[int] = 2
@@ -308,7 +308,7 @@ class RefusedError(ValueError):
 
 
 class UnwritableError(RefusedError):
-    """What was made cannot be written where it was to go: the disk is full, a device is closed."""
+    """The output cannot be written to its place: the disk is full, a device is closed."""
 
     exit_code = 1
 
@@ -333,10 +333,10 @@ def _holds(one: str, other: str) -> bool:
 
 
 def must_propagate(error: BaseException) -> bool:
-    """Whether an exception that came out of people's code must go on instead of being recorded.
+    """Whether an exception of people's code must propagate instead of being recorded.
 
     The running task's own cancellation and Ctrl-C must. What people's code raised by itself must
-    not: that is any `Exception`, a `SystemExit`, a cancellation that nobody asked this task for,
+    not: that is any `Exception`, a `SystemExit`, a cancellation that nobody requested of this task,
     and a `KeyboardInterrupt` where `ctrl_c_raises_nothing` was called.
     """
     import asyncio

@@ -1,4 +1,4 @@
-"""Events as bytes: how they go over a socket and are in an index."""
+"""Events as bytes, for sockets and indexes."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _key(value: Any) -> Any:
 
 
 def read_extension(code: int, data: memoryview) -> int:
-    """What a decoder is to make of an extension: see `encode_events`."""
+    """Decodes an extension: see `encode_events`."""
     if code != _WIDE:
         raise ValueError(f"extension {code} is none of ours")
     return int.from_bytes(data, "big", signed=True)

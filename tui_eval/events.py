@@ -35,7 +35,7 @@ HEAD = 200
 
 
 class Stage(IntEnum):
-    """Where a rollout is. The first three do not hold a slot."""
+    """The stages of a rollout. The first three do not hold a slot."""
 
     WAITING = 0
     SLEEPING = 1
@@ -50,14 +50,14 @@ class Stage(IntEnum):
 
 
 class RunStarted(TimedEvent, tag="run"):
-    """What this run is; the first event of every stream.
+    """The settings of this run; the first event of every stream.
 
     Args:
         total: Rollouts of the whole run, finished ones of earlier sessions included.
         max_concurrent: Rollouts in flight at most; 0 for no limit.
         saved: False where the run lives in the user's state directory until it is saved.
         complete_at: For a run read from disk, when it last wrote; 0 while it runs.
-        worked_ms: How long earlier sessions worked on the run.
+        worked_ms: The time that earlier sessions worked on the run.
         input_price, output_price: US dollars per million tokens; None where that is not known.
         cached_input_price, cache_write_price: The same of tokens read from a cache or written to
             one; None where they cost what others do.
@@ -66,7 +66,7 @@ class RunStarted(TimedEvent, tag="run"):
         reading: How often the file of a saved run was read from its beginning because what was
             reported of it no longer holds; a greater number takes back all rows that were reported.
             A later event with the same number only has more places.
-        format: What wrote a run that is read from disk, as `runs.formats` calls it.
+        format: The writer of a run that is read from disk, as `runs.formats` calls it.
         total_known: False where it is not known how many rollouts there are to be: `total` is
             then the places that those take which are there, in groups of one size.
         names_env: False where `env_id` is only how a file or its folder is called.
@@ -109,13 +109,13 @@ class RunStarted(TimedEvent, tag="run"):
 
 
 class RolloutStaged(TimedEvent, tag="stage", gc=False):
-    """Where one rollout is now and what it has used so far.
+    """The stage of one rollout and its use so far.
 
     Args:
         note: Why it sleeps: the cause, a comma, and what comes of it.
         again_at: Unix seconds at which it is tried again; 0 where it does not sleep.
         lost_input, lost_output: Tokens of its earlier attempts, in all sessions.
-        kinds, lost_kinds: What of them was of which kind; see `token_kinds`.
+        kinds, lost_kinds: Those of each kind; see `token_kinds`.
         waits_for: The call that it waits for; empty where its stage says all.
         since: Unix seconds since when it does.
         worker: The process that runs it; 0 where that is the engine's own.
@@ -140,11 +140,11 @@ class RolloutStaged(TimedEvent, tag="stage", gc=False):
 
 
 class RolloutFinished(TimedEvent, tag="done", gc=False):
-    """One row of results.jsonl: the facts that lists, sums and filters need.
+    """One row of results.jsonl: the fields that lists, sums and filters need.
 
     Args:
         row: Place in the run: example position times rollouts per example, plus `number`.
-        offset, length: Where its line is in results.jsonl, in bytes.
+        offset, length: The place of its line in results.jsonl, in bytes.
         reward: None where the rollout errored: such a one has no reward.
         error: Names of the exceptions, outermost first; None where all went well.
         started_at: Unix seconds; the three durations are in milliseconds.
@@ -154,12 +154,12 @@ class RolloutFinished(TimedEvent, tag="done", gc=False):
         question, answer: The first characters, `HEAD` at most, of the last message of the user in
             the prompt and of the last one of the model that says anything; for searching.
             The question may be empty where a rollout of the same example reported it before.
-        error_class: What failed, see `error_classes`; None where the row does not say it.
+        error_class: See `error_classes`; None where the row does not say it.
         finish_reason: Why the last answer ended: `stop`, `length`, `tool_calls`, `refusal`,
             `content_filter`; None where that is not known.
         models: Calls by the name of the model that answered, where it is not the one requested.
-        kinds, lost_kinds: What of the tokens was of which kind; see `token_kinds`.
-        code: Which version of the environment's code it is of, from 1; see `runs.versions`.
+        kinds, lost_kinds: Tokens of each kind; see `token_kinds`.
+        code: The version of the environment's code, from 1; see `runs.versions`.
     """
 
     row: int
@@ -219,14 +219,14 @@ class RowsTakenBack(TimedEvent, tag="back"):
 
 
 class CommandAnswered(TimedEvent, tag="answer"):
-    """What became of a command, as a sentence; `done` is False where it could not be obeyed."""
+    """The outcome of a command, as a sentence; `done` is False where it had no effect."""
 
     text: str
     done: bool = True
 
 
 class ReadingMoved(TimedEvent, tag="read"):
-    """How far the file of a saved run is read: bytes of bytes, and lines that were no rows.
+    """Progress in the file of a saved run: bytes of bytes, and lines that were no rows.
 
     Args:
         unfinished: The number of the last line, where it is not whole: it may still be written, and
@@ -245,7 +245,7 @@ class LineUnreadable(TimedEvent, tag="bad"):
     Args:
         file: The file's name.
         line: Its number, from 1.
-        offset, length: Where it is, in bytes.
+        offset, length: Its place, in bytes.
         ends: False for a last line that may still be written.
         shown: Whether it is a row all the same.
     """
@@ -267,10 +267,10 @@ class Noticed(TimedEvent, tag="note"):
 
 
 OUT_OF_BUDGET = "stopped: budget"
-"""How a run ended that may not cost more: resumable."""
+"""Status of a run that reached its budget: resumable."""
 
 STOPPED_EARLY = "stopped early"
-"""How a run ended whose rewards reported enough, as its condition says: resumable."""
+"""Status of a run whose stopping condition held: resumable."""
 
 
 class RunFinished(TimedEvent, tag="end"):

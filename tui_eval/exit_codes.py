@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """How a command ended, for programs that run it."""
+    """Outcomes of commands, for programs that run them."""
 
     FINISHED = 0
     """Or passed, where a verdict was requested."""

@@ -16,7 +16,7 @@ _EXTRAS = {
     "reasoning-gym": "reasoning-gym",
     "textarena": "textarena",
 }
-"""What our extras bring. An interpreter of an environment's own gets these alone, and not us."""
+"""Packages of our extras. An interpreter of an environment's own gets these alone, and not us."""
 
 
 def is_elsewhere() -> bool:

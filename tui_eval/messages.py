@@ -31,7 +31,7 @@ class CustomBaseModel(BaseModel):
         extra = self.__pydantic_extra__
         if extra and key in extra:
             return extra[key]
-        # Asking pydantic for what is not there costs as much as ten messages.
+        # Looking in pydantic for what is not there costs as much as ten messages.
         return getattr(self, key, default) if key in _attributes_of(type(self)) else default
 
     def __contains__(self, key: object) -> bool:
@@ -114,7 +114,7 @@ class TextContentPart(CustomBaseModel):
 
 
 class ImageUrlSource(CustomBaseModel):
-    """Where an image is: an http(s) or data URL."""
+    """The address of an image: an http(s) or data URL."""
 
     url: str
 
@@ -155,18 +155,18 @@ ContentPart: TypeAlias = (
 )
 """A part of a message that is more than text."""
 MessageContent: TypeAlias = str | list[ContentPart]
-"""What a message says."""
+"""The content of a message."""
 
 
 class CalledFunction(CustomBaseModel):
-    """What a tool call calls, as endpoints write it."""
+    """The function of a tool call, as endpoints write it."""
 
     name: str
     arguments: str
 
 
 class ToolCall(CustomBaseModel):
-    """One call that the model asks for; `arguments` is the JSON text as it was sent."""
+    """One call that the model requests; `arguments` is the JSON text as it was sent."""
 
     id: str
     name: str
@@ -179,21 +179,21 @@ class ToolCall(CustomBaseModel):
 
 
 class SystemMessage(CustomBaseModel):
-    """Instructions that stand above the conversation."""
+    """Instructions at the head of the conversation."""
 
     role: Literal["system"] = "system"
     content: MessageContent
 
 
 class UserMessage(CustomBaseModel):
-    """What the user, or the environment in the user's place, says."""
+    """A message of the user, or of the environment in the user's place."""
 
     role: Literal["user"] = "user"
     content: MessageContent
 
 
 class AssistantMessage(CustomBaseModel):
-    """What the model says: text, reasoning, tool calls."""
+    """A message of the model: text, reasoning, tool calls."""
 
     role: Literal["assistant"] = "assistant"
     content: MessageContent | None = None
@@ -225,7 +225,7 @@ Messages: TypeAlias = list[Message]
 """A conversation."""
 
 MESSAGE_TYPES = frozenset((SystemMessage, UserMessage, AssistantMessage, ToolMessage, TextMessage))
-"""Looked up first: to ask pydantic what a message is costs as much as all else."""
+"""Looked up first: to let pydantic find what a message is costs as much as all else."""
 
 _BY_ROLE: dict[str, type[CustomBaseModel]] = {
     "system": SystemMessage,
@@ -308,7 +308,7 @@ def normalize_messages(value: Any, *, field_name: str = "messages") -> Messages:
 
     Args:
         value: A list of messages in any accepted shape, a single one, or text.
-        field_name: What the errors call it.
+        field_name: Its name in errors.
 
     Raises:
         TypeError: It is no conversation, or one of its messages is no message.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _TAG = re.compile(r"(?:[-:]latest|:free|:beta|:nitro|:floor|:online|\.gguf)$")
-"""What says how a model is had, not which one it is."""
+"""Parts of a name that say how a model is served, not which one it is."""
 _SNAPSHOT = re.compile(r"[-@](?:\d{4}-\d{2}-\d{2}|\d{8}|\d{6}|\d{4}|\d{3})(?:-v\d+:\d+)?$")
 """Dates and numbers of snapshots: -2024-08-06, -20250929, -0613, @001."""
 

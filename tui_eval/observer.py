@@ -25,10 +25,10 @@ class RecordedCall(Protocol):
 
     @property
     def answer(self) -> tuple[Response, float] | None:
-        """What was answered before an interruption, and after how many milliseconds."""
+        """The answer from before an interruption, and its duration in milliseconds."""
 
     def keep(self, response: Response, model_ms: float) -> Awaitable[None]:
-        """Writes the answer down, before the rollout goes on with it."""
+        """Writes the answer down, before the rollout continues with it."""
 
 
 class RecordedResult(Protocol):
@@ -36,10 +36,10 @@ class RecordedResult(Protocol):
 
     @property
     def value(self) -> tuple[Any] | None:
-        """What it was before an interruption, as JSON carries it; None where there is none."""
+        """The result from before an interruption, as JSON carries it; None where there is none."""
 
     def keep(self, value: Any) -> Awaitable[None]:
-        """Writes the result down, before the rollout goes on with it."""
+        """Writes the result down, before the rollout continues with it."""
 
 
 class Observer(Protocol):
@@ -61,13 +61,13 @@ class Observer(Protocol):
         """The rollout has this state now."""
 
     def staged(self, stage: Stage) -> None:
-        """The rollout went on to another stage."""
+        """The rollout moved to another stage."""
 
     def code_begins(self) -> None:
         """A function of people's is called next: what it does to the process is this rollout's."""
 
     def waits_for(self, what: str) -> AbstractContextManager[None]:
-        """Around what may take long: a call of people's code, of a model or of a judge.
+        """The context of what may take long: a call of people's code, of a model or of a judge.
 
         Args:
             what: What the rollout waits for meanwhile, for people.
@@ -77,15 +77,15 @@ class Observer(Protocol):
         """This thread goes into a call of people's code that has a limit.
 
         Args:
-            error_class: What fails with it.
+            error_class: The class of its errors.
             what: What is called, for people.
         """
 
     def call_waits(self) -> None:
-        """It has come out of it, which may go on later."""
+        """The thread left the call, which may continue later."""
 
     def call_ignores_end(self, error_class: str, what: str) -> None:
-        """A call that was cancelled for its limit goes on all the same; arguments as above."""
+        """A call that was cancelled for its limit keeps running; arguments as above."""
 
     def recorded_call(
         self,
@@ -139,7 +139,7 @@ class Observer(Protocol):
     def request_sleeps(
         self, seconds: float, reason: str, is_paced: bool = False
     ) -> AbstractAsyncContextManager[Any]:
-        """Around the wait before a request is tried again; the rollout's slot is free meanwhile.
+        """The context of a wait before another try of a request; the slot is free meanwhile.
 
         `is_paced` where the endpoint named the time, and all others wait as well.
         """
@@ -214,7 +214,7 @@ SILENT = SilentObserver()
 
 
 class CallClock:
-    """When the last try of a model call began, in seconds of `time.perf_counter`."""
+    """The start of the last try of a model call, in seconds of `time.perf_counter`."""
 
     def __init__(self) -> None:
         self.begin()
@@ -225,7 +225,7 @@ class CallClock:
 
 
 CLOCK: ContextVar[CallClock] = ContextVar("clock")
-"""That of the model call which a rollout makes in this task."""
+"""The clock of the model call that a rollout makes in this task."""
 
 CURRENT: ContextVar[Observer] = ContextVar("observer", default=SILENT)
 """The observer of the rollout that runs in this task; a new state takes it from here."""

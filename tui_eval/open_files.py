@@ -17,7 +17,7 @@ OUT_OF_FILES = frozenset((errno.EMFILE, errno.ENFILE))
 MOST = 1 << 16
 """No process gets more: programs of others close every number up to the limit when they start."""
 _OF_MACOS = 10_240
-"""What macOS grants where it calls its hard limit unlimited."""
+"""The limit that macOS grants where it calls its hard limit unlimited."""
 RESERVED = 64
 """Files of an engine that are no rollout's: its log, results, sockets, modules that it loads."""
 REASON = "too many files are open (see `ulimit -n`)"
@@ -40,13 +40,13 @@ def raise_limit() -> None:
 
 
 def file_limit() -> int:
-    """How many files this process may have open."""
+    """The number of files that this process may have open."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MOST if soft == resource.RLIM_INFINITY else soft
 
 
 def room_for_rollouts() -> int:
-    """How many rollouts may be in flight where each has one connection."""
+    """The number of rollouts that may be in flight where each has one connection."""
     limit = file_limit()
     return max(limit - RESERVED, limit // 4, 1)
 
@@ -90,14 +90,14 @@ def _has_one_free() -> bool:
 
 
 def keep_spare() -> None:
-    """Keeps one back for what must be written although no more can be opened."""
+    """Keeps one file in reserve for what must be written although no more can be opened."""
     if not _spare:
         with contextlib.suppress(OSError):
             _spare.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
 
 
 def release_spare() -> None:
-    """Gives the spare one back."""
+    """Releases the file in reserve."""
     if _spare:
         os.close(_spare.pop())
 

@@ -1,4 +1,4 @@
-"""What people's code prints and logs, with the call that it belongs to."""
+"""Output of people's code, printed or logged, with the call that it belongs to."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MOST = 20_000
 
 
 class Output:
-    """What was printed, up to so much of it."""
+    """Printed text, up to a number of characters."""
 
     __slots__ = ("_left_out", "_parts", "_room")
 
@@ -36,7 +36,7 @@ class Printing(Protocol):
     """Something that may print.
 
     Attributes:
-        output: What it printed; None for nothing.
+        output: Its output; None for nothing.
         is_over: Whether it has ended, so that what comes yet is its rollout's.
     """
 

@@ -12,7 +12,7 @@ import stat
 from pathlib import Path
 
 NOWHERE = Path(os.devnull)
-"""Stands for a home where there is none: nothing is found below, and nothing can be written."""
+"""The home where there is none: nothing is found below, and nothing can be written."""
 
 
 def home_folder() -> Path:

@@ -1,4 +1,4 @@
-"""What comes along when a key or a URL is pasted: white space, quotes, characters without width."""
+"""Cleans pasted keys and URLs: white space, quotes, characters without width."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _AROUND = " \t\r\n\v\f\x00\u00a0\u00ad\u200b\u200c\u200d\u200e\u200f\u2028\u2029
 _QUOTES = "\"'`\u2018\u2019\u201c\u201d"
 
 log = logging.getLogger(__name__)
-_COLLECTED: ContextVar[list[str] | None] = ContextVar("told", default=None)
+_COLLECTED: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 _cleaned: set[str] = set()
 
 
 def unwrapped(text: str, what: str) -> str:
-    """The text without what came along around it; that it did is logged, never the text.
+    """The text without white space and quotes around it; that there were some is logged.
 
     Args:
         what: What the text is, for the sentence.
@@ -30,7 +30,7 @@ def unwrapped(text: str, what: str) -> str:
 
 
 def collect(what: str) -> None:
-    """Says that something came along: to who collects it, or else to the log."""
+    """Notes that a text was cleaned: for `collected`, or else in the log."""
     said = f"White space, quotes or invisible characters around {what} were left out"
     reported = _COLLECTED.get()
     if reported is None:

@@ -33,7 +33,7 @@ _TURNING = re.compile(
     rf"[{RIGHT_TO_LEFT}][^\sA-Za-z]*(?=\s+[^\sA-Za-z{RIGHT_TO_LEFT}])"
     rf"(?!(?: [^\sA-Za-z]+)*? [^\sA-Za-z]*[{RIGHT_TO_LEFT}])"
 )
-"""A word from right to left that stands beside a number, unless it goes on behind that."""
+"""A word from right to left beside a number, unless the text continues behind that."""
 _TAB = 8
 """Cells from one tab stop to the next."""
 

@@ -1,4 +1,4 @@
-"""What ends child processes that this process started, however it ends itself."""
+"""Ends child processes that this process started, however it ends itself."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ async def terminate_group(
 
     Args:
         guard: Watches the group until it is gone.
-        grace_s: How long it may take to exit by itself, before it gets a signal.
+        grace_s: Time to exit by itself, before it gets a signal.
     """
     try:
         for seconds, number in ((grace_s, signal.SIGTERM), (ENDS_WITHIN_S, signal.SIGKILL)):
@@ -98,7 +98,7 @@ async def terminate_group(
 
 
 async def _has_ended(process: asyncio.subprocess.Process, within_s: float) -> bool:
-    """Not by `wait`, which also waits for pipes that a grandchild may hold open."""
+    """Whether a child has ended; its `wait` also waits for pipes that a grandchild may hold."""
     deadline = time.monotonic() + within_s
     while process.returncode is None and time.monotonic() < deadline:
         await asyncio.sleep(0.01)

@@ -17,7 +17,7 @@ _ENDED = "ended"
 
 
 class ProcessIdentity(msgspec.Struct, frozen=True):
-    """A process, told apart from those that have its number on another machine or later.
+    """A process, distinct from those that have its number on another machine or later.
 
     Args:
         host: Name of the machine.
@@ -52,7 +52,7 @@ class ProcessIdentity(msgspec.Struct, frozen=True):
 
 
 def own_identity() -> ProcessIdentity:
-    """This process."""
+    """The identity of this process."""
     return _identity(os.getpid())
 
 
@@ -136,7 +136,7 @@ def _clock_seconds(text: str) -> float:
 
 
 def _started(pid: int) -> str:
-    """When a process began; empty where that is not known, `ended` where nobody waited for it."""
+    """The start of a process; empty where that is not known, `ended` where nobody waited for it."""
     stat = _text(Path(f"/proc/{pid}/stat"))
     if stat:
         state, *fields = stat[stat.rindex(")") + 2 :].split()
@@ -146,7 +146,7 @@ def _started(pid: int) -> str:
 
 
 def _ps(pid: int, columns: str) -> str:
-    """What `ps` says of a process; empty where it says nothing."""
+    """The line of `ps` for a process; empty where there is none."""
     ps = ["ps", "-o", columns, "-p", str(pid)]
     try:
         env = {**os.environ, "LC_ALL": "C", "TZ": "UTC"}  # the answer is the same for everybody

@@ -1,4 +1,4 @@
-"""What providers understand of a request, as one table.
+"""Request parameters that providers understand, as one table.
 
 A provider that is not here gets what most understand. What an endpoint refuses all the same is
 learnt from its answer (see `refused_parameters`); what a registry says of it wins over both.
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from tui_eval.client_config import EndpointClientConfig
 
 AS_RECEIVED = "as_received"
-"""Stands for the name under which reasoning came."""
+"""In place of a name: that under which reasoning came."""
 NOT_SENT = "none"
-"""Stands for no name: reasoning is not sent back."""
+"""In place of a name: reasoning is not sent back."""
 ENCRYPTED = "reasoning.encrypted_content"
-"""What brings encrypted reasoning, in what the responses API is asked to include."""
+"""The item of `include` that requests encrypted reasoning from the responses API."""
 TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")
 REASONING_FIELDS = (
     *(AS_RECEIVED, NOT_SENT),
@@ -31,12 +31,12 @@ REASONING_FIELDS = (
 
 
 class ProviderProfile(msgspec.Struct, frozen=True):
-    """How requests to one endpoint are written.
+    """The spelling of requests to one endpoint.
 
     Args:
-        token_limit: What chat completions call the most tokens of an answer.
-        reasoning_field: Under which name chat messages take reasoning back.
-        encrypted_reasoning: Whether the responses API is asked for encrypted reasoning where it
+        token_limit: The name of the limit of an answer's tokens in chat completions.
+        reasoning_field: The name under which chat messages take reasoning back.
+        encrypted_reasoning: Whether encrypted reasoning is requested of the responses API where it
             stores nothing, so that the model sees its own thoughts again.
         key_header: The header that has the key; empty for `Authorization`.
     """
@@ -48,12 +48,12 @@ class ProviderProfile(msgspec.Struct, frozen=True):
 
 
 class ProviderRule(msgspec.Struct, frozen=True):
-    """What holds at some hosts.
+    """A profile of some hosts.
 
     Args:
         hosts: Their names, with `*` for any beginning.
         changes: Fields of the profile.
-        models: What the names of the models begin with for which it holds; empty for all.
+        models: Beginnings of the names of the models for which it holds; empty for all.
     """
 
     hosts: tuple[str, ...]
@@ -79,7 +79,7 @@ def profile_of(
     """The profile of a model at an endpoint.
 
     Args:
-        config: What was set for it wins.
+        config: Its settings win.
     """
     host = urlsplit(url).hostname or ""
     profile = ProviderProfile()

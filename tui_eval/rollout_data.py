@@ -12,18 +12,18 @@ from tui_eval.messages import AssistantMessage, CustomBaseModel, Messages
 FinishReason: TypeAlias = (
     Literal["stop", "length", "tool_calls", "refusal", "content_filter"] | None
 )
-"""Why an answer ended; None where the endpoint gives another reason."""
+"""The reason why an answer ended; None where the endpoint gives another."""
 JsonPrimitive: TypeAlias = str | int | float | bool | None
-"""What JSON has beside arrays and objects."""
+"""Values of JSON beside arrays and objects."""
 Info: TypeAlias = dict[str, Any]
-"""What a row of a dataset holds for tools and graders."""
+"""Data of a dataset's row for tools and graders."""
 SamplingArgs: TypeAlias = dict[str, Any]
 """Parameters of a model call, such as `temperature`, `top_p`, `max_tokens`."""
 MessageType: TypeAlias = Literal["chat", "completion"]
 """Deprecated: whether an environment talks in messages or completes a text."""
 
 IndividualRewardFunc: TypeAlias = Callable[..., float | Awaitable[float]]
-"""Scores one rollout; asks for what it needs by parameter name."""
+"""Scores one rollout; requests what it needs by parameter name."""
 GroupRewardFunc: TypeAlias = Callable[..., list[float] | Awaitable[list[float]]]
 """Scores all rollouts of one example at once, one number each, in their order."""
 RewardFunc: TypeAlias = IndividualRewardFunc | GroupRewardFunc
@@ -115,7 +115,7 @@ class RolloutTiming(TypedDict, total=False):
 
 
 class ScoreRecord(TypedDict):
-    """What one reward function gave; `raw` is None where it failed, `error` says how it did.
+    """The score of one reward function; `raw` is None where it failed, `error` says how it did.
 
     `output` is what it printed and logged.
     """
@@ -190,7 +190,7 @@ class TrajectoryStep(TypedDict):
 
 
 class BaseRolloutInput(TypedDict):
-    """What every row that is ready to run has."""
+    """Fields of every row that is ready to run."""
 
     prompt: Messages
     example_id: int
@@ -221,20 +221,19 @@ class RolloutOutput(dict[str, Any]):
 
     `example_id`, `task`, `prompt`, `completion`, `answer`, `info`, `reward`, `metrics`, `timing`,
     `is_completed`, `is_truncated`, `stop_condition`, `error`, `tool_defs` and `token_usage` as
-    `docs/results.md` says, every metric under its own name, and the state columns that were asked
-    for.
+    `docs/results.md` says, every metric under its own name, and the requested state columns.
     """
 
 
 class RolloutScore(TypedDict):
-    """What one rollout scored."""
+    """The scores of one rollout."""
 
     reward: float
     metrics: dict[str, float]
 
 
 class RolloutScores(TypedDict):
-    """What several rollouts scored: all lists have one number per rollout, in their order."""
+    """The scores of several rollouts: all lists have one number per rollout, in their order."""
 
     reward: list[float]
     metrics: dict[str, list[float]]
@@ -283,7 +282,7 @@ class GenerateMetadata(TypedDict):
 
 
 class GenerateOutputs(TypedDict):
-    """What `Environment.generate` returns: one output a rollout, sorted by example."""
+    """The result of `Environment.generate`: one output a rollout, sorted by example."""
 
     outputs: list[RolloutOutput]
     metadata: GenerateMetadata

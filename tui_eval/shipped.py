@@ -1,4 +1,4 @@
-"""Where the files that come with the program are: in a checkout and in an installed wheel."""
+"""Finds the files that come with the program: in a checkout and in an installed wheel."""
 
 from __future__ import annotations
 

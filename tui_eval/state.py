@@ -23,8 +23,8 @@ class State(dict[str, Any]):
     What the engine needs beside is kept in attributes, not keys, so that it never meets people's
     own: `observer`, who follows the rollout; `scores`, `steps` and `tool_log`, records of every
     reward function, model call and tool call; `began`, the start of its clock in seconds of
-    `time.perf_counter`, moved on by the time that it was held; `unanswered`, messages that stand
-    before a model which has not answered them yet; `cleaned_up`, whether cleanup handlers ran;
+    `time.perf_counter`, moved on by the time that it was held; `unanswered`, messages that the
+    model has not answered yet; `cleaned_up`, whether cleanup handlers ran;
     `failed_at`, the stage at which `state["error"]` was raised, where one was in progress;
     `token_kinds`, what of the tokens that it has used was of which kind; `models`, calls by the
     name of the model that answered, where it is not the one requested; `metric_error`, what a

@@ -21,7 +21,7 @@ WORDS = {
     "audio_input": "of sound in",
     "audio_output": "of sound out",
 }
-"""What people read behind a number of tokens."""
+"""Labels behind a number of tokens."""
 
 Kinds: TypeAlias = tuple[int, ...]
 """Tokens of each of the `KINDS`; empty for none of any."""
@@ -37,7 +37,7 @@ def plus(one: Tokens, other: Tokens) -> Tokens:
 
 
 def minus(one: Tokens, other: Tokens) -> Tokens:
-    """What is left of one count without the other; empty where nothing is."""
+    """One count minus the other; empty where nothing is left."""
     left = tuple(a - b for a, b in zip_longest(one, other, fillvalue=0))
     return left if any(left) else ()
 

@@ -191,7 +191,7 @@ def test_scores_pass_by_the_one_tolerance_and_those_that_are_no_number_are_none(
     assert (found["mean"], found["failed_runs"], found["mean_without_failed"]) == (0.0, 2, None)
 
 
-def test_an_interrupted_run_writes_what_there_is_and_goes_on(
+def test_an_interrupted_run_writes_what_there_is_and_is_resumed(
     program: Program, fault_server: FaultServer
 ) -> None:
     copy_project(program, "troubles")

@@ -82,7 +82,7 @@ def test_registry_and_scores(
     assert near["pass_at_1"] == pytest.approx(2 / 3), "0.55 passes"
 
 
-def test_an_agent_is_told_its_turns(calculator: Program, fault_server: FaultServer) -> None:
+def test_an_agent_gets_its_turns(calculator: Program, fault_server: FaultServer) -> None:
     fault_server.script(CHAT, [CALLS])
     served = f"--api-base-url {fault_server.url}/v1"
     done = agent(calculator, f"{AGENT} --model m {served} --limit 1 --max-turns 2 -s")
@@ -102,7 +102,7 @@ def test_a_run_that_failed_is_run_again(calculator: Program, fault_server: Fault
     assert (row["reward"], row["tui_eval"]["attempt"]) == (1.0, 2)
 
 
-def test_a_run_goes_on(calculator: Program, fault_server: FaultServer) -> None:
+def test_a_run_is_resumed(calculator: Program, fault_server: FaultServer) -> None:
     fault_server.script(CHAT, [REFUSED, SEVEN])
     assert agent(calculator, f"{AGENT} --model m -b {fault_server.url}/v1 -s").code == 3
     run = calculator.only_run()
@@ -121,7 +121,7 @@ def test_a_run_goes_on(calculator: Program, fault_server: FaultServer) -> None:
     assert run.places() == [(0, 0), (1, 0), (2, 0)]
 
 
-def test_the_newest_run_goes_on_without_being_named(
+def test_the_newest_run_is_resumed_without_being_named(
     calculator: Program, fault_server: FaultServer
 ) -> None:
     none = agent(calculator, "--resume")
@@ -153,7 +153,7 @@ def test_the_newest_run_goes_on_without_being_named(
     assert agent(calculator, "--resume").code == 2, "nothing is left"
 
 
-def test_a_model_that_is_not_listed_is_warned_of_and_asked(
+def test_a_model_that_is_not_listed_is_warned_of_and_used(
     calculator: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script("/v1/models", [Reply(body={"data": [{"id": "org/model"}]})])

@@ -75,7 +75,7 @@ def test_a_quiet_agents_json_is_all_there_is(
     assert (calculator.folder / "out.json").is_file()
 
 
-def test_an_agents_dry_run_tells_and_runs_nothing(
+def test_an_agents_dry_run_prints_and_runs_nothing(
     calculator: Program, fault_server: FaultServer
 ) -> None:
     asked = ("agent", *AGENT, "--model", "m", "-b", f"{fault_server.url}/v1", "--dry-run")
@@ -132,7 +132,7 @@ def test_an_agents_errors_and_scores_speak_of_examples_and_rollouts(
 
 
 @pytest.mark.slow
-def test_an_agents_screen_is_asked_for_and_told_where_there_is_no_terminal(
+def test_an_agents_screen_is_requested_and_reported_where_there_is_no_terminal(
     calculator: Program, fault_server: FaultServer
 ) -> None:
     words = (*AGENT, "--model", "m", "-b", f"{fault_server.url}/v1", "-s", "--limit", "1")
@@ -151,7 +151,7 @@ def test_an_agents_screen_is_asked_for_and_told_where_there_is_no_terminal(
         terminal.close()
 
 
-def test_a_number_past_64_bits_is_told_by_its_own_flag() -> None:
+def test_a_number_past_64_bits_is_reported_by_its_own_flag() -> None:
     typed = {"module": "m:x", "dataset": "d.csv", "eval_fn": ("m:f",), "max_turns": "9" * 23}
     request = make_request(typed)
     what = f"{'9' * 23} is too large; whole numbers have 64 bits"

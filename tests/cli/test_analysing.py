@@ -184,7 +184,7 @@ def test_long_lines_of_compared_trajectories_show_where_they_part() -> None:
     ]
 
 
-def test_a_byte_that_is_no_utf_8_is_told_where_its_text_is_printed_or_exported(
+def test_a_byte_that_is_no_utf_8_is_reported_where_its_text_is_printed_or_exported(
     program: Program,
 ) -> None:
     run = saved(program.folder, "one")

@@ -58,7 +58,7 @@ def test_of_further_evaluations_only_what_differs_is_printed(program: Program) -
     assert names == ["temperature", "env_args"]
 
 
-def test_what_is_wrong_is_told_beside_the_settings(program: Program) -> None:
+def test_what_is_wrong_is_reported_beside_the_settings(program: Program) -> None:
     done = command_here(program, "config", "explain", "reverse-text", "-m", "demmo", "-n", "7")
     assert done.code == 2, done
     assert "Did you mean demo?" in done.err
@@ -92,7 +92,7 @@ def test_a_file_with_one_evaluation_runs(program: Program) -> None:
     assert len(program.only_run().rows) == 4
 
 
-def test_a_file_that_says_resume_goes_on(program: Program, fault_server: FaultServer) -> None:
+def test_a_file_that_says_resume_is_resumed(program: Program, fault_server: FaultServer) -> None:
     fault_server.script(CHAT, [GOOD, Reply(400, {"error": {"message": "no"}}), GOOD])
     text = ONE.replace('model = "demo"', f'model = "m"\napi_base_url = "{fault_server.url}/v1"')
     (program.folder / "one.toml").write_text(text + "max_concurrent = 1\n")
@@ -105,7 +105,7 @@ def test_a_file_that_says_resume_goes_on(program: Program, fault_server: FaultSe
     assert len(fault_server.requests) == 3
 
 
-def test_everything_wrong_with_a_file_is_told(program: Program) -> None:
+def test_everything_wrong_with_a_file_is_reported(program: Program) -> None:
     (program.folder / "bad.toml").write_text('modle = "x"\n[eval]\nenv_id = "x"\n')
     done = run_here(program, "bad.toml")
     assert done.code == 2, done
@@ -186,7 +186,7 @@ def test_the_keys_are_printed_as_settings_that_can_be_read_back(program: Program
     assert (again.code, again.out, again.err) == (0, printed.out, "")
 
 
-def test_all_that_is_wrong_with_the_settings_is_told_and_no_run_fails_for_it(
+def test_all_that_is_wrong_with_the_settings_is_reported_and_no_run_fails_for_it(
     program: Program,
 ) -> None:
     program.settings.write_text('theme = "lihgt"\n[keys]\nlist.filtre = "x"\n')

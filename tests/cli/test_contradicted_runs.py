@@ -96,7 +96,7 @@ COUNTS = "the rows count"
         ({"date": "2031-01-01"}, "metadata.json says date 2031-01-01, the rows are of 2026-11-20"),
     ],
 )
-def test_metadata_that_contradicts_the_rows_is_told_once_and_the_rows_count(
+def test_metadata_that_contradicts_the_rows_is_reported_once_and_the_rows_count(
     program: Program, meta: dict[str, Any], told_as: str
 ) -> None:
     found, warnings = told(program, copied(program, V11, **meta))
@@ -127,13 +127,13 @@ def test_a_comparison_doubts_a_run_whose_metadata_contradicts_it(program: Progra
     assert other["doubts"] == [f"of the second run {said}"]
 
 
-def test_a_gate_tells_a_contradiction_once(program: Program) -> None:
+def test_a_gate_reports_a_contradiction_once(program: Program) -> None:
     run = copied(program, V11, avg_reward=0.91)
     done = program.run("gate", str(V11), str(run))
     assert done.code == 6 and (done.out + done.err).count("avg_reward 0.91") == 1
 
 
-def test_a_table_of_runs_tells_which_one_is_contradicted(program: Program) -> None:
+def test_a_table_of_runs_says_which_one_is_contradicted(program: Program) -> None:
     run = copied(program, V11, avg_reward=0.91)
     done = command_here(program, "report", str(V11), str(run))
     assert done.code == 0 and done.err.count("avg_reward 0.91") == 1
@@ -168,7 +168,7 @@ def test_rows_that_are_there_twice_count_once(program: Program, edit: Edit) -> N
     assert len(listed.out.splitlines()) == 5
 
 
-def test_equal_rows_of_a_run_that_has_no_more_than_it_asked_for_all_count(
+def test_equal_rows_of_a_run_that_has_no_more_than_requested_all_count(
     program: Program,
 ) -> None:
     found, _ = told(program, RUNS / "verifiers-2025-09-wrong-counts")
@@ -256,7 +256,7 @@ def test_a_torn_last_row_is_missing(
     assert "not every rollout is finished" in compared["comparisons"][0]["doubts"]
 
 
-def test_a_torn_last_row_is_missing_where_nobody_told_how_many_there_are(
+def test_a_torn_last_row_is_missing_where_no_total_is_known(
     program: Program,
 ) -> None:
     run = copied(program, V11, edit=TORN[0])

@@ -65,7 +65,7 @@ def priced(program: Program, fault_server: FaultServer) -> Program:
     return program
 
 
-def test_the_plan_is_told_whole_as_json(priced: Program) -> None:
+def test_the_plan_is_printed_whole_as_json(priced: Program) -> None:
     done = priced.run(
         *("looking", "-m", "priced", "-n", "4", "-r", "2", "-t", "50", "-s", "--dry-run", "--json"),
         *("-a", '{"secret_token": "hidden-one"}', "--header", "X-Key: hidden-two"),
@@ -94,7 +94,7 @@ def test_the_plan_is_told_whole_as_json(priced: Program) -> None:
     assert "people print here" in done.err
 
 
-def test_the_plan_is_told_to_people(priced: Program) -> None:
+def test_the_plan_is_printed_for_people(priced: Program) -> None:
     done = command_here(
         priced, "looking", "-m", "priced", "-n", "4", "-r", "2", "-t", "50", "--dry-run"
     )
@@ -135,7 +135,7 @@ def test_a_dry_run_is_refused_as_a_start_is(program: Program, how: tuple[str, ..
     assert "-n/--num-examples" in done.err + done.out
 
 
-def test_an_environment_that_ends_the_process_is_told(program: Program) -> None:
+def test_an_environment_that_ends_the_process_is_reported(program: Program) -> None:
     program.environment("ends", "import os; os._exit(7)")
     done = command_here(program, "ends", "-m", "demo", "--dry-run", "--json")
     assert done.code == 1, done
@@ -143,7 +143,7 @@ def test_an_environment_that_ends_the_process_is_told(program: Program) -> None:
     assert "ended with 7" in done.err
 
 
-def test_a_file_of_one_evaluation_is_told_too(program: Program, tmp_path: Path) -> None:
+def test_a_file_of_one_evaluation_is_reported_too(program: Program, tmp_path: Path) -> None:
     (tmp_path / "one.toml").write_text(
         'model = "demo"\n[[eval]]\nenv_id = "reverse-text"\nnum_examples = 2\n'
     )

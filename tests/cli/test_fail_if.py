@@ -91,7 +91,7 @@ def test_without_a_condition_there_is_no_verdict(
     assert "verdict" not in json.loads(capsys.readouterr().out)
 
 
-def test_every_fault_of_every_condition_is_told(
+def test_every_fault_of_every_condition_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = saved(tmp_path, HALF)
@@ -114,7 +114,7 @@ def test_a_metric_that_is_nowhere_is_refused_with_the_nearest(
     assert json.loads(said.out)["status"] == "refused"
 
 
-def test_names_that_are_nowhere_are_told_beside_what_does_not_parse(
+def test_names_that_are_nowhere_are_reported_beside_what_does_not_parse(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = saved(tmp_path, HALF)

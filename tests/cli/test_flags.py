@@ -211,7 +211,7 @@ def test_a_threshold_decides_what_passes(probe: Program, fault_server: FaultServ
     assert rates == [1.0, 0.0], "every reward is 0.6"
 
 
-def test_an_interrupted_run_goes_on(probe: Program, fault_server: FaultServer) -> None:
+def test_an_interrupted_run_is_resumed(probe: Program, fault_server: FaultServer) -> None:
     fault_server.script(CHAT, [GOOD, REFUSED, GOOD])
     assert run_here(probe, *at(fault_server, "-c", "1", "-s")).code == 3
     done = run_here(probe, "run", "-R", str(probe.only_run().path))
@@ -220,7 +220,7 @@ def test_an_interrupted_run_goes_on(probe: Program, fault_server: FaultServer) -
     assert probe.only_run().places() == [(0, 0), (1, 0)]
 
 
-def test_a_file_may_say_verbose_and_a_session_tells_its_own_log(
+def test_a_file_may_say_verbose_and_a_session_names_its_own_log(
     probe: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [GOOD, REFUSED, GOOD])
@@ -306,7 +306,7 @@ def test_the_screen_comes_where_a_file_says_lines(program: Program) -> None:
     assert b"\x1b[?1049h" in terminal.raw
 
 
-def test_a_screen_without_a_terminal_is_told_and_lines_come(program: Program) -> None:
+def test_a_screen_without_a_terminal_is_reported_and_lines_come(program: Program) -> None:
     done = program.run("calculator", "-m", "demo", "-n", "1", "-u")
     assert done.code == 0, done
     assert "-u/--tui: there is no terminal, so lines are printed" in done.err

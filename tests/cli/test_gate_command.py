@@ -143,7 +143,7 @@ def test_metrics_are_gated_and_the_worst_counts(
     assert (code, [one["exit_code"] for one in whole["verdicts"]]) == (5, [0, 5])
 
 
-def test_errors_that_are_left_out_are_told(
+def test_errors_that_are_left_out_are_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     a = saved(tmp_path, "a", [*levels(40), [0.5], [0.5]])
@@ -165,13 +165,15 @@ def test_what_cannot_be_compared_is_refused(
     code, out, err = gate(capsys, a, other)
     assert (code, out) == (2, "")
     assert f"{other}: " in err and "geography" in err and "sums" in err
-    strangers = saved(tmp_path, "strangers", levels(8), asks="riddle")
+    strangers = saved(tmp_path, "strangers", levels(8), question="riddle")
     code, _, err = gate(capsys, a, strangers)
     assert code == 2 and f"{strangers}: it has no example in common with" in err
     assert gate(capsys, a, a)[0] == 2
 
 
-def test_every_fault_is_told_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_fault_is_reported_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     a = saved(tmp_path, "a", levels(8))
     gone = [str(tmp_path / "gone"), str(tmp_path / "lost")]
     for margin in ("-0.02", "nan", "inf", "1e-400x"):
@@ -283,7 +285,7 @@ def test_names_of_other_peoples_metrics_are_escaped(
     assert 'a<b>&"c"␛[31m' in str(case.get("name"))
 
 
-def test_a_junit_file_that_cannot_be_written_is_told(
+def test_a_junit_file_that_cannot_be_written_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     runs = saved(tmp_path, "a", levels(8)), saved(tmp_path, "b", levels(8, 0.1))

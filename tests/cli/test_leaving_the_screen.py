@@ -32,7 +32,7 @@ def test_a_run_that_was_moved_meanwhile_is_summed_up_from_what_was_seen(program:
 
 
 @pytest.mark.slow
-def test_an_engine_that_cannot_be_joined_is_told_and_the_run_is_followed_on_disk(
+def test_an_engine_that_cannot_be_joined_is_reported_and_the_run_is_followed_on_disk(
     program: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script("/v1/chat/completions", [Reply(body=chat_answer("yes")), Reply(hang=True)])

@@ -46,7 +46,7 @@ def test_a_file_of_any_name_is_no_environment(program: Program) -> None:
     assert "notes.txt: no rollouts can be read from this" in refused.err
 
 
-def test_a_file_of_evaluations_that_is_not_there_is_told(
+def test_a_file_of_evaluations_that_is_not_there_is_reported(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert cli(["open", "nowhere.toml"]) == 2
@@ -54,7 +54,7 @@ def test_a_file_of_evaluations_that_is_not_there_is_told(
 
 
 @pytest.mark.parametrize("words", [["open"], ["compare", "--json", "a"]])
-def test_what_the_system_refuses_is_told_without_a_traceback(
+def test_what_the_system_refuses_is_reported_without_a_traceback(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     name = "n" * 300

@@ -212,7 +212,7 @@ def test_a_running_run_that_is_printed_is_said_to_run(
 
 
 @pytest.mark.parametrize("command", ["run reverse-text -m demo", "config explain reverse-text"])
-def test_a_folder_that_is_gone_is_told(program: Program, command: str) -> None:
+def test_a_folder_that_is_gone_is_reported(program: Program, command: str) -> None:
     done = in_shell(program, f"mkdir x && cd x && rmdir ../x && tui-eval {command} --json")
     assert done.code == 2, done
     assert "the working directory was removed" in done.err

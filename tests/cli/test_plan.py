@@ -56,9 +56,7 @@ def test_a_second_pilot_measures_what_else_is_assumed(program: Program, runs: li
     assert "Assumed" not in command_here(program, "plan", *runs[:2]).out
 
 
-def test_rollouts_that_tell_no_tokens_are_not_taken_as_free(
-    program: Program, runs: list[str]
-) -> None:
+def test_rollouts_without_tokens_are_not_taken_as_free(program: Program, runs: list[str]) -> None:
     def tokens(path: Path) -> float:
         needed = json.loads(command_here(program, "plan", str(path), "--json").out)["needs"][0]
         return float(needed["tokens"] / needed["rollouts"])
@@ -90,7 +88,7 @@ def test_a_metric_is_planned_for(program: Program, runs: list[str]) -> None:
     assert told["metric"] == "exact_match" and told["needs"]
 
 
-def test_all_faults_are_told_at_once(program: Program, runs: list[str]) -> None:
+def test_all_faults_are_reported_at_once(program: Program, runs: list[str]) -> None:
     done = command_here(
         program, "plan", *runs[:2], "--detect", "-1", "--correlation", "2", "--metric", "exact_mach"
     )
@@ -104,7 +102,7 @@ def test_all_faults_are_told_at_once(program: Program, runs: list[str]) -> None:
     assert [fault["where"] for fault in json.loads(done.out)["faults"]] == ["nowhere", "--detect"]
 
 
-def test_a_pilot_that_tells_nothing_ends_with_7(program: Program, runs: list[str]) -> None:
+def test_a_pilot_without_evidence_ends_with_7(program: Program, runs: list[str]) -> None:
     done = command_here(program, "plan", runs[3])
     assert (done.code, done.out) == (7, "")
     assert "all 12 examples of the pilot came to 1" in done.err

@@ -174,7 +174,7 @@ def test_a_run_without_any_reward_has_a_dash_and_no_number() -> None:
     assert "nan" not in text.lower()
 
 
-def test_the_cost_is_told_where_prices_are_known_and_only_there() -> None:
+def test_the_cost_is_reported_where_prices_are_known_and_only_there() -> None:
     events = (started(1, 1, input_price=0.4, output_price=1.6), finished(0, input_tokens=1_000_000))
     assert "Cost: $0.4000 ($0.4 in, $1.6 out a million tokens)" in text_of(*events)
     assert "Cost: not known" in text_of(started(1, 1), finished(0))

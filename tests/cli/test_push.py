@@ -86,7 +86,7 @@ def test_a_file_with_one_evaluation_pushes_it_under_a_name_of_its_own_and_json_h
 
 
 @pytest.mark.slow
-def test_what_a_file_asks_for_is_pushed_from_the_screen_too(
+def test_what_a_file_requests_is_pushed_from_the_screen_too(
     program: Program, hub: HubStandIn
 ) -> None:
     (program.folder / "one.toml").write_text(ONE)
@@ -99,9 +99,7 @@ def test_what_a_file_asks_for_is_pushed_from_the_screen_too(
 
 
 @pytest.mark.slow
-def test_a_run_that_goes_on_is_pushed_as_it_was_asked_for(
-    program: Program, hub: HubStandIn
-) -> None:
+def test_a_resumed_run_is_pushed_as_it_was_requested(program: Program, hub: HubStandIn) -> None:
     stopped = program.run("reverse-text", *DEMO, "-H", "--max-total-tokens", "1", "-c", "1")
     assert stopped.code == 4, stopped
     assert "The run is not finished, so it is not pushed" in stopped.err
@@ -186,7 +184,7 @@ def test_what_cannot_be_pushed_is_refused(program: Program, hub: HubStandIn) -> 
     missing = command_here(program, "push", "nowhere")
     assert missing.code == 2
     assert "there is no such file" in missing.err
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 @pytest.mark.slow

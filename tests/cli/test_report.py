@@ -165,7 +165,7 @@ def test_a_run_of_another_program_is_reported(program: Program) -> None:
     assert found["refused_requests"] is None
 
 
-def test_tokens_that_are_told_as_one_number_are_reported_as_one(program: Program) -> None:
+def test_tokens_that_come_as_one_number_are_reported_as_one(program: Program) -> None:
     results = Path(__file__).parents[1] / "data" / "others" / "osmosis.json"
     done = command_here(program, "report", str(results))
     assert done.code == 0, done

@@ -85,7 +85,7 @@ def asked_rows(server: FaultServer) -> list[str]:
     return [one.json()["messages"][-1]["content"] for one in server.requests]
 
 
-def test_a_run_with_a_registry_of_its_own_goes_on_from_anywhere_without_its_budget(
+def test_a_run_with_a_registry_of_its_own_is_resumed_from_anywhere_without_its_budget(
     talk: Program, fault_server: FaultServer
 ) -> None:
     asked = ("talk", "-e", "models.toml", "-m", "team", "-n", "4", "-r", "1", "-c", "1")
@@ -131,7 +131,7 @@ def test_a_spent_budget_leaves_errored_rows_where_they_are(
     assert "errored" not in full.err, "there are none"
 
 
-def test_resume_alone_without_an_environment_goes_on_with_the_newest_run_begun_here(
+def test_resume_alone_without_an_environment_resumes_the_newest_run_begun_here(
     talk: Program, fault_server: FaultServer
 ) -> None:
     none = talk.run("run", "--resume", "--json")
@@ -166,7 +166,9 @@ def test_resume_alone_without_an_environment_goes_on_with_the_newest_run_begun_h
     talk.finish(process)
 
 
-def test_a_run_without_preflight_goes_on_without(talk: Program, fault_server: FaultServer) -> None:
+def test_a_run_without_preflight_is_resumed_without(
+    talk: Program, fault_server: FaultServer
+) -> None:
     fault_server.script("/v1/models", [Reply(body={"data": [{"id": "other"}]})])
     asked = ("talk", "-m", "m", "-b", f"{fault_server.url}/v1", "-n", "2", "-r", "1", "-c", "1")
     stopped = run_here(talk, *asked, "--no-preflight", "--max-total-tokens", "1")
@@ -199,7 +201,7 @@ def marks(program: Program) -> dict[str, Run]:
 
 
 @pytest.mark.slow
-def test_a_suite_goes_on_without_the_budget_of_all_and_with_what_was_set(
+def test_a_suite_is_resumed_without_the_budget_of_all_and_with_what_was_set(
     talk: Program, fault_server: FaultServer
 ) -> None:
     write_suite(talk, fault_server, *(f'env_args = {{ mark = "{m}" }}' for m in "abc"),
@@ -253,7 +255,7 @@ def calculator(talk: Program) -> Program:
     return talk
 
 
-def test_an_agent_goes_on_from_anywhere_by_its_path_alone(
+def test_an_agent_is_resumed_from_anywhere_by_its_path_alone(
     calculator: Program, fault_server: FaultServer
 ) -> None:
     asked = (*AGENT, "-e", "models.toml", "--model", "team", "--pass-threshold", "0.5", "--n", "2")
@@ -310,7 +312,7 @@ def test_agent_refuses_a_run_that_is_none_of_its_own(talk: Program) -> None:
     assert f"Resume: tui-eval run --resume {path}" in refused.err
 
 
-def test_a_run_of_a_program_goes_on_there(tmp_path: Path) -> None:
+def test_a_run_of_a_program_is_resumed_there(tmp_path: Path) -> None:
     plan = RunPlan(env_id="e", alias="m", model="m", base_url="", given_inputs=True)
     (tmp_path / "run.toml").write_text(plan_to_toml(plan))
     (line,) = resume_lines(RunDir(tmp_path), "interrupted")
@@ -320,7 +322,7 @@ def test_a_run_of_a_program_goes_on_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given_inputs", [False, True])
-def test_how_to_go_on_holds_in_any_folder(
+def test_the_command_to_resume_holds_in_any_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given_inputs: bool
 ) -> None:
     plan = RunPlan(env_id="e", alias="m", model="m", base_url="", given_inputs=given_inputs)

@@ -8,9 +8,9 @@ import os
 from pathlib import Path
 
 import pytest
+from app_driver import press, until
 from run_on_disk import run_on_disk
 from scripted_run import NOW
-from seeing import press, until
 
 from tui_eval import events as ev
 from tui_eval.config.plan import plan_to_toml
@@ -81,7 +81,7 @@ def test_a_run_that_an_engine_works_on_is_joined_instead(file: Path) -> None:
     lock.release()
 
 
-async def test_the_screen_tells_how_each_evaluation_ended(file: Path) -> None:
+async def test_the_screen_says_how_each_evaluation_ended(file: Path) -> None:
     saved(file, 0, "whole", 4, "finished")
     saved(file, 1, "stopped", 3, "interrupted")
     saved(file, 2, "killed", 2, "running")
@@ -116,7 +116,7 @@ async def test_where_all_of_it_is_whole_it_has_finished(file: Path) -> None:
     assert (told[-1].status, told[-1].at) == ("finished", NOW)
 
 
-async def test_a_run_that_cannot_be_read_is_told_with_the_others(file: Path) -> None:
+async def test_a_run_that_cannot_be_read_is_reported_with_the_others(file: Path) -> None:
     saved(file, 0, "whole", 4, "finished")
     broken = saved(file, 1, "broken", 4, "finished")
     planned = find_saved(file)

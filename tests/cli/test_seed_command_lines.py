@@ -64,15 +64,15 @@ def test_the_quick_start(manual: Manual) -> None:
 )  # fmt: skip
 def test_so_many_examples_and_rollouts(manual: Manual, line: str, count: int) -> None:
     manual.runs(line)
-    assert len(manual.asked) == count
+    assert len(manual.received) == count
     assert {body["model"] for body in manual.bodies} == {"gpt-4.1-mini"}
     assert {body.get("temperature") for body in manual.bodies} == {0.0 if "-T" in line else None}
 
 
 def test_an_alias_of_the_registry(manual: Manual) -> None:
     manual.runs("prime eval run my-env -m qwen3-235b-i")
-    (path,) = {one.path for one in manual.asked}
-    (auth,) = {one.headers["Authorization"] for one in manual.asked}
+    (path,) = {one.path for one in manual.received}
+    (auth,) = {one.headers["Authorization"] for one in manual.received}
     assert path == "/api.pinference.ai/api/v1/chat/completions"
     assert auth == "Bearer sk-of-PRIME_API_KEY"
     assert {body["model"] for body in manual.bodies} == {"qwen/qwen3-235b-a22b-instruct-2507"}
@@ -85,8 +85,8 @@ def test_direct_configuration(manual: Manual) -> None:
           -b https://my-api.example.com/v1 \
           -k MY_API_KEY
     """)
-    assert {one.path for one in manual.asked} == {"/my-api.example.com/v1/chat/completions"}
-    assert {one.headers["Authorization"] for one in manual.asked} == {"Bearer sk-of-MY_API_KEY"}
+    assert {one.path for one in manual.received} == {"/my-api.example.com/v1/chat/completions"}
+    assert {one.headers["Authorization"] for one in manual.received} == {"Bearer sk-of-MY_API_KEY"}
     assert {body["model"] for body in manual.bodies} == {"custom-model"}
 
 
@@ -110,8 +110,8 @@ def test_arguments_of_load_environment(manual: Manual) -> None:
         prime eval run my-env \
           -a '{"difficulty": "hard", "num_examples": 100, "seed": 123}'
     """)
-    asked = {body["messages"][-1]["content"] for body in manual.bodies}
-    assert asked == {f"hard 123 {n}" for n in range(5)}
+    sent = {body["messages"][-1]["content"] for body in manual.bodies}
+    assert sent == {f"hard 123 {n}" for n in range(5)}
 
 
 def test_arguments_of_the_constructor(manual: Manual) -> None:
@@ -137,15 +137,15 @@ def test_arguments_of_the_constructor(manual: Manual) -> None:
          "  --max-concurrent-generation 32 \\\n  --max-concurrent-scoring 64", 32),
     ],
 )  # fmt: skip
-def test_so_many_at_a_time(manual: Manual, line: str, most: int) -> None:
+def test_max_concurrent_holds(manual: Manual, line: str, most: int) -> None:
     manual.answer(Reply(body=chat_answer("42"), delay=0.3))
     manual.works(line)
     assert manual.server.most_at_once == most
-    assert len(manual.asked) == 300
+    assert len(manual.received) == 300
 
 
 @pytest.mark.slow
-def test_a_run_is_saved_where_the_manual_says_and_goes_on(manual: Manual) -> None:
+def test_a_run_is_saved_where_the_manual_says_and_is_resumed(manual: Manual) -> None:
     registry = manual.folder / "configs" / "endpoints.toml"
     registry.write_text(
         registry.read_text().replace('model = "gpt-4.1-mini"', 'model = "openai/gpt-4.1-mini"')
@@ -153,22 +153,22 @@ def test_a_run_is_saved_where_the_manual_says_and_goes_on(manual: Manual) -> Non
     manual.answer(*[GOOD] * 700, Reply(body=chat_answer("42"), delay=0.5))
     line = "prime eval run math-python -m gpt-4.1-mini -n 500 -r 3 -s"
     process = manual.program.start(*line.split()[3:])
-    wait_until(lambda: len(manual.asked) > 700, "the run is under way")
+    wait_until(lambda: len(manual.received) > 700, "the run is under way")
     process.send_signal(signal.SIGINT)
     assert manual.program.finish(process).code == 130
     place = "environments/math_python/outputs/evals/math-python--openai--gpt-4.1-mini"
     (kept,) = manual.program.runs(manual.folder / "environments" / "math_python" / "outputs")
     run = kept.path
     assert run.parent == manual.folder / place
-    done, asked = len(kept.rows), len(manual.asked)
+    done, sent = len(kept.rows), len(manual.received)
     assert 0 < done < 1500
     manual.answer(GOOD)
     manual.works(f"# Auto-detect latest incomplete run\n{line} --resume")
     assert len(kept.places()) == 1500 == len(set(kept.places()))
-    assert len(manual.asked) <= asked + 1500 - done, "only incomplete rollouts are executed"
-    asked = len(manual.asked)
+    assert len(manual.received) <= sent + 1500 - done, "only incomplete rollouts are executed"
+    sent = len(manual.received)
     manual.works(f"# Or specify exact path\n{line} \\\n  --resume ./{place}/{run.name}")
-    assert len(manual.asked) == asked, "if all rollouts are complete it returns immediately"
+    assert len(manual.received) == sent, "if all rollouts are complete it returns immediately"
     assert {"results.jsonl", "metadata.json"} <= {one.name for one in run.iterdir()}
     assert [one.name for one in (manual.folder / place).iterdir()] == [run.name]
 
@@ -214,21 +214,21 @@ def test_tui_mode(manual: Manual) -> None:
         assert terminal.is_whole()
     finally:
         terminal.close()
-    assert len(manual.asked) == 300
+    assert len(manual.received) == 300
 
 
 @pytest.mark.parametrize("flag", ["-i", "-N"])
 def test_scoring_modes(manual: Manual, flag: str) -> None:
     done = manual.runs(f"prime eval run my-env -m gpt-4.1-mini -n 10 {flag}")
     assert "Reward: 1.00 ± 0.00" in done.out
-    assert len(manual.asked) == 30
+    assert len(manual.received) == 30
 
 
 def test_automatic_retries(manual: Manual) -> None:
     bad = Reply(200, {"choices": []})
     manual.answer(*[bad] * 3, GOOD)
     done = manual.runs("prime eval run my-env -m gpt-4.1-mini -n 100 --max-retries 3")
-    assert len(manual.asked) == 303
+    assert len(manual.received) == 303
     assert "Rollouts: 300 used, 0 errored, 0 missing of 300" in done.out
 
 
@@ -238,7 +238,7 @@ def test_heartbeats(manual: Manual) -> None:
         prime eval run my-env -m gpt-4.1-mini -n 1000 \
           --heartbeat-url https://status.example.com/ping/abc123
     """)
-    assert len(manual.asked) == 3000
+    assert len(manual.received) == 3000
     assert len(manual.server.requests) > 3000, "pings"
 
 

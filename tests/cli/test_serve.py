@@ -116,7 +116,7 @@ async def shown(held: HeldRun, tab: Tab) -> None:
 
 
 @pytest.mark.slow
-async def test_closing_the_tab_stops_the_run_which_can_go_on(tmp_path: Path) -> None:
+async def test_closing_the_tab_stops_the_run_which_can_be_resumed(tmp_path: Path) -> None:
     with held_run(tmp_path, "model call") as held:
         served = Served(held.program, *held.args)
         async with served.tab() as tab:
@@ -126,7 +126,7 @@ async def test_closing_the_tab_stops_the_run_which_can_go_on(tmp_path: Path) -> 
         served.process.send_signal(signal.SIGTERM)
         assert held.program.finish(served.process).code == 0
         held.check_what_is_left(1)
-        held.check_resume()
+        held.assert_resumable()
 
 
 @pytest.mark.slow
@@ -151,7 +151,7 @@ async def test_with_the_server_everything_ends(
 
 
 @pytest.mark.slow
-async def test_a_detached_run_goes_on_without_its_tab(tmp_path: Path) -> None:
+async def test_a_detached_run_continues_without_its_tab(tmp_path: Path) -> None:
     with held_run(tmp_path, "model call") as held:
         served = Served(held.program, *held.args)
         async with served.tab() as tab:
@@ -167,7 +167,7 @@ async def test_a_detached_run_goes_on_without_its_tab(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_a_second_tab_joins_the_run_of_the_first_and_lets_it_go_on(tmp_path: Path) -> None:
+async def test_a_second_tab_joins_the_run_of_the_first_and_lets_it_continue(tmp_path: Path) -> None:
     with held_run(tmp_path, "model call") as held:
         served = Served(held.program, *held.args)
         async with served.tab() as first:
@@ -212,7 +212,7 @@ async def test_in_a_browser_there_is_neither_a_shell_nor_a_terminal_with_colours
         assert "Theme: terminal" not in tab.text
 
 
-def test_all_that_is_wrong_is_told_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_that_is_wrong_is_reported_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli(["serve", "--token", "", "--public-url", "here", "ls", "outputs"]) == 2
     said = capsys.readouterr().err
     assert "--no-token lets everybody in" in said
@@ -227,7 +227,7 @@ def test_options_of_the_command_are_checked_before_anybody_opens_a_tab(
     assert "No such option '--port'" in capsys.readouterr().err
 
 
-def test_a_port_that_is_taken_is_refused_where_it_was_asked_for(
+def test_a_port_that_is_taken_is_refused_where_it_was_requested(
     fault_server: FaultServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     port = fault_server.url.rpartition(":")[2]
@@ -243,7 +243,7 @@ def test_without_the_extra_it_says_how_to_get_it(
     assert "pip install 'tui-eval[serve]'" in capsys.readouterr().err
 
 
-async def test_others_are_let_in_without_a_token_only_when_told_so(program: Program) -> None:
+async def test_others_are_let_in_without_a_token_only_when_a_flag_says_so(program: Program) -> None:
     served = Served(program, "--host", "0.0.0.0", "--no-token")
     async with aiohttp.ClientSession() as session:
         port = served.base.rpartition(":")[2]

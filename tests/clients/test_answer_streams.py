@@ -63,11 +63,13 @@ arguments = st.dictionaries(texts, values, max_size=3)
 
 
 def together(
-    client_type: str, data: bytes, cuts: list[int], heard: list[tuple[str, str]] | None = None
+    client_type: str, data: bytes, cuts: list[int], received: list[tuple[str, str]] | None = None
 ) -> AnswerStream:
-    """What the bytes of a stream amount to, cut at these places."""
+    """The answer of a stream whose bytes are cut at these places."""
     kind = READERS[client_type][0]
-    stream: AnswerStream = kind(lambda *told: None if heard is None else heard.append(told))
+    stream: AnswerStream = kind(
+        lambda *streamed: None if received is None else received.append(streamed)
+    )
     places = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
     for start, end in pairwise(places):
         stream.feed(data[start:end])
@@ -87,8 +89,8 @@ def read_whole(client_type: str, answer: dict[str, Any]) -> dict[str, Any]:
     return read(client_type, decode_answer(json.dumps(answer).encode(), READERS[client_type][1]))
 
 
-def said(heard: list[tuple[str, str]], kind: str) -> str:
-    return "".join(text for one, text in heard if one == kind)
+def said(received: list[tuple[str, str]], kind: str) -> str:
+    return "".join(text for one, text in received if one == kind)
 
 
 def assert_same(
@@ -99,20 +101,20 @@ def assert_same(
     line_end: str = "\n",
     comments: bool = False,
 ) -> list[tuple[str, str]]:
-    """Whole and in pieces are the same; returns what was heard."""
+    """Whole and in pieces are the same; returns what was received."""
     data = sent(events_of(client_type, answer, sizes), line_end, comments)
-    heard: list[tuple[str, str]] = []
-    stream = together(client_type, data, cuts, heard)
+    received: list[tuple[str, str]] = []
+    stream = together(client_type, data, cuts, received)
     assert stream.is_whole
     expected = read_whole(client_type, answer)
     assert read(client_type, stream.answer()) == expected
-    assert said(heard, "text") == (expected["message"]["content"] or "")
-    assert said(heard, "reasoning") == (expected["message"]["reasoning_content"] or "")
+    assert said(received, "text") == (expected["message"]["content"] or "")
+    assert said(received, "reasoning") == (expected["message"]["reasoning_content"] or "")
     calls = expected["message"]["tool_calls"] or ()
-    told = said(heard, "tool")
+    streamed = said(received, "tool")
     for call in calls:
-        assert f"{call['name']} " in told
-    return heard
+        assert f"{call['name']} " in streamed
+    return received
 
 
 @pytest.mark.parametrize("name", RECORDED)
@@ -159,14 +161,14 @@ def test_chats(
     message = {"role": "assistant", "content": content}
     message |= {"reasoning_content": reasoning} if reasoning else {}
     message |= {"tool_calls": calls} if calls else {}
-    told = [{"token": letter, "logprob": -0.5} for letter in content]
+    streamed = [{"token": letter, "logprob": -0.5} for letter in content]
     choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}
-    choice["logprobs"] = {"content": told, "refusal": None} if told else None
+    choice["logprobs"] = {"content": streamed, "refusal": None} if streamed else None
     usage = {"prompt_tokens": 3, "completion_tokens": 9, "total_tokens": 12}
     answer = {"id": "c", "created": 1755000000, "model": "m", "choices": [choice], "usage": usage}
-    heard = assert_same(CHAT, answer, sizes, cuts)
+    received = assert_same(CHAT, answer, sizes, cuts)
     for call in calls:
-        assert "{name} {arguments}".format(**call["function"]) in said(heard, "tool")
+        assert "{name} {arguments}".format(**call["function"]) in said(received, "tool")
 
 
 blocks = st.lists(

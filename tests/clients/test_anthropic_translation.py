@@ -1,4 +1,4 @@
-"""What goes to a messages endpoint and what is read from its answers."""
+"""Requests to a messages endpoint, and its answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from drawn_conversations import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from later import Later
+from lazy_modules import LazyModule
 
 from tui_eval.clients.wire.answer_struct import decode_answer
 from tui_eval.clients.wire.anthropic_answer import AnthropicAnswer
@@ -43,7 +43,7 @@ from tui_eval.messages import (
 )
 from tui_eval.types import Tool
 
-anthropic = Later("anthropic")
+anthropic = LazyModule("anthropic")
 
 PAYLOADS = Path(__file__).parent / "payloads"
 
@@ -235,7 +235,7 @@ def test_text_without_a_letter_is_never_sent(blank: Any) -> None:
     ]
 
 
-def test_blank_text_before_a_call_is_left_out_of_thinking_that_goes_on() -> None:
+def test_blank_text_before_a_call_is_left_out_of_thinking_that_continues() -> None:
     blocks = [
         {"type": "text", "characters": 2},
         {"type": "thinking", "thinking": "hm", "signature": "s"},

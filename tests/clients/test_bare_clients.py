@@ -10,10 +10,10 @@ from tui_eval.types import Response, ResponseMessage
 
 class Bare(vf.Client):
     def __init__(self) -> None:
-        self.asked: list[Any] = []
+        self.prompts: list[Any] = []
 
     async def get_response(self, prompt: Any, *args: Any, **kwargs: Any) -> Response:
-        self.asked.append(prompt)
+        self.prompts.append(prompt)
         message = ResponseMessage(
             content="yes", finish_reason="stop", is_truncated=False, tool_calls=None
         )
@@ -34,5 +34,5 @@ async def test_a_client_without_our_constructor_leads_a_whole_run(tmp_path: Any)
     got = await env.generate(
         [{"prompt": [{"role": "user", "content": "?"}]}], client, "m", results_path=tmp_path / "r"
     )
-    assert [one["reward"] for one in got["outputs"]] == [1.0] and len(client.asked) == 1
+    assert [one["reward"] for one in got["outputs"]] == [1.0] and len(client.prompts) == 1
     assert client.config is None and client.logger.name.endswith(".Bare")

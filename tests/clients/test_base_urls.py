@@ -1,4 +1,4 @@
-"""What a base URL means, however it is written."""
+"""Base URLs in every spelling."""
 
 from __future__ import annotations
 
@@ -63,20 +63,20 @@ async def test_the_error_names_the_first_url_where_no_route_exists(
     connect: Connect, fault_server: FaultServer
 ) -> None:
     async with connect(api_base_url=f"{fault_server.url}/v1") as client:
-        told = await asyncio.gather(*[ask(client) for _ in range(4)], return_exceptions=True)
+        reported = await asyncio.gather(*[ask(client) for _ in range(4)], return_exceptions=True)
         before = len(fault_server.requests)
         with pytest.raises(ModelError, match="/v1/chat/completions"):
             await ask(client)
 
-    assert all("404 from" in str(one) and "/v1/chat/completions" in str(one) for one in told)
+    assert all("404 from" in str(one) and "/v1/chat/completions" in str(one) for one in reported)
     assert len(fault_server.requests) - before == 1
 
 
 async def test_a_model_that_is_missing_is_not_looked_for_elsewhere(
     connect: Connect, fault_server: FaultServer
 ) -> None:
-    told = {"error": {"message": "The model `m` does not exist", "code": "model_not_found"}}
-    fault_server.script(PATHS["openai_chat_completions"], [Reply(404, told)])
+    reported = {"error": {"message": "The model `m` does not exist", "code": "model_not_found"}}
+    fault_server.script(PATHS["openai_chat_completions"], [Reply(404, reported)])
 
     async with connect(api_base_url=fault_server.url) as client:
         with pytest.raises(ModelError, match="does not exist"):

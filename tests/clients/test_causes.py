@@ -1,4 +1,4 @@
-"""What a call that brought no answer says of itself: proxy, TLS, name, refused, reset, broken."""
+"""Causes of calls without an answer: proxy, TLS, name, refused, reset, broken."""
 
 from __future__ import annotations
 
@@ -152,7 +152,9 @@ async def test_an_answer_that_breaks_off_is_no_missing_connection(
 async def test_an_error_that_comes_as_an_event_stream_is_unpacked(
     connect: Connect, way: str, naps: list[float], fault_server: FaultServer
 ) -> None:
-    told = b'data: {"error": {"message": "upstream is down", "code": "500"}}\n\ndata: [DONE]\n\n'
-    fault_server.script(CHAT, [Reply(500, told, {"Content-Type": "text/event-stream"})])
+    reported = (
+        b'data: {"error": {"message": "upstream is down", "code": "500"}}\n\ndata: [DONE]\n\n'
+    )
+    fault_server.script(CHAT, [Reply(500, reported, {"Content-Type": "text/event-stream"})])
     said = await fault(connect, way, f"{fault_server.url}/v1", max_retries=0)
     assert said.endswith(": upstream is down")

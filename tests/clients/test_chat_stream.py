@@ -1,4 +1,4 @@
-"""What endpoints send in streams of chats beside what the protocol says."""
+"""Streams of chats with more than the protocol says."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def streamed(*deltas: dict[str, Any], **last: Any) -> ChatAnswer:
     return together([{**HEAD, "choices": [choice]} for choice in choices]).answer()
 
 
-def test_calls_that_are_all_numbered_0_or_not_at_all_are_told_apart_by_their_ids() -> None:
+def test_calls_that_are_all_numbered_0_or_not_at_all_are_distinguished_by_their_ids() -> None:
     for index in ({"index": 0}, {}):
         first = {**index, "id": "a", "function": {"name": "add", "arguments": '{"x": 1}'}}
         second = {**index, "id": "b", "function": {"name": "add", "arguments": {"x": 2}}}

@@ -230,8 +230,8 @@ async def test_the_limit_has_each_protocols_name(
     fault_server.script(PATHS[client_type], [Reply(body=ANSWERS[client_type])])
 
     async with connect(client_type) as client:
-        for asked in ("max_tokens", "max_completion_tokens"):
-            await client.get_response(PROMPT, "m", {asked: 7, "n": 1})
+        for requested in ("max_tokens", "max_completion_tokens"):
+            await client.get_response(PROMPT, "m", {requested: 7, "n": 1})
 
     for request in fault_server.requests:
         limits = {key: value for key, value in request.json().items() if key.startswith("max_")}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from later import Later
+from lazy_modules import LazyModule
 from openai import AsyncAzureOpenAI, AsyncOpenAI
 from pydantic import ValidationError
 from servers import FaultServer, Reply
@@ -22,7 +22,7 @@ from tui_eval.errors import RefusedError
 from tui_eval.messages import UserMessage
 from tui_eval.types import ClientConfig
 
-anthropic = Later("anthropic")
+anthropic = LazyModule("anthropic")
 
 CLASSES = {
     "openai_chat_completions": OpenAIChatCompletionsClient,

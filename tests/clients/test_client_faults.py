@@ -1,4 +1,4 @@
-"""What people are told when a call fails, and what kind of error it is."""
+"""Messages of failed calls, and the kinds of their errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import httpx2
 import openai
 import pytest
 from endpoint_scripts import CHAT_ANSWER, KEY, PATHS, Connect, take
-from later import Later
+from lazy_modules import LazyModule
 from servers import FaultServer, Reply
 
 from tui_eval.clients.openai_chat import OpenAIChatCompletionsClient
@@ -24,7 +24,7 @@ from tui_eval.errors import (
 from tui_eval.messages import UserMessage
 from tui_eval.types import ClientConfig
 
-anthropic = Later("anthropic")
+anthropic = LazyModule("anthropic")
 
 PROMPT = [UserMessage(content="hi")]
 CHAT = PATHS["openai_chat_completions"]
@@ -60,7 +60,7 @@ def way(request: pytest.FixtureRequest) -> str:
         (500, "InternalServerError", ""),
     ],
 )
-async def test_a_status_is_the_sdks_exception_and_tells_place_message_and_advice(
+async def test_a_status_is_the_sdks_exception_and_says_place_message_and_advice(
     connect: Connect,
     fault_server: FaultServer,
     client_type: str,
@@ -203,7 +203,7 @@ async def test_a_call_may_have_a_time_of_its_own(
 
 
 @pytest.mark.parametrize("body", [b'{"id": "x", "choices": [', b"<html>hello</html>"])
-async def test_an_answer_that_is_no_json_is_invalid_and_not_asked_again(
+async def test_an_answer_that_is_no_json_is_invalid_and_not_retried(
     connect: Connect, fault_server: FaultServer, way: str, body: bytes
 ) -> None:
     fault_server.script(CHAT, [Reply(body=body)])
@@ -249,7 +249,7 @@ async def test_an_empty_answer_that_does_not_say_why_is_an_error(
         await fail(take(way, client), EmptyModelResponseError)
 
 
-async def test_a_redirect_is_told_and_not_followed(
+async def test_a_redirect_is_reported_and_not_followed(
     connect: Connect, fault_server: FaultServer, way: str
 ) -> None:
     there = f"{fault_server.url}/elsewhere"

@@ -1,4 +1,4 @@
-"""When a request is tried again, how long it waits, and who is told."""
+"""When a request is tried again, how long it waits, and what is reported."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import openai
 import pytest
 from endpoint_scripts import ANSWERS, CHAT_ANSWER, PATHS, Connect, take
-from later import Later
+from lazy_modules import LazyModule
 from servers import FaultServer, Reply
 
 from tui_eval.clients.anthropic_messages import AnthropicMessagesClient
@@ -25,7 +25,7 @@ from tui_eval.messages import UserMessage
 from tui_eval.observer import SilentObserver
 from tui_eval.state import State
 
-anthropic = Later("anthropic")
+anthropic = LazyModule("anthropic")
 
 PROMPT = [UserMessage(content="hi")]
 CHAT = PATHS["openai_chat_completions"]
@@ -33,10 +33,10 @@ GOOD = Reply(body=CHAT_ANSWER)
 
 
 class SlotObserver(SilentObserver):
-    """Notes what it hears, and whether the sleep was inside."""
+    """Notes what it receives, and whether the sleep was inside."""
 
     def __init__(self, naps: list[float]) -> None:
-        self.heard: list[tuple[float, str]] = []
+        self.waits: list[tuple[float, str]] = []
         self.paced: list[bool] = []
         self.slept_inside: list[bool] = []
         self._naps = naps
@@ -45,7 +45,7 @@ class SlotObserver(SilentObserver):
     async def request_sleeps(
         self, seconds: float, reason: str, is_paced: bool = False
     ) -> AsyncIterator[None]:
-        self.heard.append((seconds, reason))
+        self.waits.append((seconds, reason))
         self.paced.append(is_paced)
         before = len(self._naps)
         yield
@@ -180,7 +180,7 @@ async def test_ten_retries_are_the_default_and_waits_grow_to_a_minute(
         ({}, None),
     ],
 )
-def test_what_a_server_asks_for(headers: dict[str, str], expected: float | None) -> None:
+def test_what_a_server_requests(headers: dict[str, str], expected: float | None) -> None:
     lowered = {name.lower(): value for name, value in headers.items()}
 
     assert requested_wait(lowered) == expected
@@ -214,8 +214,8 @@ async def test_the_slot_is_given_back_around_each_wait(
     async with connect() as client:
         await ask(client, state=state)
 
-    assert observer.heard[0] == (3, "status 429")
-    assert observer.heard[1][1] == "no connection: the connection was reset"
+    assert observer.waits[0] == (3, "status 429")
+    assert observer.waits[1][1] == "no connection: the connection was reset"
     assert observer.slept_inside == [True, True]
     assert observer.paced == [True, False], "only the first wait is the server's"
 
@@ -251,7 +251,7 @@ async def test_a_request_that_may_open_no_file_is_tried_again_a_few_times(
     assert left == []
 
 
-async def test_a_server_can_forbid_or_ask_for_another_try(
+async def test_a_server_can_forbid_or_request_another_try(
     connect: Connect, fault_server: FaultServer, naps: list[float]
 ) -> None:
     spent = {"error": {"message": "spent", "code": "insufficient_quota"}}

@@ -1,4 +1,4 @@
-"""What goes to a text completions endpoint and what is read from its answers."""
+"""Requests to a text completions endpoint, and its answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which key goes where: variables, Prime's file, and hosts that must not get any."""
+"""Keys of endpoints: variables, Prime's file, and hosts that must not get any."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ TOOL = vf.Tool(name="add", description="Adds.", parameters={"type": "object"})
 
 
 class ParrotSdk:
-    """What speaks to the endpoint; it answers with what it was sent."""
+    """A native client; it answers with what it was sent."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -103,10 +103,10 @@ async def test_what_goes_wrong_is_one_of_our_errors_without_the_key() -> None:
         await client.get_response([vf.UserMessage(content="x")], "m", {"raise": cause})
     assert caught.value.__cause__ is cause
     assert KEY not in f"{caught.value}{caught.value!r}{cause}"
-    told = vf.OverlongPromptError("too long")
+    given = vf.OverlongPromptError("too long")
     with pytest.raises(vf.OverlongPromptError) as overlong:
-        await client.get_response([vf.UserMessage(content="x")], "m", {"raise": told})
-    assert overlong.value is told
+        await client.get_response([vf.UserMessage(content="x")], "m", {"raise": given})
+    assert overlong.value is given
 
 
 @pytest.mark.parametrize("left_out", sorted(ABSTRACT))

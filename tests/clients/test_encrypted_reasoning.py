@@ -76,12 +76,12 @@ async def test_encrypted_reasoning_is_not_requested_again_once_refused(
 
 
 def test_encrypted_reasoning_is_not_requested_of_models_without_it() -> None:
-    def asks(url: str, model: str, **given: Any) -> bool:
+    def requests_reasoning(url: str, model: str, **given: Any) -> bool:
         config = ClientConfig(api_base_url=url, api_key_var="", client_type=KIND, **given)  # type: ignore[arg-type]
         return make_client(config).profile(model).encrypted_reasoning
 
-    assert not asks("https://api.openai.com/v1", "gpt-4.1-mini")
-    assert asks("https://api.openai.com/v1", "gpt-5")
-    assert asks("https://api.openai.com/v1", "o3")
-    assert asks("http://localhost:8000/v1", "gpt-4.1-mini")
-    assert not asks("http://localhost:8000/v1", "m", encrypted_reasoning=False)
+    assert not requests_reasoning("https://api.openai.com/v1", "gpt-4.1-mini")
+    assert requests_reasoning("https://api.openai.com/v1", "gpt-5")
+    assert requests_reasoning("https://api.openai.com/v1", "o3")
+    assert requests_reasoning("http://localhost:8000/v1", "gpt-4.1-mini")
+    assert not requests_reasoning("http://localhost:8000/v1", "m", encrypted_reasoning=False)

@@ -1,4 +1,4 @@
-"""Failures told inside a 200, and streams that broke off: in every protocol and way of a call."""
+"""Failures inside a 200, and streams that broke off: in every protocol and way of a call."""
 
 from __future__ import annotations
 
@@ -50,28 +50,28 @@ FAILURES: list[tuple[Body, int]] = [
 PLACES = ["in place of the answer", "beside half of it", "beside nothing"]
 
 
-def failing(protocol: str, place: str, told: Any) -> Body:
+def failing(protocol: str, place: str, reported: Any) -> Body:
     if place == "in place of the answer":
-        return {"type": "error", "error": told}
+        return {"type": "error", "error": reported}
     text = "half an" if place == "beside half of it" else None
-    return {**ended(protocol, text, "stop"), "error": told}
+    return {**ended(protocol, text, "stop"), "error": reported}
 
 
 @pytest.mark.parametrize("way", ["whole", "SDK's way"])
 @each_protocol
 @pytest.mark.parametrize("place", first_always(PLACES))
-@pytest.mark.parametrize(("told", "status"), FAILURES)
-async def test_a_failure_told_in_a_200_is_tried_again_like_its_status(
+@pytest.mark.parametrize(("reported", "status"), FAILURES)
+async def test_a_failure_in_a_200_is_tried_again_like_its_status(
     connect: Connect,
     fault_server: FaultServer,
     naps: list[float],
     protocol: str,
     way: str,
     place: str,
-    told: Body,
+    reported: Body,
     status: int,
 ) -> None:
-    failed = Reply(body=failing(protocol, place, told))
+    failed = Reply(body=failing(protocol, place, reported))
     whole = Reply(body=ANSWERS[protocol])
     response = await ask(connect, fault_server, protocol, way, failed, whole, max_retries=2)
     assert outcome(response) == ("ok", "stop", False)
@@ -80,7 +80,7 @@ async def test_a_failure_told_in_a_200_is_tried_again_like_its_status(
         await ask(connect, fault_server, protocol, way, failed, max_retries=1)
     error = raised.value
     url = f"{fault_server.url}{PATHS[protocol]}"
-    assert str(error).startswith(f"{status} from {url}: {told['message']} (tried ")
+    assert str(error).startswith(f"{status} from {url}: {reported['message']} (tried ")
     assert getattr(error.__cause__, "status_code", None) == status
 
 
@@ -181,10 +181,10 @@ async def test_failures_in_shapes_that_are_not_the_protocols_are_read(
 async def test_an_overlong_prompt_inside_a_200_is_recognised(
     connect: Connect, fault_server: FaultServer, protocol: str, way: str
 ) -> None:
-    told = {"error": {"message": "prompt is too long: 2000 tokens > 1000 maximum"}}
-    answer = Reply(body=told)
+    reported = {"error": {"message": "prompt is too long: 2000 tokens > 1000 maximum"}}
+    answer = Reply(body=reported)
     if way == "streamed":
-        answer = Reply(body=sent([told]), headers=SSE)
+        answer = Reply(body=sent([reported]), headers=SSE)
     with pytest.raises(OverlongPromptError, match="prompt is too long"):
         await ask(connect, fault_server, protocol, way, answer)
     assert len(fault_server.requests) == 1
@@ -195,10 +195,10 @@ async def test_a_wait_that_a_gateway_passes_on_is_kept_to(
     connect: Connect, fault_server: FaultServer, naps: list[float], way: str
 ) -> None:
     metadata = {"headers": {"Retry-After": "7"}}
-    told = {"error": {"code": 429, "message": "slow down", "metadata": metadata}}
-    failed = Reply(body=told)
+    reported = {"error": {"code": 429, "message": "slow down", "metadata": metadata}}
+    failed = Reply(body=reported)
     if way == "streamed":
-        failed = Reply(body=sent([told]), headers=SSE)
+        failed = Reply(body=sent([reported]), headers=SSE)
     await ask(connect, fault_server, CHAT, way, failed, reply(CHAT, way, ANSWERS[CHAT]))
     assert naps[0] >= 7
 
@@ -216,8 +216,8 @@ async def test_a_client_that_was_handed_in_tries_as_often_as_it_says(
     monkeypatch.setattr("openai._base_client.AsyncAPIClient._sleep_for_retry", no_sleep)
     sdk = openai.AsyncOpenAI(api_key="k", base_url=f"{fault_server.url}/v1", max_retries=retries)
     client = OpenAIChatCompletionsClient(sdk)
-    told = {"error": {"code": 502, "message": "gone"}}
-    for failed in (Reply(body=told), Reply(502, told)):
+    reported = {"error": {"code": 502, "message": "gone"}}
+    for failed in (Reply(body=reported), Reply(502, reported)):
         fault_server.requests.clear()
         fault_server.script(PATHS[CHAT], [failed])
         with pytest.raises(ModelError, match=r"502 from http.*gone"):

@@ -1,4 +1,4 @@
-"""What happens to the connections of a client: loops, proxies, compression, streams, ends."""
+"""Connections of a client: loops, proxies, compression, streams, ends."""
 
 from __future__ import annotations
 
@@ -99,13 +99,13 @@ async def dropped_inside(server: FaultServer) -> None:
 def test_a_client_that_nobody_closes_makes_no_noise(
     fault_server: FaultServer, caplog: pytest.LogCaptureFixture, use: Any
 ) -> None:
-    with warnings.catch_warnings(record=True) as heard, caplog.at_level(logging.WARNING):
+    with warnings.catch_warnings(record=True) as caught, caplog.at_level(logging.WARNING):
         warnings.simplefilter("always")
         use(fault_server)
         gc.collect()
 
-    told = [str(warning.message) for warning in heard]
-    assert [text for text in told if "Unclosed" in text] == []
+    texts = [str(warning.message) for warning in caught]
+    assert [text for text in texts if "Unclosed" in text] == []
     assert [record.message for record in caplog.records if record.name == "asyncio"] == []
 
 
@@ -190,7 +190,7 @@ async def test_the_proxy_gets_its_password(
     assert request.headers["Authorization"] == f"Bearer {KEY}"
 
 
-async def test_a_proxy_that_refuses_is_told_of_without_its_password(
+async def test_a_proxy_that_refuses_is_named_without_its_password(
     connect: Connect, way: str, no_proxy: pytest.MonkeyPatch
 ) -> None:
     async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

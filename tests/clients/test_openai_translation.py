@@ -1,4 +1,4 @@
-"""What goes to a chat completions endpoint and what is read from its answers."""
+"""Requests to a chat completions endpoint, and its answers."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_dicts_are_taken_for_messages() -> None:
     ]
 
 
-def test_sound_in_the_prompt_asks_for_an_answer_in_text() -> None:
+def test_sound_in_the_prompt_requests_an_answer_in_text() -> None:
     part = InputAudioContentPart(input_audio=InputAudioSource(data="AAAA", format="wav"))
 
     wire, beside = to_chat_messages([UserMessage(content=[part])])
@@ -187,15 +187,17 @@ def test_the_body_carries_sampling_arguments_as_the_endpoint_names_them() -> Non
 
 
 @pytest.mark.parametrize(
-    ("asked", "limits"),
+    ("requested", "limits"),
     [
         ({"max_tokens": 5}, {"max_completion_tokens": 5}),
         ({"max_completion_tokens": 5}, {"max_completion_tokens": 5}),
         ({"max_tokens": 5, "max_completion_tokens": 6}, {"max_completion_tokens": 6}),
     ],
 )
-def test_the_limit_has_the_endpoints_name(asked: dict[str, int], limits: dict[str, int]) -> None:
-    body, _ = to_chat_body([], "m", asked, None, "max_completion_tokens")
+def test_the_limit_has_the_endpoints_name(
+    requested: dict[str, int], limits: dict[str, int]
+) -> None:
+    body, _ = to_chat_body([], "m", requested, None, "max_completion_tokens")
 
     assert {key: value for key, value in body.items() if key.startswith("max_")} == limits
 
@@ -303,7 +305,7 @@ def test_the_sdks_own_objects_are_read_alike(name: str) -> None:
     assert from_chat_answer(native).model_dump() == read(name).model_dump()
 
 
-def test_an_error_in_a_successful_answer_is_told() -> None:
+def test_an_error_in_a_successful_answer_is_reported() -> None:
     with pytest.raises(InvalidModelResponseError, match="Provider returned error"):
         read("openrouter_error.json")
 

@@ -1,4 +1,4 @@
-"""What the model did is its answer: in every protocol, whole, streamed and on the SDK's way."""
+"""Outcomes of the model are answers: in every protocol, whole, streamed and by the SDK."""
 
 from __future__ import annotations
 

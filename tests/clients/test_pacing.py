@@ -30,12 +30,12 @@ def now() -> float:
 
 @dataclass
 class Bucket:
-    """Lets `burst` requests through at once, and `rate` a second; tells the wait."""
+    """Lets `burst` requests through at once, and `rate` a second; returns the wait."""
 
     rate: float
     burst: float
     latency: float = 0.0
-    told: Callable[[float], float] = field(default=lambda missing: missing)
+    reported: Callable[[float], float] = field(default=lambda missing: missing)
     tokens: float = math.nan
     filled_at: float = 0.0
     refused_at: list[float] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Bucket:
             self.tokens -= 1
             return None
         self.refused_at.append(now())
-        wait = self.told((1 - self.tokens) / self.rate)
+        wait = self.reported((1 - self.tokens) / self.rate)
         self.not_before = max(self.not_before, now() + wait)
         return wait
 
@@ -75,31 +75,31 @@ async def ask(bucket: Bucket, pace: Pace, slots: asyncio.Semaphore) -> None:
             assert not pace.is_given_up
 
 
-def work(bucket: Bucket, requests: int, at_a_time: int) -> float:
+def work(bucket: Bucket, requests: int, max_concurrent: int) -> float:
     """Seconds that so many requests take."""
 
     async def main() -> float:
-        pace, slots = Pace(PATIENCE), asyncio.Semaphore(at_a_time)
+        pace, slots = Pace(PATIENCE), asyncio.Semaphore(max_concurrent)
         await asyncio.gather(*(ask(bucket, pace, slots) for _ in range(requests)))
         return now()
 
     return run_in_virtual_time(main())
 
 
-@pytest.mark.parametrize("told", [lambda s: s, math.ceil], ids=["exact", "whole seconds"])
+@pytest.mark.parametrize("reported", [lambda s: s, math.ceil], ids=["exact", "whole seconds"])
 @pytest.mark.parametrize("latency", [0.0, 0.1, 0.3, 1.0])
-@pytest.mark.parametrize("at_a_time", [4, 32, 256])
+@pytest.mark.parametrize("max_concurrent", [4, 32, 256])
 def test_a_limit_of_sixty_a_minute_is_used_up(
-    at_a_time: int, latency: float, told: Callable[[float], float]
+    max_concurrent: int, latency: float, reported: Callable[[float], float]
 ) -> None:
-    bucket = Bucket(1, 60, latency, told)
-    assert 60 <= work(bucket, 120, at_a_time) <= 1.1 * 60
-    first_burst = min(at_a_time, 60)
+    bucket = Bucket(1, 60, latency, reported)
+    assert 60 <= work(bucket, 120, max_concurrent) <= 1.1 * 60
+    first_burst = min(max_concurrent, 60)
     assert len(bucket.refused_at) <= first_burst + 30
     assert bucket.too_early == 0, "nobody sends before the time that was told"
 
 
-def test_a_bucket_that_fills_fast_is_used_though_the_wait_is_told_in_whole_seconds() -> None:
+def test_a_bucket_that_fills_fast_is_used_though_the_wait_is_reported_in_whole_seconds() -> None:
     bucket = Bucket(150, 100, 0.2, math.ceil)
     assert 4500 / work(bucket, 4500, 64) >= 0.85 * 150
     assert len(bucket.refused_at) < 64 + 30
@@ -112,7 +112,7 @@ def test_the_rate_is_kept_after_a_burst() -> None:
     assert len(later) < 0.2 * 5 * (bucket.served_at[-1] - 20)
 
 
-def test_an_endpoint_that_recovers_is_asked_as_fast_as_before_within_a_minute() -> None:
+def test_an_endpoint_that_recovers_is_used_as_fast_as_before_within_a_minute() -> None:
     bucket = Bucket(1, 5)
 
     async def main() -> None:
@@ -168,7 +168,7 @@ def test_it_is_given_up_after_its_patience_and_then_nobody_waits() -> None:
     run_in_virtual_time(main())
 
 
-def test_a_pause_in_which_nobody_asks_is_no_refusal() -> None:
+def test_a_pause_without_requests_is_no_refusal() -> None:
     async def main() -> None:
         pace = Pace(300.0)
         pace.refuse(-math.inf, 5.0, "status 429")

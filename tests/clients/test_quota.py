@@ -62,7 +62,7 @@ async def ask(connect: Connect, client_type: str = "openai_chat_completions") ->
 
 
 @pytest.mark.parametrize(("status", "error"), [*SPENT, (429, GOOGLES_DAY)])
-async def test_a_spent_quota_is_told_at_once(
+async def test_a_spent_quota_is_reported_at_once(
     connect: Connect, fault_server: FaultServer, naps: list[float], client_type: str,
     status: int, error: dict[str, Any],
 ) -> None:  # fmt: skip

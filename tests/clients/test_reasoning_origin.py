@@ -1,4 +1,4 @@
-"""Where reasoning goes back to, and under which name."""
+"""Reasoning that goes back: to which endpoint, and under which name."""
 
 from __future__ import annotations
 

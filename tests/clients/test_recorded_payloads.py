@@ -71,14 +71,14 @@ async def test_a_streamed_message_is_put_together_as_by_the_sdk(
 
 @pytest.mark.parametrize("name", list(FAULTY))
 @pytest.mark.parametrize("way", ["short way", "SDK's way"])
-async def test_an_error_in_a_successful_answer_is_told(
+async def test_an_error_in_a_successful_answer_is_reported(
     connect: Connect, fault_server: FaultServer, name: str, way: str
 ) -> None:
-    client_type, told = FAULTY[name]
+    client_type, reported = FAULTY[name]
     fault_server.script(PATHS[client_type], [Reply(body=(PAYLOADS / name).read_bytes())])
 
     async with connect(client_type, max_retries=0) as client:
-        with pytest.raises(ModelError, match=f"50[02] from http.*: .*{told}"):
+        with pytest.raises(ModelError, match=f"50[02] from http.*: .*{reported}"):
             await ask(take(way, client), PROMPT)
 
 

@@ -1,4 +1,4 @@
-"""What is sent once an endpoint has refused a parameter."""
+"""Requests once an endpoint has refused a parameter."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def test_what_was_typed_is_tried_first_and_then_answered_by_what_is_known(
     assert limits(endpoint.bodies) == [{"max_completion_tokens": 5}, {"max_tokens": 5}]
 
 
-async def test_an_endpoint_that_takes_neither_name_is_asked_twice_and_told_of(
+async def test_an_endpoint_that_takes_neither_name_gets_two_requests_and_is_reported(
     connect: Connect,
 ) -> None:
     with RuledEndpoint(lambda body: only_tokens(body) or only_completion_tokens(body)) as endpoint:
@@ -97,14 +97,16 @@ async def test_rollouts_that_are_refused_at_the_same_time_all_get_their_answer(
 
 
 @pytest.mark.parametrize(
-    "told",
+    "reported",
     [
         "max_tokens is too large: 5. This model supports at most 4 completion tokens.",
         "max_tokens must be at least 16",
     ],
 )
-async def test_a_limit_whose_value_is_refused_keeps_its_name(connect: Connect, told: str) -> None:
-    with RuledEndpoint(lambda body: openai_refusal("max_tokens", told)) as endpoint:
+async def test_a_limit_whose_value_is_refused_keeps_its_name(
+    connect: Connect, reported: str
+) -> None:
+    with RuledEndpoint(lambda body: openai_refusal("max_tokens", reported)) as endpoint:
         async with connect(CHAT, api_base_url=f"{endpoint.url}/v1") as client:
             with pytest.raises(ModelError, match="max_tokens"):
                 await ask(client, max_tokens=5)
@@ -112,7 +114,7 @@ async def test_a_limit_whose_value_is_refused_keeps_its_name(connect: Connect, t
     assert len(endpoint.bodies) == 1
 
 
-TOLD_OF = [
+REPORTED = [
     openai_refusal("temperature", "Unsupported value: 'temperature' does not support 0.7"),
     (400, {"error": {"message": "Unknown parameter: 'temperature'."}}),
     (400, {"error": "Unrecognized request argument supplied: temperature"}),
@@ -122,9 +124,9 @@ TOLD_OF = [
 ]
 
 
-@pytest.mark.parametrize("refusal", TOLD_OF)
+@pytest.mark.parametrize("refusal", REPORTED)
 @pytest.mark.parametrize("kind", [kind for kind in PATHS if not kind.endswith("_token")])
-async def test_a_refusal_of_another_parameter_tells_how_to_turn_it_off(
+async def test_a_refusal_of_another_parameter_says_how_to_turn_it_off(
     connect: Connect, kind: str, refusal: tuple[int, Any]
 ) -> None:
     with RuledEndpoint(lambda body: refusal if "temperature" in body else None) as endpoint:
@@ -137,22 +139,22 @@ async def test_a_refusal_of_another_parameter_tells_how_to_turn_it_off(
 
 
 @pytest.mark.parametrize(
-    "told",
+    "reported",
     [
         "Invalid value for 'messages': expected a list",
         "The model `m` does not exist",
         "something is not supported",
     ],
 )
-async def test_a_refusal_that_names_no_parameter_of_the_request_is_told_as_it_is(
-    connect: Connect, told: str
+async def test_a_refusal_that_names_no_parameter_of_the_request_is_reported_as_it_is(
+    connect: Connect, reported: str
 ) -> None:
-    with RuledEndpoint(lambda body: (400, {"error": {"message": told}})) as endpoint:
+    with RuledEndpoint(lambda body: (400, {"error": {"message": reported}})) as endpoint:
         async with connect(CHAT, api_base_url=f"{endpoint.url}/v1") as client:
             with pytest.raises(ModelError) as raised:
                 await ask(client, max_tokens=5)
 
-    assert str(raised.value).endswith(told)
+    assert str(raised.value).endswith(reported)
 
 
 @pytest.mark.parametrize("refuse", ["groq", "pydantic"])
@@ -179,14 +181,14 @@ async def test_refused_reasoning_is_left_out_from_then_on(connect: Connect, refu
 
 
 async def test_reasoning_that_is_missed_is_not_left_out(connect: Connect) -> None:
-    told = "Missing `reasoning_content` field in the assistant message at message index 1"
+    reported = "Missing `reasoning_content` field in the assistant message at message index 1"
     said = AssistantMessage(content="a", reasoning_content="hm")
-    with RuledEndpoint(lambda body: (400, {"error": {"message": told}})) as endpoint:
+    with RuledEndpoint(lambda body: (400, {"error": {"message": reported}})) as endpoint:
         async with connect(CHAT, api_base_url=f"{endpoint.url}/v1") as client:
             with pytest.raises(ModelError) as raised:
                 await ask(client, [*PROMPT, said, *PROMPT])
 
-    assert str(raised.value).endswith(told)
+    assert str(raised.value).endswith(reported)
     assert len(endpoint.bodies) == 1
 
 

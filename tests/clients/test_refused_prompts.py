@@ -130,9 +130,9 @@ each_way = pytest.mark.parametrize("way", ["short way", "SDK's way"])
 
 
 async def failure(
-    connect: Connect, server: FaultServer, protocol: str, way: str, status: int, told: Any
+    connect: Connect, server: FaultServer, protocol: str, way: str, status: int, reported: Any
 ) -> ModelError | OverlongPromptError:
-    server.script(PATHS[protocol], [Reply(status, {"error": told})])
+    server.script(PATHS[protocol], [Reply(status, {"error": reported})])
     async with connect(protocol, max_retries=0) as client:
         with pytest.raises((ModelError, OverlongPromptError)) as raised:
             await take(way, client).get_response([UserMessage(content="hi")], "m", {})

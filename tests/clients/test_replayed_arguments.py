@@ -78,7 +78,7 @@ async def test_arguments_go_back_as_an_object(
     assert call.arguments == written
 
 
-def asks(protocol: str, arguments: str) -> dict[str, Any]:
+def call_answer(protocol: str, arguments: str) -> dict[str, Any]:
     body = ANSWERS[protocol]
     if protocol == RESPONSES:
         call = {"type": "function_call", "id": "fc", "call_id": "c1", "name": "lookup",
@@ -98,19 +98,19 @@ async def lookup(city: str) -> str:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-async def test_a_slip_is_told_to_the_model_and_the_row_has_what_it_wrote(
+async def test_a_slip_is_reported_to_the_model_and_the_row_has_what_it_wrote(
     connect: Connect, fault_server: FaultServer, protocol: str
 ) -> None:
-    replies = [asks(protocol, UNQUOTED), ANSWERS[protocol]]
+    replies = [call_answer(protocol, UNQUOTED), ANSWERS[protocol]]
     fault_server.script(PATHS[protocol], [Reply(body=body) for body in replies])
     env = vf.ToolEnv(tools=[lookup], dataset=[{"question": "q"}], rubric=vf.Rubric(), max_turns=3)
     row: Any = env.get_dataset()[0]
     async with connect(protocol, max_retries=0) as client:
         state = await env.rollout(row, client, "m", {"max_tokens": 50})
     assert state["error"] is None
-    asked, told, answered = state["completion"]
-    assert (asked.tool_calls[0].arguments, answered.content) == (UNQUOTED, "ok")
-    assert told.content.startswith("Expecting ',' delimiter")
+    call_turn, result, answered = state["completion"]
+    assert (call_turn.tool_calls[0].arguments, answered.content) == (UNQUOTED, "ok")
+    assert result.content.startswith("Expecting ',' delimiter")
     assert back(protocol, fault_server.requests[1].json()) == {"unparsed_arguments": UNQUOTED}
     saved = json.loads(encode_row(build_row(state, number=0, attempt=1)))
     assert json.loads(saved["completion"][0]["tool_calls"][0])["arguments"] == UNQUOTED

@@ -1,4 +1,4 @@
-"""What is read from the answer of a responses endpoint."""
+"""Answers of a responses endpoint."""
 
 from __future__ import annotations
 

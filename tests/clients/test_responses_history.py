@@ -83,7 +83,7 @@ def part_back(part: dict[str, Any]) -> dict[str, Any]:
 @given(st.lists(users | assistants(with_blocks=False) | tool_results, min_size=1, max_size=6))
 @settings(max_examples=60, deadline=None)
 def test_a_conversation_survives_the_wire_and_the_way_back(conversation: list[Any]) -> None:
-    # Two answers in a row cannot be told apart on the wire, and do not occur.
+    # Two answers in a row cannot be distinguished on the wire, and do not occur.
     alternating = [
         message
         for place, message in enumerate(conversation)

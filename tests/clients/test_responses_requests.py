@@ -1,4 +1,4 @@
-"""What is sent to a responses endpoint: parts, tools and sampling arguments."""
+"""Requests to a responses endpoint: parts, tools and sampling arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers that a server tells are bounded and finite, or not counted; none ends a rollout."""
+"""Numbers that a server reports are bounded and finite, or not counted; none ends a rollout."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from tui_eval.messages import UserMessage
 
 
 @pytest.mark.parametrize(
-    ("told", "counted"),
+    ("reported", "counted"),
     [("-5", 0), ("NaN", 0), ("1e308", 0), ("1e999", 0), ('"x"', 0), ("null", 0), ("[]", 0),
      ("true", 0), ('"12"', 12), ("12.7", 12), ("12", 12)],
 )  # fmt: skip
 async def test_tokens_that_are_no_count_are_none(
-    connect: Connect, fault_server: FaultServer, client_type: str, told: str, counted: int
+    connect: Connect, fault_server: FaultServer, client_type: str, reported: str, counted: int
 ) -> None:
     answer: dict[str, Any] = json.loads(json.dumps(ANSWERS[client_type]))
     usage = {name: "@" for name, value in answer["usage"].items() if isinstance(value, int)}
-    body = json.dumps({**answer, "usage": usage}).replace('"@"', told).encode()
+    body = json.dumps({**answer, "usage": usage}).replace('"@"', reported).encode()
     fault_server.script(PATHS[client_type], [Reply(body=body)])
     async with connect(client_type, max_retries=0) as client:
         response = await client.get_response([UserMessage(content="hi")], "m", {"max_tokens": 5})

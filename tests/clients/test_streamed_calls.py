@@ -46,23 +46,23 @@ def first_half(client_type: str) -> list[Any]:
     return events[: place + 1]
 
 
-class Hearing(SilentObserver):
-    """Hears the text of every answer."""
+class Receiver(SilentObserver):
+    """Receives the text of every answer."""
 
     def __init__(self) -> None:
         self.answers: list[list[tuple[str, str]]] = []
 
     def answer_begins(self) -> Callable[[str, str], None]:
-        heard: list[tuple[str, str]] = []
-        self.answers.append(heard)
-        return lambda kind, text: heard.append((kind, text))
+        received: list[tuple[str, str]] = []
+        self.answers.append(received)
+        return lambda kind, text: received.append((kind, text))
 
 
 async def ask(
-    connect: Connect, client_type: str, observer: Hearing | None = None, **settings: Any
+    connect: Connect, client_type: str, observer: Receiver | None = None, **settings: Any
 ) -> Any:
     state = State()
-    state.observer = observer or Hearing()
+    state.observer = observer or Receiver()
     async with connect(client_type, stream=True, **settings) as client:
         return await client.get_response(
             PROMPT, "m", {"temperature": 0.5, "max_tokens": 5}, state=state
@@ -75,14 +75,14 @@ async def failure(connect: Connect, client_type: str, **settings: Any) -> Except
     return raised.value
 
 
-async def test_a_streamed_answer_is_the_whole_one_and_its_text_is_heard(
+async def test_a_streamed_answer_is_the_whole_one_and_its_text_is_received(
     connect: Connect, fault_server: FaultServer, client_type: str
 ) -> None:
     path = PATHS[client_type]
     fault_server.script(path, [whole_stream(client_type), Reply(body=ANSWERS[client_type])])
-    hearing = Hearing()
-    answer = await ask(connect, client_type, hearing)
-    assert hearing.answers == [[("text", "o"), ("text", "k")]]
+    receiver = Receiver()
+    answer = await ask(connect, client_type, receiver)
+    assert receiver.answers == [[("text", "o"), ("text", "k")]]
     body = fault_server.requests[0].json()
     assert body["stream"] is True
     assert body["temperature"] == 0.5
@@ -95,36 +95,36 @@ async def test_a_streamed_answer_is_the_whole_one_and_its_text_is_heard(
     assert fault_server.connections == 2, "one for each client"
 
 
-async def test_text_is_heard_before_the_answer_is_whole(
+async def test_text_is_received_before_the_answer_is_whole(
     connect: Connect, fault_server: FaultServer, client_type: str
 ) -> None:
-    go_on = threading.Event()
-    hold = (len(sent(first_half(client_type))), go_on)
+    resume = threading.Event()
+    hold = (len(sent(first_half(client_type))), resume)
     fault_server.script(PATHS[client_type], [whole_stream(client_type, hold=hold)])
-    hearing = Hearing()
-    asked = asyncio.create_task(ask(connect, client_type, hearing))
+    receiver = Receiver()
+    pending = asyncio.create_task(ask(connect, client_type, receiver))
     async with asyncio.timeout(30):
-        while hearing.answers != [[("text", "o")]] and not asked.done():
+        while receiver.answers != [[("text", "o")]] and not pending.done():
             await asyncio.sleep(0.005)
-        assert not asked.done()
-        go_on.set()
-        assert (await asked).message.content == "ok"
+        assert not pending.done()
+        resume.set()
+        assert (await pending).message.content == "ok"
 
 
 @pytest.mark.parametrize("name", ["anthropic_thinking.json", "openai_responses_reasoning.json"])
-async def test_thinking_and_calls_are_heard_by_their_kind(
+async def test_thinking_and_calls_are_received_by_their_kind(
     connect: Connect, fault_server: FaultServer, name: str
 ) -> None:
     client_type = MESSAGES if name.startswith("anthropic") else RESPONSES
     events = events_of(client_type, json.loads((PAYLOADS / name).read_bytes()), [4])
     fault_server.script(PATHS[client_type], [stream(*events)])
-    hearing = Hearing()
-    answer = (await ask(connect, client_type, hearing)).message
-    (heard,) = hearing.answers
-    told = {kind: "".join(text for k, text in heard if k == kind) for kind, _ in heard}
-    assert told["text"] == answer.content == "I'll look."
-    assert told["reasoning"] == answer.reasoning_content
-    assert told["tool"] == "\n".join(f"{c.name} {c.arguments}" for c in answer.tool_calls or ())
+    receiver = Receiver()
+    answer = (await ask(connect, client_type, receiver)).message
+    (received,) = receiver.answers
+    texts = {kind: "".join(text for k, text in received if k == kind) for kind, _ in received}
+    assert texts["text"] == answer.content == "I'll look."
+    assert texts["reasoning"] == answer.reasoning_content
+    assert texts["tool"] == "\n".join(f"{c.name} {c.arguments}" for c in answer.tool_calls or ())
 
 
 async def test_an_endpoint_that_answers_whole_all_the_same_is_understood(
@@ -161,22 +161,22 @@ PASSING = [
 ]
 
 
-@pytest.mark.parametrize(("client_type", "told", "status"), PASSING)
-async def test_a_passing_fault_in_the_middle_is_tried_again_and_told_at_last(
+@pytest.mark.parametrize(("client_type", "reported", "status"), PASSING)
+async def test_a_passing_fault_in_the_middle_is_tried_again_and_reported_at_last(
     connect: Connect,
     fault_server: FaultServer,
     naps: list[float],
     client_type: str,
-    told: dict[str, Any],
+    reported: dict[str, Any],
     status: int,
 ) -> None:
-    broken = stream(*first_half(client_type), told)
+    broken = stream(*first_half(client_type), reported)
     fault_server.script(PATHS[client_type], [broken, whole_stream(client_type), broken])
-    hearing = Hearing()
-    answer = await ask(connect, client_type, hearing, max_retries=2)
+    receiver = Receiver()
+    answer = await ask(connect, client_type, receiver, max_retries=2)
     assert answer.message.content == "ok"
     assert len(naps) == 1
-    assert hearing.answers == [[("text", "o")], [("text", "o"), ("text", "k")]]
+    assert receiver.answers == [[("text", "o")], [("text", "o"), ("text", "k")]]
     error = await failure(connect, client_type, max_retries=1, rate_limit_timeout=20.0)
     assert getattr(error.__cause__, "status_code", None) == status
     assert str(error).startswith(f"{status} from {fault_server.url}{PATHS[client_type]}: ")
@@ -195,12 +195,12 @@ async def test_a_broken_stream_is_tried_again_from_the_beginning(
         "is refused": Reply(503, {"error": {"message": "busy"}}),
     }[cut]
     fault_server.script(PATHS[client_type], [broken, whole_stream(client_type)])
-    hearing = Hearing()
-    answer = await ask(connect, client_type, hearing, max_retries=2)
+    receiver = Receiver()
+    answer = await ask(connect, client_type, receiver, max_retries=2)
     assert answer.message.content == "ok"
     assert len(naps) == 1
-    assert len(hearing.answers) == 2
-    assert hearing.answers[1] == [("text", "o"), ("text", "k")]
+    assert len(receiver.answers) == 2
+    assert receiver.answers[1] == [("text", "o"), ("text", "k")]
 
 
 async def test_a_stream_that_always_breaks_says_so(
@@ -213,7 +213,7 @@ async def test_a_stream_that_always_breaks_says_so(
 
 
 @pytest.mark.parametrize(
-    ("client_type", "told"),
+    ("client_type", "reported"),
     [
         (CHAT, {"error": {"message": "no such adapter"}}),
         (CHAT, {"error": "no such adapter"}),
@@ -228,10 +228,10 @@ async def test_a_stream_that_always_breaks_says_so(
         ),
     ],
 )
-async def test_an_error_without_status_is_told_and_not_tried_again_and_no_half_is_taken(
-    connect: Connect, fault_server: FaultServer, client_type: str, told: dict[str, Any]
+async def test_an_error_without_status_is_reported_and_not_tried_again_and_no_half_is_taken(
+    connect: Connect, fault_server: FaultServer, client_type: str, reported: dict[str, Any]
 ) -> None:
-    fault_server.script(PATHS[client_type], [stream(*first_half(client_type), told)])
+    fault_server.script(PATHS[client_type], [stream(*first_half(client_type), reported)])
     error = await failure(connect, client_type, max_retries=2)
     assert isinstance(error, InvalidModelResponseError)
     assert "no such adapter" in str(error)
@@ -239,7 +239,7 @@ async def test_an_error_without_status_is_told_and_not_tried_again_and_no_half_i
 
 
 @pytest.mark.parametrize(
-    ("client_type", "told"),
+    ("client_type", "reported"),
     [
         (
             CHAT,
@@ -249,9 +249,9 @@ async def test_an_error_without_status_is_told_and_not_tried_again_and_no_half_i
     ],
 )
 async def test_a_spent_quota_in_the_middle_is_not_tried_again(
-    connect: Connect, fault_server: FaultServer, client_type: str, told: dict[str, Any]
+    connect: Connect, fault_server: FaultServer, client_type: str, reported: dict[str, Any]
 ) -> None:
-    events = [*first_half(client_type), {"type": "error", "error": told}]
+    events = [*first_half(client_type), {"type": "error", "error": reported}]
     fault_server.script(PATHS[client_type], [stream(*events)])
     error = await failure(connect, client_type, max_retries=2)
     assert isinstance(error.__cause__, openai.RateLimitError)
@@ -261,8 +261,11 @@ async def test_a_spent_quota_in_the_middle_is_not_tried_again(
 async def test_a_prompt_that_turns_out_too_long_in_a_stream_is_an_error_of_its_own(
     connect: Connect, fault_server: FaultServer
 ) -> None:
-    told = {"code": "context_length_exceeded", "message": "Your input exceeds the context window"}
-    fault_server.script(PATHS[RESPONSES], [stream({"type": "error", "error": told})])
+    reported = {
+        "code": "context_length_exceeded",
+        "message": "Your input exceeds the context window",
+    }
+    fault_server.script(PATHS[RESPONSES], [stream({"type": "error", "error": reported})])
     with pytest.raises(OverlongPromptError, match="exceeds the context window"):
         await ask(connect, RESPONSES)
 

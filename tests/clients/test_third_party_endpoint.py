@@ -66,6 +66,6 @@ async def test_tool_calls_and_their_results(client: Any) -> None:
     assert second.message.content == "Take an umbrella."
 
 
-async def test_its_refusal_is_told(client: Any) -> None:
+async def test_its_refusal_is_reported(client: Any) -> None:
     with pytest.raises(ModelError, match="no fixture matched"):
         await client.get_response([UserMessage(content="?")], "m", {"max_tokens": 50})

@@ -93,7 +93,7 @@ class TemplateEndpoint(LoopbackServer):
         return web.json_response(answer)
 
     def sent_to(self, path: str) -> list[dict[str, Any]]:
-        return [body for asked, body in self.bodies if asked == path]
+        return [body for found, body in self.bodies if found == path]
 
 
 @pytest.fixture
@@ -158,7 +158,7 @@ async def test_from_the_second_turn_on_the_prompt_is_what_the_model_saw_and_said
     assert response.message.tokens.completion_ids == [7, END]
 
 
-async def test_ids_and_log_probabilities_are_asked_for_in_every_call(
+async def test_ids_and_log_probabilities_are_requested_in_every_call(
     client: OpenAIChatCompletionsTokenClient, endpoint: TemplateEndpoint
 ) -> None:
     state = State(trajectory=[])
@@ -171,7 +171,7 @@ async def test_ids_and_log_probabilities_are_asked_for_in_every_call(
     ] == [(True, True, 5)] * 2
 
 
-async def test_the_tokenizer_is_told_of_tools_and_of_the_templates_arguments(
+async def test_the_tokenizer_gets_tools_and_the_templates_arguments(
     client: OpenAIChatCompletionsTokenClient, endpoint: TemplateEndpoint
 ) -> None:
     tool = Tool(name="f", description="d", parameters={"type": "object"})
@@ -183,10 +183,10 @@ async def test_the_tokenizer_is_told_of_tools_and_of_the_templates_arguments(
 
     await client.get_response(prompt, "m", sampling, [tool], state=state)
 
-    asked = endpoint.sent_to("/tokenize")
-    assert [body["chat_template_kwargs"] for body in asked] == [{"enable_thinking": False}] * 2
-    assert [body["tools"][0]["function"]["name"] for body in asked] == ["f", "f"]
-    assert {body["add_generation_prompt"] for body in asked} == {True, False}
+    found = endpoint.sent_to("/tokenize")
+    assert [body["chat_template_kwargs"] for body in found] == [{"enable_thinking": False}] * 2
+    assert [body["tools"][0]["function"]["name"] for body in found] == ["f", "f"]
+    assert {body["add_generation_prompt"] for body in found} == {True, False}
 
 
 async def second_turn_by(client: Any, endpoint: TemplateEndpoint, said: Messages) -> str:
@@ -227,7 +227,7 @@ async def test_a_prompt_with_an_image_is_sent_as_messages(
     )
 
 
-async def test_a_prompt_that_does_not_go_on_from_a_turn_is_sent_as_messages(
+async def test_a_prompt_that_does_not_continue_a_turn_is_sent_as_messages(
     client: OpenAIChatCompletionsTokenClient, endpoint: TemplateEndpoint
 ) -> None:
     state = State(trajectory=[])
@@ -273,7 +273,7 @@ async def test_what_the_route_refuses_is_the_error_it_always_is(
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_a_failure_told_in_a_200_is_tried_again_on_the_second_route_too(
+async def test_a_failure_in_a_200_is_tried_again_on_the_second_route_too(
     endpoint: TemplateEndpoint, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     naps = PretendedTime(monkeypatch).naps

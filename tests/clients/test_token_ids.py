@@ -32,7 +32,7 @@ def changed(**choice: Any) -> bytes:
 
 
 @pytest.mark.parametrize("sdk", [False, True])
-def test_a_chat_of_vllm_tells_ids_of_prompt_and_completion(sdk: bool) -> None:
+def test_a_chat_of_vllm_has_ids_of_prompt_and_completion(sdk: bool) -> None:
     message = read_chat((PAYLOADS / "vllm_chat_tokens.json").read_bytes(), sdk)
 
     assert message.tokens is not None
@@ -46,7 +46,7 @@ def test_a_chat_of_vllm_tells_ids_of_prompt_and_completion(sdk: bool) -> None:
     }
 
 
-def test_a_text_completion_of_vllm_tells_them_in_its_choice() -> None:
+def test_a_text_completion_of_vllm_has_them_in_its_choice() -> None:
     content = (PAYLOADS / "vllm_completion_tokens.json").read_bytes()
 
     tokens = from_completion_answer(decode_answer(content, CompletionAnswer)).message.tokens
@@ -77,13 +77,13 @@ def test_log_probabilities_without_ids_are_kept_as_they_came(sdk: bool) -> None:
 
     message = read_chat(content, sdk)
 
-    told = message.get("logprobs")["content"]
+    logprobs = message.get("logprobs")["content"]
     assert message.tokens is None
-    assert [(token["token"], token["logprob"]) for token in told] == [("Hello", -0.31725305)]
-    assert [top["token"] for top in told[0]["top_logprobs"]] == ["Hello", "Hi"]
+    assert [(token["token"], token["logprob"]) for token in logprobs] == [("Hello", -0.31725305)]
+    assert [top["token"] for top in logprobs[0]["top_logprobs"]] == ["Hello", "Hi"]
 
 
-def test_where_none_were_asked_for_there_are_none() -> None:
+def test_where_none_were_requested_there_are_none() -> None:
     message = read_chat((PAYLOADS / "vllm_reasoning.json").read_bytes())
 
     assert (message.tokens, "logprobs" in message) == (None, False)

@@ -1,4 +1,4 @@
-"""Tokens of every kind, as each protocol and provider tells them, whole and streamed."""
+"""Tokens of every kind, as each protocol and provider reports them, whole and streamed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MESSAGES = "anthropic_messages"
 HIT = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
 READ = {"input_tokens": 100, "output_tokens": 20, "total_tokens": 120}
 
-TOLD: dict[str, tuple[str, dict[str, Any], dict[str, int]]] = {
+REPORTED: dict[str, tuple[str, dict[str, Any], dict[str, int]]] = {
     "OpenAI": (
         CHAT,
         {
@@ -103,7 +103,7 @@ TOLD: dict[str, tuple[str, dict[str, Any], dict[str, int]]] = {
 }
 
 
-async def told_usage(
+async def reported_usage(
     connect: Connect, server: FaultServer, client_type: str, usage: Any, streamed: bool
 ) -> Usage:
     answer = {**ANSWERS[client_type], "usage": usage}
@@ -112,19 +112,19 @@ async def told_usage(
         reply = Reply(body=sent(events_of(client_type, answer)), headers=SSE)
     server.script(PATHS[client_type], [reply])
     async with connect(client_type, stream=streamed) as client:
-        asked = [UserMessage(content="hi")]
-        response = await client.get_response(asked, "m", {"max_tokens": 5})
+        prompt = [UserMessage(content="hi")]
+        response = await client.get_response(prompt, "m", {"max_tokens": 5})
     assert response.usage is not None
     return response.usage
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-@pytest.mark.parametrize("name", TOLD)
+@pytest.mark.parametrize("name", REPORTED)
 async def test_tokens_of_each_kind_are_kept(
     connect: Connect, fault_server: FaultServer, name: str, streamed: bool
 ) -> None:
-    client_type, usage, kinds = TOLD[name]
-    found = await told_usage(connect, fault_server, client_type, usage, streamed)
+    client_type, usage, kinds = REPORTED[name]
+    found = await reported_usage(connect, fault_server, client_type, usage, streamed)
     whole = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
     assert found == Usage(**whole, **kinds)
 
@@ -141,5 +141,5 @@ async def test_a_number_that_is_no_count_counts_as_none(
     usage = dict.fromkeys(names, nonsense)
     details = {"cached_tokens": nonsense, "reasoning_tokens": nonsense, "audio_tokens": nonsense}
     usage |= {"prompt_tokens_details": details, "output_tokens_details": details}
-    found = await told_usage(connect, fault_server, client_type, usage, False)
+    found = await reported_usage(connect, fault_server, client_type, usage, False)
     assert not any(found.model_dump().values())

@@ -1,4 +1,4 @@
-"""What the alias lacks of the names that are recorded of verifiers; a script too.
+"""Recorded names of verifiers that the alias lacks; a script too.
 
 `python tests/compat/recorded_names.py` writes known_gaps.txt anew.
 """
@@ -135,50 +135,50 @@ def open_gaps() -> list[str]:
 
 def _gaps() -> Iterator[str]:
     modules = json.loads(RECORDED.read_text())["modules"]
-    for name, facts in modules.items():
+    for name, names in modules.items():
         try:
             module = importlib.import_module(name)
         except ImportError:
             yield f"{name}: no such module"
             continue
-        for own, fact in facts.items():
-            if fact != "absent":
-                yield from _of_name(f"{name}.{own}", getattr(module, own, None), fact)
+        for own, record in names.items():
+            if record != "absent":
+                yield from _of_name(f"{name}.{own}", getattr(module, own, None), record)
 
 
-def _of_name(place: str, ours: Any, fact: Any) -> Iterator[str]:
+def _of_name(place: str, ours: Any, record: Any) -> Iterator[str]:
     if getattr(ours, "is_refused", False):
         yield f"{place}: refused"
-    elif ours is None and fact != "value NoneType":
+    elif ours is None and record != "value NoneType":
         yield f"{place}: no such name"
-    elif isinstance(fact, dict):
-        yield from _of_class(place, ours, fact)
-    elif fact.startswith("value "):
-        kind = fact.removeprefix("value ")
+    elif isinstance(record, dict):
+        yield from _of_class(place, ours, record)
+    elif record.startswith("value "):
+        kind = record.removeprefix("value ")
         plain = kind in ("str", "int", "float", "bool", "tuple", "list", "dict", "set")
         if plain and type(ours).__name__ != kind:
             yield f"{place}: a {type(ours).__name__}, not a {kind}"
-    elif not fact.startswith("="):
-        yield from _of_parameters(place, parameters_of(ours), fact)
+    elif not record.startswith("="):
+        yield from _of_parameters(place, parameters_of(ours), record)
 
 
-def _of_class(place: str, ours: Any, fact: dict[str, str]) -> Iterator[str]:
+def _of_class(place: str, ours: Any, record: dict[str, str]) -> Iterator[str]:
     if not inspect.isclass(ours):
         yield f"{place}: no class"
         return
-    if "keys" in fact:
+    if "keys" in record:
         own = getattr(ours, "__annotations__", {})
         yield from (
-            f"{place}[{key}]: no such key" for key in fact["keys"].split() if key not in own
+            f"{place}[{key}]: no such key" for key in record["keys"].split() if key not in own
         )
         return
-    yield from _of_parameters(place, parameters_of(ours), fact["("])
+    yield from _of_parameters(place, parameters_of(ours), record["("])
     bases = [base for base in ours.__mro__ if base.__module__.startswith("tui_eval")]
     attributes = {name for base in bases for name in attributes_of(base)}
-    for name in fact.get(".", "").split():
+    for name in record.get(".", "").split():
         if name not in attributes and not hasattr(ours, name):
             yield f"{place}.{name}: no such attribute"
-    for name, parameters in fact.items():
+    for name, parameters in record.items():
         if name not in ("(", "."):
             member = inspect.getattr_static(ours, name, None)
             function = function_of(member)
@@ -191,24 +191,24 @@ def _of_class(place: str, ours: Any, fact: dict[str, str]) -> Iterator[str]:
 def _of_parameters(place: str, ours: str, theirs: str) -> Iterator[str]:
     if "?" in (ours, theirs):
         return
-    own, asked = parsed(ours), parsed(theirs)
-    for name in asked.all:
+    own, recorded = parsed(ours), parsed(theirs)
+    for name in recorded.all:
         if name in own.all:
-            yield from _of_default(f"{place}({name})", own, asked, name)
+            yield from _of_default(f"{place}({name})", own, recorded, name)
         elif not own.takes_any_name:
             yield f"{place}({name}): no such parameter"
-    for at, name in enumerate(asked.positional):
+    for at, name in enumerate(recorded.positional):
         if name in own.all and own.positional[at : at + 1] != [name] and not own.takes_more:
             yield f"{place}({name}): not at position {at}"
-    if asked.takes_any_name and not own.takes_any_name and len(own.all) <= len(asked.all):
+    if recorded.takes_any_name and not own.takes_any_name and len(own.all) <= len(recorded.all):
         yield f"{place}(**): no further names"
     for name in own.all:
-        if name not in asked.all and name not in own.defaults and not asked.takes_any_name:
+        if name not in recorded.all and name not in own.defaults and not recorded.takes_any_name:
             yield f"{place}({name}): required, and not there"
 
 
-def _of_default(place: str, own: Parameters, asked: Parameters, name: str) -> Iterator[str]:
-    default, wanted = own.defaults.get(name), asked.defaults.get(name)
+def _of_default(place: str, own: Parameters, recorded: Parameters, name: str) -> Iterator[str]:
+    default, wanted = own.defaults.get(name), recorded.defaults.get(name)
     if wanted is None:
         return
     if default is None:

@@ -1,4 +1,4 @@
-"""What classes that derive from verifiers' client of chat completions import beside it."""
+"""Helpers for classes that derive from verifiers' client of chat completions."""
 
 from __future__ import annotations
 

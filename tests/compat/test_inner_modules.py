@@ -1,4 +1,4 @@
-"""What environments and scripts import from verifiers' inner modules does what it does there."""
+"""Inner modules of verifiers do for environments and scripts what they do there."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def test_rows_are_saved_read_and_opened_by_our_program(
     with (run / "results.jsonl").open("a") as file:
         file.write('{"example_id": 9, "rew')
     assert [one["reward"] for one in save_utils.load_outputs(run)] == [1.0, 0.0]
-    asked = ("quiz", "m/1", 3, 1)
-    assert find_latest_incomplete_eval_results_path(*asked) == run
-    save_utils.validate_resume_metadata(run, *asked)
+    settings = ("quiz", "m/1", 3, 1)
+    assert find_latest_incomplete_eval_results_path(*settings) == run
+    save_utils.validate_resume_metadata(run, *settings)
     with pytest.raises(ValueError, match="model: saved='m/1', current='m/2'"):
         save_utils.validate_resume_metadata(run, "quiz", "m/2", 3, 1)
     save_utils.save_new_outputs([row_of(2, 1.0)], run)
-    assert find_latest_incomplete_eval_results_path(*asked) is None
+    assert find_latest_incomplete_eval_results_path(*settings) is None
     read = save_utils.load_outputs(run)
     assert [(one["example_id"], one["right"]) for one in read] == [(0, 1.0), (1, 0.0), (2, 1.0)]
     assert read[0]["completion"][0]["tool_calls"] == ['{"id": "1"}']
@@ -70,7 +70,7 @@ def test_pass_rates_are_over_examples_with_all_their_rollouts() -> None:
     assert compute_pass_at_k(rows, 1) == ({}, {})
 
 
-async def test_what_a_state_tells_of_is_tried_again() -> None:
+async def test_errors_in_a_state_are_tried_again() -> None:
     tries: list[int] = []
 
     async def run() -> dict[str, Any]:

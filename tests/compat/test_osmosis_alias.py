@@ -1,4 +1,4 @@
-"""Code that imports the Osmosis SDK finds our names, and is told what is not there."""
+"""Code that imports the Osmosis SDK finds our names, and errors name what is not there."""
 
 from __future__ import annotations
 
@@ -61,15 +61,15 @@ def test_a_known_name_that_we_do_not_have_says_why(alias: None, name: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "expected"),
     [
         ("from osmosis_ai.rollout import RolloutAgentLop", "Did you mean RolloutAgentLoop"),
         ("import osmosis_ai.rollout.tool", "Did you mean tools"),
         ("import osmosis_ai.qqqq", "run the agent with the SDK itself"),
     ],
 )
-def test_a_wrong_name_is_told_the_nearest(alias: None, line: str, told: str) -> None:
-    with pytest.raises(ImportError, match=told):
+def test_a_wrong_name_gets_the_nearest(alias: None, line: str, expected: str) -> None:
+    with pytest.raises(ImportError, match=expected):
         exec(line)
 
 

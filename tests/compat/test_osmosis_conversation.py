@@ -1,4 +1,4 @@
-"""An agent's conversation as the screen hears it: every message once, every call once."""
+"""An agent's conversation as the screen receives it: every message once, every call once."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def lead(run: Any, *answers: Any, **settings: Any) -> tuple[Any, Recorder,
 
 
 @pytest.mark.parametrize("way", ["append", "copies", "reworded", "new list"])
-async def test_each_message_is_told_once(way: str) -> None:
+async def test_each_message_is_reported_once(way: str) -> None:
     async def run(self: Any, ctx: Any) -> Any:
         messages = list(ctx.request.messages)
         for _ in range(3):
@@ -77,8 +77,8 @@ async def test_calls_timed_by_the_helper_are_not_counted_again() -> None:
         return ctx.complete([*messages, (await ctx.chat(messages)).message])
 
     state, recorder, _ = await lead(run, answer(calls=CALLS), answer("done"))
-    told = [("c1", "look", None, "seen"), ("c2", "look", None, "seen")]
-    assert recorder.tools == told
+    records = [("c1", "look", None, "seen"), ("c2", "look", None, "seen")]
+    assert recorder.tools == records
     assert [record["id"] for record in state.tool_log] == ["c1", "c2"]
     assert recorder.log[-1] == "assistant"
 
@@ -131,13 +131,13 @@ async def test_what_an_agent_is_given() -> None:
     assert result.message == {"role": "assistant", "content": "yes"}
     assert (result.content, result.has_tool_calls, result.finish_reason) == ("yes", False, "stop")
     assert result.usage["completion_tokens"] == 2
-    sent = client.asked[0]["sampling_args"]
+    sent = client.calls[0]["sampling_args"]
     assert sent == {"n": 1, "extra_body": {}, "top_p": 0.9, "stop": ["x"]}
     assert state["stop_condition"] == "stop"
     assert dict(state["usage"]) == {"input_tokens": 3, "output_tokens": 2}
 
 
-async def test_an_agent_that_catches_a_failed_call_goes_on() -> None:
+async def test_an_agent_that_catches_a_failed_call_continues() -> None:
     async def run(self: Any, ctx: Any) -> Any:
         try:
             await ctx.chat(ctx.request.messages)

@@ -72,13 +72,13 @@ def test_rows_before_the_offset_are_not_checked(tmp_path: Path) -> None:
 def test_very_many_faults_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text("[]\n" * (MOST_FAULTS + 7))
-    told = faults_of(path)
-    assert len(told) == MOST_FAULTS + 1
-    assert told[-1].endswith("7 more faults of this kind")
+    reported = faults_of(path)
+    assert len(reported) == MOST_FAULTS + 1
+    assert reported[-1].endswith("7 more faults of this kind")
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "told"),
+    ("name", "content", "reported"),
     [
         ("a.json", b'{"rows": []}', "it holds a dict, not an array of objects"),
         ("a.json", b"[1", "it is not JSON"),
@@ -99,13 +99,15 @@ def test_very_many_faults_are_counted(tmp_path: Path) -> None:
         ("a.txt", b"", "a dataset's name ends in .jsonl, .json, .csv, .parquet"),
     ],
 )
-def test_files_that_cannot_be_read(tmp_path: Path, name: str, content: bytes, told: str) -> None:
+def test_files_that_cannot_be_read(
+    tmp_path: Path, name: str, content: bytes, reported: str
+) -> None:
     path = tmp_path / name
     path.write_bytes(content)
-    assert any(told in fault for fault in faults_of(path)), faults_of(path)
+    assert any(reported in fault for fault in faults_of(path)), faults_of(path)
 
 
-def test_values_that_json_does_not_have_are_told(tmp_path: Path) -> None:
+def test_values_that_json_does_not_have_are_reported(tmp_path: Path) -> None:
     row = {**ROWS[0], "seen": datetime.date(2026, 1, 1)}
-    (told,) = faults_of(write(tmp_path / "a.parquet", [row]))
-    assert "row 0: its other columns cannot be kept as JSON" in told
+    (reported,) = faults_of(write(tmp_path / "a.parquet", [row]))
+    assert "row 0: its other columns cannot be kept as JSON" in reported

@@ -51,13 +51,13 @@ def test_wrong_signatures_are_refused_where_they_are_decorated() -> None:
     def not_annotated(solution_str, ground_truth: str, extra_info: dict = None): ...
     def no_default(solution_str: str, ground_truth: str, extra_info: dict): ...
 
-    for func, told in (
+    for func, expected in (
         (other_names, "the first parameters are solution, ground_truth, extra_info"),
         (two, "the first parameters are solution_str, ground_truth; the signature is"),
         (not_annotated, "'solution_str' must be annotated as str"),
         (no_default, "'extra_info' must have a default"),
     ):
-        with pytest.raises(TypeError, match=told):
+        with pytest.raises(TypeError, match=expected):
             osmosis_reward(func)
     osmosis_rubric(no_default)
 

@@ -33,7 +33,7 @@ PROJECT = '[project]\nname = "{name}"\nversion = "0.1.0"\ndependencies = ["verif
 
 
 def loaded(folder: Path, files: dict[str, str], *names: str) -> list[str]:
-    """What a program of its own loads from a folder of these files."""
+    """The result of a program that loads a folder of these files."""
     for name, text in files.items():
         path = folder / "environments" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -121,7 +121,7 @@ def test_clients_that_are_made_at_import(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("files", "told"),
+    ("files", "expected"),
     [
         ({"other.py": "import inspect_ai\n"}, "inspect eval"),
         ({"other.py": "def task():\n    from inspect_ai import Task\n"}, "inspect eval"),
@@ -132,13 +132,13 @@ def test_clients_that_are_made_at_import(tmp_path: Path) -> None:
     ],
 )
 def test_projects_of_other_frameworks_are_named_with_what_runs_them(
-    tmp_path: Path, files: dict[str, str], told: str
+    tmp_path: Path, files: dict[str, str], expected: str
 ) -> None:
     for name, text in files.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    with pytest.raises(RefusedError, match=told):
+    with pytest.raises(RefusedError, match=expected):
         load_environment("other", environments_dir=tmp_path)
 
 

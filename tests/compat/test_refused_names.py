@@ -33,29 +33,29 @@ def raised(code: str, kind: type[BaseException] = ImportError) -> str:
 def test_a_refused_class_is_for_hints_only(name: str) -> None:
     import verifiers as vf
 
-    told = f"tui_eval has no {name!r}: {(REASONS | OLDER)[name]}"
+    expected = f"tui_eval has no {name!r}: {(REASONS | OLDER)[name]}"
     kind = getattr(vf, name)
     assert kind is getattr(vf, name)
     assert not isinstance(vf.Rubric(), kind)
     assert typing.get_args(kind | None) == (kind, type(None))
-    assert raised(f"vf.{name}(1, a=2)") == told
-    assert raised(f"class Mine(vf.{name}, vf.ToolEnv): pass") == told
-    assert raised(f"class Mine(vf.ToolEnv, vf.{name}): pass") == told
-    assert raised(f"from verifiers import {name}") == told
-    assert raised(f"from verifiers.envs import {name}") == told
-    assert raised(f"from verifiers.types import {name} as other") == told
+    assert raised(f"vf.{name}(1, a=2)") == expected
+    assert raised(f"class Mine(vf.{name}, vf.ToolEnv): pass") == expected
+    assert raised(f"class Mine(vf.ToolEnv, vf.{name}): pass") == expected
+    assert raised(f"from verifiers import {name}") == expected
+    assert raised(f"from verifiers.envs import {name}") == expected
+    assert raised(f"from verifiers.types import {name} as other") == expected
 
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_a_refused_function_or_module_says_what_to_do(name: str) -> None:
-    told = (REASONS | OLDER)[name]
-    assert told in raised(f"vf.{name}", AttributeError)
-    assert told in raised(f"from verifiers import {name}")
-    assert told in raised(f"import verifiers.{name}")
+    expected = (REASONS | OLDER)[name]
+    assert expected in raised(f"vf.{name}", AttributeError)
+    assert expected in raised(f"from verifiers import {name}")
+    assert expected in raised(f"import verifiers.{name}")
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "expected"),
     [
         ("ToolRubric", "counts its tool calls itself"),
         ("SmolaToolEnv", "Use ToolEnv"),
@@ -66,8 +66,8 @@ def test_a_refused_function_or_module_says_what_to_do(name: str) -> None:
         ("lora_defaults", "prime-rl"),
     ],
 )
-def test_older_names_and_trainers_name_what_is_used_now(name: str, told: str) -> None:
-    assert told in raised(f"from verifiers import {name}")
+def test_older_names_and_trainers_name_what_is_used_now(name: str, expected: str) -> None:
+    assert expected in raised(f"from verifiers import {name}")
 
 
 @pytest.mark.parametrize(
@@ -86,16 +86,16 @@ def test_what_modules_import_from_each_other_is_found_in_each(line: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "expected"),
     [
         ("SmolaTolEnv", "Did you mean SmolaToolEnv? But it is of an older verifiers. Use ToolEnv"),
         ("DoubelCheckEnv", "Did you mean DoubleCheckEnv? But it is of an older verifiers"),
         ("Harnes", "Did you mean Harness? But it is of the second interface of verifiers"),
     ],
 )
-def test_a_name_like_one_of_another_version_says_which(name: str, told: str) -> None:
-    assert f"tui_eval has no {name!r}. {told}" in raised(f"from verifiers import {name}")
-    assert told in raised(f"vf.{name}", AttributeError)
+def test_a_name_like_one_of_another_version_says_which(name: str, expected: str) -> None:
+    assert f"tui_eval has no {name!r}. {expected}" in raised(f"from verifiers import {name}")
+    assert expected in raised(f"vf.{name}", AttributeError)
 
 
 ENVIRONMENT = """

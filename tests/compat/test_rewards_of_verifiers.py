@@ -8,19 +8,19 @@ from collections.abc import Iterator
 
 import pytest
 from program import Program
-from verifiers_cases import CASES, FACTS
+from verifiers_cases import CASES, RECORDED_RESULTS
 from verifiers_differences import KNOWN
-from verifiers_facts import Difference, Facts, differences
+from verifiers_results import Difference, Results, differences
 from verifiers_runs import with_tui_eval
 
 pytestmark = pytest.mark.slow
 
-RECORDED: dict[str, Facts] = json.loads(FACTS.read_text())
+RECORDED: dict[str, Results] = json.loads(RECORDED_RESULTS.read_text())
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Difference]]:
-    """Where the rows and requests of all cases, run by one command, are not those recorded."""
+    """Differences of rows and requests of all cases, run by one command, from those recorded."""
     ours = with_tui_eval(Program(tmp_path_factory.mktemp("cases")), CASES)
     yield differences(ours, RECORDED)
 

@@ -170,7 +170,7 @@ def test_patching_reaches_the_code_that_runs_through_either_name(
     assert tui_eval.MARK == 1
 
 
-def test_nothing_is_imported_before_it_is_asked_for() -> None:
+def test_nothing_is_imported_before_it_is_used() -> None:
     done = in_a_process("""
         import sys
         from tui_eval.compat import install_verifiers_alias
@@ -321,7 +321,7 @@ def test_a_class_of_a_package_that_only_holds_others(alias: None) -> None:
     assert REASONS["HarborEnv"] in str(error.value)
 
 
-def test_packages_ask_for_the_version_of_verifiers() -> None:
+def test_packages_request_the_version_of_verifiers() -> None:
     with pytest.raises(importlib.metadata.PackageNotFoundError):
         importlib.metadata.version("verifiers")
     everything = len(list(importlib.metadata.distributions()))

@@ -41,7 +41,7 @@ PROVERBS = {"a stitch in time": "saves nine", "all that glitters": "is not gold"
 
 @dataclass(frozen=True)
 class Evaluated:
-    """What a run of all of them on the embedded endpoint has left."""
+    """A run of all of them on the embedded endpoint."""
 
     runs: dict[tuple[str, bool | None], Run]
     judge: FaultServer
@@ -49,12 +49,12 @@ class Evaluated:
     def rows(self, env_id: str, use_think: bool | None = None) -> Rows:
         """The rows of one, none of them errored, in the order of the examples."""
         rows = sorted(self.runs[env_id, use_think].rows, key=lambda row: row["example_id"])
-        (asked,) = [
+        (requested,) = [
             examples * rollouts
             for name, examples, rollouts, given in EVALUATIONS
             if (name, given.get("use_think")) == (env_id, use_think)
         ]
-        assert len(rows) == asked
+        assert len(rows) == requested
         assert [(row["error"], row["is_completed"]) for row in rows] == [(None, True)] * len(rows)
         scores = [score for row in rows for score in row["tui_eval"]["scores"]]
         assert [score for score in scores if score.get("error")] == []
@@ -171,7 +171,7 @@ def test_cleanup_and_teardown_of_a_game(evaluated: Evaluated) -> None:
     assert printed[printed.index("Games: 8") + 1] == "The table is closed."
 
 
-def test_a_package_in_src_that_asks_twice_in_plain_text(evaluated: Evaluated) -> None:
+def test_a_package_in_src_that_calls_twice_in_plain_text(evaluated: Evaluated) -> None:
     rows = evaluated.rows("double-check")
     for row in rows:
         assert row["stop_condition"] in ("asked_twice", "max_turns_reached")
@@ -232,11 +232,11 @@ def test_a_judge_on_another_endpoint(evaluated: Evaluated) -> None:
     rows = evaluated.rows("judged-titles")
     assert [(row["reward"], row["metrics"]["said_something"]) for row in rows] == [(1.0, 1.0)] * 4
     requests = evaluated.judge.requests
-    asked = [request.json()["messages"][-1]["content"] for request in requests]
-    assert len(asked) == 4
+    requested = [request.json()["messages"][-1]["content"] for request in requests]
+    assert len(requested) == 4
     for row in rows:
         question = row["prompt"][-1]["content"]
-        assert any(f"Story: {question}" in text and said(row) in text for text in asked)
+        assert any(f"Story: {question}" in text and said(row) in text for text in requested)
     assert {r.headers["authorization"] for r in requests} == {"Bearer sk-of-a-judge"}
 
 

@@ -40,7 +40,7 @@ def test_no_alias_leaves_the_name_to_the_installed_package(program: Program) -> 
         (run,) = program.runs(program.folder / name)
         rewards[name] = run.rows[0]["reward"]
     assert rewards == {"usual": 0.0, "left-alone": 1.0}
-    # What goes on with a run does as the run did.
+    # What resumes a run does as the run did.
     for name, reward in rewards.items():
         (run,) = program.runs(program.folder / name)
         _forget_rows(run)

@@ -25,7 +25,7 @@ LONGEST = 40
 
 def walk(root: str) -> dict[str, dict[str, Any]]:
     """The facts of every module that can be imported, by its name."""
-    return {name: _module_facts(module, root) for name, module in _modules(root)}
+    return {name: _members_of(module, root) for name, module in _modules(root)}
 
 
 def _modules(root: str) -> Iterator[tuple[str, ModuleType]]:
@@ -43,8 +43,8 @@ def _modules(root: str) -> Iterator[tuple[str, ModuleType]]:
             continue
 
 
-def _module_facts(module: ModuleType, root: str) -> dict[str, Any]:
-    facts: dict[str, Any] = {}
+def _members_of(module: ModuleType, root: str) -> dict[str, Any]:
+    members: dict[str, Any] = {}
     exported = vars(module).get("__all__", ())
     own = {*_assigned(module), *exported}
     for name in sorted({*vars(module), *exported}):
@@ -53,19 +53,19 @@ def _module_facts(module: ModuleType, root: str) -> dict[str, Any]:
         try:
             value = getattr(module, name)
         except (AttributeError, ImportError):
-            facts[name] = "absent"
+            members[name] = "absent"
             continue
         home = getattr(value, "__module__", None) or ""
         if isinstance(value, ModuleType):
             continue
         if inspect.isclass(value) or inspect.isroutine(value):
             if home == module.__name__:
-                facts[name] = describe(value)
+                members[name] = describe(value)
             elif home.partition(".")[0] == root:
-                facts[name] = f"={home}"
+                members[name] = f"={home}"
         elif name in own:
-            facts[name] = f"value {type(value).__name__}"
-    return facts
+            members[name] = f"value {type(value).__name__}"
+    return members
 
 
 def _assigned(module: ModuleType) -> set[str]:
@@ -152,11 +152,11 @@ class _Default:
 
 
 if __name__ == "__main__":
-    facts = {"version": importlib.metadata.version(ROOT), "modules": walk(ROOT)}
+    members = {"version": importlib.metadata.version(ROOT), "modules": walk(ROOT)}
     lines = [
         f"{json.dumps(name)}: {json.dumps(module, separators=(',', ':'))}"
-        for name, module in sorted(facts["modules"].items())
+        for name, module in sorted(members["modules"].items())
     ]
-    text = f'{{"version": "{facts["version"]}", "modules": {{\n' + ",\n".join(lines) + "\n}}\n"
+    text = f'{{"version": "{members["version"]}", "modules": {{\n' + ",\n".join(lines) + "\n}}\n"
     json.loads(text)
     Path(sys.argv[1]).write_text(text)

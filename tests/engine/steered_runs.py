@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from engine_listener import EngineListener
 from program import Run, chat_answer
-from seat import Seat
 from servers import Reply
 
 from tui_eval.events import CommandAnswered
@@ -107,7 +107,7 @@ def figures(state: RunState) -> dict[str, Any]:
     }
 
 
-async def answered(one: Seat, count: int = 1) -> CommandAnswered:
+async def answered(one: EngineListener, count: int = 1) -> CommandAnswered:
     await one.until(lambda: len(one.of(CommandAnswered)) >= count, "an answer")
     found: CommandAnswered = one.of(CommandAnswered)[count - 1]
     return found

@@ -12,13 +12,13 @@ from typing import Any
 import openai
 import pytest
 from endpoint_scripts import MESSAGE_ANSWER
-from later import Later
+from lazy_modules import LazyModule
 from program import chat_answer
 from servers import FaultServer, Reply
 
 import tui_eval as vf
 
-anthropic = Later("anthropic")
+anthropic = LazyModule("anthropic")
 
 
 def openai_client(url: str) -> Any:

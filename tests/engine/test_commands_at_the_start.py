@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from engine_listener import listening
 from program import Program, wait_until
-from seat import seat
 from servers import FaultServer
 from steered_runs import CHAT, GOOD, answered, as_on_disk, errors_of, figures
 from tiers import first_always
@@ -51,7 +51,7 @@ async def test_a_rollout_that_has_just_begun_is_cancelled(
     settings = {"env_args": '{"grouped": true}', "rollouts_per_example": "2"} if grouped else {}
     request = request_of("holds", num_examples="2", max_concurrent="1", num_workers="1", **settings)
     row = 1 + grouped
-    async with seat(LiveFeed(request)) as one:
+    async with listening(LiveFeed(request)) as one:
         held = program.folder / "holds"
         await asyncio.to_thread(wait_until, held.exists, "the worker is held")
         one.feed.send(MoveLimit(4))

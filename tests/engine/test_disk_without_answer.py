@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from engine_listener import listening
 from program import Program, chat_answer, wait_until
-from seat import seat
 from servers import FaultServer, Reply
 from steered_runs import CHAT, as_on_disk, figures
+from stuck_process import stuck_process
 from terminal import Terminal
-from unending import unending
 
 from tui_eval.feeds.live_feed import LiveFeed
 from tui_eval.runs.journal_records import read_journal
@@ -73,7 +73,7 @@ async def test_the_run_pauses_with_the_reason_and_resumes_once_the_disk_answers(
     program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
 ) -> None:
     fault_server.script(CHAT, [Reply(body=chat_answer("yes"), delay=0.3)])
-    async with seat(LiveFeed(request_of(num_examples="8", max_concurrent="2"))) as one:
+    async with listening(LiveFeed(request_of(num_examples="8", max_concurrent="2"))) as one:
         await one.until(lambda: one.state.finished >= 1, "a row is written")
         run = program.only_run()
         with without_answer(one.feed.engine.pid, run.path):
@@ -110,7 +110,7 @@ def held_by_disk(program: Program, read: Callable[[], None] = lambda: None) -> I
     held = holder(run.path / "lock")
     assert held is not None
     others = [int(one) for one in os.listdir(f"/proc/{held.pid}/task") if int(one) != held.pid]
-    with unending(held.pid), without_answer(held.pid, run.path, *others):
+    with stuck_process(held.pid), without_answer(held.pid, run.path, *others):
         wait_until(lambda: read() or refuses(program), "the disk does not answer")
         yield held.pid
         assert os.path.exists(f"/proc/{held.pid}")
@@ -120,7 +120,7 @@ def refuses(program: Program) -> Any:
     return json.loads(program.run("status", "--json").out)["disk_refuses"]
 
 
-def check_resume(program: Program, server: FaultServer) -> None:
+def assert_resumable(program: Program, server: FaultServer) -> None:
     run = program.only_run()
     server.script(CHAT, [Reply(body=chat_answer("yes"))])
     assert program.run("run", "--resume", str(run.path)).code == 0
@@ -141,7 +141,7 @@ def test_a_stop_leaves_an_engine_that_the_disk_holds(
     assert f"The engine, process {pid}, does not end: it waits for the disk" in done.err
     assert "a resume takes them in" in done.err
     assert f"Resume then: tui-eval run --resume {program.only_run().path}" in done.err
-    check_resume(program, fault_server)
+    assert_resumable(program, fault_server)
 
 
 @pytest.mark.slow
@@ -156,4 +156,4 @@ def test_so_does_the_screen(program: Program, fault_server: FaultServer) -> None
             assert terminal.is_whole()
         printed = " ".join(terminal.text.split())
     assert f"The engine, process {pid}, does not end: it waits for the disk" in printed
-    check_resume(program, fault_server)
+    assert_resumable(program, fault_server)

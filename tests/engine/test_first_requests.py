@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from api_runs import CHAT, GOOD, config, until
+from multi_turn_runs import at
 from program import PATIENCE_S, Program
 from servers import FaultServer, Reply
-from talk_runs import at
 
 import tui_eval as vf
 

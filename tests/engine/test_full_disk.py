@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from engine_listener import EngineListener, listening
 from program import Program, Run, chat_answer
-from seat import Seat, seat
 from servers import FaultServer, Reply
 from steered_runs import BAD, CHAT, GOOD, HANG, as_on_disk, figures
 from tiers import first_always
@@ -26,7 +26,7 @@ from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
 
 
-def limit_files(one: Seat, size: int) -> None:
+def limit_files(one: EngineListener, size: int) -> None:
     """From now on no file of the engine may grow past a size: as on a full disk."""
     pid = one.feed.engine.pid
     hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)[1]
@@ -57,7 +57,7 @@ async def test_a_full_disk_pauses_the_run_and_it_resumes_once_there_is_room(
     program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
 ) -> None:
     fault_server.script(CHAT, [GOOD, SOON])
-    async with seat(LiveFeed(request_of(num_examples="8", max_concurrent="2"))) as one:
+    async with listening(LiveFeed(request_of(num_examples="8", max_concurrent="2"))) as one:
         await one.until(lambda: one.state.finished >= 1, "a row is written")
         limit_files(one, 100)
         await one.until(lambda: one.state.refusal, "the disk refuses")
@@ -92,7 +92,7 @@ async def test_rollouts_whose_rows_wait_for_the_disk_are_held(
     program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
 ) -> None:
     fault_server.script(CHAT, [GOOD, SOON])
-    async with seat(LiveFeed(request_of(num_examples="8", max_concurrent="2"))) as one:
+    async with listening(LiveFeed(request_of(num_examples="8", max_concurrent="2"))) as one:
         await one.until(lambda: one.state.finished >= 4, "rows are written")
         results = program.only_run().path / "results.jsonl"
         limit_files(one, results.stat().st_size + 50)  # which the journal does not reach
@@ -118,7 +118,7 @@ async def test_errored_rows_run_again_once_there_is_room_to_move_them(
     has_room_aside: bool,
 ) -> None:
     fault_server.script(CHAT, [BAD, *[GOOD] * 6, HANG])
-    async with seat(LiveFeed(request_of(num_examples="8", max_concurrent="1"))) as one:
+    async with listening(LiveFeed(request_of(num_examples="8", max_concurrent="1"))) as one:
         await one.until(lambda: one.state.finished == 7, "seven have rows")
         await one.until(lambda: one.state.by_stage[Stage.MODEL] == 1, "the last one hangs")
         run = program.only_run()
@@ -197,7 +197,7 @@ async def test_a_run_whose_directory_is_moved_away_waits_until_it_is_back(
     request_of: Callable[..., dict[str, Any]], program: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [GOOD, SOON])
-    async with seat(LiveFeed(request_of(num_examples="4", max_concurrent="1"))) as one:
+    async with listening(LiveFeed(request_of(num_examples="4", max_concurrent="1"))) as one:
         await one.until(lambda: one.state.finished >= 1, "a row is written")
         run = program.only_run()
         away = run.path.rename(run.path.with_name("away"))
@@ -223,7 +223,7 @@ async def test_a_run_whose_disk_refuses_continues_elsewhere(
 ) -> None:
     fault_server.script(CHAT, [GOOD, SOON])
     program.environment("plain", PRINTING)
-    async with seat(LiveFeed(request_of(num_examples="8", max_concurrent="2"))) as one:
+    async with listening(LiveFeed(request_of(num_examples="8", max_concurrent="2"))) as one:
         await one.until(lambda: one.state.finished >= 1, "a row is written")
         old, new = program.only_run(), program.folder / "elsewhere" / "saved"
         one.feed.send(SaveAs(str(new)))
@@ -262,7 +262,7 @@ async def test_a_run_whose_files_are_removed_is_kept_whole_elsewhere(
     request_of: Callable[..., dict[str, Any]], program: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [GOOD, SOON])
-    async with seat(LiveFeed(request_of(num_examples="8", max_concurrent="2"))) as one:
+    async with listening(LiveFeed(request_of(num_examples="8", max_concurrent="2"))) as one:
         await one.until(lambda: one.state.finished >= 1, "a row is written")
         shutil.rmtree(program.only_run().path)
         await one.until(lambda: one.state.end, "the run ends")

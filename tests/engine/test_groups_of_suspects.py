@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from engine_listener import listening
 from program import Program, chat_answer
 from run_here import run_here
-from seat import seat
 from servers import FaultServer, Reply
 from steered_runs import CHAT, GOOD, HANG, WAITS, answered, errors_of
 from tiers import first_always
@@ -87,7 +87,7 @@ async def test_where_all_have_errored_one_that_is_run_again_is_compared_with_the
         "ends", num_examples="2", rollouts_per_example="2", max_concurrent="4",
         env_args='{"all": true}',
     )  # fmt: skip
-    async with seat(LiveFeed(request)) as one:
+    async with listening(LiveFeed(request)) as one:
         await one.until(lambda: one.state.errored == 2, "a group has errored")
         await one.until(lambda: len(fault_server.requests) >= 2, "the others are at the model")
         fault_server.script(CHAT, [GOOD])

@@ -152,7 +152,7 @@ async def joined_late(hub: Hub) -> RunState:
     return late
 
 
-async def test_who_joins_late_hears_since_when_a_rollout_is_at_work() -> None:
+async def test_who_joins_late_learns_since_when_a_rollout_is_at_work() -> None:
     hub = Hub()
     hub.publish(started())
     hub.active[7] = RolloutObserver(7, 0, hub, Gate(), Held())
@@ -177,7 +177,7 @@ async def test_who_joins_a_paused_run_sees_the_clock_of_what_is_held_stand_still
     assert 0.0 <= late.passed_s(7, since + 100.0) < 50.0
 
 
-async def test_who_turns_to_a_rollout_late_hears_what_its_tools_took_and_how_they_failed() -> None:
+async def test_who_turns_to_a_rollout_late_learns_what_its_tools_took_and_how_they_failed() -> None:
     calls = [{"id": name, "name": name, "arguments": "{}"} for name in ("add", "lost", "last")]
     observer = RolloutObserver(3, 0, Hub(), Gate(), Held())
     observer.messages_added([{"role": "user", "content": "?"}])
@@ -254,7 +254,7 @@ async def test_a_frame_that_is_no_command_ends_only_that_connection() -> None:
 
 
 @pytest.mark.slow
-async def test_a_listener_that_does_not_read_hears_that_rows_were_taken_back() -> None:
+async def test_a_listener_that_does_not_read_learns_that_rows_were_taken_back() -> None:
     hub = Hub()
     async with listening(hub) as path:
         reader, writer = await asyncio.open_unix_connection(path, limit=1000)

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from engine_listener import EngineListener
 from run_on_disk import run_on_disk
-from seat import Seat
 
 from tui_eval.feeds.joined_feed import JoinedFeed, feed_of
 from tui_eval.feeds.saved_feed import SavedFeed
@@ -27,11 +27,11 @@ async def short() -> AsyncIterator[Path]:
 async def test_a_run_whose_engine_is_gone_is_read_from_disk(tmp_path: Path, short: Path) -> None:
     feed = JoinedFeed(run_on_disk(tmp_path / "run"), str(short / "gone.sock"))
     await feed.start()
-    seat = Seat(feed)
-    await seat.until(lambda: seat.state.end, "the run is over")
-    assert seat.state.end is not None and seat.state.end.status == "finished"
-    assert (seat.state.finished, seat.state.notices, feed.live) == (4, [], False)
-    assert feed.saved(0, seat.state.offset[0], seat.state.length[0]) is not None
+    listener = EngineListener(feed)
+    await listener.until(lambda: listener.state.end, "the run is over")
+    assert listener.state.end is not None and listener.state.end.status == "finished"
+    assert (listener.state.finished, listener.state.notices, feed.live) == (4, [], False)
+    assert feed.saved(0, listener.state.offset[0], listener.state.length[0]) is not None
     await feed.close()
 
 
@@ -48,7 +48,7 @@ async def test_an_engine_that_lets_go_before_it_sent_anything_leaves_the_disk(
     feed = JoinedFeed(run_on_disk(tmp_path / "run", rows=3), str(short / "ends.sock"))
     await feed.start()
     await requested.wait()
-    seat = Seat(feed)
+    seat = EngineListener(feed)
     await seat.until(lambda: seat.state.end, "the run is over")
     assert seat.state.end is not None and seat.state.end.status == "interrupted"
     assert seat.state.finished == 3
@@ -63,12 +63,12 @@ async def test_a_run_whose_engine_does_not_answer_is_followed_and_says_so(
     lock = RunLock(run.lock, str(short / "none.sock"))
     feed = feed_of(run)
     await feed.start()
-    seat = Seat(feed)
-    await seat.until(lambda: seat.state.finished == 3, "the rows are read")
-    assert "cannot be joined" in seat.state.notices[0][1]
-    assert seat.state.end is None
+    listener = EngineListener(feed)
+    await listener.until(lambda: listener.state.finished == 3, "the rows are read")
+    assert "cannot be joined" in listener.state.notices[0][1]
+    assert listener.state.end is None
     lock.release()
-    await seat.until(lambda: seat.state.end, "whoever held it has let go")
+    await listener.until(lambda: listener.state.end, "whoever held it has let go")
     await feed.close()
 
 

@@ -44,7 +44,7 @@ def run(program: Program, server: FaultServer, *args: str) -> None:
 @pytest.mark.parametrize(
     "args", [["-c", str(LIMIT)], ["-c", "32", "--max-concurrent-generation", str(LIMIT)]]
 )
-def test_so_many_are_generated_at_a_time(
+def test_max_concurrent_generation_holds_at_the_server(
     program: Program, fault_server: FaultServer, args: list[str]
 ) -> None:
     fault_server.answer_when_full(LIMIT, of=ROLLOUTS)
@@ -53,7 +53,7 @@ def test_so_many_are_generated_at_a_time(
 
 
 @pytest.mark.slow
-def test_so_many_are_generated_at_a_time_at_an_endpoint_of_the_registry(
+def test_max_concurrent_of_an_endpoint_of_the_registry_holds_at_the_server(
     program: Program, fault_server: FaultServer, tmp_path: Path
 ) -> None:
     registry = tmp_path / "endpoints.toml"
@@ -67,7 +67,9 @@ def test_so_many_are_generated_at_a_time_at_an_endpoint_of_the_registry(
 
 
 @pytest.mark.slow
-def test_so_many_are_scored_at_a_time(program: Program, fault_server: FaultServer) -> None:
+def test_max_concurrent_scoring_holds_at_the_server(
+    program: Program, fault_server: FaultServer
+) -> None:
     with FaultServer() as judge:
         judge.script("/judge", [Reply()])
         judge.answer_when_full(LIMIT, of=ROLLOUTS)

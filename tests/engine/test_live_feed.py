@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from endpoint_scripts import ANSWERS, PATHS
+from engine_listener import EngineListener, listening
 from program import Program, chat_answer, tool_call
-from seat import Seat, seat
 from servers import FaultServer, Reply
 from streamed_answers import SSE, events_of, sent
 from tiers import first_always
@@ -76,7 +76,7 @@ async def test_pausing_holds_rollouts_before_their_next_call_and_resuming_lets_t
     num_workers: str | None,
 ) -> None:
     fault_server.script(CHAT, [answer("", 0.2, **CALLS)] * 4 + [answer("done")])
-    async with seat(
+    async with listening(
         LiveFeed(request_of(num_examples="12", max_concurrent="4", num_workers=num_workers))
     ) as one:
         await one.until(lambda: one.state.by_stage[Stage.MODEL] == 4, "four calls in flight")
@@ -108,7 +108,7 @@ async def test_a_pause_requested_before_the_run_begins_holds(
     feed = LazyFeed(request_of(num_examples="3"))
     assert feed.live and not LazyFeed().live, "it takes commands once it has a request"
     feed.send(Pause())
-    async with seat(feed) as one:
+    async with listening(feed) as one:
         await one.until(lambda: one.state.run is not None, "the run begins")
         await one.until(lambda: not one.state.gate_open, "the gate is closed")
         assert not fault_server.requests
@@ -118,7 +118,7 @@ async def test_a_pause_requested_before_the_run_begins_holds(
 
 
 @pytest.mark.parametrize("num_workers", first_always(["1", None]), ids=["in-a-worker", "here"])
-async def test_messages_come_only_for_subscribed_rollouts_and_tell_the_story_on_disk(
+async def test_messages_come_only_for_subscribed_rollouts_and_match_the_trajectory_on_disk(
     request_of: Callable[..., dict[str, Any]],
     fault_server: FaultServer,
     program: Program,
@@ -126,7 +126,7 @@ async def test_messages_come_only_for_subscribed_rollouts_and_tell_the_story_on_
 ) -> None:
     script = [answer("", 0.1, **CALLS)] * 2 + [answer("the end", 0.3)]
     fault_server.script(CHAT, script)
-    async with seat(
+    async with listening(
         LiveFeed(request_of(num_examples="2", max_concurrent="2", num_workers=num_workers))
     ) as one:
         await one.until(lambda: one.state.by_stage[Stage.MODEL] == 2, "both are requested")
@@ -162,7 +162,7 @@ async def test_the_text_of_a_running_turn_comes_only_for_a_subscribed_rollout(
         num_examples="2", max_concurrent="2", stream=True, no_preflight=True,
         api_client_type=client_type,
     )  # fmt: skip
-    async with seat(LiveFeed(request)) as one:
+    async with listening(LiveFeed(request)) as one:
         await one.until(lambda: one.state.by_stage[Stage.MODEL] == 2, "both are requested")
         one.feed.send(Subscribe([1]))
         await one.until(lambda: one.of(TextAdded), "text comes before the answer is whole")
@@ -191,11 +191,11 @@ async def test_who_joins_late_sees_what_the_first_listener_sees(
     request_of: Callable[..., dict[str, Any]], fault_server: FaultServer, program: Program
 ) -> None:
     fault_server.script(CHAT, [answer("yes")] * 5 + [answer("yes", 0.4)])
-    async with seat(LiveFeed(request_of(num_examples="10", max_concurrent="5"))) as one:
+    async with listening(LiveFeed(request_of(num_examples="10", max_concurrent="5"))) as one:
         await one.until(lambda: one.state.finished >= 5, "five are done")
         held = holder(Path(one.state.run.path) / "lock")
         assert held is not None
-        async with seat(LiveFeed(socket_path=held.socket)) as two:
+        async with listening(LiveFeed(socket_path=held.socket)) as two:
             await two.until(lambda: two.state.end, "the run ends for the second")
             await one.until(lambda: one.state.end, "the run ends for the first")
             assert two.state.finished == one.state.finished == 10
@@ -209,7 +209,7 @@ async def test_a_listener_that_detaches_lets_the_run_continue(
     fault_server.script(CHAT, [answer("yes", 0.05)])
     feed = LiveFeed(request_of(num_examples="20", max_concurrent="2"))
     await feed.start()
-    one = Seat(feed)
+    one = EngineListener(feed)
     await one.until(lambda: one.state.finished >= 2, "it runs")
     feed.send(Detach())
     await feed.close()
@@ -223,7 +223,7 @@ async def test_stop_ends_the_run_resumably(
     request_of: Callable[..., dict[str, Any]], fault_server: FaultServer, program: Program
 ) -> None:
     fault_server.script(CHAT, [answer("yes"), Reply(hang=True)])
-    async with seat(LiveFeed(request_of(num_examples="5", max_concurrent="2"))) as one:
+    async with listening(LiveFeed(request_of(num_examples="5", max_concurrent="2"))) as one:
         await one.until(lambda: one.state.finished >= 1, "one is done")
         one.feed.send(Stop())
         end = await one.until(lambda: one.state.end, "the run ends")
@@ -238,7 +238,7 @@ async def test_looks_at_a_run_that_nobody_else_watches_do_not_end_it(
     """The engine writes all the time: a listener that just hung up would not be noticed."""
     fault_server.script(CHAT, [answer("", 0.01, **CALLS)] * 40 + [answer("done", 0.01)])
     feed = LiveFeed(request_of(num_examples="40", rollouts_per_example="40", max_concurrent="4"))
-    async with seat(feed) as one:
+    async with listening(feed) as one:
         await one.until(lambda: one.state.finished, "it has rows")
         feed.send(Detach())
         await feed.close()

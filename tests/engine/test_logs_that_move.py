@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from engine_listener import listening
 from program import Program, Run, wait_until
-from seat import seat
 from servers import FaultServer, Reply
 from steered_runs import CHAT, GOOD
 from tiers import first_always
@@ -65,7 +65,7 @@ async def test_a_worker_that_comes_later_writes_to_the_log_where_it_is_now(
     fault_server.script(CHAT, [GOOD, SOON])
     program.environment("plain", PRINTS)
     request = request_of(num_examples="8", max_concurrent="1", api_key_var="PLANTED")
-    async with seat(LiveFeed(request)) as one:
+    async with listening(LiveFeed(request)) as one:
         await one.until(lambda: one.state.finished >= 1, "a row is written")
         old, new = program.only_run(), program.folder / "elsewhere"
         away = old.path.rename(old.path.with_name("away"))

@@ -40,7 +40,7 @@ def test_another_model_is_reported_once_in_log_and_summary_and_counted(
     assert "Answered by other models than was asked for: gpt-3.5-turbo 2 calls" in done.out
     found = program.only_run()
     log = (found.path / "engine.log").read_text()
-    assert log.count("gpt-4o was asked for, and gpt-3.5-turbo answered") == 1
+    assert log.count("gpt-4o was requested, and gpt-3.5-turbo answered") == 1
     rows = found.rows
     assert [row["tui_eval"].get("models") for row in rows] == [None, *[{"gpt-3.5-turbo": 1}] * 2]
     assert [row["tui_eval"]["steps"][0].get("model") for row in rows] == [

@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from engine_listener import EngineListener
 from program import Finished, Program, chat_answer, wait_until
-from seat import Seat
 from servers import FaultServer, Reply
 
 from tui_eval.commands import MoveLimit
@@ -140,7 +140,7 @@ async def test_a_limit_that_is_raised_later_is_lowered_as_well(
     await asyncio.to_thread(wait_until, lambda: program.runs() and fault_server.requests, "calls")
     feed = feed_of(RunDir(program.runs()[0].path))
     await feed.start()
-    one = Seat(feed)
+    one = EngineListener(feed)
     await one.until(lambda: one.state.run, "the engine has answered")
     feed.send(MoveLimit(512))
     (answer,) = await one.until(lambda: one.of(CommandAnswered), "it is said")

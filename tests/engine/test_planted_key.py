@@ -7,9 +7,9 @@ import os
 import signal
 from pathlib import Path
 
+from multi_turn_runs import CHAT, GOOD
 from program import Program, wait_until
 from servers import FaultServer
-from talk_runs import CHAT, GOOD
 
 KEY = "planted-Zq3vX8nR2tYw"
 PRINTS = """

@@ -171,7 +171,7 @@ async def test_replicas_take_turns_group_by_group(
         assert questions(other) == ["q1", "q1"]
 
 
-async def test_advantages_are_there_for_those_who_ask_for_them(
+async def test_advantages_are_there_for_those_who_request_them(
     folder: Path, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [Reply(body=chat_answer("no")), GOOD])
@@ -198,7 +198,7 @@ async def test_independent_scoring_makes_group_functions_fail_visibly(
     assert got["metadata"]["avg_error"] == 1.0
 
 
-async def test_callbacks_hear_of_every_group_and_may_raise(
+async def test_callbacks_get_every_group_and_may_raise(
     folder: Path, fault_server: FaultServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     fault_server.script(CHAT, [GOOD])

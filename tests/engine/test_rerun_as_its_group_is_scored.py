@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from engine_listener import listening
 from program import Program
-from seat import seat
 from servers import FaultServer
 from steered_runs import CHAT, GOOD, WAITS, answered, errors_of
 
@@ -43,7 +43,7 @@ async def test_it_is_compared_with_those_who_were_scored(
     program.environment("holds", CODE)
     fault_server.script(CHAT, [GOOD])
     request = request_of("holds", num_examples="1", rollouts_per_example="2", max_concurrent="2")
-    async with seat(LiveFeed(request)) as one:
+    async with listening(LiveFeed(request)) as one:
         await one.until(lambda: one.state.errored == 1, "its row is there")
         (program.folder / "mended").touch()
         (program.folder / "errored").touch()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from engine_listener import listening
 from program import Program
-from seat import seat
 from servers import FaultServer
 from steered_runs import BAD, CHAT, GOOD, HANG, WAITS, answered, errors_of
 
@@ -39,7 +39,9 @@ async def test_it_runs_from_its_beginning_to_its_end(
 ) -> None:
     program.environment("holds", CODE)
     fault_server.script(CHAT, [BAD, HANG])
-    async with seat(LiveFeed(request_of("holds", num_examples="2", max_concurrent="3"))) as one:
+    async with listening(
+        LiveFeed(request_of("holds", num_examples="2", max_concurrent="3"))
+    ) as one:
         await one.until(lambda: one.state.errored == 1, "its row is there")
         (row,) = one.state.errors
         one.feed.send(Rerun())

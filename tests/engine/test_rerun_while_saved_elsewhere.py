@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from engine_listener import listening
 from program import Program, Run
-from seat import seat
 from servers import FaultServer, Reply
 from steered_runs import BAD, CHAT, GOOD, answered, as_on_disk, figures
 
@@ -27,7 +27,7 @@ async def test_its_row_is_taken_back_where_the_run_is_then(
     continues = threading.Event()
     later = Reply(body=GOOD.body, hold=(1, continues))
     fault_server.script(CHAT, [BAD, GOOD, later, GOOD])
-    async with seat(LiveFeed(request_of(num_examples="3", max_concurrent="1"))) as one:
+    async with listening(LiveFeed(request_of(num_examples="3", max_concurrent="1"))) as one:
         await one.until(lambda: one.state.finished == 2, "one has errored, and another finished")
         old, new = program.only_run(), program.folder / "elsewhere" / "saved"
         away = old.path.rename(old.path.with_name("away"))

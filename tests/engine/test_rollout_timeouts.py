@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from multi_turn_runs import CHAT, GOOD, TALK, at
 from program import Program
 from run_here import run_here
 from servers import FaultServer, Reply
-from talk_runs import CHAT, GOOD, TALK, at
 
 
 @pytest.fixture

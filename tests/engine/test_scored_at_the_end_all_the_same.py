@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from engine_listener import listening
 from program import Program
-from seat import seat
 from servers import FaultServer
 from steered_runs import CHAT, GOOD, WAITS
 
@@ -45,7 +45,7 @@ async def test_it_waits_for_the_others(
     program.environment("ends", CODE)
     fault_server.script(CHAT, [GOOD])
     request = request_of("ends", num_examples="2", max_concurrent="2", no_interleave_scoring=True)
-    async with seat(LiveFeed(request)) as one:
+    async with listening(LiveFeed(request)) as one:
         await one.until(
             lambda: one.state.finished or one.state.by_stage[Stage.GENERATED], "it is generated"
         )

@@ -7,10 +7,10 @@ import signal
 
 import pytest
 from command_here import command_here
+from multi_turn_runs import CHAT, GOOD, TALK, at
 from program import Program, wait_until
 from run_here import run_here
 from servers import FaultServer, Reply
-from talk_runs import CHAT, GOOD, TALK, at
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ def interrupted(
         assert held.program.finish(process).code == (0 if done == EXAMPLES else 130)
         held.check_what_is_left(done)
         if phase in RESUMES and len(signals) == 1:
-            held.check_resume(run_here)
+            held.assert_resumable(run_here)
 
 
 @pytest.mark.slow

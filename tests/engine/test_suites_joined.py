@@ -7,8 +7,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from engine_listener import EngineListener, listening
 from program import chat_answer
-from seat import Seat, seat
 from servers import Reply
 from suites import CHAT, Suites, marked
 
@@ -39,15 +39,15 @@ async def test_one_evaluation_can_be_joined_left_and_stopped_at_its_own_socket(
         f"{marked('b')}; max_concurrent = 2",
         top="max_concurrent = 4",
     )
-    async with seat(LiveFeed(REQUEST)) as root:
+    async with listening(LiveFeed(REQUEST)) as root:
         await root.until(lambda: root.suite.running, "the first one runs")
         first = root.suite.evaluations[0]
         held = holder(Path(first.last.path) / "lock")
         assert held is not None and held.socket == first.last.socket
-        async with seat(LiveFeed(socket_path=held.socket)) as one:
+        async with listening(LiveFeed(socket_path=held.socket)) as one:
             await one.until(lambda: one.state.finished >= 2, "its rollouts are reported")
             assert one.state.run is not None and one.state.run.path == first.last.path
-        async with seat(LiveFeed(socket_path=held.socket)) as one:
+        async with listening(LiveFeed(socket_path=held.socket)) as one:
             await one.until(lambda: one.state.finished >= 4, "it continues when left")
             one.feed.send(Stop())
             await one.until(lambda: one.state.end, "it ends")
@@ -68,7 +68,7 @@ async def test_the_limit_of_all_moves_and_one_that_has_fewer_of_its_own_keeps_th
     suite.server.script(CHAT, [Reply(hang=True)])
     tables = (f"{marked('a')}; max_concurrent = 1", marked("b"), marked("c"))
     suite.write(*tables, top="max_concurrent = 2")
-    async with seat(LiveFeed(REQUEST)) as root:
+    async with listening(LiveFeed(REQUEST)) as root:
         await root.until(lambda: len(suite.server.requests) == 2, "two are in flight")
         root.feed.send(MoveLimit(6))
         await root.until(lambda: len(suite.server.requests) == 6, "six are")
@@ -85,7 +85,7 @@ async def test_the_limit_of_all_moves_and_one_that_has_fewer_of_its_own_keeps_th
         )
 
 
-def socket_of_the_first(root: Seat) -> str:
+def socket_of_the_first(root: EngineListener) -> str:
     held = holder(Path(root.suite.evaluations[0].last.path) / "lock")
     assert held is not None
     return held.socket
@@ -96,9 +96,9 @@ def socket_of_the_first(root: Seat) -> str:
 async def test_what_is_paused_for_all_and_resumed_at_one_continues_for_all(suite: Suites) -> None:
     suite.server.script(CHAT, [Reply(body=chat_answer("yes"), delay=0.05)])
     suite.write(*(f"{marked(mark)}; num_examples = 10" for mark in "ab"), top="max_concurrent = 2")
-    async with seat(LiveFeed(REQUEST)) as root:
+    async with listening(LiveFeed(REQUEST)) as root:
         await root.until(lambda: root.suite.running, "the first one runs")
-        async with seat(LiveFeed(socket_path=socket_of_the_first(root))) as one:
+        async with listening(LiveFeed(socket_path=socket_of_the_first(root))) as one:
             root.feed.send(Pause())
             await one.until(lambda: not one.state.gate_open, "the evaluation is paused")
             await root.until(lambda: not root.suite.gate_open, "with all of it")
@@ -115,9 +115,9 @@ async def test_what_is_paused_for_all_and_resumed_at_one_continues_for_all(suite
 async def test_a_limit_that_is_raised_at_one_evaluation_is_raised_for_all(suite: Suites) -> None:
     suite.server.script(CHAT, [Reply(hang=True)])
     suite.write(f"{marked('a')}; num_examples = 10", marked("b"), top="max_concurrent = 2")
-    async with seat(LiveFeed(REQUEST)) as root:
+    async with listening(LiveFeed(REQUEST)) as root:
         await root.until(lambda: len(suite.server.requests) == 2, "two are in flight")
-        async with seat(LiveFeed(socket_path=socket_of_the_first(root))) as one:
+        async with listening(LiveFeed(socket_path=socket_of_the_first(root))) as one:
             one.feed.send(MoveLimit(5))
             await one.until(lambda: len(suite.server.requests) == 5, "five are")
             await root.until(lambda: root.suite.limit_moved, "everybody hears it")
@@ -135,7 +135,7 @@ async def test_nothing_is_begun_again_while_an_engine_works_on_it(suite: Suites)
     file = suite.program.folder / "suite.toml"
     other = file.with_name("other.toml")
     other.write_text(file.read_text())
-    async with seat(LiveFeed(REQUEST)) as root:
+    async with listening(LiveFeed(REQUEST)) as root:
         await root.until(lambda: root.suite.running, "the first one runs")
         root.feed.send(Pause())
         again = await asyncio.to_thread(suite.run, "--resume")
@@ -156,17 +156,17 @@ async def test_nothing_is_begun_again_while_an_engine_works_on_it(suite: Suites)
 
 
 @pytest.mark.usefixtures("here")
-async def test_who_joins_the_whole_later_hears_how_all_of_it_stands(suite: Suites) -> None:
+async def test_who_joins_the_whole_later_receives_the_status_of_all(suite: Suites) -> None:
     suite.server.script(CHAT, [Reply(body=chat_answer("yes"), delay=0.05)])
     suite.write(*(f"{marked(mark)}; num_examples = 10" for mark in "ab"), top="max_concurrent = 4")
-    async with seat(LiveFeed(REQUEST)) as root:
+    async with listening(LiveFeed(REQUEST)) as root:
         await root.until(lambda: root.suite.over, "the first one is over")
         await root.until(lambda: root.suite.running, "the second one runs")
         root.feed.send(Pause())
         await root.until(lambda: not root.suite.gate_open, "the gate is closed")
         held = at_work_on(suite.program.folder / "suite.toml")
         assert held is not None
-        async with seat(LiveFeed(socket_path=held.socket)) as late:
+        async with listening(LiveFeed(socket_path=held.socket)) as late:
             await late.until(lambda: not late.suite.gate_open, "it hears all of it")
             assert [one.last.status for one in late.suite.evaluations] == ["finished", "running"]
             late.feed.send(Unpause())
@@ -189,14 +189,14 @@ async def test_one_that_waits_to_be_resumed_counts_what_is_on_disk(suite: Suites
         return one.status, one.total, one.finished, one.reward, tokens, one.elapsed_s > 0
 
     as_saved = ("waiting", 6, 4, 1.0, (40, 20), True)
-    async with seat(LiveFeed(again)) as root:
+    async with listening(LiveFeed(again)) as root:
         await root.until(lambda: root.suite.running, "the first one runs")
         assert on_disk(root.suite.evaluations[1].last) == as_saved
         first = next(one for one in root.of(EvaluationMoved) if one.status == "running")
         assert (first.finished, first.reward, first.input_tokens) == (2, 1.0, 20)
         held = at_work_on(suite.program.folder / "suite.toml")
         assert held is not None
-        async with seat(LiveFeed(socket_path=held.socket)) as late:
+        async with listening(LiveFeed(socket_path=held.socket)) as late:
             await late.until(lambda: late.suite.running, "it hears all of it")
             assert on_disk(late.suite.evaluations[1].last) == as_saved
 
@@ -211,7 +211,7 @@ async def test_a_pause_at_the_root_holds_all_and_numbers_are_published_seldom(
         *(f"{marked(mark)}; num_examples = 10" for mark in "abc"),
         top="max_concurrent = 4; save_results = false",
     )
-    async with seat(LiveFeed(REQUEST)) as root:
+    async with listening(LiveFeed(REQUEST)) as root:
         await root.until(lambda: root.suite.running, "the first one runs")
         root.feed.send(Pause())
         await root.until(lambda: not root.state.gate_open, "the gate is closed")
@@ -245,14 +245,14 @@ async def test_each_continues_with_the_run_that_is_named_for_it_and_with_no_othe
     assert suite.run("--set", "max_concurrent=1").code == 3
     suite.server.script(CHAT, [Reply(body=chat_answer("yes"))])
     runs = [str(first["a"].path), ""]
-    async with seat(LiveFeed({**REQUEST, "runs": runs})) as root:
+    async with listening(LiveFeed({**REQUEST, "runs": runs})) as root:
         await root.until(lambda: root.suite.end, "all are over")
         assert [one.last.status for one in root.suite.evaluations] == ["finished"] * 2
         paths = [one.last.path for one in root.suite.evaluations]
         assert paths[0] == runs[0] and len(suite.program.runs()) == 5
         assert [row["error"] for row in first["a"].rows] == [None] * 4
         assert all(row["error"] for row in first["b"].rows)
-    async with seat(LiveFeed({**REQUEST, "runs": [paths[0]]})) as root:
+    async with listening(LiveFeed({**REQUEST, "runs": [paths[0]]})) as root:
         await root.until(lambda: root.suite.refused or root.state.refused, "it is refused")
         (fault,) = root.state.refused
         assert fault[1] == "it has 2 evaluations, and 1 are to be resumed"
@@ -267,7 +267,7 @@ async def test_the_run_of_an_evaluation_that_waits_to_be_resumed_is_known_before
     assert suite.run().code == 3
     runs = {mark: str(run.path) for mark, run in suite.runs().items()}
     suite.server.script(CHAT, [Reply(hang=True)])
-    async with seat(LiveFeed({"env_id": "suite.toml", "raw": {"resume": "newest"}})) as root:
+    async with listening(LiveFeed({"env_id": "suite.toml", "raw": {"resume": "newest"}})) as root:
         await root.until(lambda: root.suite.running, "the first one runs")
         waiting = root.suite.evaluations[1].last
         assert (waiting.status, waiting.path, waiting.finished) == ("waiting", runs["b"], 4)
@@ -281,7 +281,7 @@ async def test_what_holds_for_one_command_alone_is_reported(suite: Suites) -> No
     suite.write(marked("a"), marked("b"))
     text = (suite.program.folder / "suite.toml").read_text()
     request = {**REQUEST, "raw": {"max_total_tokens": "1000000"}, "text": text}
-    async with seat(LiveFeed(request)) as root:
+    async with listening(LiveFeed(request)) as root:
         await root.until(lambda: root.suite.end, "all are over")
         assert root.suite.started is not None and root.suite.started.is_edited
         assert root.suite.started.budgets == ["--max-total-tokens"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from engine_listener import listening
 from program import Program
-from seat import seat
 from servers import FaultServer
 from steered_runs import CHAT, GOOD, HANG
 
@@ -34,7 +34,7 @@ async def test_tokens_in_the_journal_are_counted_from_the_start(
 ) -> None:
     program.environment("talk", CODE)
     fault_server.script(CHAT, [*[GOOD] * 4, HANG])
-    async with seat(LiveFeed(request_of("talk", num_examples="4", max_concurrent="4"))) as one:
+    async with listening(LiveFeed(request_of("talk", num_examples="4", max_concurrent="4"))) as one:
         await one.until(lambda: len(fault_server.requests) == 8, "each has had one answer")
         one.feed.send(Stop())
         await one.until(lambda: one.state.end, "the run ends")
@@ -42,7 +42,7 @@ async def test_tokens_in_the_journal_are_counted_from_the_start(
     run = program.only_run()
     assert spent == sum(sum_of(one) for one in run.metadata["unfinished"]) > 0
     request = {"env_id": None, "raw": {"resume": str(run.path), "max_concurrent": "1"}}
-    async with seat(LiveFeed(request)) as one:
+    async with listening(LiveFeed(request)) as one:
         await one.until(lambda: len(fault_server.requests) == 9, "the first one continues")
         await one.until(lambda: one.state.stage[0] == Stage.MODEL, "that is known")
         assert one.state.tokens == spent

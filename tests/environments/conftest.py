@@ -9,7 +9,7 @@ from tui_eval.observer import CURRENT
 @pytest.fixture
 async def recorder():
     """The observer of every rollout that the test runs."""
-    heard = Recorder()
-    token = CURRENT.set(heard)
-    yield heard
+    recording = Recorder()
+    token = CURRENT.set(recording)
+    yield recording
     CURRENT.reset(token)

@@ -96,7 +96,7 @@ def test_members_have_names_and_can_be_found():
     [
         ([], None, "at least one"),
         ([sums()], ["a", "b"], "2 names for 1 environments"),
-        ([sums(), sums()], ["a", "a"], "'a' stands in env_names twice"),
+        ([sums(), sums()], ["a", "a"], "'a' is in env_names twice"),
     ],
 )
 def test_groups_that_cannot_be_are_refused(envs, names, words):
@@ -165,11 +165,11 @@ async def test_sampling_arguments_are_the_members_under_the_groups_under_the_cal
     await group.run_rollout(None, rows[0], client, "m", {"top_p": 0.5})
     await group.run_rollout(None, rows[0], client, "m", {"temperature": 0.9, "max_tokens": 7})
     await group.run_rollout(None, rows[1], client, "m")
-    asked = [call["sampling_args"] for call in client.asked]
+    sampled = [call["sampling_args"] for call in client.calls]
     plain = {"n": 1, "extra_body": {}}
-    assert asked[0] == {**plain, "temperature": 0.1, "max_tokens": 5, "top_p": 0.5}
-    assert asked[1] == {**plain, "temperature": 0.9, "max_tokens": 7}
-    assert asked[2] == {**plain, "max_tokens": 5}
+    assert sampled[0] == {**plain, "temperature": 0.1, "max_tokens": 5, "top_p": 0.5}
+    assert sampled[1] == {**plain, "temperature": 0.9, "max_tokens": 7}
+    assert sampled[2] == {**plain, "max_tokens": 5}
 
 
 async def test_groups_of_rollouts_are_scored_by_their_members_group_functions():
@@ -249,7 +249,7 @@ async def test_groups_within_groups():
     (state,) = await group.run_group([rows[1]], client, "m", {"temperature": 0})
     assert state["task"] == "inner/sums"
     assert state["reward"] == 1.0
-    assert client.asked[0]["sampling_args"] == {
+    assert client.calls[0]["sampling_args"] == {
         "n": 1, "extra_body": {}, "top_p": 1, "temperature": 0
     }  # fmt: skip
     with pytest.raises(ValueError, match="Its tasks are: shout, inner/sums, inner/words"):
@@ -270,7 +270,7 @@ async def test_one_environment_under_two_names_is_torn_down_once_and_all_are():
     assert other.log == ["torn down"]
 
 
-async def test_the_observer_hears_the_member(recorder: Recorder):
+async def test_the_observer_gets_the_member(recorder: Recorder):
     await lead(vf.EnvGroup([sums()]), 0)
     assert [message.role for message in recorder.messages] == ["user", "assistant"]
 

@@ -156,7 +156,7 @@ async def test_one_rollout_is_led_and_scored_while_the_semaphore_is_held():
     assert isinstance(state, vf.State)
     assert (state["reward"], state["completion"][0]["content"]) == (0.5, "a")
     assert log == ["held", "scored", "let go"]
-    sampled = client.asked[0]["sampling_args"]
+    sampled = client.calls[0]["sampling_args"]
     assert sampled == {"n": 1, "extra_body": {}, "top_p": 0.5, "temperature": 0}
     env.set_score_rollouts(False)
     unscored = await env.run_rollout(None, row, client, "m")
@@ -166,13 +166,13 @@ async def test_one_rollout_is_led_and_scored_while_the_semaphore_is_held():
 async def test_a_group_is_led_at_the_same_time_and_scored_together():
     both = asyncio.Barrier(2)
 
-    async def when_both_ask():
+    async def when_both_call():
         await both.wait()
         return answer("x")
 
     env = vf.SingleTurnEnv(dataset=ROWS, rubric=vf.Rubric([same]))
     rows = [*env.get_dataset()]
-    states = await env.run_group(rows, StubClient(when_both_ask, when_both_ask), "m")
+    states = await env.run_group(rows, StubClient(when_both_call, when_both_call), "m")
     assert [state["example_id"] for state in states] == [0, 1]
     assert [(state["reward"], state["advantage"]) for state in states] == [(2.0, 0.0)] * 2
 
@@ -213,7 +213,7 @@ async def test_a_cancelled_rollout_is_cancelled_and_cleaned_up():
     env = Env(dataset=ROWS)
     client = StubClient(never, never)
     task = asyncio.create_task(env.run_group([*env.get_dataset()], client, "m"))
-    while len(client.asked) < 2:
+    while len(client.calls) < 2:
         await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -230,8 +230,8 @@ async def test_a_config_stands_for_one_client_that_is_kept(fault_server: FaultSe
         assert state["completion"][0]["content"] == "yes"
     state = await env.rollout(row, config(fault_server), "m")
     assert isinstance(state["client"], vf.Client)
-    asked = [{"role": "user", "content": "more"}]
-    more = await env.get_model_response(state, asked, client=config(fault_server))
+    question = [{"role": "user", "content": "more"}]
+    more = await env.get_model_response(state, question, client=config(fault_server))
     assert more.message.content == "yes"
     assert fault_server.connections == 1
     await state["client"].close()
@@ -271,7 +271,7 @@ def test_a_dataset_of_outputs_has_the_columns_of_all_of_them():
     assert made[:] == {"a": [1, 2], "late": [None, "x"]}
 
 
-def test_an_argument_with_a_typo_is_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_argument_with_a_typo_is_reported(caplog: pytest.LogCaptureFixture) -> None:
     vf.SingleTurnEnv(dataset=[{"question": "q"}], rubrik=vf.Rubric(), colour="blue")
     (said,) = [record.message for record in caplog.records if "no argument" in record.message]
     assert "SingleTurnEnv has no argument 'rubrik'" in said

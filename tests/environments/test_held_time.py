@@ -1,4 +1,4 @@
-"""What the engine notes of a rollout that is held in the middle of a call."""
+"""Times of a rollout that is held in the middle of a call."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class RefusedOnce(StubClient):
 
 
 class Paused:
-    """A rollout of one call, and a clock that goes on only while its gate is closed."""
+    """A rollout of one call, and a clock that runs only while its gate is closed."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -100,11 +100,11 @@ class Paused:
     def pause(self) -> None:
         """Closes the gate; it opens when the rollout waits there."""
         self.gate.close()
-        asyncio.get_running_loop().call_soon(self._go_on)
+        asyncio.get_running_loop().call_soon(self._tick)
 
-    def _go_on(self) -> None:
+    def _tick(self) -> None:
         if self.watch.stage != Stage.HELD:
-            asyncio.get_running_loop().call_soon(self._go_on)
+            asyncio.get_running_loop().call_soon(self._tick)
             return
         self.now += 100.0
         self.gate.open()
@@ -147,7 +147,7 @@ async def test_a_pause_in_which_a_refused_request_waits_for_its_slot_counts_for_
     other = Held()
     await rollout.held.take(rollout.slots)
 
-    async def go_on() -> None:
+    async def tick() -> None:
         while "waits for a slot" not in rollout.watch.note:
             await asyncio.sleep(0)
         rollout.gate.close()
@@ -159,7 +159,7 @@ async def test_a_pause_in_which_a_refused_request_waits_for_its_slot_counts_for_
         await other.take(rollout.slots)  # somebody else has its slot meanwhile
         if pause_is_first:
             rollout.gate.close()
-        tasks.append(asyncio.create_task(go_on()))
+        tasks.append(asyncio.create_task(tick()))
 
     tasks: list[asyncio.Task[None]] = []
     monkeypatch.setattr(pacing, "sleep", sleep)
@@ -170,10 +170,10 @@ async def test_a_pause_counts_once_for_two_calls_of_a_rollout_that_wait(rollout:
     state = await rollout.generate(StubClient(answer("first")))
     rollout.now += 7.0
     rollout.pause()
-    asked = [
+    calls = [
         rollout.env.get_model_response(state, "q", client=StubClient(answer("x"))) for _ in "ab"
     ]
-    await asyncio.gather(*asked)
+    await asyncio.gather(*calls)
     assert rollout.now - state.began == 7.0
 
 
@@ -212,8 +212,8 @@ async def test_a_call_that_waits_takes_nothing_off_another_one_beside_it(
     monkeypatch.setattr(pacing, "sleep", sleep)
     state = await rollout.generate(StubClient(answer("first")))
     clients = (StubClient(after_the_other_slept), RefusedOnce(50, answer("one")))
-    asked = [rollout.env.get_model_response(state, "q", client=one) for one in clients]
-    await asyncio.gather(*asked)
+    calls = [rollout.env.get_model_response(state, "q", client=one) for one in clients]
+    await asyncio.gather(*calls)
     assert sorted(step["model_ms"] for step in state.steps) == [0.0, 0.0, 50_000.0]
 
 

@@ -5,7 +5,7 @@ import pytest
 import tui_eval as vf
 
 
-def test_all_missing_variables_are_told_at_once_and_how_to_set_them(monkeypatch):
+def test_all_missing_variables_are_reported_at_once_and_how_to_set_them(monkeypatch):
     monkeypatch.setenv("KEY_THAT_IS_SET", "x")
     monkeypatch.setenv("KEY_THAT_IS_EMPTY", "")
     monkeypatch.delenv("KEY_THAT_IS_MISSING", raising=False)

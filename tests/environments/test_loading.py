@@ -209,7 +209,7 @@ def test_arguments_are_checked_all_at_once(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         (
             "import math\nraise ValueError('no')",
@@ -238,9 +238,9 @@ def test_arguments_are_checked_all_at_once(tmp_path: Path):
         ),
     ],
 )
-def test_a_broken_environment_is_refused_with_the_authors_line(tmp_path: Path, text, told):
+def test_a_broken_environment_is_refused_with_the_authors_line(tmp_path: Path, text, expected):
     path = write(tmp_path / "bad_env.py", text=text.replace("{{", "{").replace("}}", "}"))
-    assert told.replace("{}", str(path)) in refused("bad-env", tmp_path)
+    assert expected.replace("{}", str(path)) in refused("bad-env", tmp_path)
 
 
 def test_the_traceback_is_kept_and_a_mended_file_can_be_loaded(tmp_path: Path):

@@ -1,4 +1,4 @@
-"""Which files are an environment's own code."""
+"""Files that are an environment's own code."""
 
 from __future__ import annotations
 

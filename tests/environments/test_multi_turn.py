@@ -84,7 +84,7 @@ async def test_hooks_run_in_their_order():
     assert [m.content for m in state["trajectory"][1]["prompt"]] == ["q", "one", "go on"]
 
 
-async def test_the_observer_hears_every_message_once_and_in_order(recorder: Recorder):
+async def test_the_observer_gets_every_message_once_and_in_order(recorder: Recorder):
     state = await run(Logged(), answer("one"), answer("two"))
     assert state.observer is recorder
     assert [m.content for m in recorder.messages] == ["q", "one", "go on", "two"]
@@ -98,7 +98,7 @@ async def test_the_observer_hears_every_message_once_and_in_order(recorder: Reco
     assert dict(state["usage"]) == {"input_tokens": 6.0, "output_tokens": 4.0}
 
 
-async def test_a_rewritten_context_is_told_without_repeats(recorder: Recorder):
+async def test_a_rewritten_context_is_reported_without_repeats(recorder: Recorder):
     class Forgetful(Logged):
         async def get_prompt_messages(self, state):
             talk = await super().get_prompt_messages(state)
@@ -111,7 +111,7 @@ async def test_a_rewritten_context_is_told_without_repeats(recorder: Recorder):
     ]  # fmt: skip
 
 
-async def test_a_context_without_its_past_is_told_without_repeats(recorder: Recorder):
+async def test_a_context_without_its_past_is_reported_without_repeats(recorder: Recorder):
     class Fresh(Logged):
         async def get_prompt_messages(self, state):
             talk = await super().get_prompt_messages(state)
@@ -236,7 +236,7 @@ async def test_a_cleanup_that_raises_does_not_keep_others_from_running():
     assert [m.content for m in state["completion"]] == ["one"]
 
 
-async def test_cancelling_runs_the_cleanup_and_goes_on():
+async def test_cancelling_runs_the_cleanup_and_propagates():
     waiting = asyncio.Event()
 
     async def never():
@@ -336,7 +336,7 @@ async def test_a_single_turn_is_scored_with_its_turn_counted(recorder: Recorder)
     await env.rubric.score_rollout(state)
     assert state["reward"] == 1.0
     assert state["metrics"] == {"right": 1.0, "num_turns": 1.0}
-    assert client.asked == [
+    assert client.calls == [
         {
             "prompt": [vf.SystemMessage(content="s"), vf.UserMessage(content="q")],
             "model": "m",
@@ -382,7 +382,7 @@ async def test_what_setup_state_returns_replaces_the_prompt_and_the_answer_too()
     env = Returns(dataset=DATASET)
     client = StubClient(answer("x"))
     state = await env.rollout({**ROW, "answer": "a"}, client, "m", {})
-    assert client.asked[0]["prompt"] == [vf.UserMessage(content="other")]
+    assert client.calls[0]["prompt"] == [vf.UserMessage(content="other")]
     assert (state["prompt"], state["answer"], state["own"]) == (
         [vf.UserMessage(content="other")], "b", 1
     )  # fmt: skip

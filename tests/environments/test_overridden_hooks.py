@@ -96,7 +96,7 @@ async def test_tokens_that_an_environment_used_itself_are_the_rollouts() -> None
     assert bare["usage"]["output_tokens"] == 2
 
 
-def test_datasets_are_built_when_somebody_asks() -> None:
+def test_datasets_are_built_on_first_use() -> None:
     built: list[str] = []
 
     def source() -> list[dict[str, Any]]:
@@ -111,7 +111,7 @@ def test_datasets_are_built_when_somebody_asks() -> None:
     assert eager.dataset_source is not None and eager.dataset_source() is DATASET
 
 
-def test_monitors_count_what_they_are_told_to() -> None:
+def test_monitors_count_what_they_are_configured_to() -> None:
     def look() -> str:
         return ""
 

@@ -26,8 +26,8 @@ def release() -> Iterator[threading.Event]:
 
 
 def begin(env: vf.Environment, *calls: str) -> asyncio.Task[vf.State]:
-    asked = [(f"c{place}", name, "{}") for place, name in enumerate(calls)]
-    client = StubClient(*([answer(calls=asked)] if asked else []), answer("done"))
+    requested = [(f"c{place}", name, "{}") for place, name in enumerate(calls)]
+    client = StubClient(*([answer(calls=requested)] if requested else []), answer("done"))
     return asyncio.create_task(env.rollout(dict(ROW), client, "m", {}))
 
 
@@ -117,17 +117,17 @@ async def test_a_plain_stop_condition_leaves_the_loop_free(release: threading.Ev
 
 async def test_plain_tools_of_a_turn_run_in_their_order_though_async_ones_overlap() -> None:
     log: list[str] = []
-    asked, told = threading.Event(), asyncio.Event()
+    requested, notified = threading.Event(), asyncio.Event()
 
     def first() -> str:
         log.append("first")
-        assert asked.wait(PATIENCE_S)
+        assert requested.wait(PATIENCE_S)
         log.append("first ended")
         return "1"
 
     async def meanwhile() -> str:
-        asked.set()
-        await told.wait()
+        requested.set()
+        await notified.wait()
         return "2"
 
     def last() -> str:
@@ -140,7 +140,7 @@ async def test_plain_tools_of_a_turn_run_in_their_order_though_async_ones_overla
     async with asyncio.timeout(PATIENCE_S):
         while "last" not in log:
             await asyncio.sleep(0.002)
-    told.set()
+    notified.set()
     state = await rollout
     assert log == ["first", "first ended", "last"]
     assert [m.content for m in state["completion"][1:]] == ["1", "2", "3", "done"]

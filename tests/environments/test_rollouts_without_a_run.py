@@ -39,8 +39,8 @@ async def test_names_say_which_form_is_meant():
     row = env.get_dataset()[0]
     output = await env.run_rollout(input=row, client=StubClient(answer("4")), model="m")
     assert output["reward"] == 1.0 and not isinstance(output, vf.State)
-    asked = {"sem": None, "input": row, "client": StubClient(answer("5")), "model": "m"}
-    state = await env.run_rollout(**asked)
+    arguments = {"sem": None, "input": row, "client": StubClient(answer("5")), "model": "m"}
+    state = await env.run_rollout(**arguments)
     assert isinstance(state, vf.State) and state["reward"] == 0.0
 
 
@@ -84,7 +84,7 @@ async def test_a_fault_of_infrastructure_begins_again(together, monkeypatch):
 
 
 class Server:
-    """What stands for an environment that runs elsewhere."""
+    """A stand-in for an environment that runs elsewhere."""
 
     def __init__(self):
         self.calls = []

@@ -38,14 +38,14 @@ class BoxEnv(vf.StatefulToolEnv):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(dataset=DATASET, tools=[ping], **kwargs)
         self.add_tool(read, args_to_skip=["box_id", "level", "box"])
-        self.asked: list[Any] = []
+        self.updates: list[Any] = []
 
     async def setup_state(self, state):
         state["box_id"] = "mine"
         return state
 
     def update_tool_args(self, tool_name, tool_args, messages, state, **kwargs):
-        self.asked.append((tool_name, dict(tool_args), messages[-1].role))
+        self.updates.append((tool_name, dict(tool_args), messages[-1].role))
         if tool_name == "read":
             tool_args.setdefault("box_id", state["box_id"])
         return tool_args
@@ -57,8 +57,10 @@ class AsyncBoxEnv(BoxEnv):
 
 
 async def use(env: vf.ToolEnv, *calls: tuple[str, str]) -> vf.State:
-    asked = [(f"c{i}", name, arguments) for i, (name, arguments) in enumerate(calls)]
-    return await env.rollout(dict(ROW), StubClient(answer(calls=asked), answer("done")), "m", {})
+    requested = [(f"c{i}", name, arguments) for i, (name, arguments) in enumerate(calls)]
+    return await env.rollout(
+        dict(ROW), StubClient(answer(calls=requested), answer("done")), "m", {}
+    )
 
 
 def contents(state: vf.State) -> list[Any]:
@@ -87,7 +89,7 @@ async def test_every_call_gets_the_arguments_of_its_rollout(kind, recorder: Reco
     env = kind()
     state = await use(env, ("read", '{"path": "a"}'), ("ping", '{"count": 2}'))
     assert contents(state) == ["a in mine, None", "pongpong", "done"]
-    assert env.asked == [
+    assert env.updates == [
         ("read", {"path": "a"}, "assistant"),
         ("ping", {"count": 2}, "assistant"),
     ]
@@ -98,7 +100,7 @@ async def test_a_hidden_argument_that_the_model_sends_never_reaches_the_tool():
     env = BoxEnv()
     sent = '{"path": "a", "box_id": "theirs", "level": {"depth": 3}}'
     state = await use(env, ("read", sent))
-    assert env.asked[0][1] == {"path": "a"}
+    assert env.updates[0][1] == {"path": "a"}
     assert contents(state)[0] == "a in mine, None"
 
 
@@ -110,12 +112,12 @@ async def test_a_hidden_argument_that_the_model_sends_never_reaches_the_tool():
         ("raed", "{}", "There is no tool named 'raed'"),
     ],
 )
-async def test_calls_that_cannot_be_made_are_told_to_the_model(name, arguments, content):
+async def test_calls_that_cannot_be_made_are_reported_to_the_model(name, arguments, content):
     env = BoxEnv()
     state = await use(env, (name, arguments))
     assert content in contents(state)[0]
     assert state["error"] is None
-    assert env.asked == []
+    assert env.updates == []
 
 
 @pytest.mark.parametrize("error", [vf.SandboxError("gone"), KeyError("box_id")])
@@ -155,7 +157,7 @@ async def test_what_the_tool_raises_follows_the_rules_of_tool_environments():
     assert isinstance(state["error"], vf.ToolCallError)
 
 
-async def test_a_call_tool_of_its_own_hears_of_tools_that_only_it_knows():
+async def test_a_call_tool_of_its_own_gets_tools_that_only_it_knows():
     class Remote(BoxEnv):
         async def call_tool(self, tool_name, tool_args, tool_call_id, **kwargs):
             return f"{tool_name} {sorted(tool_args)}"

@@ -68,7 +68,7 @@ def test_lists_that_belong_together_stay_of_one_length(
     assert step["is_truncated"] == (len(sequence) < prompt + completion)
 
 
-def test_the_routing_of_experts_is_none_where_it_is_not_told() -> None:
+def test_the_routing_of_experts_is_none_where_it_is_not_reported() -> None:
     without, with_it = (
         step_tokens(tokens_of(1, 1), None),
         step_tokens(tokens_of(1, 1, routed_experts=[1]), None),

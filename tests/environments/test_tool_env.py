@@ -71,8 +71,8 @@ def env_with(**kwargs: Any) -> vf.ToolEnv:
 
 
 async def use(env: vf.ToolEnv, *calls: tuple[str, str]) -> vf.State:
-    asked = [(f"c{i}", name, arguments) for i, (name, arguments) in enumerate(calls)]
-    client = StubClient(answer(calls=asked), answer("done"))
+    requested = [(f"c{i}", name, arguments) for i, (name, arguments) in enumerate(calls)]
+    client = StubClient(answer(calls=requested), answer("done"))
     state = await env.rollout(dict(ROW), client, "m", {})
     await env.rubric.score_rollout(state)
     return state
@@ -118,7 +118,7 @@ async def test_plain_tools_are_called_one_after_the_other_and_all_are_counted(re
         ("ad", "{}", "There is no tool named 'ad'. The tools are: add, count", "UnknownToolError"),
     ],
 )
-async def test_a_failing_call_is_told_to_the_model(name, arguments, content, error):
+async def test_a_failing_call_is_reported_to_the_model(name, arguments, content, error):
     state = await use(env_with(), (name, arguments), ("nothing", "{}"))
     assert content in state["completion"][1].content
     assert state["completion"][2].content == "None"
@@ -238,7 +238,7 @@ async def test_tools_come_and_go():
     env.add_tool(count)
     client = StubClient(answer("x"))
     await env.rollout(dict(ROW), client, "m", {})
-    assert [tool.name for tool in client.asked[0]["tools"]] == ["add", "count"]
+    assert [tool.name for tool in client.calls[0]["tools"]] == ["add", "count"]
     env.remove_tool(add)
     assert [tool.name for tool in env.tool_defs] == ["count"]
     state = await use(env, ("add", "{}"))

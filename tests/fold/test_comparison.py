@@ -56,7 +56,7 @@ def test_unequal_numbers_of_rollouts_are_a_doubt() -> None:
     assert compare_runs([first, first])[0].doubts == []
 
 
-def test_examples_that_ask_the_same_are_one_and_that_is_told() -> None:
+def test_examples_with_the_same_question_are_one_and_that_is_reported() -> None:
     first, second = (side({name: [1.0] for name in "abcdefgh"}) for _ in range(2))
     asked = replace(first, digests=first.digests | {6: b"a", 7: b"a"})
     (found,) = compare_runs([asked, second])
@@ -148,7 +148,7 @@ def test_what_a_mean_is_without_speaks_against_a_comparison() -> None:
     assert errors[0]["reward_with_errors_as_0"] == pytest.approx(5 / 10)
 
 
-def test_rows_of_one_run_that_do_not_say_what_was_asked_are_paired_with_none() -> None:
+def test_rows_of_one_run_without_a_question_are_paired_with_none() -> None:
     first = side({"a": [1, 1]})
     second = replace(side({"id 0": [1, 1]}), untold=1)
     (found,) = compare_runs([first, second])

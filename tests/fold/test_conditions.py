@@ -68,7 +68,7 @@ def told(text: str) -> str:
     return parse_condition(text).judge(ESTIMATES.get, COUNTS).reason
 
 
-def test_the_values_that_decide_are_told() -> None:
+def test_the_values_that_decide_are_reported() -> None:
     assert told("low(reward) < 0.7") == "low(reward) = 0.61 < 0.7"
     assert (
         told("mean(reward) < 0.1 or errored > 3 and used > 1")
@@ -78,7 +78,7 @@ def test_the_values_that_decide_are_told() -> None:
     assert told("low(reward) < 0.61000001") == "low(reward) = 0.61 < 0.61000001"
 
 
-def test_a_value_is_told_with_the_digits_that_decide() -> None:
+def test_a_value_is_reported_with_the_digits_that_decide() -> None:
     found = parse_condition("mean(reward) < 0.7").judge(
         {"reward": Estimate(0.6999999, 0.6, 0.8)}.get, {}
     )
@@ -119,13 +119,15 @@ def faults(text: str) -> list[tuple[int, str]]:
         ("0.7 > low(reward)", 1, "mean"),
     ],
 )
-def test_a_fault_is_told_with_its_place_and_what_to_write(text: str, at: int, said: str) -> None:
+def test_a_fault_is_reported_with_its_place_and_what_to_write(
+    text: str, at: int, said: str
+) -> None:
     found = faults(text)
     assert [place for place, _ in found] == [at], found
     assert said in found[0][1]
 
 
-def test_all_faults_are_told_at_once() -> None:
+def test_all_faults_are_reported_at_once() -> None:
     assert [at for at, _ in faults("lo(reward) < 0.7 and errord > 3 or used > x")] == [1, 22, 43]
 
 

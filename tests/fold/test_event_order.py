@@ -121,7 +121,7 @@ def test_tokens_of_a_rollout_that_is_tried_again_stay_counted() -> None:
     assert (state.tokens, state.usage.lost, state.usage.lost_out) == (17, {}, 3)
 
 
-def test_a_session_that_goes_on_takes_over_what_the_one_before_has_used() -> None:
+def test_a_resumed_session_takes_over_what_the_one_before_has_used() -> None:
     before = (
         started(),
         finished(0, input_tokens=10, output_tokens=5),
@@ -139,7 +139,7 @@ def test_a_session_that_goes_on_takes_over_what_the_one_before_has_used() -> Non
     assert (watched.tokens, watched.usage.lost_in) == (15, 0), "nobody knows of them any more"
 
 
-def test_a_row_is_taken_back_as_it_was_told_and_in_no_other_state() -> None:
+def test_a_row_is_taken_back_as_it_was_reported_and_in_no_other_state() -> None:
     failed = finished(0, None, started_at=5.0)
     again = finished(0, 1.0, started_at=9.0)
     once = folded(started(), again)
@@ -152,7 +152,7 @@ def test_a_row_is_taken_back_as_it_was_told_and_in_no_other_state() -> None:
     assert (untold.waiting, untold.taken_back) == (6, 0)
 
 
-def test_a_finished_row_that_is_told_again_is_where_its_line_is_now() -> None:
+def test_a_finished_row_that_is_reported_again_is_where_its_line_is_now() -> None:
     state = folded(
         started(), finished(0, 1.0, offset=500, length=9), finished(0, offset=0, length=9)
     )

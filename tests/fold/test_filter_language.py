@@ -94,7 +94,7 @@ def test_what_is_written_is_read(text: str, node: Node | None) -> None:
         ),
     ],
 )
-def test_every_mistake_is_told_with_its_column(
+def test_every_mistake_is_reported_with_its_column(
     text: str, faults: list[tuple[int, str, str]]
 ) -> None:
     with pytest.raises(FilterError) as refused:

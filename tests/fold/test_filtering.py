@@ -118,7 +118,7 @@ def test_a_rollout_that_ran_again_has_another_trajectory() -> None:
     assert list(wanted.undecided(state)) == [3]
 
 
-def test_a_search_may_tell_of_more_at_any_moment() -> None:
+def test_a_search_may_find_more_at_any_moment() -> None:
     state, wanted, many = made(), RowFilter("text:den"), 20_000
     (den,) = wanted.text_conditions
     for row in range(many):
@@ -247,7 +247,7 @@ def test_an_expression_is_looked_for_in_every_text() -> None:
         assert matcher.found_in(texts) == ["71" in text or "81" in text for text in texts]
 
 
-def test_what_cannot_be_compiled_is_told() -> None:
+def test_what_cannot_be_compiled_is_reported() -> None:
     assert pattern_fault("(") and pattern_fault("") and pattern_fault("(?-i:A)")
     assert pattern_fault("a{99999999999999999999}")
     assert not pattern_fault("a\x00b")
@@ -266,7 +266,7 @@ def test_a_filter_says_whether_it_can_take_long() -> None:
 @pytest.mark.parametrize(
     "text", ["later", "/la.er/", "!later", "answer:later", "answer:/la.er/", "question:fox"]
 )
-def test_what_came_since_a_filter_was_asked_is_searched_too(text: str) -> None:
+def test_what_came_since_a_filter_was_set_is_searched_too(text: str) -> None:
     state, wanted = made(), RowFilter(text)
     gone = finished(3, None, error="ModelError -> TimeoutError", example_id=1)
     for change in (

@@ -19,7 +19,7 @@ from tui_eval.events import (
 )
 
 
-def test_how_much_the_endpoints_get_at_a_time_is_told_over_all_of_them() -> None:
+def test_max_concurrent_of_endpoints_is_summed_over_all_of_them() -> None:
     state = folded(started(max_concurrent=64, refused=0))
     assert (state.at_a_time, state.refused_requests) == ((0, 0), 0)
     state.apply(ConcurrencyMoved(0, 1.0, 0, 24, 64, 30))
@@ -89,7 +89,7 @@ def test_the_rate_counts_from_when_the_work_of_the_session_began() -> None:
     assert state.rate.per_second(1035.0) == pytest.approx(1 / 5), "it was begun in the last session"
 
 
-def test_a_pause_tells_nothing_of_the_speed() -> None:
+def test_a_pause_says_nothing_of_the_speed() -> None:
     state = folded(started(50, 2), *[finished(row, at=1000.0 + row / 10) for row in range(20)])
     state.apply(GateMoved(0, 1002.0, False, 0))
     state.apply(GateMoved(0, 1025.0, True, 0))
@@ -99,7 +99,7 @@ def test_a_pause_tells_nothing_of_the_speed() -> None:
     assert state.rate.per_second(1029.0) == pytest.approx(20 / 4)
 
 
-def test_rows_of_an_earlier_session_tell_nothing_of_the_present_speed() -> None:
+def test_rows_of_an_earlier_session_say_nothing_of_the_present_speed() -> None:
     state = folded(started(50, 2, at=5000.0), *[finished(row, at=1000.0) for row in range(40)])
     assert state.rate.per_second(5001.0) == 0.0
     for row in range(40, 50):

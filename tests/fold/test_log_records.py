@@ -75,7 +75,7 @@ def test_a_printed_traceback_is_an_error_of_its_own() -> None:
     assert after.lines == ["printed"]
 
 
-def test_what_is_printed_has_its_time_where_the_log_tells() -> None:
+def test_what_is_printed_has_its_time_where_the_log_has_it() -> None:
     records = parsed(
         f"{STAMP} PRINT hello\n{STAMP} ERROR sums: it broke\n  in two\n"
         f"{STAMP} PRINT   3 left\n{STAMP} PRINT \rMap: 1%\rMap: 2%\n"

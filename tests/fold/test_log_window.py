@@ -86,7 +86,7 @@ def test_a_window_stays_bounded_whichever_way_it_grows() -> None:
     assert shown(window)[-1] == "line 000999"
 
 
-def test_a_log_that_was_begun_anew_is_read_anew() -> None:
+def test_a_log_that_was_begun_again_is_read_again() -> None:
     log = Log(lines(0, 10))
     window = LogWindow(log.read)
     read_on(window)

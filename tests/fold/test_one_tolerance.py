@@ -47,7 +47,7 @@ def test_weights_that_are_one_in_decimal_pass_one_everywhere(one: float, other: 
     assert pass_rates([[one, other]], 1.0, 2) == {1: 1.0, 2: 1.0}
 
 
-def test_rewards_that_differ_are_told_apart() -> None:
+def test_rewards_that_differ_are_distinguished() -> None:
     state = RunState()
     state.apply(started(1, 2, pass_threshold=1.0))
     state.apply(finished(0, 0.999_999))

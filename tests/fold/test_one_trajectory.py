@@ -118,7 +118,7 @@ def test_a_live_result_is_shown_before_its_message_comes() -> None:
     assert (tool.result, tool.ms, tool.error) == ("[image]", 5.0, None)
 
 
-def test_a_second_attempt_starts_the_conversation_anew() -> None:
+def test_a_second_attempt_restarts_the_conversation() -> None:
     rollout = Rollout(row=0)
     rollout.apply(MessagesAdded(0, 0.0, 0, 1, 0, 2, [*PROMPT, asks(CALL), RESULT]))
     rollout.apply(ToolFinished(0, 0.0, 0, "call_9", "add_one", 5.0, None, "42"))
@@ -128,7 +128,7 @@ def test_a_second_attempt_starts_the_conversation_anew() -> None:
     assert tool is not None and tool.result is None
 
 
-def test_live_and_saved_tell_the_same() -> None:
+def test_live_and_saved_are_the_same() -> None:
     completion = [asks(json.dumps(CALL)), RESULT, {"role": "assistant", "content": "It is 42."}]
     live = Rollout(row=0)
     live.apply(MessagesAdded(0, 0.0, 0, 1, 0, 2, PROMPT))
@@ -162,13 +162,13 @@ def test_an_errored_row_has_its_error_and_no_reward() -> None:
     assert rollout.scores[0].contribution is None
 
 
-def test_scores_tell_what_they_add() -> None:
+def test_scores_say_what_they_add() -> None:
     ours = {"scores": [{"name": "f", "raw": 0.5, "weight": 0.2, "error": None}]}
     rollout = saved(reward=0.1, tui_eval=ours)
     assert rollout.scores[0].contribution == pytest.approx(0.1)
 
 
-def test_content_parts_are_told_by_their_kind() -> None:
+def test_content_parts_are_shown_by_their_kind() -> None:
     parts = [{"type": "text", "text": "Look:"}, {"type": "image_url", "image_url": {}}, "and"]
     assert content_text(parts) == "Look:\n[image]\nand"
     assert content_text(None) == ""

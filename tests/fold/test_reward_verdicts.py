@@ -82,7 +82,7 @@ def test_there_is_no_verdict_where_p_and_interval_disagree() -> None:
     )
 
 
-def test_text_and_json_tell_the_same_verdicts() -> None:
+def test_text_and_json_have_the_same_verdicts() -> None:
     first, second = side(shares("ab", each=2)), side(shares("abc", each=2), model="other")
     again = replace(side(shares("abd", each=2), path="/again"))
     sides = [first, again, second]

@@ -41,7 +41,7 @@ def test_stages_move_a_rollout_through_the_counts() -> None:
     assert (state.usage.tokens_in, state.usage.tokens_out) == (10, 5)
 
 
-def test_a_finished_rollout_told_twice_counts_once() -> None:
+def test_a_finished_rollout_reported_twice_counts_once() -> None:
     once = folded(started(), finished(0, 0.5), finished(3, None))
     twice = folded(started(), *[finished(0, 0.5), finished(3, None)] * 2)
     assert figures(once) == figures(twice)
@@ -69,7 +69,7 @@ def test_an_errored_rollout_has_no_reward_and_no_part_in_means() -> None:
     assert [(rate.k, rate.examples, rate.left_out) for rate in rates] == [(1, 2, 0), (2, 1, 1)]
 
 
-def test_a_second_attempt_starts_its_clock_and_its_tokens_anew() -> None:
+def test_a_second_attempt_restarts_its_clock_and_its_tokens() -> None:
     state = folded(
         started(),
         staged(0, Stage.MODEL, at=1001.0, input_tokens=50),
@@ -110,7 +110,7 @@ def test_a_pause_is_no_part_of_the_time_of_a_rollout_that_waits_for_a_slot_again
     assert [state.passed_s(row, 12.0) for row in (0, 1)] == [6.0, 5.0]
 
 
-def test_an_endpoint_that_tells_negative_tokens_breaks_nothing() -> None:
+def test_an_endpoint_that_reports_negative_tokens_breaks_nothing() -> None:
     state = RunState()
     state.apply(started())
     state.apply(staged(0, Stage.MODEL, input_tokens=-1, output_tokens=3))
@@ -127,7 +127,7 @@ def test_the_example_id_is_the_datasets_own_once_a_rollout_finished() -> None:
     assert [state.example_id(row) for row in (0, 2, 3)] == [0, "q-17", "q-17"]
 
 
-def test_a_run_told_again_keeps_what_is_known() -> None:
+def test_a_run_reported_again_keeps_what_is_known() -> None:
     state = folded(started(), finished(0), started(saved=False))
     assert state.finished == 1
     assert state.run is not None and not state.run.saved
@@ -165,7 +165,7 @@ def test_a_time_that_is_not_known_is_no_part_of_the_times() -> None:
     assert both.times.rollout_s.result() == known.times.rollout_s.result()
 
 
-def test_a_line_that_cannot_be_read_is_no_rollout_that_waits_while_the_run_goes_on() -> None:
+def test_a_line_that_cannot_be_read_is_no_rollout_that_waits_while_the_run_continues() -> None:
     state = folded(started(), ReadingMoved(0, 0.0, 9, 9, 2))
     assert state.waiting == 4
     state.apply(RunFinished(0, 2000.0, "interrupted", 130))
@@ -208,7 +208,7 @@ def test_a_saved_run_that_turns_out_larger_gets_more_places() -> None:
     assert figures(once) == figures(state)
 
 
-def test_a_saved_run_that_is_read_anew_forgets_its_rows() -> None:
+def test_a_saved_run_that_is_read_again_forgets_its_rows() -> None:
     bad = LineUnreadable(0, 0.0, "results.jsonl", 3, 10, 5, "junk")
     end = RunFinished(0, 2000.0, "finished", 0)
     state = folded(started(), finished(0, 0.5), bad, end, ReadingMoved(0, 0.0, 5, 9, 1))

@@ -42,7 +42,7 @@ def test_a_rollout_that_was_not_scored_is_missing() -> None:
     assert (found.finished, found.used, found.errored, found.missing) == (2, 1, 0, 1)
 
 
-def test_the_mean_over_rollouts_and_that_over_examples_are_both_told() -> None:
+def test_the_mean_over_rollouts_and_that_over_examples_are_both_reported() -> None:
     rewards = [[1, 1, 1, 1], [0], [1, 0]]
     told = [
         finished(4 * place + at, reward, per_example=4)
@@ -69,7 +69,7 @@ def test_durations_are_of_rollouts_without_error_and_of_every_answered_call() ->
     assert (found.model_call_s.n, found.model_call_s.p50) == (4, pytest.approx(0.25))
 
 
-def test_times_and_tokens_that_nobody_told_are_none() -> None:
+def test_times_and_tokens_that_nobody_reported_are_none() -> None:
     untold = {"total_ms": 0.0, "generation_ms": 0.0, "scoring_ms": 0.0}
     silent = {**untold, "input_tokens": 0, "output_tokens": 0}
     state = folded(started(1, 2, input_price=1.0, output_price=1.0), finished(0, 1.0, **silent))
@@ -90,7 +90,7 @@ def test_times_and_tokens_that_nobody_told_are_none() -> None:
     assert summarize(state).rollout_s.p50 == pytest.approx(0.301)
 
 
-def test_a_file_that_tells_only_all_tokens_does_not_tell_those_of_prompts() -> None:
+def test_a_file_with_only_all_tokens_has_none_of_prompts() -> None:
     state = folded(started(1, 1), finished(0, 1.0, per_example=1, input_tokens=0))
     assert summarize(state).known_tokens == (None, 5)
     assert numbers_object(summarize(state))["tokens"]["total"] == 5
@@ -140,7 +140,7 @@ def test_the_time_is_that_of_all_sessions(run: dict[str, Any], seconds: float) -
     assert found.seconds == pytest.approx(seconds)
 
 
-def test_a_run_that_goes_on_has_the_numbers_of_one_that_never_stopped() -> None:
+def test_a_resumed_run_has_the_numbers_of_one_that_never_stopped() -> None:
     rows = [finished(row, row % 3 / 2, tools={"a": (1, 0)}, model_ms=[row]) for row in range(6)]
     whole = summary(started(3, 2), *rows)
     again = summary(started(3, 2), *rows[:3], RunFinished(0, 1.0, "interrupted", 130),

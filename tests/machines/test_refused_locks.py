@@ -28,7 +28,7 @@ def locked(program: Program) -> tuple[Path, dict[str, object]]:
 
 
 @pytest.mark.slow
-def test_a_run_goes_on_with_a_lock_file_and_another_one_is_refused(program: Program) -> None:
+def test_a_run_is_resumed_with_a_lock_file_and_another_one_is_refused(program: Program) -> None:
     program.environment("held", HELD)
     program.happens_at_start(NO_FLOCK)
     first = program.start(*RUN)

@@ -48,13 +48,13 @@ def said_to(port: int, words: str) -> bytes:
         sock.sendall(words.encode())
         sock.shutdown(socket.SHUT_WR)
         sock.settimeout(10)
-        heard = b""
+        received = b""
         try:
             while data := sock.recv(1 << 16):
-                heard += data
+                received += data
         except ConnectionResetError:
             pass
-        return heard
+        return received
 
 
 def test_its_token_is_for_nobody_else(held: HeldRun) -> None:
@@ -63,7 +63,7 @@ def test_its_token_is_for_nobody_else(held: HeldRun) -> None:
 
 
 @pytest.mark.parametrize("words", ["", "0" * 64, "GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 8])
-def test_who_says_another_word_hears_nothing(held: HeldRun, words: str) -> None:
+def test_who_says_another_word_receives_nothing(held: HeldRun, words: str) -> None:
     assert said_to(held.port, words) == b""
 
 
@@ -120,15 +120,15 @@ def test_a_port_that_another_program_took_is_not_taken_for_an_engine(program: Pr
             joining = Terminal(program.folder, program.env, "open", str(run))
             try:
                 other.settimeout(30)
-                asked, _ = other.accept()
-                assert asked.recv(64) == b"1" * 64
-                asked.sendall(b"3" * 64)
+                accepted, _ = other.accept()
+                assert accepted.recv(64) == b"1" * 64
+                accepted.sendall(b"3" * 64)
                 joining.wait_for("cannot be joined")
                 joining.type("q")
                 joining.finish()
             finally:
                 joining.close()
-                asked.close()
+                accepted.close()
         finally:
             terminal.close()
 

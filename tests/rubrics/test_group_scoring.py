@@ -182,7 +182,7 @@ async def test_rubrics_of_a_group_add_up_and_share_one_advantage():
     assert [record["name"] for record in states[0].scores] == ["own", "turns", "own", "turns"]
 
 
-async def test_scoring_again_starts_anew():
+async def test_scoring_again_restarts():
     state = rollout(1.0)
     rubric = Rubric([own])
     await rubric.score_group([state])

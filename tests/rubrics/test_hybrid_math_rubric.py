@@ -6,7 +6,7 @@ from typing import Any
 
 import openai
 import pytest
-from later import Later
+from lazy_modules import LazyModule
 from made_states import rollout
 from program import chat_answer
 from servers import FaultServer, Reply
@@ -15,7 +15,7 @@ import tui_eval as vf
 from tui_eval.compat import verifiers_alias
 from tui_eval.rubrics.hybrid_math_rubric import HybridMathRubric
 
-Later("math_verify")
+LazyModule("math_verify")
 CHAT = "/v1/chat/completions"
 
 

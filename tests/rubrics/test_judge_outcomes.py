@@ -1,4 +1,4 @@
-"""What is no verdict is never graded: failures inside a 200, halves, filtered and empty ones."""
+"""Answers without a verdict are never graded: failures in a 200, halves, filtered, empty ones."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ async def test_what_is_no_verdict_is_an_error_of_the_judge(
 
 
 @each_kind
-async def test_a_failure_told_in_a_200_is_tried_again_like_its_status(
+async def test_a_failure_in_a_200_is_tried_again_like_its_status(
     fault_server: FaultServer, naps: list[float], kind: str
 ) -> None:
     failed = {"error": {"message": "overloaded", "code": 502}}
@@ -163,14 +163,14 @@ async def test_a_stream_that_broke_off_is_no_verdict(fault_server: FaultServer) 
 async def test_who_calls_the_sdk_by_himself_gets_what_it_gives(
     fault_server: FaultServer, kind: str
 ) -> None:
-    async def asks(judge_client: Any) -> float:
+    async def judge_verdict(judge_client: Any) -> float:
         arguments: Any = {"model": "m", "messages": [{"role": "user", "content": "q"}]}
         answer = judge_client.chat.completions.create(**arguments)
         answer = answer if kind == "sync" else await answer
         return float(answer.choices[0].finish_reason == "length")
 
     fault_server.script(PATH, [Reply(body=said("y", "length"))])
-    rubric = JudgeRubric(judge_client=client_of(fault_server, kind), funcs=[asks])
+    rubric = JudgeRubric(judge_client=client_of(fault_server, kind), funcs=[judge_verdict])
     state = rollout()
     await rubric.score_rollout(state)
     assert state["reward"] == 1.0
@@ -204,5 +204,5 @@ async def test_a_judge_that_failed_is_named_with_its_url(
     fault_server: FaultServer, kind: str
 ) -> None:
     with pytest.raises(JudgeError) as caught:
-        await Judge(client_of(fault_server, kind), "j", {}, 5).ask("yes or no?")
+        await Judge(client_of(fault_server, kind), "j", {}, 5).verdict("yes or no?")
     assert str(caught.value).startswith(f"Judge 'j' at {fault_server.url}/v1")

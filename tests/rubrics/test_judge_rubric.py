@@ -137,8 +137,8 @@ async def test_sampling_arguments_go_along_and_those_unknown_to_the_sdk_too(serv
 
 @pytest.mark.parametrize("kind", ["async", "sync"])
 async def test_a_limit_that_the_judge_refuses_gets_its_other_name_and_keeps_it(server, kind):
-    told = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
-    refusal = Reply(400, {"error": {"message": told, "param": "max_tokens"}})
+    refused = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+    refusal = Reply(400, {"error": {"message": refused, "param": "max_tokens"}})
     server.script(PATH, [refusal, Reply(body=verdict("yes"))])
     rubric = rubric_of(server, kind, judge_sampling_args={"max_tokens": 50})
     for _ in range(2):
@@ -148,7 +148,7 @@ async def test_a_limit_that_the_judge_refuses_gets_its_other_name_and_keeps_it(s
     assert limits == [{"max_tokens": 50}, *[{"max_completion_tokens": 50}] * 2]
 
 
-async def test_a_verdict_is_asked_for_once_a_rollout(server):
+async def test_a_verdict_is_requested_once_a_rollout(server):
     rubric = rubric_of(server)
     rubric.add_metric(says_yes)
     await rubric.score_rollout(rollout())
@@ -183,7 +183,7 @@ async def test_different_judges_have_verdicts_of_their_own(server):
     assert len(server.requests) == 3
 
 
-async def test_without_a_state_the_judge_is_asked_each_time(server):
+async def test_without_a_state_the_judge_is_called_each_time(server):
     rubric = rubric_of(server)
     for _ in range(2):
         assert await rubric.judge("q", "r", "a") == "yes"

@@ -43,11 +43,11 @@ def unnoticed(answer):
     return 1.0
 
 
-def asks_for_the_loop(answer):
+def needs_the_loop(answer):
     return asyncio.get_running_loop().is_running()
 
 
-@pytest.mark.parametrize("func", [alarmed, alarmed_and_careless, unnoticed, asks_for_the_loop])
+@pytest.mark.parametrize("func", [alarmed, alarmed_and_careless, unnoticed, needs_the_loop])
 async def test_what_needs_the_main_thread_gets_it_with_one_warning(func, caplog):
     rubric = Rubric([func])
     states = [rollout() for _ in range(5)]

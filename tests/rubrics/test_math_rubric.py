@@ -89,16 +89,18 @@ async def test_a_comparison_that_gets_no_processor_for_a_while_has_its_whole_lim
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     before = used_s()
-    asked = asyncio.create_task(asyncio.to_thread(comparers.compare, "1", "10^{10^{10}}", limit_s))
+    comparing = asyncio.create_task(
+        asyncio.to_thread(comparers.compare, "1", "10^{10^{10}}", limit_s)
+    )
     await until(lambda: used_s() > before + 0.1)
     os.kill(pid, signal.SIGSTOP)
     stopped, last = time.monotonic(), used_s()
     await until(lambda: time.monotonic() > stopped + 2 * limit_s)
     os.kill(pid, signal.SIGCONT)
-    await until(lambda: asked.done() or used_s() > last + 0.1)
-    assert not asked.done()
+    await until(lambda: comparing.done() or used_s() > last + 0.1)
+    assert not comparing.done()
     with pytest.raises(TimeoutError, match="longer than its time limit"):
-        await asked
+        await comparing
 
 
 @pytest.mark.slow
@@ -132,7 +134,7 @@ def test_a_comparing_process_ends_with_a_program_that_is_killed():
 
 
 @pytest.mark.process
-async def test_not_more_comparisons_run_at_once_than_asked_for(monkeypatch):
+async def test_not_more_comparisons_run_at_once_than_requested(monkeypatch):
     comparers = Comparers()
     monkeypatch.setattr(math_rubric, "_COMPARERS", comparers)
     states = [rollout() for _ in range(12)]

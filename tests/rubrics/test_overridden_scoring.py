@@ -1,4 +1,4 @@
-"""What subclasses of rubrics override and call, as environments for `verifiers` do."""
+"""Subclasses of rubrics that override and call methods, as environments for `verifiers` do."""
 
 from __future__ import annotations
 

@@ -248,7 +248,7 @@ async def test_lists_that_people_change_hold_from_then_on():
     assert await reward(rubric) == 2.0
 
 
-async def test_a_function_in_the_list_without_its_weight_is_not_called_and_told(caplog):
+async def test_a_function_in_the_list_without_its_weight_is_not_called_and_reported(caplog):
     rubric = Rubric([exact])
     rubric.funcs.append(lambda **_: 1.0)
     state = rollout()

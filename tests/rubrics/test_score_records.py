@@ -1,4 +1,4 @@
-"""Under which names scores and failures are kept, and what they tell."""
+"""Records of scores and failures: their names and contents."""
 
 from __future__ import annotations
 

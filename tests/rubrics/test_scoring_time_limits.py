@@ -197,7 +197,7 @@ async def test_threads_left_behind_are_counted_and_limited(monkeypatch, caplog, 
             await asyncio.sleep(0.005)
 
 
-async def test_those_that_wait_go_on_when_a_thread_is_left_behind(release):
+async def test_those_that_wait_continue_when_a_thread_is_left_behind(release):
     pool = Threads(1)
     hanging = asyncio.create_task(pool.run(lambda: release.wait(PATIENCE_S), 0.05))
     await asyncio.sleep(0)

@@ -14,14 +14,14 @@ from known_servers import (
     LLAMA_CPP,
     PROXY_KEY,
     Other,
-    asked_of_llmock,
     llama_server,
+    llmock_of,
     llmock_server,
     proxy_settings,
 )
-from others import Server
 from program import Program
 from six_turns import Evaluation
+from third_party_packages import Server
 from tool_caller import ToolCaller
 
 
@@ -79,7 +79,7 @@ def litellm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Other]:
 @pytest.fixture(scope="session")
 def llmock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Other]:
     with llmock_server(tmp_path_factory.mktemp("llmock")) as server:
-        yield asked_of_llmock(server)
+        yield llmock_of(server)
 
 
 @pytest.fixture

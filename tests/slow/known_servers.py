@@ -1,4 +1,4 @@
-"""What others wrote that speaks the protocols: how it is started and asked."""
+"""Servers of others that speak the protocols: how they are started and called."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from others import Package, Server
+from third_party_packages import Package, Server
 
 PROXY_KEY = "sk-proxy-0123456789abcdef0123456789abcdef"
 LIMIT_A_MINUTE = 60
@@ -33,7 +33,7 @@ class Other:
     key: str = ""
     sampling: dict[str, object] | None = None
 
-    def asked(self, protocol: str, model: str = "") -> list[str]:
+    def flags_of(self, protocol: str, model: str = "") -> list[str]:
         """Flags of a run against it."""
         base = self.server.url + self.bases[protocol]
         flags = ["-m", model or self.model, "-b", base, "-k", "PROXY_KEY" if self.key else ""]
@@ -76,7 +76,7 @@ def llmock_server(folder: Path, *args: str) -> Server:
     return Server(command, "/health", folder / "llmock.log")
 
 
-def asked_of_llmock(server: Server) -> Other:
+def llmock_of(server: Server) -> Other:
     required: dict[str, object] = {"tool_choice": "required"}
     return Other(
         server,

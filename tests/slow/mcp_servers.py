@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from others import NodePackage, Package
+from third_party_packages import NodePackage, Package
 
 NODE = NodePackage(
     "mcp-servers-node",

@@ -108,15 +108,15 @@ class Summary:
     def __init__(self, program: Program, done: Finished) -> None:
         self.done = done
         assert done.out, done
-        self.told: dict[str, Any] = json.loads(done.out)
-        assert "path" in self.told, done
-        self.run = Run(program.folder / self.told["path"])
+        self.summary: dict[str, Any] = json.loads(done.out)
+        assert "path" in self.summary, done
+        self.run = Run(program.folder / self.summary["path"])
 
     def assert_whole(self, rollouts: int) -> None:
         """All six turns of every rollout came through, and nothing else did."""
-        counts = self.told["counts"]
+        counts = self.summary["counts"]
         assert (counts["used"], counts["errored"], counts["missing"]) == (rollouts, 0, 0), self.done
-        assert (self.told["status"], self.done.code) == ("finished", 0), self.done
+        assert (self.summary["status"], self.done.code) == ("finished", 0), self.done
         assert len(set(self.run.places())) == len(self.run.rows) == rollouts
         for row in self.run.rows:
             assert (row["error"], row["reward"]) == (None, 1.0), row

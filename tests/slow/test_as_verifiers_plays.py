@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from mcp_servers import SERVERS
-from others import OURS, VERIFIERS, script_output
 from test_games import TASKS
+from third_party_packages import OURS, VERIFIERS, script_output
 
 PACKAGES = {"tui_eval": OURS, "verifiers": VERIFIERS}
 Found = tuple[dict[str, Any], dict[str, Any]]
@@ -26,7 +26,10 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
     }
     ours, theirs = (
         script_output(
-            package, "play_others.py", {**given, "module": module}, tmp_path_factory.mktemp(module)
+            package,
+            "play_third_party.py",
+            {**given, "module": module},
+            tmp_path_factory.mktemp(module),
         )
         for module, package in PACKAGES.items()
     )

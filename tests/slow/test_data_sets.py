@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from others import OURS, VERIFIERS, script_output
+from third_party_packages import OURS, VERIFIERS, script_output
 
 
 @pytest.fixture(scope="module")

@@ -135,14 +135,19 @@ async def test_a_game_that_breaks_by_itself_is_played_to_its_end(game: str) -> N
 async def test_a_task_scores_as_its_package_does(task: str) -> None:
     reasoning_gym = pytest.importorskip("reasoning_gym")
     env = vf.ReasoningGymEnv(task, num_train_examples=2, num_eval_examples=3, seed=11)
-    asked = reasoning_gym.create_dataset(task, size=5, seed=11)
+    questions = reasoning_gym.create_dataset(task, size=5, seed=11)
     assert [row["prompt"][-1]["content"] for row in env.get_eval_dataset()] == [
-        asked[place]["question"] for place in (2, 3, 4)
+        questions[place]["question"] for place in (2, 3, 4)
     ]
     for place, row in enumerate(env.get_eval_dataset(), 2):
-        for said in (str(asked[place]["answer"]), "7", "nothing at all", str(asked[0]["answer"])):
+        for said in (
+            str(questions[place]["answer"]),
+            "7",
+            "nothing at all",
+            str(questions[0]["answer"]),
+        ):
             state = await rollout(env, row, [f"<answer>\n{said}\n</answer>"])
-            own = asked.score_answer(said.strip(), asked[place])
+            own = questions.score_answer(said.strip(), questions[place])
             assert state["metrics"]["check_answer_reward_func"] == pytest.approx(own, abs=0), said
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from others import script_output, with_tui_eval
+from third_party_packages import script_output, with_tui_eval
 
 GRADERS = with_tui_eval(
     "graders",
@@ -27,5 +27,5 @@ def test_each_of_64_rollouts_gets_what_its_text_gets_alone(name: str, tmp_path: 
     scored = script_output(GRADERS, "score_with_graders.py", name, tmp_path)
     alone = scored["theirs"]
     assert len(set(alone)) > 1 and len(scored["ours"]) == 64
-    for asked, reward, error in scored["ours"]:
-        assert (error, reward) == ("", alone[int(asked) % len(alone)])
+    for place, reward, error in scored["ours"]:
+        assert (error, reward) == ("", alone[int(place) % len(alone)])

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from mcp_servers import SERVERS
-from others import OURS, Server, script_output, with_tui_eval
+from third_party_packages import OURS, Server, script_output, with_tui_eval
 
 import tui_eval as vf
 
@@ -100,7 +100,7 @@ async def test_over_http_a_server_that_was_started_again_is_found_after_one_fail
     server.kill()
     server.start()
     kind, said = await content(env, "echo", {"message": "b"})
-    assert kind == "MCPServerError" and "connects to it anew" in said
+    assert kind == "MCPServerError" and "connects to it again" in said
     for _ in range(3):
         assert await content(env, "echo", {"message": "c"}) == "Echo: c"
 

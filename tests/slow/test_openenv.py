@@ -8,8 +8,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from others import Package
 from stub_client import StubClient, answer
+from third_party_packages import Package
 
 import tui_eval as vf
 

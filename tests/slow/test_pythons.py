@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from others import ROOT, Package
 from terminal import Terminal
+from third_party_packages import ROOT, Package
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 VERSIONS = ["3.11", "3.12", "3.13", "3.14"]

@@ -25,7 +25,7 @@ def other(server: str, request: pytest.FixtureRequest) -> Other:
 def test_six_turns_with_tools_come_through(
     evaluation: Evaluation, other: Other, protocol: str, way: str
 ) -> None:
-    summary = evaluation.run("dice", *other.asked(protocol), way, "-n", "4", "-r", "2")
+    summary = evaluation.run("dice", *other.flags_of(protocol), way, "-n", "4", "-r", "2")
     summary.assert_whole(8)
     assert summary.finish_reasons() == {"tool_calls"}
 
@@ -33,8 +33,8 @@ def test_six_turns_with_tools_come_through(
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.xdist_group("llama")
 def test_six_turns_of_text_come_through(evaluation: Evaluation, llama: Other, way: str) -> None:
-    asked = llama.asked("openai_completions")
-    summary = evaluation.run("talk", *asked, way, "-n", "4", "-r", "2", "-t", "60")
+    flags = llama.flags_of("openai_completions")
+    summary = evaluation.run("talk", *flags, way, "-n", "4", "-r", "2", "-t", "60")
     summary.assert_whole(8)
     assert summary.finish_reasons() <= {"stop", "length"}
 
@@ -43,8 +43,8 @@ def test_six_turns_of_text_come_through(evaluation: Evaluation, llama: Other, wa
 def test_a_server_that_is_killed_and_started_again_loses_no_rollout(
     evaluation: Evaluation, other: Other
 ) -> None:
-    asked = other.asked("openai_chat_completions")
-    process = evaluation.start("dice", *asked, "-n", "100", "-r", "1", "-c", "4", "--stream")
+    flags = other.flags_of("openai_chat_completions")
+    process = evaluation.start("dice", *flags, "-n", "100", "-r", "1", "-c", "4", "--stream")
     other.server.kill()
     other.server.start()
     summary = evaluation.finish(process)
@@ -55,8 +55,8 @@ def test_a_server_that_is_killed_and_started_again_loses_no_rollout(
 def test_a_run_that_is_killed_and_resumed_loses_no_rollout(
     evaluation: Evaluation, other: Other
 ) -> None:
-    asked = other.asked("openai_responses")
-    args = ["dice", *asked, "-n", "100", "-r", "1", "-c", "4"]
+    flags = other.flags_of("openai_responses")
+    args = ["dice", *flags, "-n", "100", "-r", "1", "-c", "4"]
     left = evaluation.kill_engine(evaluation.start(*args))
     assert 3 <= left < 100
     summary = evaluation.run(*args, "--resume")

@@ -43,7 +43,7 @@ def test_the_interval_alone_decides(low: float, high: float, code: ExitCode) -> 
     assert judge_gate(difference(low, high, 5)).code is INCONCLUSIVE
 
 
-def test_what_is_surely_worse_than_the_margin_is_told_as_that() -> None:
+def test_what_is_surely_worse_than_the_margin_is_reported_as_that() -> None:
     assert judge_gate(difference(-0.3, -0.021)).why == "worse by more than the margin"
     unsure = "worse, and perhaps by more than the margin"
     assert judge_gate(difference(-0.3, -0.019)).why == unsure
@@ -63,7 +63,7 @@ def test_equal_runs_pass_where_so_many_examples_exclude_the_margin() -> None:
     assert (found.code, found.power, examples_for_gate(equal, 0.02)) == (PASSED, 1.0, None)
 
 
-def test_equal_differences_of_no_known_range_tell_nothing() -> None:
+def test_equal_differences_of_no_known_range_say_nothing() -> None:
     equal = paired_difference([4.0] * 9, [4.0] * 9)
     found = judge_gate(equal, 0.02)
     assert (found.code, found.power, examples_for_gate(equal, 0.02)) == (INCONCLUSIVE, None, None)
@@ -128,7 +128,7 @@ def test_so_many_examples_pass_what_is_unchanged_eight_times_of_ten(margin: floa
         assert (power >= 0.8) is enough
 
 
-def test_what_is_needed_is_told_for_one_rollout_each_and_for_few_examples() -> None:
+def test_what_is_needed_is_reported_for_one_rollout_each_and_for_few_examples() -> None:
     found = pairs(30, 5, 5, 10)
     needed = examples_for_gate(found, 0.02)
     assert needed is not None and needed > 1000

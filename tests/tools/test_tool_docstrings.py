@@ -1,4 +1,4 @@
-"""What docstrings and annotations say of a tool and its parameters."""
+"""Descriptions of tools and parameters, from docstrings and annotations."""
 
 from __future__ import annotations
 

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from app_driver import AppDriver
 from scripted_rows import saved_rows
 from scripted_run import NOW, ScriptedFeed, all_events, running_events
-from seeing import Watching
 from textual.screen import Screen
 
 from tui_eval.feeds.feed import Feed
@@ -23,7 +23,7 @@ from tui_eval.tui.run.session import RunSession
 OUTCOMES = ("fixed", "broken", "both-wrong", "both-right")
 
 
-class Comparing(Watching):
+class Comparing(AppDriver):
     """A running app with a comparison, and what a test wants to look at."""
 
     def __init__(self, first: Screen[Any]) -> None:

@@ -6,14 +6,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from app_driver import AppDriver
 from scripted_form import FormApp
-from seeing import Watching
 
 from tui_eval.tui.form.picker import Picker
 from tui_eval.tui.form.screen import ConfigureScreen
 
 
-class Stage(Watching):
+class Stage(AppDriver):
     """A form on the screen, with what a test wants to press and to look at."""
 
     def __init__(self, app: FormApp) -> None:
@@ -24,9 +24,9 @@ class Stage(Watching):
         return self.app.configure
 
     @property
-    def asked(self) -> list[dict[str, Any]]:
+    def requests(self) -> list[dict[str, Any]]:
         """Requests that the app was told to begin with."""
-        return self.app.asked
+        return self.app.requests
 
     async def settled(self) -> None:
         await self.until(lambda: self.screen.is_settled)

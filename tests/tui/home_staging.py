@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from app_driver import AppDriver, is_drawn
 from scripted_home import FormBackend, pin_time_zone, several_runs
 from scripted_run import NOW
-from seeing import Watching, is_drawn
 from textual.screen import Screen
 
 from tui_eval.config.draft import Draft
@@ -17,7 +17,7 @@ from tui_eval.tui.compare.screen import CompareRuns
 from tui_eval.tui.home_app import HomeApp
 
 
-class HomeStage(Watching):
+class HomeStage(AppDriver):
     """Home with what a test wants to press and to look at."""
 
     def __init__(self, backend: FormBackend) -> None:
@@ -43,7 +43,7 @@ class HomeStage(Watching):
     @property
     def wanted(self) -> tuple[str, str]:
         """What the backend was asked for last; endpoints are asked for at any moment."""
-        return [one for one in self.backend.asked if one[0] != "reach"][-1]
+        return [one for one in self.backend.calls if one[0] != "reach"][-1]
 
     @property
     def list(self) -> str:

@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from app_driver import AppDriver
 from run_on_disk import FeedFromDisk
 from scripted_rows import saved_rows, trajectory
 from scripted_run import NOW, SELECTED, ScriptedFeed, all_events, running_events
 from scripted_suite import Feeds, suite_events
-from seeing import Watching
 from textual.widgets import OptionList
 
 from tui_eval import events as ev
@@ -20,7 +20,7 @@ from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.base.preferences import Preferences
 
 
-class Stage(Watching):
+class Stage(AppDriver):
     """A running app with what a test wants to look at."""
 
     def __init__(

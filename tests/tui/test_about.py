@@ -10,7 +10,7 @@ def key_hints(stage: HomeStage) -> list[str]:
     return [text for text, ink in stage.home.about.line(1) if ink == "key"]
 
 
-async def test_keys_look_like_keys_in_what_is_told_of_the_selected() -> None:
+async def test_keys_look_like_keys_in_the_lines_of_the_selected() -> None:
     async with at_home() as stage:
         assert key_hints(stage) == ["enter", "q", "^c"]
         for name, keys in (("9e8d7c6b", ["enter", "r"]), ("77aa01ff", ["enter", "w"])):
@@ -22,7 +22,7 @@ async def test_keys_look_like_keys_in_what_is_told_of_the_selected() -> None:
         assert key_hints(stage) == ["enter"]
 
 
-async def test_both_lines_tell_something_while_a_filter_is_typed() -> None:
+async def test_both_lines_show_something_while_a_filter_is_typed() -> None:
     async with at_home(size=(80, 24)) as stage:
         await stage.press("slash", *"word")
         first, second = stage.about.splitlines()

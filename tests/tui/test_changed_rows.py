@@ -10,11 +10,11 @@ from typing import Any
 import pyte
 import pytest
 import textual._time
+from app_driver import is_at_rest, press, seen, until
 from compared_runs import three_runs
 from scene_apps import comparing, live
 from scene_apps import over as saved_run
 from scripted_run import running_events
-from seeing import is_at_rest, press, seen, until
 from staging import over, staged_app
 from textual.app import App
 from textual.widget import Widget
@@ -59,7 +59,7 @@ async def test_a_terminal_shows_after_many_small_frames_what_a_whole_one_would(n
             assert picture(terminal) == picture(whole), some
 
 
-async def test_scrolling_one_pane_asks_nothing_of_the_others_or_of_what_is_behind(
+async def test_scrolling_one_pane_draws_none_of_the_others_or_of_what_is_behind(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with staged_app(over(), size=SIZE) as stage:
@@ -87,7 +87,7 @@ async def test_a_piece_that_comes_into_sight_is_marked_with_the_frame_that_shows
         assert any(trajectory.marked(line) for line in range(trajectory.scroll_offset.y, last))
 
 
-async def test_frames_go_on_where_the_loop_was_held_up_just_as_one_was_asked_for(
+async def test_frames_continue_where_the_loop_was_held_up_just_as_one_was_requested(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with staged_app(over(), size=SIZE) as stage:

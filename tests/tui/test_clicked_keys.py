@@ -21,17 +21,17 @@ def test_the_key_of_a_line_is_that_whose_words_are_clicked() -> None:
     assert told == ["", "D", "D", "D", "ctrl+s", "ctrl+s", "", "", ""]
 
 
-async def test_where_there_are_no_runs_a_click_does_what_is_told() -> None:
+async def test_where_there_are_no_runs_a_click_does_what_is_shown() -> None:
     async with at_home(FormBackend(), (80, 24)) as stage:
         await stage.click_on("put an evaluation together")
         await stage.until(lambda: stage.configured == [""])
     async with at_home(FormBackend(), (80, 24)) as stage:
         await stage.click_on("watch the demo")
         await stage.watching()
-        assert ("demo", "") in stage.backend.asked
+        assert ("demo", "") in stage.backend.calls
 
 
-async def test_what_is_told_of_a_run_is_done_by_a_click() -> None:
+async def test_what_the_lines_of_a_run_name_is_done_by_a_click() -> None:
     async with at_home(size=(80, 24)) as stage:
         await stage.select("9e8d7c6b")
         await stage.click_on("resumes what")

@@ -49,7 +49,7 @@ async def test_examples_are_filtered_and_sorted_with_keys(tmp_path: Path) -> Non
         assert [row[0] for row in stage.rows()] == [str(n) for n in range(12)]
 
 
-async def test_a_reward_below_the_threshold_is_not_told_as_the_threshold(tmp_path: Path) -> None:
+async def test_a_reward_below_the_threshold_is_not_shown_as_the_threshold(tmp_path: Path) -> None:
     paths = two_runs(tmp_path)
     for rewards, path in zip(((0.496, 0.49996), (0.5, 0.494)), paths, strict=True):
         rows = [json.loads(line) for line in (path / "results.jsonl").read_text().splitlines()]
@@ -82,7 +82,7 @@ async def test_the_selected_example_is_seen_once_another_run_stands_beside_it(
         assert "▌" in stage.text("pairs") and selected_id(stage) == selected
 
 
-async def test_an_outcome_that_was_asked_for_is_shown_first(tmp_path: Path) -> None:
+async def test_an_outcome_that_was_requested_is_shown_first(tmp_path: Path) -> None:
     async with comparing(runs_screen(two_runs(tmp_path), "broken")) as stage:
         assert [row[0] for row in stage.rows()] == ["3"]
         await stage.press("escape")

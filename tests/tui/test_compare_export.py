@@ -59,7 +59,7 @@ async def test_a_comparison_is_exported_as_markdown_a_table_or_json(
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_the_box_tells_every_ending_whatever_the_terminal_is_wide(
+async def test_the_box_shows_every_ending_whatever_the_terminal_is_wide(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
     async with comparing(CompareRuns(two_runs(tmp_path)), size) as stage:

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from app_driver import seen
 from compare_staging import Comparing, comparing, runs_screen
 from compared_runs import QUESTIONS, Stuck, strangers, two_runs, write_run
-from seeing import seen
 
 from tui_eval.tui.compare.screen import CompareRuns
 
@@ -30,14 +30,14 @@ async def test_runs_that_are_not_comparable_say_why(tmp_path: Path, size: tuple[
         assert isinstance(stage.screen, CompareRuns)
 
 
-async def test_what_is_no_run_is_told_on_the_screen(tmp_path: Path) -> None:
+async def test_what_is_no_run_is_shown_on_the_screen(tmp_path: Path) -> None:
     paths = [two_runs(tmp_path)[0], tmp_path / "nowhere"]
     async with comparing(runs_screen(paths)) as stage:
         shown = " ".join(stage.text("pairs").split())
         assert "nowhere: there is no such file or directory" in shown
 
 
-async def test_reading_tells_how_far_it_is_and_can_be_cancelled(tmp_path: Path) -> None:
+async def test_reading_shows_how_far_it_is_and_can_be_cancelled(tmp_path: Path) -> None:
     many = tuple(f"{question} {n}" for n in range(400) for question in QUESTIONS)
     passes = tuple(int(n % 3 > 0) for n in range(len(many)))
     paths = [write_run(tmp_path, name, passes, questions=many, each=1) for name in ("one", "two")]
@@ -61,7 +61,7 @@ async def test_enter_before_anything_is_read_says_that_it_is_too_early(tmp_path:
 
 
 @pytest.mark.parametrize("size", [(120, 40), (200, 60)])
-async def test_titles_tell_nothing_of_runs_that_are_still_being_read(
+async def test_titles_show_nothing_of_runs_that_are_still_being_read(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
     screen = runs_screen(two_runs(tmp_path))

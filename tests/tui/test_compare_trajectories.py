@@ -158,7 +158,7 @@ async def test_differences_are_gone_through_and_both_sides_scroll_together(tmp_p
         assert expected.count("2493") == 2
 
 
-async def test_one_above_the_other_tells_what_is_the_same_once(tmp_path: Path) -> None:
+async def test_one_above_the_other_shows_what_is_the_same_once(tmp_path: Path) -> None:
     async with comparing(runs_screen(two_runs(tmp_path)), (80, 60)) as stage:
         await stage.press("enter", "g")
         shown = stage.text("trajectories")
@@ -356,7 +356,7 @@ async def test_the_line_in_which_two_long_answers_part_is_shown(tmp_path: Path) 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("key", ["n", "l"])
-async def test_what_parts_far_below_is_told_of_and_gone_to_from_the_head_of_its_turn(
+async def test_what_differs_far_below_is_named_and_gone_to_from_the_head_of_its_turn(
     tmp_path: Path, key: str
 ) -> None:
     paths = long_answers(tmp_path, 4322, 15)

@@ -17,7 +17,7 @@ from tui_eval.tui.compare.pane_lines import number_lines, wrapped
 from tui_eval.tui.compare.screen import CompareRuns
 
 
-async def test_the_header_names_the_runs_and_tells_the_difference(tmp_path: Path) -> None:
+async def test_the_header_names_the_runs_and_shows_the_difference(tmp_path: Path) -> None:
     async with comparing(runs_screen(two_runs(tmp_path))) as stage:
         first, second, verdict, why = stage.text("compared").splitlines()
         assert (
@@ -104,7 +104,7 @@ async def test_settings_that_differ_have_a_column_a_run(tmp_path: Path) -> None:
         assert "model" not in stage.text("settings")
 
 
-def test_a_chance_is_never_told_as_none() -> None:
+def test_a_chance_is_never_shown_as_none() -> None:
     difference = paired_difference([1.0] * 60, [0.0] * 60, single=True, scale=1.0)
     assert difference.p == pytest.approx(2**-59)
     figure = PairedFigure("reward", 0.2, 0.9, difference, holm_p=2**-58)

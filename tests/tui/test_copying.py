@@ -52,7 +52,7 @@ async def test_a_tool_call_is_copied_as_json_and_its_result_as_it_is(cache: Path
         assert stage.app.clipboard == kept(cache) == "504"
 
 
-async def test_a_path_too_long_for_the_menu_is_told_by_its_end(cache: Path) -> None:
+async def test_a_path_too_long_for_the_menu_is_shown_by_its_end(cache: Path) -> None:
     async with staged_app(over(), size=(80, 24)) as stage:
         await stage.press("j", "2", "g", "right_parenthesis", "y")
         menu = stage.app.screen.query_one(MenuLines)
@@ -107,7 +107,7 @@ async def test_what_no_clipboard_takes_is_in_the_file_only(cache: Path) -> None:
         assert len(kept(cache)) == MOST_BYTES + 1
 
 
-async def test_without_a_file_the_clipboard_has_it_and_the_reason_is_told(cache: Path) -> None:
+async def test_without_a_file_the_clipboard_has_it_and_the_reason_is_shown(cache: Path) -> None:
     cache.write_text("this is no folder")
     async with staged_app(over()) as stage:
         await stage.press("2", "g")
@@ -156,7 +156,7 @@ def test_an_example_has_no_command_before_its_id_is_known() -> None:
     assert not [*of_example(state, each)], "its place is not its id in a dataset that was shuffled"
 
 
-async def test_what_cannot_be_copied_is_told(cache: Path) -> None:
+async def test_what_cannot_be_copied_is_shown(cache: Path) -> None:
     async with staged_app(over()) as stage:
         assert (await copied(stage, "w")).startswith("Not copied: ")
         assert (await copied(stage, "r")).startswith("Not copied: ")

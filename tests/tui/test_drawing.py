@@ -60,7 +60,7 @@ async def test_a_bar_that_comes_late_stands_where_the_view_is() -> None:
         )
 
 
-async def test_a_bar_is_drawn_anew_where_it_looks_other_than_before(
+async def test_a_bar_is_redrawn_where_it_looks_other_than_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     drawn: list[int] = []
@@ -164,7 +164,7 @@ async def test_a_selection_that_was_seen_is_seen_in_a_smaller_terminal() -> None
         assert not rollouts.scroll_offset.y <= line < rollouts.scroll_offset.y + height
 
 
-async def test_a_change_of_size_lays_everything_out_anew() -> None:
+async def test_a_change_of_size_redoes_the_whole_layout() -> None:
     async with staged_app(over(), size=(200, 60)) as stage:
         await stage.pilot.resize_terminal(80, 24)
         await stage.until(lambda: not stage.live.trajectory.region)
@@ -257,7 +257,7 @@ def test_no_number_of_a_large_throttled_run_is_cut_on_a_small_screen() -> None:
 
 
 @pytest.mark.parametrize("width", [80, 90, 100, 110, 120, 140])
-async def test_how_many_were_refused_is_told_while_they_are_at_every_width(width: int) -> None:
+async def test_how_many_were_refused_is_shown_while_they_are_at_every_width(width: int) -> None:
     feed = ScriptedFeed(throttled_events(), saved_rows())
     async with staged_app(feed, size=(width, 40)) as stage:
         progress = stage.text(stage.live.header).splitlines()[1]

@@ -104,7 +104,7 @@ async def test_nothing_is_replaced_silently(here: Path) -> None:
     assert (here / "mine.html").read_text() != "mine"
 
 
-async def test_what_stands_in_the_way_is_told_before_and_after(
+async def test_what_stands_in_the_way_is_shown_before_and_after(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writing, "find_spec", lambda name: None)
@@ -139,7 +139,7 @@ async def test_nothing_finished_is_nothing_to_export() -> None:
         assert "Nothing has finished yet" in stage.live.keys.message
 
 
-async def test_a_run_that_is_gone_is_told() -> None:
+async def test_a_run_that_is_gone_is_shown() -> None:
     async with staged_app(over()) as stage:
         await stage.press("x", "enter")
         dialog: Any = stage.app.screen

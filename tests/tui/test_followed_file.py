@@ -76,7 +76,7 @@ async def test_a_file_of_which_nothing_can_be_read_is_not_called_empty(tmp_path:
         assert "empty" not in shown(stage)
 
 
-async def test_rows_that_were_written_anew_are_read_anew(tmp_path: Path) -> None:
+async def test_rows_that_were_rewritten_are_read_again(tmp_path: Path) -> None:
     file = tmp_path / "some.jsonl"
     write(file, [0.5] * 4)
     async with staged_app(FeedFromDisk(find_run(file)), size=(200, 60)) as stage:
@@ -90,7 +90,7 @@ async def test_rows_that_were_written_anew_are_read_anew(tmp_path: Path) -> None
         await stage.until(lambda: "moved or removed" in stage.text(stage.live.keys))
 
 
-async def test_trajectories_that_were_written_anew_are_searched_anew(tmp_path: Path) -> None:
+async def test_trajectories_that_were_rewritten_are_searched_again(tmp_path: Path) -> None:
     file = tmp_path / "some.jsonl"
     write(file, [0.5] * 4)
     async with staged_app(FeedFromDisk(find_run(file)), size=(200, 60)) as stage:
@@ -137,7 +137,7 @@ class SlowDisk(FeedFromDisk):
         return found
 
 
-async def test_a_rollout_that_was_being_read_when_its_file_was_written_anew_is_read_again(
+async def test_a_rollout_that_was_being_read_when_its_file_was_rewritten_is_read_again(
     tmp_path: Path,
 ) -> None:
     feed, state = SlowDisk(tmp_path / "run"), RunState()
@@ -173,7 +173,7 @@ async def test_rollouts_that_are_read_beside_each_other_may_go_with_their_file(
         assert stage.text(beside.heads).count("no finished rollout") == 2
 
 
-async def test_a_file_that_is_written_anew_while_two_rollouts_are_read_of_it_is_told_of(
+async def test_a_file_that_is_rewritten_while_two_rollouts_are_read_of_it_is_reported(
     tmp_path: Path,
 ) -> None:
     class Shrinking(FeedFromDisk):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from app_driver import seen
 from scripted_rows import saved_rows
 from scripted_run import NOW, ScriptedFeed, all_events
-from seeing import seen
 from staging import Stage, over, staged_app, staged_suite
 
 

@@ -26,7 +26,7 @@ async def test_a_fault_stands_at_its_field_while_it_is_typed() -> None:
         assert stage.below("num_examples").startswith("examples")
 
 
-async def test_what_only_the_registry_knows_is_told_at_its_field_a_moment_later() -> None:
+async def test_what_only_the_registry_knows_is_shown_at_its_field_a_moment_later() -> None:
     async with staged(ready()) as stage:
         await stage.to("model")
         await stage.press("backspace")
@@ -34,7 +34,7 @@ async def test_what_only_the_registry_knows_is_told_at_its_field_a_moment_later(
         assert stage.below("model") == "✗ no endpoint is called 'dem'. Did you mean demo?"
 
 
-async def test_an_unknown_environment_is_told_at_its_field() -> None:
+async def test_an_unknown_environment_is_reported_at_its_field() -> None:
     async with staged(form_app(draft_of(env_id="nowhere", model="demo"))) as stage:
         assert stage.below("env_id").startswith("✗ there is no such environment. Did you mean")
 
@@ -71,7 +71,7 @@ async def test_toml_and_command_line_follow_what_is_typed() -> None:
         )
 
 
-async def test_what_it_will_do_is_asked_anew_when_the_form_changes() -> None:
+async def test_the_dry_run_is_repeated_when_the_form_changes() -> None:
     backend = ScriptedBackend()
     async with staged(form_app(draft_of(env_id="reverse-text", model="demo"), backend)) as stage:
         assert "50 examples × 3 = 150 rollouts" in stage.text(stage.screen.top)
@@ -98,11 +98,11 @@ async def test_a_run_starts_with_exactly_the_request_of_the_form() -> None:
         await stage.press("right", "right")
         await stage.settled()
         await stage.press("ctrl+r")
-        await stage.until(lambda: stage.asked)
+        await stage.until(lambda: stage.requests)
         raw = {
             "model": "demo", "max_tokens": "512", "timeout": "90", "env_args": '{"split": "test"}',
         }  # fmt: skip
-        assert stage.asked == [{"env_id": "reverse-text", "raw": raw}]
+        assert stage.requests == [{"env_id": "reverse-text", "raw": raw}]
         await stage.until(lambda: stage.app.screen is stage.app.live_screen)
         feed = stage.app.feed
         assert isinstance(feed, ScriptedFeed)
@@ -116,7 +116,7 @@ async def test_a_form_with_a_fault_does_not_run_and_shows_it() -> None:
         await stage.press("ctrl+r")
         await stage.until(lambda: "It cannot run yet" in stage.text(stage.screen.keys))
         assert stage.screen.fields.name_here == "max_cost"
-        assert stage.asked == []
+        assert stage.requests == []
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
@@ -140,7 +140,7 @@ async def test_a_refused_request_comes_back_with_its_faults() -> None:
         assert "disk: it is full" in stage.text(stage.screen.does)
 
 
-async def test_a_run_that_goes_on_requires_no_environment() -> None:
+async def test_a_resumed_run_requires_no_environment() -> None:
     async with staged(form_app()) as stage:
         assert "required" in stage.text(stage.screen.fields)
         stage.screen.fields.put_text("resume", "newest")

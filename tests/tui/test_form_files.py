@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
+from app_driver import seen
 from form_staging import staged
 from scripted_form import MONDAY, SEVERAL, ScriptedBackend, form_app, ready
-from seeing import seen
 
 from tui_eval.config.draft import Draft
 from tui_eval.tui.base.dialogs.prompts import Leave
@@ -96,8 +96,8 @@ async def test_a_changed_file_of_several_runs_as_it_is_shown() -> None:
         await stage.settled()
         assert "once the file is saved" in stage.text(stage.screen.command)
         await stage.press("ctrl+r")
-        await stage.until(lambda: stage.asked)
-    (request,) = stage.asked
+        await stage.until(lambda: stage.requests)
+    (request,) = stage.requests
     assert request["env_id"] == "monday.toml"
     assert request["text"] == MONDAY.replace("num_examples = 8", "num_examples = 80")
 
@@ -110,7 +110,9 @@ async def test_the_command_line_and_the_toml_are_copied() -> None:
         assert stage.app.clipboard == stage.screen.draft.toml()
 
 
-async def test_leaving_asks_also_what_was_typed_just_now(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_leaving_asks_also_for_what_was_typed_just_now(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async with staged(form_app()) as stage:
         monkeypatch.setattr(configure, "CHECKS_AFTER_S", 60)
         await stage.to("name")
@@ -144,7 +146,7 @@ async def test_leaving_asks_where_something_would_be_lost() -> None:
             assert stage.app.screen is stage.screen
         await stage.press("escape", "l")
     assert stage.app.return_value == Leave("closed")
-    assert stage.asked == []
+    assert stage.requests == []
 
 
 async def test_leaving_an_empty_form_asks_nothing() -> None:

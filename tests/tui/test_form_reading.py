@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from app_driver import seen
 from form_staging import Stage, staged
 from scripted_form import (
     ScriptedBackend,
@@ -18,7 +19,6 @@ from scripted_form import (
     ready,
     wrong,
 )
-from seeing import seen
 from textual.content import Content
 from textual.widget import Widget
 
@@ -61,7 +61,7 @@ async def test_what_is_wrong_at_no_field_stands_on_top_and_is_gone_to(
         assert "unknown key 'num_exampels'" in stage.text(stage.screen.does)
         assert _is_seen(stage.screen.does)
         assert "It cannot run yet: 1 problem." in stage.text(stage.screen.keys)
-        assert stage.asked == []
+        assert stage.requests == []
 
 
 async def test_what_an_engine_alone_found_is_tried_again() -> None:
@@ -72,7 +72,7 @@ async def test_what_an_engine_alone_found_is_tried_again() -> None:
         await stage.until(lambda: "nothing listens" in stage.text(stage.screen.top))
         assert "^r try again" in stage.text(stage.screen.keys)
         await stage.press("ctrl+r")
-        await stage.until(lambda: stage.asked)
+        await stage.until(lambda: stage.requests)
 
 
 async def test_a_form_that_is_refused_for_no_field_opens_with_the_reason() -> None:
@@ -98,7 +98,7 @@ async def test_cost_and_tokens_stand_whole_on_top(size: tuple[int, int], told: s
         assert stage.text(stage.screen.top).rstrip().endswith(f"150 rollouts  {told}")
 
 
-async def test_a_file_of_several_evaluations_tells_how_to_reach_the_others() -> None:
+async def test_a_file_of_several_evaluations_shows_how_to_reach_the_others() -> None:
     async with staged(monday(), (80, 24)) as stage:
         await stage.settled()
         keys = stage.text(stage.screen.keys)
@@ -121,7 +121,7 @@ async def test_what_further_turns_add_to_is_called_no_bound() -> None:
         assert "up to" not in shown
 
 
-async def test_what_is_no_value_is_told_where_it_is_left_out(
+async def test_what_is_no_value_is_shown_where_it_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -141,7 +141,7 @@ async def test_what_is_no_value_is_told_where_it_is_left_out(
         assert "without what" not in stage.text(stage.screen.toml)
 
 
-async def test_the_footer_tells_what_enter_and_escape_do_here() -> None:
+async def test_the_footer_shows_what_enter_and_escape_do_here() -> None:
     async with staged(ready()) as stage:
         told = {"env_id": "choose", "sampling_args": "edit", "shuffle": "switch", "name": "next"}
         for name, word in told.items():
@@ -206,7 +206,7 @@ async def test_a_number_goes_to_its_pane_from_where_nothing_is_typed() -> None:
             assert _is_seen(pane)
 
 
-async def test_a_sampling_parameter_is_told_from_where_the_arguments_are_that_set_it() -> None:
+async def test_a_sampling_parameter_names_the_arguments_that_set_it() -> None:
     async with staged(monday()) as stage:
         assert row(stage, "temperature").strip() == "0.7  from the top of the file"
         assert row(stage, "max_tokens").strip() == "512  from the top of the file"
@@ -218,7 +218,7 @@ async def test_a_sampling_parameter_is_told_from_where_the_arguments_are_that_se
         assert row(stage, "temperature").strip() == "1"
 
 
-async def test_where_a_default_comes_from_is_told_by_its_end() -> None:
+async def test_where_a_default_comes_from_is_shown_by_its_end() -> None:
     async with staged(ready(), (120, 60)) as stage:
         assert row(stage, "num_examples").strip() == "50  …pyproject.toml:12"
     async with staged(ready(), (200, 60)) as stage:

@@ -108,7 +108,7 @@ async def test_every_pane_is_reached_at_80_columns_with_one_key() -> None:
         assert seen == [[pane] for pane in stage.screen.panes]
 
 
-async def test_the_key_that_copies_a_pane_is_told_where_that_pane_stands() -> None:
+async def test_the_key_that_copies_a_pane_is_shown_where_that_pane_stands() -> None:
     async with staged(ready(), size=(80, 24)) as stage:
         told = []
         for _ in stage.screen.panes:

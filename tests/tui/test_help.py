@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from app_driver import AppDriver
 from compare_staging import comparing
 from compared_runs import three_runs, two_runs
 from form_staging import staged
@@ -14,7 +15,6 @@ from home_staging import at_home
 from scripted_form import FormApp, monday, ready
 from scripted_rows import saved_rows
 from scripted_run import ERRORS, ScriptedFeed, all_events, finished
-from seeing import Watching
 from staging import over, running, staged_app, staged_suite
 
 from tui_eval.tui.base.keys.help import HelpLines
@@ -27,7 +27,7 @@ AT_WORK = (
 )  # fmt: skip
 
 
-async def helped(stage: Watching, key: str = "question_mark") -> str:
+async def helped(stage: AppDriver, key: str = "question_mark") -> str:
     """All lines of the help."""
     await stage.press(key)
     lines = stage.app.screen.query_one(HelpLines)
@@ -53,7 +53,7 @@ async def test_no_single_letters_of_the_screen_stand_beside_the_help(width: int,
         assert stage.app.screen.query_one("HelpLines").region.width == box
 
 
-async def test_what_an_engine_alone_can_do_is_told_while_one_is_at_work() -> None:
+async def test_what_an_engine_alone_can_do_is_shown_while_one_is_at_work() -> None:
     async with staged_app(running()) as stage:
         told = await helped(stage)
         assert [one for one in AT_WORK if one not in told] == []
@@ -68,9 +68,7 @@ async def test_what_an_engine_alone_can_do_is_told_while_one_is_at_work() -> Non
     ("key", "line"),
     [("1", "enter Read the rollout"), ("2", "enter Unfold, fold"), ("4", "L Show other levels")],
 )
-async def test_what_is_told_of_the_pane_that_one_is_in_does_not_name_it(
-    key: str, line: str
-) -> None:
+async def test_help_of_the_pane_that_one_is_in_does_not_name_it(key: str, line: str) -> None:
     async with staged_app(over(), size=(80, 40)) as stage:
         await stage.press(key)
         here = (await helped(stage)).split("\n\n")[0].splitlines()
@@ -81,7 +79,7 @@ async def test_what_is_told_of_the_pane_that_one_is_in_does_not_name_it(
     ("saved", "leaving"),
     [(True, ["q ^c ^q Quit"]), (False, ["q ^c Quit; unsaved, it is kept 14 days", "^q Quit"])],
 )
-async def test_keys_that_leave_a_run_that_is_over_are_told_by_what_they_do(
+async def test_keys_that_leave_a_run_that_is_over_are_shown_by_what_they_do(
     saved: bool, leaving: list[str]
 ) -> None:
     feed = ScriptedFeed(all_events(saved=saved), saved_rows(), live=False)
@@ -100,7 +98,7 @@ async def test_a_complete_run_without_errors_has_nothing_to_run_again() -> None:
 
 
 @pytest.mark.slow
-async def test_a_suite_goes_on_after_one_of_its_evaluations() -> None:
+async def test_a_suite_is_resumed_after_one_of_its_evaluations() -> None:
     async with staged_suite() as stage:
         await stage.press("less_than_sign")
         await stage.until(lambda: stage.live.state.end is not None)

@@ -61,7 +61,7 @@ def write_registry(here: Path) -> None:
     (here / "configs/endpoints.toml").write_text(REGISTRY)
 
 
-def test_endpoints_tell_whether_their_key_is_there_and_never_what_it_is(
+def test_endpoints_show_whether_their_key_is_there_and_never_what_it_is(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_registry(here)
@@ -80,7 +80,7 @@ def test_endpoints_tell_whether_their_key_is_there_and_never_what_it_is(
     assert any("modle" in fault for fault in found.faults)
 
 
-def test_a_registry_that_is_made_changed_or_gone_is_told(here: Path) -> None:
+def test_a_registry_that_is_made_changed_or_gone_is_shown(here: Path) -> None:
     backend = HomeBackend()
     backend.endpoints()
     assert not backend.have_endpoints_changed()
@@ -93,7 +93,7 @@ def test_a_registry_that_is_made_changed_or_gone_is_told(here: Path) -> None:
         assert not backend.have_endpoints_changed()
 
 
-def test_the_list_of_endpoints_tells_what_each_is_and_costs(
+def test_the_list_of_endpoints_shows_what_each_is_and_costs(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("A_KEY_THAT_IS_SET", SECRET)
@@ -132,7 +132,7 @@ def test_the_key_that_prime_keeps_itself_counts(
     assert offer.good and "not set" not in offer.note and ", which is set" in offer.about
 
 
-def test_asking_an_endpoint_connects_and_sends_nothing(fault_server: FaultServer) -> None:
+def test_checking_an_endpoint_connects_and_sends_nothing(fault_server: FaultServer) -> None:
     backend = HomeBackend()
     assert backend.unreachable(f"{fault_server.url}/v1") == ""
     assert fault_server.requests == []
@@ -142,11 +142,11 @@ def test_asking_an_endpoint_connects_and_sends_nothing(fault_server: FaultServer
 @pytest.mark.parametrize(
     "url", ["http://h:v1", "http://[h", f"http://{'h' * 64}/v1", "http://h..h"]
 )
-def test_asking_what_is_no_address_says_so(url: str) -> None:
+def test_checking_what_is_no_address_says_so(url: str) -> None:
     assert HomeBackend().unreachable(url)
 
 
-def test_where_nothing_listens_is_told_without_its_password() -> None:
+def test_where_nothing_listens_is_shown_without_its_password() -> None:
     (fault,) = unreachable("http://user:hunter2@127.0.0.1:1/v1")
     assert "127.0.0.1:1/v1: nothing listens" in str(fault) and "hunter2" not in str(fault)
 
@@ -185,7 +185,7 @@ def test_looking_around_imports_no_client_and_no_environment(here: Path) -> None
     assert said.stdout.strip() == "[]"
 
 
-def test_what_is_not_set_is_as_in_the_run_that_a_form_goes_on_with(here: Path) -> None:
+def test_what_is_not_set_is_as_in_the_run_that_a_form_resumes(here: Path) -> None:
     run = here / "outputs" / "evals" / "reverse-text--m" / "1"
     run.mkdir(parents=True)
     (run / "results.jsonl").touch()

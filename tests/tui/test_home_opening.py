@@ -72,7 +72,7 @@ async def test_enter_while_runs_are_looked_for_counts_once_they_are_found() -> N
 
 
 @pytest.mark.parametrize("keys", [("escape",), ("tab",), ("slash", "x"), ("question_mark",)])
-async def test_enter_does_not_count_any_more_where_something_else_was_asked_for(
+async def test_enter_does_not_count_any_more_where_something_else_was_requested(
     keys: tuple[str, ...],
 ) -> None:
     async with looking() as stage:
@@ -103,7 +103,7 @@ async def test_enter_opens_a_saved_run_and_q_comes_back_without_a_question() -> 
         await stage.until(lambda: stage.backend.feeds[0].closed)
 
 
-async def test_what_becomes_of_opening_a_run_that_was_left_is_not_told_of_the_next() -> None:
+async def test_the_outcome_of_opening_a_run_that_was_left_is_not_shown_at_the_next() -> None:
     may_start = asyncio.Event()
 
     async def start_late() -> None:
@@ -162,7 +162,7 @@ async def test_escape_leads_out_of_a_run_pane_by_pane() -> None:
         await stage.until(lambda: stage.is_home)
 
 
-async def test_an_unsaved_run_is_looked_at_without_being_asked_whether_to_keep_it() -> None:
+async def test_an_unsaved_run_is_looked_at_without_a_question_whether_to_keep_it() -> None:
     async with at_home() as stage:
         await stage.select("77aa01ff")
         await stage.into_run()
@@ -170,7 +170,7 @@ async def test_an_unsaved_run_is_looked_at_without_being_asked_whether_to_keep_i
         await stage.until(lambda: stage.is_home)
 
 
-async def test_leaving_a_run_that_was_attached_to_lets_it_go_on() -> None:
+async def test_leaving_a_run_that_was_attached_to_lets_it_continue() -> None:
     async with at_home() as stage:
         live = await stage.into_run()
         assert stage.wanted == ("join", "3f9a2c10")
@@ -195,7 +195,7 @@ async def test_a_suite_that_is_left_is_called_one() -> None:
         await stage.until(lambda: "The suite goes on; enter attaches to a run of" in stage.keys)
 
 
-async def test_a_run_that_began_since_the_list_was_made_goes_on_without_a_question() -> None:
+async def test_a_run_that_began_since_the_list_was_made_is_resumed_without_a_question() -> None:
     async with at_home() as stage:
         running = stage.backend.open(running_run())
         stage.backend.open = lambda run: running  # type: ignore[method-assign]
@@ -238,7 +238,7 @@ async def test_an_incomplete_run_is_resumed_and_leaving_it_asks() -> None:
         await stage.press("q")
         await stage.until_question()
         await stage.press("s")
-        await stage.until(lambda: ("end", "") in stage.backend.asked)
+        await stage.until(lambda: ("end", "") in stage.backend.calls)
         assert stage.is_home
         assert Stop in [type(command) for command in stage.backend.feeds[0].sent]
 
@@ -258,7 +258,7 @@ async def test_errored_rollouts_of_a_saved_run_run_again_and_leaving_leads_home(
         await stage.until(lambda: stage.is_home)
 
 
-async def test_a_suite_over_home_goes_on_and_leaving_it_leads_home() -> None:
+async def test_a_suite_over_home_is_resumed_and_leaving_it_leads_home() -> None:
     async with at_home() as stage:
         over = ScriptedFeed(ended_events(), live=False)
         stage.backend.open = lambda run: over  # type: ignore[method-assign]
@@ -286,7 +286,7 @@ async def test_what_cannot_be_resumed_says_why(name: str, why: str) -> None:
         await stage.select(name)
         await stage.press("r")
         assert why in stage.keys
-        assert "resume" not in [what for what, _ in stage.backend.asked]
+        assert "resume" not in [what for what, _ in stage.backend.calls]
 
 
 async def test_a_refused_resume_comes_back_and_says_why() -> None:

@@ -41,7 +41,7 @@ async def test_every_run_is_a_line_the_running_first_then_by_date() -> None:
         ((200, 60), "sv-env-network-logs", "qwen/qwen3-235b-a22b-instruct-2507"),
     ],
 )
-async def test_a_name_too_long_for_its_column_is_told_without_its_owner(
+async def test_a_name_too_long_for_its_column_is_shown_without_its_owner(
     size: tuple[int, int], env: str, model: str
 ) -> None:
     async with at_home(size=size) as stage:
@@ -50,7 +50,7 @@ async def test_a_name_too_long_for_its_column_is_told_without_its_owner(
         assert "Qwen/Qwen3.5-2B" in stage.list or size[0] == 80
 
 
-async def test_going_through_the_runs_measures_none_of_them_anew(
+async def test_moving_through_the_runs_measures_none_of_them_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with at_home() as stage:
@@ -63,7 +63,7 @@ async def test_going_through_the_runs_measures_none_of_them_anew(
         assert measured
 
 
-async def test_a_run_tells_its_errors() -> None:
+async def test_a_run_shows_its_errors() -> None:
     backend = FormBackend(
         [found_run("11aa22bb", n=10, done=16, total=16, errored=6), found_run("22bb33cc")]
     )
@@ -86,7 +86,7 @@ async def test_a_file_without_a_rollout_is_not_called_complete() -> None:
         assert "✓" not in stage.list
 
 
-async def test_what_a_run_was_asked_tells_it_from_others_and_finds_it_without_its_secrets() -> None:
+async def test_settings_of_a_run_distinguish_it_and_find_it_without_its_secrets() -> None:
     backend = FormBackend(several_runs())
     backend.found[0] = replace(
         backend.found[0], given={"prompt": "short", "api_key": "sk-12345678"}
@@ -117,7 +117,9 @@ async def test_an_interval_has_as_many_decimals_as_there_is_room_for(
 
 
 @pytest.mark.parametrize(("low", "told"), [(0.71, "~0.22"), (0.865, "±0.07"), (0.87, "±0.06")])
-async def test_the_longer_side_of_an_uneven_interval_is_told_as_such(low: float, told: str) -> None:
+async def test_the_longer_side_of_an_uneven_interval_is_shown_as_such(
+    low: float, told: str
+) -> None:
     backend = FormBackend([found_run("11aa22bb", reward=0.93, low=low, high=0.99)])
     async with at_home(backend, (80, 24)) as stage:
         head, line = stage.list.splitlines()[:2]
@@ -125,7 +127,7 @@ async def test_the_longer_side_of_an_uneven_interval_is_told_as_such(low: float,
         assert (f", 95 % [{low:.2f}, 0.99]" in stage.about) == told.startswith("~")
 
 
-async def test_errors_of_a_run_that_has_not_ended_are_told_as_well() -> None:
+async def test_errors_of_a_run_that_has_not_ended_are_shown_as_well() -> None:
     broken = found_run("9e8d7c6b", done=9, total=60, n=7, errored=2)
     async with at_home(FormBackend([running_run(errored=2), broken]), (80, 24)) as stage:
         told = [line.rstrip() for line in stage.list.splitlines()[1:3]]
@@ -159,14 +161,14 @@ async def test_the_heading_over_short_names_costs_the_states_nothing() -> None:
         assert told[0].endswith("running 30/48  ✗ 2") and told[1].endswith("complete  ✗ 3")
 
 
-async def test_what_goes_on_is_told_before_how_to_sort_and_mark() -> None:
+async def test_what_is_running_is_shown_before_how_to_sort_and_mark() -> None:
     async with at_home(size=(80, 24)) as stage:
         assert "r resume" not in stage.keys
         await stage.press("j", "j")
         assert "r resume" in stage.keys
 
 
-async def test_errors_take_the_place_of_a_word_that_the_sign_tells() -> None:
+async def test_errors_take_the_place_of_a_word_that_the_sign_shows() -> None:
     far = {"n": 3000, "total": 4800, "errored": 19}
     broken = found_run("9e8d7c6b", done=3190, **far)
     unsaved = found_run("77aa01ff", done=3190, saved=False, date=0.0, **far)

@@ -28,7 +28,7 @@ async def test_a_password_in_the_url_of_an_endpoint_is_not_shown() -> None:
     urls = ("http://user:hunter2@localhost/v1", "http://user:hunter2@[no.url")
     backend = FormBackend(endpoints=[EndpointInfo("one", "m", url) for url in urls])
     async with at_home(backend) as stage:
-        await stage.until(lambda: len(stage.backend.asked) == 2)
+        await stage.until(lambda: len(stage.backend.calls) == 2)
         await stage.press("3")
         assert "m at ***@localhost" in stage.about
         await stage.press("enter", "j")
@@ -36,13 +36,13 @@ async def test_a_password_in_the_url_of_an_endpoint_is_not_shown() -> None:
         assert "hunter2" not in stage.about + stage.text(stage.home)
 
 
-async def test_only_endpoints_that_could_be_used_are_asked_by_themselves() -> None:
+async def test_only_endpoints_that_could_be_used_are_checked_by_themselves() -> None:
     async with at_home() as stage:
-        await stage.until(lambda: len(stage.backend.asked) == 2)
-        asked = {url for _, url in stage.backend.asked}
-        assert asked == {"https://api.openai.com/v1", UNREACHABLE}
+        await stage.until(lambda: len(stage.backend.calls) == 2)
+        checked = {url for _, url in stage.backend.calls}
+        assert checked == {"https://api.openai.com/v1", UNREACHABLE}
         await stage.press("3", "j", "enter")
-        await stage.until(lambda: ("reach", "https://api.anthropic.com") in stage.backend.asked)
+        await stage.until(lambda: ("reach", "https://api.anthropic.com") in stage.backend.calls)
         assert "export ANTHROPIC_API_KEY=" in stage.about
 
 
@@ -72,7 +72,7 @@ async def test_keys_of_commands_are_letters_while_a_filter_is_typed() -> None:
         assert stage.home.runs.words == "qnr?" and stage.is_home
 
 
-async def test_the_list_is_sorted_by_what_is_asked_for_and_the_selection_stays() -> None:
+async def test_the_list_is_sorted_as_requested_and_the_selection_stays() -> None:
     async with at_home() as stage:
         await stage.select("5c5c5c5c")
         await stage.press("s")
@@ -102,7 +102,7 @@ async def test_a_new_run_and_a_finished_one_change_the_list_and_not_the_selectio
         assert stage.selected == "3f9a2c10"
 
 
-async def test_endpoints_that_change_are_shown_and_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_endpoints_that_change_are_shown_and_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(polling, "POLL_INTERVAL_S", 0.05)
     async with at_home() as stage:
         new = EndpointInfo("brand-new", "m", "http://127.0.0.1:7/v1")
@@ -161,7 +161,7 @@ async def test_nothing_to_see_names_the_next_thing_to_do_and_does_it() -> None:
         assert not stage.home.about.display
         await stage.press("D")
         await stage.watching()
-        assert ("demo", "") in stage.backend.asked
+        assert ("demo", "") in stage.backend.calls
 
 
 async def test_a_filter_of_no_runs_says_that_there_is_nothing_to_filter() -> None:
@@ -217,7 +217,7 @@ async def test_q_quits_and_what_runs_is_left_alone() -> None:
         assert not stage.backend.feeds
 
 
-async def test_the_footer_tells_how_all_runs_come_back() -> None:
+async def test_the_footer_shows_how_all_runs_come_back() -> None:
     async with at_home(size=(80, 24)) as stage:
         assert "esc clear" not in stage.keys
         await stage.press("slash", *"gpx", "enter")
@@ -226,7 +226,7 @@ async def test_the_footer_tells_how_all_runs_come_back() -> None:
         assert "esc clear" not in stage.keys
 
 
-async def test_what_marks_are_for_and_what_takes_them_away_is_told_while_there_are_any() -> None:
+async def test_what_marks_are_for_and_what_takes_them_away_is_shown_while_there_are_any() -> None:
     async with at_home(size=(120, 40)) as stage:
         await stage.press("m", "m")
         told = ("m mark", "d compare", "esc unmark", "r resume")  # the third is incomplete
@@ -238,7 +238,7 @@ async def test_what_marks_are_for_and_what_takes_them_away_is_told_while_there_a
         assert not stage.app.home.runs.marks and "unmark" not in stage.keys
 
 
-async def test_what_there_is_nothing_to_check_of_is_not_told_to_be_checked() -> None:
+async def test_what_there_is_nothing_to_check_of_is_not_shown_as_checked() -> None:
     async with at_home() as stage:
         await stage.press("3")
         assert "enter check" in stage.keys
@@ -246,7 +246,7 @@ async def test_what_there_is_nothing_to_check_of_is_not_told_to_be_checked() -> 
         assert "demo" in stage.about and "enter" not in stage.keys
 
 
-async def test_what_is_told_of_an_endpoint_ends_before_the_edge() -> None:
+async def test_the_line_of_an_endpoint_ends_before_the_edge() -> None:
     one = EndpointInfo("long", "m" * 60, "https://long.example/v1", source="in configs/long.toml:9")
     async with at_home(FormBackend(endpoints=[one]), (80, 24)) as stage:
         await stage.press("3")

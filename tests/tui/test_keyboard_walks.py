@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from app_driver import is_at_rest, press, seen, until
 from compared_runs import three_runs
 from scene_apps import busy_home, comparing, live, two_rollouts
 from scene_apps import over as saved_run
@@ -15,7 +16,6 @@ from scripted_form import monday
 from scripted_home import pin_time_zone
 from scripted_run import NOW, running_events
 from scripted_suite import suite_events
-from seeing import is_at_rest, press, seen, until
 from textual.app import App
 from textual.pilot import Pilot
 from tiers import first_always
@@ -144,7 +144,7 @@ class Walker:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WALKS)
-async def test_every_key_that_is_told_does_something_and_escape_leads_back(name: str) -> None:
+async def test_every_key_that_is_shown_does_something_and_escape_leads_back(name: str) -> None:
     walk = WALKS[name]
     async with walk.make().run_test(size=(120, 40)) as pilot:
         walker = Walker(walk, pilot)
@@ -171,7 +171,7 @@ async def test_every_key_that_is_told_does_something_and_escape_leads_back(name:
 @pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("name", WALKS)
-async def test_every_pane_is_reached_and_its_help_tells_its_keys_first(
+async def test_every_pane_is_reached_and_its_help_shows_its_keys_first(
     name: str, size: tuple[int, int]
 ) -> None:
     walk = WALKS[name]

@@ -6,7 +6,7 @@ import asyncio
 from typing import ClassVar
 
 import pytest
-from seeing import has_taken_keys, until
+from app_driver import has_taken_keys, until
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType

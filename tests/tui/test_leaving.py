@@ -92,7 +92,7 @@ async def test_leaving_between_the_last_rollout_and_the_end_of_the_run_asks_noth
     assert not any(isinstance(command, Stop) for command in stage.feed.sent)
 
 
-async def test_what_leaving_asks_follows_the_run_while_nobody_answers() -> None:
+async def test_the_question_at_leaving_follows_the_run_while_nobody_answers() -> None:
     async with staged_app(running()) as stage:
         await stage.press("q")
         assert "30 of 48 rollouts are on disk" in question(stage)
@@ -120,7 +120,7 @@ async def test_a_key_for_a_run_that_ended_before_it_was_pressed_does_nothing() -
     assert not any(isinstance(one, Stop | Detach) for one in stage.feed.sent)
 
 
-async def test_a_run_that_ended_while_it_was_asked_about_is_left_from_the_question() -> None:
+async def test_a_run_that_ended_during_a_question_is_left_from_the_question() -> None:
     async with staged_app(running()) as stage:
         await stage.press("q")
         await stage.publish(ev.RunFinished(0, NOW, "interrupted", 130))
@@ -128,7 +128,7 @@ async def test_a_run_that_ended_while_it_was_asked_about_is_left_from_the_questi
     assert stage.app.return_value == Leave("closed")
 
 
-async def test_an_unsaved_run_that_ends_while_it_is_asked_about_can_be_saved() -> None:
+async def test_an_unsaved_run_that_ends_during_a_question_can_be_saved() -> None:
     feed = ScriptedFeed([run_started(saved=False), *running_events()[1:]], saved_rows())
     async with staged_app(feed) as stage:
         await stage.press("q")

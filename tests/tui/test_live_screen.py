@@ -4,6 +4,7 @@ import re
 import threading
 
 import pytest
+from app_driver import seen, until
 from scripted_conversation import conversation, ending_messages
 from scripted_rows import failed_row
 from scripted_run import (
@@ -18,7 +19,6 @@ from scripted_run import (
     run_started,
     staged,
 )
-from seeing import seen, until
 from staging import Stage, over, running, staged_app
 
 from tui_eval import events as ev
@@ -46,7 +46,7 @@ async def test_a_followed_rollout_is_subscribed_and_its_tool_calls_stand_with_re
     ("live", "told", "other"),
     [(True, "starting engine…", "reading"), (False, "reading…", "engine")],
 )
-async def test_before_anything_is_told_a_file_is_read_and_an_engine_starts(
+async def test_before_the_first_event_a_file_is_read_and_an_engine_starts(
     live: bool, told: str, other: str
 ) -> None:
     stage = Stage(ScriptedFeed(live=live, starts=False))
@@ -78,7 +78,7 @@ async def test_moving_stops_following_and_the_pill_counts_what_finished() -> Non
         assert "new" not in stage.text(stage.live.rollouts)
 
 
-async def test_following_watches_a_rollout_to_its_end_before_it_goes_on() -> None:
+async def test_following_watches_a_rollout_to_its_end_before_it_moves_on() -> None:
     async with staged_app(running()) as stage:
         await stage.publish(staged(36, ev.Stage.MODEL))
         assert stage.live.rollouts.row == SELECTED
@@ -261,7 +261,7 @@ async def test_the_palette_runs_commands() -> None:
         await stage.until(lambda: any(isinstance(c, Pause) for c in stage.feed.sent))
 
 
-async def test_a_second_attempt_starts_the_story_anew() -> None:
+async def test_a_second_attempt_restarts_the_trajectory() -> None:
     async with staged_app(running()) as stage:
         await stage.until(lambda: stage.live.trajectory.count() > 10)
         again = ev.MessagesAdded(0, NOW, SELECTED, 2, 0, 2, conversation()[:2])
@@ -306,7 +306,7 @@ async def test_a_run_that_is_gone_when_it_is_opened_has_failed_and_says_why() ->
     assert app.state.end.text == "this run cannot be read: results.jsonl is gone"
 
 
-async def test_a_slow_disk_is_asked_once_and_its_answer_is_shown() -> None:
+async def test_a_slow_disk_is_read_once_and_the_result_is_shown() -> None:
     feed, gate = running(), threading.Event()
     read = feed.saved
 

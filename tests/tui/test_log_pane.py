@@ -146,7 +146,7 @@ async def test_search_goes_round_and_escape_ends_it_before_it_leaves() -> None:
     ("size", "keys"),
     [((120, 40), " · n N next, previous · esc clears "), ((80, 24), " · n N next, previous ")],
 )
-async def test_a_search_says_how_to_go_on_and_how_to_end_it(
+async def test_a_search_says_how_to_continue_and_how_to_end_it(
     size: tuple[int, int], keys: str
 ) -> None:
     async with staged_app(over(), size=size) as stage:
@@ -268,7 +268,7 @@ async def test_lines_are_laid_out_for_the_width_that_the_pane_has() -> None:
             await stage.until(lambda whole=whole: whole in shown(stage))
 
 
-async def test_long_lines_break_between_words_and_go_on_at_their_own_indent() -> None:
+async def test_long_lines_break_between_words_and_continue_at_their_own_indent() -> None:
     async with staged_app(running(), size=(80, 24)) as stage:
         await open_log(stage)
         url = "https://example.org/where/it/was/seen?page=2"
@@ -282,7 +282,7 @@ async def test_long_lines_break_between_words_and_go_on_at_their_own_indent() ->
         assert lines[at + 5] == "KeyError: 1"
 
 
-async def test_long_messages_go_on_under_their_begin_where_they_have_a_column() -> None:
+async def test_long_messages_continue_under_their_begin_where_they_have_a_column() -> None:
     async with staged_app(running(), size=(120, 40)) as stage:
         await open_log(stage)
         words = " ".join(f"word-{at}" for at in range(20))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from app_driver import seen
 from run_on_disk import feed_on_disk
-from seeing import seen
 from staging import Stage, opened_palette, over, running, staged_app
 from textual import events
 from textual.widget import Widget
@@ -43,7 +43,7 @@ def place(view: Widget, line: int, x: int = 6) -> tuple[int, int]:
     return view.content_region.x + x, view.content_region.y + line
 
 
-async def test_a_button_let_go_on_another_row_does_nothing() -> None:
+async def test_a_button_released_on_another_row_does_nothing() -> None:
     async with staged_app(over()) as stage:
         rollouts = stage.live.rollouts
         await drag(stage, place(rollouts, 4), place(rollouts, 8))

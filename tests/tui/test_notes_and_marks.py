@@ -60,7 +60,7 @@ async def test_notes_that_are_there_are_shown(tmp_path: Path) -> None:
         assert "said twice" in stage.text(stage.live.reward)
 
 
-async def test_tags_are_told_whole_and_before_the_note(tmp_path: Path) -> None:
+async def test_tags_are_shown_whole_and_before_the_note(tmp_path: Path) -> None:
     write_note(RunDir(tmp_path), 0, 0, Note("said twice", ("odd", "check")))
     write_note(RunDir(tmp_path), 0, 1, Note("said twice", ("odd", "check-it-again")))
     write_note(RunDir(tmp_path), 0, 2, Note("said twice", ("check-it-again", "odd")))

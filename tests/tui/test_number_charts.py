@@ -35,7 +35,7 @@ def test_a_notice_is_read_whole(width: int) -> None:
 
 
 @pytest.mark.parametrize("width", [36, 46, 52, 60, 78, 120])
-def test_what_is_told_of_a_metric_is_whole_or_not_there(width: int) -> None:
+def test_what_is_shown_of_a_metric_is_whole_or_not_there(width: int) -> None:
     name, state = "look_up_constant_calls", RunState()
     rows = [finished(row, metrics={name: 1.0 if row % 2 else 0.0}) for row in range(6)]
     odd = finished(6, metrics={name: float("nan")})
@@ -124,7 +124,7 @@ async def test_pass_rates_say_of_how_many_examples_they_are(
 
 
 @pytest.mark.parametrize("width", range(30, 81, 10))
-def test_where_passing_begins_is_told_however_narrow_it_is(width: int) -> None:
+def test_where_passing_begins_is_shown_however_narrow_it_is(width: int) -> None:
     state = RunState()
     for event in (run_started(), *(finished(row, reward=1.0) for row in range(6))):
         state.apply(event)
@@ -134,7 +134,7 @@ def test_where_passing_begins_is_told_however_narrow_it_is(width: int) -> None:
 
 
 @pytest.mark.parametrize("width", [40, 80])
-def test_the_cause_of_an_error_is_told_in_a_narrow_pane_too(width: int) -> None:
+def test_the_cause_of_an_error_is_shown_in_a_narrow_pane_too(width: int) -> None:
     state = RunState()
     error = "ScoringError -> JudgeError -> APITimeoutError"
     for event in (run_started(total=4, num_examples=1), failed(0, error), finished(1, reward=1.0)):

@@ -44,7 +44,7 @@ async def test_a_reward_that_is_no_number_is_a_dash_that_warns_and_is_counted(
 
 
 @pytest.mark.parametrize("total_ms", [4000.0, 0.0])
-def test_tokens_are_told_as_those_of_a_rollout(total_ms: float) -> None:
+def test_tokens_are_shown_as_those_of_a_rollout(total_ms: float) -> None:
     state = RunState()
     for event in (run_started(), finished(0, total_ms=total_ms)):
         state.apply(event)
@@ -100,7 +100,7 @@ async def test_rollouts_without_a_reward_are_counted_beside_the_mean() -> None:
         assert "4 scored · 1 errored · 3 missing" in shown(stage)
 
 
-async def test_the_cost_is_told_so_far_and_projected_while_the_run_goes_on() -> None:
+async def test_the_cost_is_shown_so_far_and_projected_while_the_run_continues() -> None:
     start = run_started(total=8, num_examples=2, input_price=2.0, output_price=0.0)
     half = [finished(row, reward=1.0, input_tokens=500_000) for row in range(4)]
     feed = ScriptedFeed([start, *half], saved_rows())
@@ -130,7 +130,7 @@ def test_tokens_are_projected_where_no_price_is_known(width: int) -> None:
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_refused_requests_and_what_became_of_the_limit_are_told(is_first: bool) -> None:
+def test_refused_requests_and_what_became_of_the_limit_are_shown(is_first: bool) -> None:
     state = RunState()
     for event in throttled_events():
         if not (is_first and isinstance(event, ev.RolloutFinished)):
@@ -146,7 +146,7 @@ def test_refused_requests_and_what_became_of_the_limit_are_told(is_first: bool) 
     assert "refused 31 requests" in lines, "in an earlier session"
 
 
-def test_what_became_of_the_limit_is_told_of_a_saved_run_too() -> None:
+def test_what_became_of_the_limit_is_shown_of_a_saved_run_too() -> None:
     live, saved = RunState(), RunState()
     end = ev.RunFinished(0, 1_760_000_000.0, "finished", 0)
     for event in (*throttled_events(), end):
@@ -164,7 +164,7 @@ def is_refusal(one: NumberLine) -> bool:
     return bool(one.line) and one.line[0][0].startswith("refused")
 
 
-def test_nothing_is_told_of_refusals_where_there_were_none() -> None:
+def test_nothing_is_shown_of_refusals_where_there_were_none() -> None:
     state = RunState()
     for event in (run_started(refused=0), finished(0)):
         state.apply(event)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from app_driver import seen
 from rich.style import Style
-from seeing import seen
 from staging import Stage, opened_palette, over, staged_app
 from textual.widgets import OptionList
 

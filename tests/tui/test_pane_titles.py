@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from app_driver import seen
 from compare_staging import comparing, runs_screen
 from compared_runs import two_runs
 from home_staging import at_home
-from seeing import seen
 from staging import Stage, over, staged_app
 from textual.app import App
 

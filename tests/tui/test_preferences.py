@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from app_driver import until
 from scripted_form import form_app
-from seeing import until
 from staging import over, running, staged_app
 from textual.command import CommandPalette
 from textual.widgets import Input
@@ -136,7 +136,7 @@ async def test_the_fields_of_a_form_have_the_keys_that_were_set(file: Path) -> N
         assert fields.name_here != first
 
 
-async def test_a_broken_file_is_told_in_one_line_and_all_is_as_usual(file: Path) -> None:
+async def test_a_broken_file_is_shown_in_one_line_and_all_is_as_usual(file: Path) -> None:
     file.write_text('theme = "lihgt"\n[keys]\nrun.follow = "q"\n')
     async with staged_app(running(), preferences=Preferences.read(file), size=(160, 40)) as stage:
         await stage.until(lambda: "lihgt" in stage.live.keys.message)
@@ -157,7 +157,7 @@ async def test_a_broken_file_is_told_in_one_line_and_all_is_as_usual(file: Path)
         ('theme = "drak"\nmotion = "x"\n', "2 faults in the settings, see tui-eval config keys · "),
     ],
 )
-async def test_what_is_wrong_with_the_settings_is_told_in_80_columns(
+async def test_what_is_wrong_with_the_settings_is_shown_in_80_columns(
     file: Path, text: str, told: str
 ) -> None:
     file.write_text(text)
@@ -243,7 +243,7 @@ async def test_the_environment_may_name_a_theme_as_the_file_does(
 
 
 @pytest.mark.parametrize("theme", ["terminal", "dark", "light"])
-async def test_where_no_colour_is_asked_for_there_is_none(
+async def test_where_no_colour_is_requested_there_is_none(
     file: Path, monkeypatch: pytest.MonkeyPatch, theme: str
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
@@ -287,7 +287,7 @@ async def test_with_reduced_motion_nothing_moves_that_need_not(
         assert not app.screen.area.cursor_blink
 
 
-async def test_what_cannot_be_kept_is_told(file: Path) -> None:
+async def test_what_cannot_be_kept_is_shown(file: Path) -> None:
     preferences = Preferences.read(file)
     file.write_text("this is no TOML")
     async with staged_app(over(), preferences=preferences) as stage:

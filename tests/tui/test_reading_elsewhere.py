@@ -35,7 +35,7 @@ exit "${line:-0}"
 """
 
 
-def test_who_is_named_comes_first_and_a_wrong_name_is_told(tmp_path: Path) -> None:
+def test_who_is_named_comes_first_and_a_wrong_name_is_shown(tmp_path: Path) -> None:
     mine = tmp_path / "my pager"
     mine.write_text("#!/bin/sh\n")
     mine.chmod(0o755)
@@ -47,14 +47,14 @@ def test_who_is_named_comes_first_and_a_wrong_name_is_told(tmp_path: Path) -> No
         reading_program(True, {"EDITOR": "vi 'x"})
 
 
-def test_without_a_name_or_a_program_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_name_or_a_program_it_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}" if name == "more" else None)
     assert reading_program(False, {}) == ["/bin/more"]
     with pytest.raises(NoProgramError, match=r"There is no editor: set \$EDITOR"):
         reading_program(True, {})
 
 
-def test_a_program_that_fails_is_told_by_its_name_as_it_is_written() -> None:
+def test_a_program_that_fails_is_named_as_it_is_written() -> None:
     app: Any = SimpleNamespace(suspend=nullcontext)
     fault = read_elsewhere(app, ["false"], Readable("text", ".md"))
     assert fault == "The program false ended with exit code 1"
@@ -68,7 +68,7 @@ def test_json_is_exact_and_harmless() -> None:
     assert "e\u0301" in text
 
 
-async def test_without_a_terminal_of_its_own_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_a_terminal_of_its_own_it_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PAGER", "cat")
     async with staged_app(over()) as stage:
         await stage.press("o")

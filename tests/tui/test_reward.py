@@ -68,7 +68,7 @@ async def test_a_reward_is_compared_with_its_group() -> None:
         assert "so far" not in shown(stage)
 
 
-async def test_an_advantage_that_the_row_tells_is_shown_as_it_is() -> None:
+async def test_an_advantage_that_the_row_has_is_shown_as_it_is() -> None:
     start = run_started(total=4, num_examples=1)
     rewards = [finished(row, reward=reward) for row, reward in enumerate((1.0, 0.0))]
     rows = {row: saved_row(row) | {"reward": 1.0, "advantage": 0.125} for row in (0, 1)}

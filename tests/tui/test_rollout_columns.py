@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
+from app_driver import seen
 from rollouts_staging import shown
 from scripted_rows import saved_rows
 from scripted_run import NOW, TOTAL, ScriptedFeed, failed, finished, run_started, staged
-from seeing import seen
 from staging import over, staged_app
 
 from tui_eval import events as ev
@@ -33,7 +33,7 @@ async def test_columns_are_chosen_and_carried_and_the_usual_ones_come_back() -> 
         (80, "No room for group, answer_format."),
     ],
 )
-async def test_what_was_chosen_comes_before_bar_and_group_and_what_has_no_room_is_told(
+async def test_what_was_chosen_comes_before_bar_and_group_and_what_has_no_room_is_shown(
     width: int, told: str
 ) -> None:
     async with staged_app(over(), size=(width, 40)) as stage:
@@ -80,7 +80,7 @@ async def test_a_truncated_answer_is_no_plain_success(width: int, told: str) -> 
     ("width", "told"),
     [(80, ["sleeping  try 2", "scoring  try 3"]), (120, ["sleeping ↻2", "scoring try 3"])],
 )
-async def test_a_later_try_is_told_in_the_room_that_there_is(width: int, told: list[str]) -> None:
+async def test_a_later_try_is_shown_in_the_room_that_there_is(width: int, told: list[str]) -> None:
     asleep = staged(0, ev.Stage.SLEEPING, attempt=2)
     events = [run_started(), asleep, staged(1, ev.Stage.SCORING, attempt=3)]
     async with staged_app(ScriptedFeed(events, saved_rows()), size=(width, 40)) as stage:
@@ -100,7 +100,7 @@ async def test_a_rollout_of_hours_keeps_its_time_apart_from_its_turns() -> None:
         ]
 
 
-async def test_metrics_whose_long_names_begin_alike_can_be_told_apart_in_the_menus() -> None:
+async def test_metrics_whose_long_names_begin_alike_differ_in_the_menus() -> None:
     names = [f"judge_rates_the_final_answer_for_{what}" for what in ("style", "truth")]
     done = finished(0, metrics=dict.fromkeys(names, 0.5))
     async with staged_app(ScriptedFeed([run_started(), done], saved_rows())) as stage:
@@ -144,7 +144,7 @@ async def test_no_two_columns_have_names_that_are_alike() -> None:
         assert "tool calls  " in menu
 
 
-async def test_metrics_that_count_for_the_reward_are_told_from_others_once_one_was_read() -> None:
+async def test_metrics_that_count_for_the_reward_are_distinguished_once_one_was_read() -> None:
     async with staged_app(over(), size=(120, 40)) as stage:
         await stage.until(lambda: stage.live.reader.rollout is not None)
         for box in "cs":

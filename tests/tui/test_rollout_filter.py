@@ -60,7 +60,7 @@ async def test_enter_keeps_a_filter_and_the_next_keys_move_among_its_matches() -
         assert rollouts.row == max(ERRORS)
 
 
-async def test_a_fault_is_told_with_its_place_until_it_is_mended() -> None:
+async def test_a_fault_is_shown_with_its_place_until_it_is_mended() -> None:
     async with staged_app(over()) as stage:
         await typed(stage, "turns>5")
         before = listed(stage)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
+from app_driver import seen
 from rollouts_staging import listed, shown
 from scripted_rows import saved_rows
 from scripted_run import ERRORS, TOTAL, ScriptedFeed, finished, run_started
-from seeing import seen
 from staging import over, staged_app
 
 from tui_eval.tui.run.rollouts.filter_entry import HINTS
@@ -47,7 +47,7 @@ async def test_the_arrow_of_the_order_touches_no_other_name(size: tuple[int, int
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
-async def test_what_can_be_typed_is_told_in_whole_words(size: tuple[int, int]) -> None:
+async def test_what_can_be_typed_is_shown_in_whole_words(size: tuple[int, int]) -> None:
     async with staged_app(over(), size=size) as stage:
         await stage.press("slash")
         told = next(line for line in shown(stage).splitlines() if "/regex/" in line)

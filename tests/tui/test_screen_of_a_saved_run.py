@@ -62,7 +62,7 @@ async def test_a_saved_run_says_that_its_files_contradict_each_other(
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_a_run_of_which_nobody_told_how_many_rollouts_it_has_counts_those_there_are(
+async def test_a_run_without_a_total_counts_the_rollouts_that_there_are(
     size: tuple[int, int],
 ) -> None:
     events = [run_started(format="verifiers", total_known=False), *map(finished, range(25))]
@@ -104,7 +104,7 @@ async def test_the_run_of_another_program_can_only_be_read() -> None:
         assert "only runs of tui-eval can be resumed" in said(stage)
 
 
-async def test_why_nothing_goes_on_with_a_run_that_was_cut_off_before_anything_errored() -> None:
+async def test_why_a_run_that_was_cut_off_before_anything_errored_is_not_resumed() -> None:
     events = [finished(0), ev.RunFinished(0, NOW, "interrupted", 130)]
     feed = ScriptedFeed([run_started(format="verifiers"), *events], live=False)
     async with staged_app(feed) as stage:

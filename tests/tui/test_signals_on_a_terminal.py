@@ -71,7 +71,7 @@ def left(folder: Path, phase: str, leave: Callable[[Terminal], None]) -> None:
         assert "Traceback" not in terminal.text
         held.check_what_is_left(done)
         if leave is ctrl_c_twice and phase in ("model call", "scoring that blocks everything"):
-            held.check_resume()
+            held.assert_resumable()
 
 
 @pytest.mark.slow
@@ -127,7 +127,7 @@ def test_what_the_engine_had_no_time_to_write_is_written_for_it(
 
 
 @pytest.mark.slow
-def test_asked_again_it_does_not_wait_for_the_engine(tmp_path: Path) -> None:
+def test_a_second_request_does_not_wait_for_the_engine(tmp_path: Path) -> None:
     with held_on_screen(tmp_path, "scoring that blocks everything") as (held, terminal):
         terminal.wait_for(held.is_held)
         ctrl_c_twice(terminal)
@@ -270,7 +270,7 @@ def test_a_signal_whose_interrupt_is_dropped_ends_the_program_all_the_same(
 
 
 @pytest.mark.slow
-def test_a_job_that_was_stopped_from_outside_draws_anew_and_leaves_the_terminal_whole(
+def test_a_job_that_was_stopped_from_outside_redraws_and_leaves_the_terminal_whole(
     program: Program,
 ) -> None:
     args = ["compare", *map(str, two_runs(program.folder))]

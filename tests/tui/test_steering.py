@@ -59,7 +59,7 @@ async def test_a_rollout_that_finishes_meanwhile_is_not_cancelled() -> None:
         assert asked(stage.feed) == []
 
 
-async def test_what_runs_again_is_counted_as_long_as_it_is_asked_about() -> None:
+async def test_what_runs_again_is_counted_as_long_as_the_question_is_open() -> None:
     async with staged_app(running()) as stage:
         await stage.press("g", "e", "R")
         row = stage.live.rollouts.row
@@ -201,7 +201,7 @@ async def test_the_limit_of_a_run_that_is_not_known_yet_is_not_moved(key: str) -
         assert asked(feed) == []
 
 
-async def test_saving_now_asks_the_engine_and_needs_none_once_the_run_is_over() -> None:
+async def test_saving_now_commands_the_engine_and_needs_none_once_the_run_is_over() -> None:
     async with staged_app(running()) as stage:
         await stage.press("ctrl+s")
         assert asked(stage.feed) == [SaveNow()]

@@ -146,7 +146,7 @@ async def test_coming_back_to_an_evaluation_finds_it_as_it_was_left() -> None:
         assert len(stage.feeds.opened) == 2
 
 
-async def test_a_followed_rollout_is_still_told_after_coming_back() -> None:
+async def test_a_followed_rollout_is_still_shown_after_coming_back() -> None:
     async with staged_suite() as stage:
         await stage.until(lambda: "multiply" in stage.text(stage.live.trajectory))
         await stage.press("k")

@@ -36,7 +36,7 @@ async def test_pausing_concerns_the_whole_suite(key: str) -> None:
         assert not any(isinstance(sent, Pause) for sent in stage.feeds.feeds[0].sent)
 
 
-async def test_a_killed_engine_leaves_what_happened_and_how_to_go_on() -> None:
+async def test_a_killed_engine_leaves_what_happened_and_how_to_resume() -> None:
     why = "the engine was killed (signal 9, SIGKILL; often: out of memory)"
     async with staged_suite() as stage:
         stage.feed.live = False
@@ -56,7 +56,9 @@ async def test_a_killed_engine_leaves_what_happened_and_how_to_go_on() -> None:
 
 
 @pytest.mark.parametrize(("status", "is_known"), [("interrupted", True), ("finished", False)])
-async def test_a_suite_that_did_not_finish_says_how_it_goes_on(status: str, is_known: bool) -> None:
+async def test_a_suite_that_did_not_finish_says_how_it_is_resumed(
+    status: str, is_known: bool
+) -> None:
     async with staged_suite() as stage:
         stage.feed.live = False
         await stage.publish(ev.RunFinished(0, NOW, status, 130))
@@ -87,7 +89,7 @@ async def test_notices_of_the_suite_are_shown() -> None:
 
 
 @pytest.mark.parametrize("keys", ["q", "?"])
-async def test_what_was_open_before_the_suite_was_told_does_not_stay_below_it(keys: str) -> None:
+async def test_what_was_open_before_the_suite_began_does_not_stay_below_it(keys: str) -> None:
     feed = ScriptedFeed([])
     stage = Stage(feed)
     async with stage.app.run_test(size=(80, 24)) as stage.pilot:
@@ -124,7 +126,7 @@ async def test_leaving_asks_what_becomes_of_the_suite(
     assert [type(sent) for sent in stage.feeds.feeds[0].sent] == [Subscribe, Detach]
 
 
-async def test_what_is_asked_about_a_rollout_holds_its_evaluation() -> None:
+async def test_a_question_about_a_rollout_holds_its_evaluation() -> None:
     async with staged_suite() as stage:
         first = stage.feeds.feeds[0]
         await stage.press("1", "K")

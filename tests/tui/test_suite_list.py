@@ -17,7 +17,7 @@ from staging import staged_suite
 from tui_eval import events as ev
 
 
-async def test_the_list_tells_of_every_evaluation_what_it_is_and_how_far() -> None:
+async def test_the_list_shows_of_every_evaluation_what_it_is_and_how_far() -> None:
     events = [*suite_events(), moved(7, "refused", text="there is no key\nExport one")]
     async with staged_suite(events, size=(200, 60)) as stage:
         done, running, waiting, *_, refused = stage.evaluations[: len(CASES)]
@@ -31,7 +31,7 @@ async def test_the_list_tells_of_every_evaluation_what_it_is_and_how_far() -> No
         assert refused.partition("refused")[2].strip() == "there is no key"
 
 
-async def test_one_that_waits_to_go_on_shows_how_far_it_was() -> None:
+async def test_one_that_waits_to_be_resumed_shows_how_far_it_was() -> None:
     half = told(all_events()[:25])
     events = [*suite_events(), moved(2, "waiting", path="", **half)]
     async with staged_suite(events, size=(200, 60)) as stage:
@@ -89,7 +89,7 @@ async def test_no_count_of_rollouts_is_cut() -> None:
         assert "done  reward   ✗=0" in head
 
 
-async def test_why_one_was_refused_is_told_as_far_as_what_is_missing() -> None:
+async def test_why_one_was_refused_is_shown_as_far_as_what_is_missing() -> None:
     async with staged_suite(size=(200, 60)) as stage:
         refused = stage.evaluations[len(CASES) - 1]
         why = refused.partition("refused")[2].strip()

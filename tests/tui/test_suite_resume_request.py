@@ -83,7 +83,7 @@ async def test_what_was_typed_beside_the_file_counts_again() -> None:
         assert stage.started[0]["raw"] == {"resume": "newest", "sets": ["temperature=0.5"]}
 
 
-async def test_a_budget_that_held_for_one_command_is_told_to_hold_no_more() -> None:
+async def test_a_budget_that_held_for_one_command_is_shown_to_hold_no_more() -> None:
     events = [suite_started(), moved(0, "finished"), ev.RunFinished(0, NOW, "interrupted", 130)]
     events[0].budgets = ["--max-cost"]
     async with over(events) as stage:
@@ -141,14 +141,14 @@ def edited() -> list[ev.Event]:
     ],
     ids=["edited", "whole", "budget", "secret", "loading"],
 )
-async def test_why_a_suite_does_not_go_on_here_is_told(events: list[ev.Event], why: str) -> None:
+async def test_why_a_suite_is_not_resumed_here_is_shown(events: list[ev.Event], why: str) -> None:
     async with over(events, size=(120, 40)) as stage:
         assert "R rerun" not in stage.said and "R resume" not in stage.said
         await stage.press("R")
         assert why in stage.said
 
 
-async def test_what_was_stopped_before_anything_errored_goes_on() -> None:
+async def test_what_was_stopped_before_anything_errored_is_resumed() -> None:
     events = [suite_started(), ev.RunFinished(0, NOW, "interrupted", 130)]
     async with over(events, size=(200, 60)) as stage:
         assert "R resume" in stage.said

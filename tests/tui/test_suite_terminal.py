@@ -108,7 +108,7 @@ def test_stopping_a_suite_is_resumable(on_terminal: Callable[..., Terminal]) -> 
 
 
 @pytest.mark.slow
-def test_a_detached_suite_goes_on_to_its_end(
+def test_a_detached_suite_continues_to_its_end(
     program: Program, on_terminal: Callable[..., Terminal]
 ) -> None:
     answers = threading.Event()
@@ -205,7 +205,7 @@ def run_again(terminal: Terminal) -> None:
 
 
 @pytest.mark.slow
-def test_where_it_cannot_go_on_the_suite_is_shown_again_and_reported(
+def test_where_it_cannot_be_resumed_the_suite_is_shown_again_and_reported(
     program: Program, fault_server: FaultServer, on_terminal: Callable[..., Terminal]
 ) -> None:
     terminal = on_terminal()

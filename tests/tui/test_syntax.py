@@ -107,7 +107,7 @@ def test_arguments_are_a_line_each_and_code_is_highlighted_as_what_it_is() -> No
     assert arguments_shown('{"at": [1, 2, 3]}') == [("at = [1, 2, 3]", "json")]
 
 
-def test_pictures_and_sounds_are_told_by_type_and_size() -> None:
+def test_pictures_and_sounds_are_shown_by_type_and_size() -> None:
     data = "A" * 40_000
     found = {
         "[image · image/png · 30 kB]": {

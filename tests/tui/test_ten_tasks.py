@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from app_driver import is_at_rest, press, seen, until
 from compared_runs import two_runs
 from run_on_disk import feed_on_disk
 from scripted_home import FormBackend, found_run, pin_time_zone, running_run
 from scripted_rows import failed_row, saved_rows
 from scripted_run import NOW, ScriptedFeed, all_events, failed
-from seeing import is_at_rest, press, seen, until
 from staging import over, running
 
 from tui_eval.commands import MoveLimit, Rerun, Stop
@@ -61,9 +61,9 @@ class Done:
         return seen(self.app)
 
     @property
-    def asked(self) -> list[tuple[str, str]]:
+    def calls(self) -> list[tuple[str, str]]:
         """What home wanted of the runs."""
-        return [one for one in self.backend.asked if one[0] != "reach"]
+        return [one for one in self.backend.calls if one[0] != "reach"]
 
     @property
     def said(self) -> str:
@@ -165,12 +165,12 @@ def rows_saved(done: Done) -> None:
 
 
 def resumed(done: Done) -> None:
-    assert done.asked == [("resume", "9e8d7c6b")]
+    assert done.calls == [("resume", "9e8d7c6b")]
     assert "▶ running" in done.text
 
 
 def followed(done: Done) -> None:
-    assert done.asked == [("join", "3f9a2c10")]
+    assert done.calls == [("join", "3f9a2c10")]
     assert "Rollouts · following" in done.text
     assert not [one for one in done.backend.feeds[0].sent if isinstance(one, Stop)]
 

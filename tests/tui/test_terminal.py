@@ -106,7 +106,7 @@ def test_pausing_stops_requests_and_resuming_finishes(
 
 
 @pytest.mark.slow
-def test_ctrl_z_gives_the_shell_back_and_fg_draws_everything_anew(
+def test_ctrl_z_gives_the_shell_back_and_fg_redraws_everything(
     echo: list[str], on_terminal: Callable[..., Terminal]
 ) -> None:
     terminal = on_terminal(*echo, "-s", preloaded=False)
@@ -124,7 +124,7 @@ def test_ctrl_z_gives_the_shell_back_and_fg_draws_everything_anew(
     assert terminal.finish() == 0
 
 
-def test_quitting_asks_and_stop_leaves_a_run_that_can_go_on(
+def test_quitting_asks_and_stop_leaves_a_run_that_can_be_resumed(
     program: Program, echo: list[str], on_terminal: Callable[..., Terminal],
     fault_server: FaultServer,
 ) -> None:  # fmt: skip
@@ -170,7 +170,7 @@ def detached(
     return answers
 
 
-def test_a_detached_run_goes_on_and_can_be_joined(
+def test_a_detached_run_continues_and_can_be_joined(
     program: Program, detached: threading.Event, on_terminal: Callable[..., Terminal]
 ) -> None:
     pid = engine_pid(program)
@@ -243,7 +243,7 @@ def test_a_signal_leaves_the_terminal_whole_and_the_run_resumable(
     assert program.only_run().metadata["status"] == "interrupted"
 
 
-def test_a_killed_engine_is_told_and_the_rows_stay(
+def test_a_killed_engine_is_shown_and_the_rows_stay(
     program: Program, echo: list[str], on_terminal: Callable[..., Terminal],
     fault_server: FaultServer,
 ) -> None:  # fmt: skip

@@ -64,7 +64,7 @@ def test_late_answers_bring_the_questions_back(line: Line, now: list[float]) -> 
     assert line.answered(mark - 1, ROW) and line.is_free
 
 
-def test_the_columns_that_are_asked_for_are_there(line: Line, now: list[float]) -> None:
+def test_the_requested_columns_are_there(line: Line, now: list[float]) -> None:
     for _ in range(MARKS):
         column = int(line.question_after(FRAME, 9).split(";")[1].split("H")[0])
         assert column <= 9 and line.answered(column - 1, ROW)

@@ -224,7 +224,7 @@ def test_leaving_offers_what_can_be_decided() -> None:
     assert {choice.answer.save for choice in unsaved if choice.answer} == {True, False}
 
 
-def test_a_line_of_a_traceback_goes_on_at_its_own_indent() -> None:
+def test_a_line_of_a_traceback_continues_at_its_own_indent() -> None:
     raised = '  File "sums.py", line 88, in divide\n    return Fraction(first, second)\nAnd so on'
     rollout = Rollout(0, error="ToolCallError", traceback=raised)
     piece = Part(None, rollout=rollout).lay_out(View(), 30)
@@ -252,7 +252,7 @@ def test_a_traceback_has_the_whole_width_and_keeps_its_indentation() -> None:
     ]
 
 
-def test_how_a_rollout_stopped_is_told_in_the_room_that_there_is() -> None:
+def test_how_a_rollout_stopped_is_shown_in_the_room_that_there_is() -> None:
     rollout = Rollout(0, stop_condition="no_tools_called", is_truncated=True, reward=0.9)
     told = {
         width: words(Part(None, rollout=rollout).lay_out(View(), width).lines)[0]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from app_driver import seen
 from form_staging import staged
 from home_staging import at_home
 from scripted_form import form_app
-from seeing import seen
 from staging import over, staged_app
 
 KEYS = [

@@ -97,7 +97,7 @@ async def test_no_control_character_reaches_the_terminal(live: bool, size: tuple
         assert "␛" in app.export_screenshot()
 
 
-async def test_what_a_suite_tells_reaches_no_terminal_either() -> None:
+async def test_texts_of_a_suite_reach_no_terminal_either() -> None:
     listed = [ev.ListedEvaluation(EVIL, EVIL, f"{EVIL}{n}", {EVIL: EVIL}, 4) for n in range(3)]
     events = [
         ev.SuiteStarted(1, NOW, f"/{EVIL}", listed, 2),
@@ -116,7 +116,7 @@ async def test_what_a_suite_tells_reaches_no_terminal_either() -> None:
             assert "␛" in app.export_screenshot()
 
 
-async def test_modals_and_messages_show_what_they_are_told_and_no_more() -> None:
+async def test_modals_and_messages_show_what_they_get_and_no_more() -> None:
     app = TuiEvalApp(evil_feed(live=True), now=lambda: NOW)
     async with app.run_test() as pilot:
         app.live_screen.keys.say(EVIL, NOW)

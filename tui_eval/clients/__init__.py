@@ -21,7 +21,7 @@ _CLASSES: dict[ClientType, tuple[str, str]] = {
 
 
 def make_client(config: ClientConfig, api_key: str | None = None) -> AnyClient:
-    """The client that a config asks for; only its own provider's SDK is imported.
+    """The client of a config; only its own provider's SDK is imported.
 
     Args:
         config: The endpoint and its protocol.
@@ -35,7 +35,7 @@ def make_client(config: ClientConfig, api_key: str | None = None) -> AnyClient:
 
 
 def resolve_client(client_or_config: Any) -> AnyClient:
-    """A client from whatever may stand for one.
+    """A client from a client, a config or an SDK's client.
 
     Args:
         client_or_config: A `Client`, which is returned as it is; a `ClientConfig`; or an

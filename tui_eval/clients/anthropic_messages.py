@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 _VERSION = "2023-06-01"
-"""Of the protocol, where no SDK says one."""
+"""The version of the protocol, where no SDK says one."""
 _LIMITS = ("max_tokens", "max_completion_tokens")
 
 
@@ -48,7 +48,7 @@ class AnthropicMessagesClient(
         return exceptions_of("anthropic")
 
     def sdk_headers(self, config: ClientConfig) -> dict[str, str]:
-        """What the SDK's client would send; the same without it, where it is of another time."""
+        """The headers of the SDK's client; the same without it, where it is of another time."""
         if is_current("anthropic"):
             return super().sdk_headers(config)
         return text_headers(

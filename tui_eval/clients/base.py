@@ -1,4 +1,4 @@
-"""What every client does: translate the request, call, translate the answer.
+"""The base of every client: translate the request, call, translate the answer.
 
 The three are separate functions, so that translation can be tested on recorded answers without a
 server, and a subclass of an author may replace one of them. What goes wrong in any of them becomes
@@ -50,7 +50,7 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
     """
 
     OVERLONG_PHRASES: ClassVar[tuple[str, ...]] = ()
-    """What else the endpoint says of overlong prompts, in lower case; see `refused_prompts`."""
+    """Further phrases for overlong prompts, in lower case; see `refused_prompts`."""
     KEY_HEADER: ClassVar[str] = "Authorization"
 
     # What a client has whose class does not call this constructor.
@@ -80,7 +80,7 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
 
     @cached_property
     def logger(self) -> logging.Logger:
-        """Where the client may log."""
+        """The client's logger."""
         return logging.getLogger(f"{__name__}.{type(self).__name__}")
 
     @cached_property
@@ -92,7 +92,7 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
         return {}
 
     def profile(self, model: str) -> ProviderProfile:
-        """How requests for a model are written; looked up once for each."""
+        """The profile of requests for a model; looked up once for each."""
         found = self._profiles.get(model)
         if found is None:
             found = self._profiles[model] = profile_of(self.endpoint_url(), model, self.config)
@@ -100,7 +100,7 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
 
     @cached_property
     def reasoning_route(self) -> ReasoningRoute:
-        """Which reasoning the endpoint takes back."""
+        """The reasoning that the endpoint takes back."""
         return ReasoningRoute(self.endpoint_url(), self.profile("").reasoning_field)
 
     def with_origin(self, response: Response, native: Any = None) -> Response:
@@ -118,13 +118,13 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
         return response
 
     def endpoint_url(self) -> str:
-        """Where requests go; empty where a client that was handed in does not say."""
+        """The URL of requests; empty where a client that was handed in does not say."""
         if self.config is not None:
             return self.config.api_base_url
         return str(getattr(self._client, "base_url", ""))
 
     def join_replicas(self, replicas: ReplicaSet, place: int) -> None:
-        """Is one of several replicas from now on, at a place among them."""
+        """Makes this client one of several replicas, at a place among them."""
         self._replicas, self._replica_place = replicas, place
 
     @property
@@ -134,7 +134,7 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
 
     @cached_property
     def _client(self) -> ClientT:
-        # Where a client was handed in, it stands here already; a class that does not call our
+        # Where a client was handed in, it is here already; a class that does not call our
         # constructor may have none.
         none: Any = None
         return none if self.config is None else self.setup_client(self.config)
@@ -204,8 +204,8 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
             prompt: The whole conversation so far.
             model: Its name at the endpoint.
             sampling_args: Sent with the request; those set to None are left out.
-            tools: What the model may call.
-            state: The rollout that asks; its observer is notified of waits between attempts.
+            tools: Tools that the model may call.
+            state: The rollout of the request; its observer is notified of waits between attempts.
                 A call without one is no part of a trajectory, and a run keeps its answer apart.
             **kwargs: Further arguments of the native call.
 
@@ -288,7 +288,7 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
 
     @property
     def _credential(self) -> str:
-        """Which key goes with each request and in which header, in words."""
+        """The key of each request and its header, in words."""
         if self.config is None:
             return ""
         revealing = ", ".join(name for name in self.config.extra_headers if is_revealing(name))
@@ -311,7 +311,7 @@ def key_of_client(client: Any) -> str:
 
 
 def name_of_call(client: Any) -> str:
-    """What a call of a client, ours or another, is called while it is waited for."""
+    """The name of a client's call, ours or another, while it is waited for."""
     url = client.endpoint_url() if isinstance(client, Client) else ""
     return f"POST {shown_url(url)}" if url else f"{type(client).__name__}.get_response"
 
@@ -330,26 +330,26 @@ def _single(config: ClientConfig) -> ClientConfig:
     return endpoints[0]
 
 
-async def kept_answer(request: Sequence[Any], ask: Callable[[], Awaitable[Response]]) -> Response:
-    """An answer that is no part of a trajectory, a judge's for one: asked for, or as it was kept.
+async def kept_answer(request: Sequence[Any], make: Callable[[], Awaitable[Response]]) -> Response:
+    """An answer that is no part of a trajectory, a judge's for one: requested, or as it was kept.
 
     A rollout that is cut short while it is scored is scored once more, and its judges would be
-    asked and paid again. What they answered is in the run's journal before their reward function
-    goes on.
+    called and paid again. Their answers are in the run's journal before their reward function
+    continues.
 
     Args:
         request: All that the answer depends on: the endpoint, too.
-        ask: Makes the call.
+        make: Makes the call.
 
     Raises:
-        Exception: As `ask` raises it; nothing is kept then.
+        Exception: As `make` raises it; nothing is kept then.
     """
     call = CURRENT.get().recorded_judge_call(request)
     if call is None:
-        return await ask()
+        return await make()
     if call.answer is not None:
         return call.answer[0]
     began = time.perf_counter()
-    response = await ask()
+    response = await make()
     await call.keep(response, (time.perf_counter() - began) * 1000)
     return response

@@ -1,7 +1,7 @@
 """Base URLs as people write them: with `/v1`, without, or with the whole path of a request.
 
 All three mean the same. Whether a server has its routes below `/v1` cannot be seen from a URL that
-does not say so: the likelier place is asked first, and the other where that has no such route.
+does not say so: the likelier place is tried first, and the other where that has no such route.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import msgspec
 
 VERSION = "/v1"
 ROUTES = ("/chat/completions", "/completions", "/responses", "/messages", "/models")
-"""What is behind a base URL; the longer one of two first."""
+"""Paths behind a base URL; the longer one of two first."""
 PLAIN_QUERIES = frozenset(("api-version",))
 """Names of query parameters that hold no secret: Azure's."""
 _NO_ROUTE = (404, 405)
@@ -23,7 +23,7 @@ _ABOUT_MODELS = re.compile(r"\bmodels?\b|deployment", re.IGNORECASE)
 
 
 class BaseUrl(msgspec.Struct, frozen=True):
-    """Where the routes of an endpoint may be.
+    """Places of an endpoint's routes.
 
     Args:
         places: URLs without a slash at their end, the likeliest first.
@@ -34,7 +34,7 @@ class BaseUrl(msgspec.Struct, frozen=True):
     query: str = ""
 
     def with_query(self, url: str) -> str:
-        """A URL below one of the places as it is asked."""
+        """A URL below one of the places as it is requested."""
         return f"{url}?{self.query}" if self.query else url
 
     @property

@@ -1,4 +1,4 @@
-"""Why a call brought no answer, named: proxy, TLS, name, refused, reset, broken off, too slow."""
+"""Causes of calls without an answer: proxy, TLS, name, refused, reset, broken off, too slow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WANTS_PASSWORD = 407
 
 
 class Cause(msgspec.Struct, frozen=True):
-    """What kind of fault it is, what it says, and whether it may pass by itself."""
+    """The kind of a fault, its text, and whether it may pass by itself."""
 
     kind: str
     text: str
@@ -36,7 +36,7 @@ _CERTIFICATE_FAULTS = {
     62: ("is for another host", "use a name that it is for"),
     64: ("is for another address", "use a name that it is for"),
 }
-"""What is wrong with a certificate, and what helps, by OpenSSL's `verify_code`."""
+"""Faults of certificates, and what helps, by OpenSSL's `verify_code`."""
 _NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL", "RECORD_LAYER_FAILURE")
 _ERRNOS = {
     errno.ECONNREFUSED: ("refused", "nothing listens on {place} (connection refused)"),
@@ -61,7 +61,7 @@ _TYPES = {
     "ConnectionTimeoutError": "slow",
     "UnsupportedProtocol": "url",
 }
-"""What exceptions of http libraries mean, by the names of their classes: none is loaded for it."""
+"""Causes by the names of exception classes of http libraries: none is loaded for it."""
 _SAID = {
     "gaierror": ("DNS", "the host {host} is not known (DNS)"),
     "reset": ("reset", "the connection was reset"),
@@ -78,7 +78,7 @@ def cause_of(error: BaseException, url: str = "") -> Cause | None:
 
     Args:
         error: Of an SDK or an http library; what it came from is looked through.
-        url: What was requested, for its host and its proxy.
+        url: The URL of the request, for its host and its proxy.
     """
     links = list(_chain(error))
     proxy = proxy_found(url) if url else None
@@ -92,7 +92,7 @@ def cause_of(error: BaseException, url: str = "") -> Cause | None:
         return found
     if at_proxy:
         return of_proxy(found, proxy)
-    return Cause(found.kind, f"{found.text} (asked through {proxy})", found.passes)
+    return Cause(found.kind, f"{found.text} (called through {proxy})", found.passes)
 
 
 def of_proxy(found: Cause, proxy: ProxyFound) -> Cause:
@@ -170,6 +170,6 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _context(link: BaseException) -> BaseException | None:
-    """What an exception came from unnamed; httpx hides a TLS fault from its callers."""
+    """The unnamed cause of an exception; httpx hides a TLS fault from its callers."""
     is_hidden = link.__suppress_context__ and not isinstance(link.__context__, ssl.SSLError)
     return None if is_hidden else link.__context__

@@ -1,4 +1,4 @@
-"""Which key goes to which endpoint, and where it is found."""
+"""Keys of endpoints, and where they are found."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _PRIME_HOSTS = ("pinference.ai", "primeintellect.ai")
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What one endpoint is sent to let us in.
+    """The credentials that one endpoint is sent.
 
     Args:
         key: Empty for none.
-        headers: What goes beside the key: Prime's team.
-        variable: Which environment variable names it; empty where the caller had it.
+        headers: Headers beside the key: Prime's team.
+        variable: The environment variable that names it; empty where the caller had it.
     """
 
     key: str = field(default="", repr=False)
@@ -144,5 +144,5 @@ def _prime_setting(name: str) -> str:
 
 
 def _unusable(path: Path, what: str) -> RefusedError:
-    hint = f"Run `prime login` to write it anew, or set {PRIME_KEY_VAR} and {PRIME_TEAM_VAR}"
+    hint = f"Run `prime login` to write it again, or set {PRIME_KEY_VAR} and {PRIME_TEAM_VAR}"
     return RefusedError([Fault(str(path), what, hint)])

@@ -46,7 +46,7 @@ class Endpoint:
     Args:
         sdk: Imports the module `openai` or `anthropic`, whose exceptions are raised.
         session: The one under the SDK's client.
-        url: Where requests go.
+        url: The URL of requests.
         headers: Sent with each request.
         timeout: Seconds from waiting for a connection to the last byte.
     """

@@ -1,4 +1,4 @@
-"""What can go wrong with a call: the SDK's exceptions for it, and the words for people."""
+"""Faults of a call: the SDK's exceptions for them, and the words for people."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _ADVICE = {
     404: "check the model's name and the base URL, with or without /v1",
     407: "a proxy wants a user and password: put both into the variable that names it",
 }
-"""What to look at after answers that say that the request itself is wrong."""
+"""Advice after answers that say that the request itself is wrong."""
 ABOUT_THE_KEY = (401, 403)
-"""Statuses that say that who asks is not let in."""
+"""Statuses that say that the key is not accepted."""
 _LONGEST_MESSAGE = 600
 
 
@@ -82,7 +82,7 @@ def _is_broken(error: BaseException | None) -> bool:
 
 
 def server_message(body: Any) -> str:
-    """What the server says is wrong, from the shapes that endpoints use; cut when very long."""
+    """The server's error message, from the shapes that endpoints use; cut when very long."""
     if isinstance(body, dict):
         for key in ("error", "message", "detail"):
             if body.get(key):
@@ -97,7 +97,7 @@ def server_message(body: Any) -> str:
 
 
 def _first_event(text: str) -> Any:
-    """What the first event of a stream says, which came where no answer could begin."""
+    """The message of a stream's first event, which came where no answer could begin."""
     lines = (line.removeprefix("data:").strip() for line in text.splitlines())
     for line in lines:
         try:
@@ -108,7 +108,7 @@ def _first_event(text: str) -> Any:
 
 
 def what_came_instead(answer: Any, wanted: str) -> str | None:
-    """What an answer says that is not what was wanted; None where it says nothing."""
+    """The message of an answer that is an error; None where it has none."""
     if isinstance(answer, str | bytes):
         return f"the answer is text, not a {wanted}: {answer[:200]!r}"
     error = getattr(answer, "error", None)
@@ -116,7 +116,7 @@ def what_came_instead(answer: Any, wanted: str) -> str | None:
 
 
 def error_in_answer(error: Any) -> str:
-    """What people are shown of an error that came as an answer."""
+    """The text for people of an error that came as an answer."""
     return f"the endpoint answered with an error: {server_message(error)}"
 
 
@@ -141,10 +141,10 @@ def describe(error: Exception, timeout: float | None) -> str:
 
 
 def advice(error: Exception, credential: str = "") -> str:
-    """What to look at after a failed call, to put behind its line; empty where nothing helps.
+    """Advice after a failed call, to put behind its line; empty where nothing helps.
 
     Args:
-        credential: Which key was sent, and how; for answers that refuse it.
+        credential: The key that was sent, and how; for answers that refuse it.
     """
     status = getattr(error, "status_code", 0)
     known = _ADVICE.get(status)
@@ -182,7 +182,7 @@ def _network_reason(error: BaseException) -> str:
 
 
 def url_of(error: BaseException) -> str:
-    """The URL that was asked, without user, password and query; empty where none is known."""
+    """The URL of the request, without user, password and query; empty where none is known."""
     try:
         request = getattr(error, "request", None)
     except RuntimeError:  # httpx2's exceptions raise it where they have no request

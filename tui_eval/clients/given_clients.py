@@ -61,7 +61,7 @@ def _http_libraries() -> list[Any]:
 
 
 def retries_of(client: Any) -> int:
-    """How often an SDK's client tries again by itself; 0 where it does not say."""
+    """The number of retries of an SDK's client; 0 where it does not say."""
     reported = getattr(client, "max_retries", 0)
     return reported if isinstance(reported, int) else 0
 
@@ -84,7 +84,7 @@ def paced(client: Any) -> tuple[Any, Retries]:
     return _PACED.setdefault(client, (single, Retries(retries.most, pace, Secrets([key]))))
 
 
-async def ask_sdk(
+async def call_sdk(
     call: Callable[[], Awaitable[Any]],
     retries: Retries,
     state: Any = None,
@@ -94,7 +94,7 @@ async def ask_sdk(
     """The answer of a call by an SDK's client, which takes what a 200 says of a failure for one.
 
     Args:
-        retries: How it is made again after passing failures.
+        retries: The retry policy after passing failures.
         state: A rollout's state; its observer is notified of the waits.
         tries_by_itself: Whether the client has tried again already where the call raises.
 

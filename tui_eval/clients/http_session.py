@@ -79,7 +79,7 @@ _KEEPALIVE = {"TCP_KEEPIDLE": IDLE_S, "TCP_KEEPALIVE": IDLE_S, "TCP_KEEPINTVL": 
 """By their names in `socket`; each system lacks one.
 
 A model may think for an hour, and nothing is sent meanwhile: of a host that lost its power or its
-network nobody would hear.
+network nobody would notice.
 """
 
 
@@ -246,7 +246,7 @@ class HttpSession(httpx2.AsyncBaseTransport):
         await self._leave()
 
     def _trusted(self, url: URL, proxy: URL | None) -> ssl.SSLContext | bool:
-        """What checks certificates, where one will be shown."""
+        """The context that checks certificates, where one will be shown."""
         if url.scheme == "https" or (proxy is not None and proxy.scheme == "https"):
             return self._ssl_context
         return True

@@ -27,7 +27,7 @@ class OpenAIChatCompletionsClient(OpenAISdkClient[list[dict[str, Any]]]):
     async def to_native_prompt(
         self, messages: Messages
     ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-        """The messages on the wire; sound asks for an answer in text."""
+        """The messages on the wire; with sound an answer in text is requested."""
         return to_chat_messages(messages, self.reasoning_route)
 
     async def to_native_tool(self, tool: Tool) -> dict[str, Any]:

@@ -22,7 +22,7 @@ class OpenAICompletionsClient(OpenAISdkClient[str]):
     """Speaks `/completions`: the model continues a text; see `Client`.
 
     The prompt is the text of all messages, without roles and without any chat template. Tools,
-    images and sound cannot be sent; asking for them is a `ModelError`.
+    images and sound cannot be sent; requesting them is a `ModelError`.
     """
 
     ANSWER = CompletionAnswer

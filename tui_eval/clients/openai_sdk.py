@@ -1,4 +1,4 @@
-"""What the clients that speak one of OpenAI's protocols share."""
+"""The base of clients that speak one of OpenAI's protocols."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class OpenAISdkClient(SdkClient["AsyncOpenAI", MessagesT, dict[str, Any]], Gener
         return exceptions_of("openai")
 
     def sdk_headers(self, config: ClientConfig) -> dict[str, str]:
-        """What the SDK's client would send, without importing the SDK, which takes long."""
+        """The headers of the SDK's client, without importing the SDK, which takes long."""
         names_more = any(name in os.environ for name in _SETTINGS_OF_THE_SDK)
         if names_more and is_current("openai"):
             return super().sdk_headers(config)

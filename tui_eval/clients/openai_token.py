@@ -75,10 +75,10 @@ class OpenAIChatCompletionsTokenClient(OpenAIChatCompletionsClient):
         way.
 
         Args:
-            state: The rollout that asks, or None.
+            state: The rollout of the request, or None.
             prompt_messages, oai_tools: As they go over the wire.
             model: The state's where none is given.
-            sampling_args: What the call is asked with, of which a chat template may want some.
+            sampling_args: Those of the call, of which a chat template may want some.
 
         Returns:
             None where messages have to be sent.
@@ -114,12 +114,12 @@ class OpenAIChatCompletionsTokenClient(OpenAIChatCompletionsClient):
         options: CallOptions = PLAIN,
         **kwargs: Any,
     ) -> list[int]:
-        """What the endpoint's tokenizer makes of messages, or of a text; subclasses may override.
+        """Tokens of messages or of a text, by the endpoint's tokenizer; subclasses may override.
 
         Args:
             extra_kwargs: Further fields of the request.
-            state: The rollout that asks.
-            options: What goes beside the request.
+            state: The rollout of the request.
+            options: Options beside the request.
         """
         request = {"model": model, **extra_kwargs}
         if isinstance(messages, str):
@@ -156,7 +156,7 @@ def _template_arguments(sampling_args: Mapping[str, Any]) -> tuple[dict[str, Any
 
 
 class TokenizeAnswer(AnswerStruct):
-    """What vLLM's `/tokenize` answers."""
+    """The answer of vLLM's `/tokenize`."""
 
     tokens: list[int]
 
@@ -165,7 +165,7 @@ class EarlierTurn(msgspec.Struct, frozen=True):
     """An earlier turn with whose messages a prompt begins.
 
     Args:
-        messages: How many of the prompt's messages are the turn's.
+        messages: The number of the prompt's messages that are the turn's.
         prompt_length: Of the turn's own prompt, in tokens.
         ids: Of its prompt and what the model said, as the model saw and made them.
     """

@@ -28,7 +28,7 @@ MOST_STEPS, LEAST_STEPS = 40.0, 6.0
 """After so many steps it is three times what was learnt: fewer, where that was of few requests, or
 of a time that was silent for the most part, in which more might have been let through."""
 GUESS_GROWS_BY = 1 / 2
-"""How much faster it goes after each request while nothing was learnt yet."""
+"""The growth of its rate with each request while nothing was learnt yet."""
 GUESS_OVER_S = 5.0
 """A first guess lets all through who wait, over the time that was requested; at most over this."""
 MANY = 30
@@ -40,7 +40,7 @@ JITTER = 0.1
 CATCHES_UP_S = 0.1
 """Turns that nobody took at their time, as the loop was busy, are taken for so long."""
 GAP_S = 60.0
-"""What an endpoint refused before counts no further beyond its wait: nobody may have asked."""
+"""Seconds after its wait in which a refusal still counts: no request may have come since."""
 
 
 class Pace:
@@ -89,7 +89,7 @@ class Pace:
 
         Args:
             sent_at: When it was sent; one from before the last refusal was known teaches no more.
-            requested: Seconds that the endpoint asks to wait; None where it says nothing.
+            requested: Seconds of wait that the endpoint requests; None where it says nothing.
         """
         at = now()
         self._count(at, requested or 0.0)

@@ -1,4 +1,4 @@
-"""Which proxy the environment names for a URL; this machine itself is always asked directly."""
+"""Proxies that the environment names for URLs; this machine is always reached directly."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 from yarl import URL
 
 LOOPBACK = ("localhost", "127.0.0.0/8", "::1")
-"""What `NO_PROXY` says besides, in its own words."""
+"""Further entries of `NO_PROXY`, in its own words."""
 
 
 class ProxyFound(msgspec.Struct, frozen=True):
@@ -50,7 +50,7 @@ def proxy_found(url: URL | str) -> ProxyFound | None:
 
 
 def spare_loopback() -> None:
-    """Has everything of this process, and what it starts, ask this machine itself directly.
+    """Has everything of this process, and what it starts, reach this machine itself directly.
 
     For the http libraries that people's code uses: each reads `NO_PROXY` for itself.
     """

@@ -16,9 +16,9 @@ OTHER_NAME = {
     "max_tokens": "max_completion_tokens",
     "max_completion_tokens": "max_tokens",
 }
-"""What a parameter is called at other endpoints."""
+"""Names of a parameter at other endpoints."""
 OWN = ("n", "stream", "stream_options", "store")
-"""What is sent although nobody types it, and may be left out."""
+"""Parameters that are sent although nobody types them, and may be left out."""
 REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks")
 """Names under which a message takes reasoning back."""
 
@@ -33,7 +33,7 @@ _UNKNOWN = re.compile(
     r"|cannot find field|not a valid|invalid (?:parameter|argument|property)",
     re.IGNORECASE,
 )
-"""What refusals of a parameter as such say; others find fault with its value."""
+"""Phrases that refuse a parameter as such; others find fault with its value."""
 _NO_SWITCH = frozenset(("model", "messages", "input", "prompt", "tools", "system", "instructions"))
 """Parameters without which there is no request."""
 _WORD = re.compile(r"(?P<quote>['\"`]?)(?P<name>[A-Za-z_][\w.\[\]]*)(?P=quote)")
@@ -66,7 +66,7 @@ def _in_messages(body: dict[str, Any]) -> set[str]:
 
 
 def _places(body: Any) -> Iterator[str]:
-    """Where a refusal says that the fault is: OpenAI's `param`, pydantic's `loc`."""
+    """Places of the fault that a refusal names: OpenAI's `param`, pydantic's `loc`."""
     if isinstance(body, dict):
         if isinstance(body.get("param"), str):
             yield body["param"]
@@ -128,18 +128,18 @@ def _left_out(fields: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def instead(name: str) -> str:
-    """What is done about a refused parameter, in a few words."""
+    """The remedy for a refused parameter, in a few words."""
     other = OTHER_NAME.get(name)
     return f"{other} is sent in its place" if other else "it is left out"
 
 
 def how_to_turn_off(name: str) -> str:
-    """What to type so that a parameter is not sent any more."""
+    """The flag that keeps a parameter from being sent."""
     return _HOW_TO_TURN_OFF.get(name) or f"""leave it out with -S '{{"{name}": null}}'"""
 
 
 class Refusals:
-    """What was refused of one request so far."""
+    """Refused parameters of one request so far."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -167,7 +167,7 @@ class Refusals:
 
 
 class LearntParameters:
-    """What endpoints refused of requests for each model, for all requests that come later."""
+    """Refused parameters of each model, for all later requests."""
 
     def __init__(self) -> None:
         self._refused: dict[str, list[str]] = {}

@@ -52,7 +52,7 @@ OVERLONG = (
     "context window exceeds limit",
     "prompt token count of",
 )
-"""What is said of prompts that do not fit into the context, in lower case."""
+"""Phrases for prompts that do not fit into the context, in lower case."""
 
 FILTERED = (
     # codes and types
@@ -76,12 +76,12 @@ FILTERED = (
     "content exists risk",
     "considered high risk",
 )
-"""What is said of prompts that are refused for what they hold, in lower case."""
+"""Phrases for prompts that are refused for what they hold, in lower case."""
 
 _OVERLONG_STATUSES = (400, 413, 422)
 _FILTERED_STATUSES = (400, 403, 422, 451)
 _OF_A_RATE = ("rate limit", "rate_limit", "per minute", "per day", "(tpm)", "(tpd)")
-"""What limits on tokens a minute are reported with, whose words are like those of a full
+"""Phrases for limits on tokens a minute, whose words are like those of a full
 context.
 """
 _CONTEXT = re.compile(r"maximum context length is (\d+)")
@@ -92,10 +92,10 @@ _REQUESTED = re.compile(
 
 
 def kind_of_refusal(error: Exception, phrases: Iterable[str] = ()) -> type[Error] | None:
-    """What a call that failed says of its prompt; None where it is of something else.
+    """The fault of the prompt in a failed call; None where the fault is another.
 
     Args:
-        phrases: What else is said of overlong prompts, in lower case.
+        phrases: Further phrases for overlong prompts, in lower case.
     """
     status = getattr(error, "status_code", None)
     if status not in _OVERLONG_STATUSES and status not in _FILTERED_STATUSES:

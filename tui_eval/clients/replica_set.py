@@ -1,8 +1,8 @@
 """Replicas of one endpoint: what would go to one that is out goes to the others.
 
 A rollout keeps its replica, which has the beginning of its conversation cached, for as long as that
-answers. Whether a replica is out is not decided by one process alone: `failed` is told, and `move`
-says which are out now.
+answers. No process alone decides which replicas are out: `failed` reports faults, and `move` says
+which are out now.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class ReplicaSet:
         kind = _kind_of_fault(error)
         if kind:
             self._faults[place] += 1
-            is_gone = kind in NOBODY_THERE or self._faults[place] >= FAULTS_IN_A_ROW
-            if is_gone and place not in self.out:
+            is_down = kind in NOBODY_THERE or self._faults[place] >= FAULTS_IN_A_ROW
+            if is_down and place not in self.out:
                 self.out |= {place}
                 self._failed(place, reason_of(error))
         return self.is_left(place)
@@ -99,8 +99,8 @@ class ReplicaSet:
                 cause = error.__cause__
                 if cause is None or not _kind_of_fault(cause) or moves > len(self._clients):
                     raise
-                is_gone = _kind_of_fault(cause) in NOBODY_THERE and self.leaves(now, cause)
-                if not (is_gone or self.is_left(now)):
+                is_down = _kind_of_fault(cause) in NOBODY_THERE and self.leaves(now, cause)
+                if not (is_down or self.is_left(now)):
                     raise
                 log.warning("%s: %s; it goes to another replica", observer, error)
             else:
@@ -110,7 +110,7 @@ class ReplicaSet:
 
 
 def _kind_of_fault(error: BaseException) -> str:
-    """How a request failed for which its server is to blame; empty where it is not."""
+    """The kind of a fault for which the server is to blame; empty where it is not."""
     status = getattr(error, "status_code", None)
     if status is not None:
         return "status" if status >= 500 and not is_refusal(error) else ""

@@ -43,7 +43,7 @@ _REFUSALS = (429, 529)
 
 
 class Retries(msgspec.Struct, frozen=True):
-    """How the requests of one client are tried again.
+    """The retry policy of one client.
 
     Args:
         most: How often one is, after passing faults that are no refusals; 0 for never, also
@@ -60,7 +60,7 @@ class Retries(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, config: ClientConfig, key: str, secrets: Secrets) -> Retries:
-        """Those that a config asks for."""
+        """The retries of a config."""
         pace = pace_of(config.api_base_url.rstrip("/"), key, config.rate_limit_timeout)
         return cls(config.max_retries, pace, secrets)
 
@@ -105,7 +105,7 @@ class _Request(Generic[Answer]):
         self._is_paced = False
 
     async def answer(self) -> Answer:
-        """What a try brings, after as many as it takes; raises as `send_with_retries`."""
+        """The result of the last try, after as many as it takes; raises as `send_with_retries`."""
         while True:
             await self._until_turn()
             self._sent_at = pacing.now()
@@ -213,7 +213,7 @@ def is_transient(error: BaseException) -> bool:
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Whether a passing fault says that the endpoint has too much to do, or is asked too often."""
+    """Whether a passing fault says that the endpoint has too much to do, or too many requests."""
     status = getattr(error, "status_code", None)
     if status in _REFUSALS or _is_overload(error):
         return True
@@ -242,7 +242,7 @@ def _is_transient_connection_fault(error: BaseException) -> bool:
 
 
 def reason_of(error: BaseException) -> str:
-    """Why a request waits: the status and the server's own words, on one line."""
+    """The reason why a request waits: the status and the server's own words, on one line."""
     status = getattr(error, "status_code", None)
     if status is None:
         found = cause_of(error, url_of(error))
@@ -254,7 +254,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def headers_of(error: BaseException | None) -> Mapping[str, str]:
-    """Those of the answer that an error was made of."""
+    """The headers of the answer that an error was made of."""
     response = getattr(error, "response", None)
     headers: Mapping[str, str] = response.headers if response is not None else {}
     return headers

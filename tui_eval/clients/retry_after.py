@@ -1,4 +1,4 @@
-"""The time that an endpoint asks to wait, in the spellings that endpoints use."""
+"""The wait that an endpoint requests, in the spellings that endpoints use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 LONGEST_WAIT = 600.0
-"""Seconds; what asks for more is asked again then."""
+"""Seconds; a longer wait ends with another try after so many."""
 
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _AMOUNT = r"\d{1,9}(?:\.\d{1,9})?"
@@ -32,12 +32,12 @@ LONGEST_TEXT = 10_000
 
 
 def requested_wait(headers: Mapping[str, str], body: Any = None) -> float | None:
-    """Seconds that a refusal asks to wait, at most ten minutes; None where it names no time.
+    """Seconds of wait that a refusal requests, at most ten minutes; None where it names no time.
 
     Looked for in `retry-after-ms`; `retry-after` as seconds, a duration or a date, and what is
     called so in the body; Google's `retryDelay`; words like "try again in 6m0s"; and headers that
     say when a limit is reset, of limits that are used up, also where a gateway put them into the
-    body. Times of zero or in the past ask for nothing.
+    body. Times of zero or in the past request none.
 
     Args:
         headers: By names in lower case, or in any where the mapping does not mind.

@@ -9,7 +9,7 @@ import msgspec
 
 
 class CallOptions(msgspec.Struct, frozen=True):
-    """What one call may set beside its body; the names are those of the SDK's `create()`."""
+    """Options of one call beside its body; the names are those of the SDK's `create()`."""
 
     extra_headers: Mapping[str, str] = msgspec.field(default_factory=dict)
     extra_query: Mapping[str, Any] = msgspec.field(default_factory=dict)
@@ -29,7 +29,7 @@ def split_sampling(
     Arguments that are None are left out; what is in `extra_body` goes out as it is.
 
     Raises:
-        ValueError: An argument asks for a stream or for several answers.
+        ValueError: An argument requests a stream or several answers.
     """
     body = {key: value for key, value in sampling_args.items() if value is not None}
     if body.pop("stream", False):
@@ -37,7 +37,7 @@ def split_sampling(
             "the sampling argument `stream` cannot be used: it is a setting of endpoint and run"
         )
     if body.get("n", 1) != 1:
-        raise ValueError("the sampling argument `n` is 1; ask for more rollouts an example instead")
+        raise ValueError("the sampling argument `n` is 1; set more rollouts an example instead")
     options = PLAIN
     if not _OPTIONS.isdisjoint(body):
         options = CallOptions(**{name: body.pop(name) for name in _OPTIONS if name in body})

@@ -1,4 +1,4 @@
-"""What the clients of the two SDKs share: the short way, the SDK's own way, and retries.
+"""The base of the clients of the two SDKs: the short way, the SDK's own way, and retries.
 
 An SDK's `create()` costs up to ten times the CPU of the request itself, which is what bounds
 thousands of rollouts. The short way sends JSON over the same connections and reads the answer into
@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from tui_eval.clients.base import Client, ClientT, MessagesT, ToolT, is_own
 from tui_eval.clients.base_urls import BaseUrl, is_missing_route, read_base_url
-from tui_eval.clients.given_clients import ask_sdk, note_use, paced
+from tui_eval.clients.given_clients import call_sdk, note_use, paced
 from tui_eval.clients.refused_parameters import LearntParameters, Refusals, instead
 from tui_eval.clients.request_retries import Retries, send_with_retries
 from tui_eval.clients.sampling import CallOptions
@@ -74,7 +74,7 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         self._create_arguments: frozenset[str] = frozenset()
 
     def join_replicas(self, replicas: ReplicaSet, place: int) -> None:
-        """Is one of several replicas from now on; its requests leave it where it is out."""
+        """Makes this client one of several replicas; its requests leave it where it is out."""
         super().join_replicas(replicas, place)
 
         def leaves(error: Exception | None) -> bool:
@@ -91,7 +91,7 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         return HttpSession(self.config)
 
     def http_client(self, name: str, config: ClientConfig) -> Any:
-        """What an SDK sends with: our connections, or its own where it is of another time.
+        """The http client of an SDK: our connections, or its own where it is of another time.
 
         Redirects are not followed: they would carry prompt and key to a host that nobody named.
         """
@@ -127,11 +127,11 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         return self.read_url(config.api_base_url).places[self._place]
 
     def read_url(self, typed: str) -> BaseUrl:
-        """What a base URL means in this protocol."""
+        """The parts of a base URL in this protocol."""
         return read_base_url(typed)
 
     def sdk_headers(self, config: ClientConfig) -> dict[str, str]:
-        """What the SDK's client would send, but for what only identifies this machine."""
+        """The headers of the SDK's client, but for what only identifies this machine."""
         made: Any = self.client
         headers = text_headers({**made.auth_headers, **made.default_headers})
         return {name: text for name, text in headers.items() if not name.startswith("x-stainless-")}
@@ -154,9 +154,9 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
 
         Args:
             body: The request; sent once more where a parameter is refused that can be left out.
-            options: What goes beside it.
-            state: The rollout that asks.
-            refusals: What was refused of it before.
+            options: Options beside it.
+            state: The rollout of the request.
+            refusals: Parameters of it that were refused before.
 
         Raises:
             openai.APIError, anthropic.APIError: The call failed.
@@ -199,11 +199,11 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
 
         Args:
             url: The whole URL.
-            kind: What the answer is read as.
+            kind: The type of the answer.
             body: The request.
-            options: What goes beside it.
-            state: The rollout that asks.
-            refusals: What was refused of it before.
+            options: Options beside it.
+            state: The rollout of the request.
+            refusals: Parameters of it that were refused before.
 
         Raises:
             openai.APIError, anthropic.APIError: The call failed.
@@ -230,7 +230,7 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         """The answer of the other place where an endpoint may be, used from then on.
 
         Args:
-            error: What came from the first place.
+            error: The error of the first place.
             missed: The endpoint at that place.
 
         Raises:
@@ -317,7 +317,7 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
 
         try:
             single, retries = self._by_sdk
-            return await ask_sdk(send, retries, state, tries_by_itself=single is self.client)
+            return await call_sdk(send, retries, state, tries_by_itself=single is self.client)
         except ReportedError as error:
             raise self._as_sdk_error(error) from None
         except (json.JSONDecodeError, self.sdk().APIResponseValidationError) as error:

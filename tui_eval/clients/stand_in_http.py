@@ -1,4 +1,4 @@
-"""What is used of httpx2 without an SDK, under the same names: errors, requests and answers."""
+"""Stand-ins for httpx2 without an SDK, under the same names: errors, requests and answers."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ class HTTPError(Exception):
 
 
 class TransportError(HTTPError):
-    """It brought no whole answer."""
+    """A request brought no whole answer."""
 
 
 class TimeoutException(TransportError):
-    """It took too long."""
+    """A request took too long."""
 
 
 class ConnectTimeout(TimeoutException):
-    """Making the connection did."""
+    """Connecting took too long."""
 
 
 class ReadTimeout(TimeoutException):
-    """Reading the answer did."""
+    """Reading the answer took too long."""
 
 
 class ConnectError(TransportError):
@@ -116,7 +116,7 @@ class Response:
 
 
 class AsyncBaseTransport:
-    """What an SDK's client could send with, if there were one of this library."""
+    """A stand-in for the http client of an SDK, of which there is none here."""
 
 
 class AsyncByteStream:
@@ -124,7 +124,7 @@ class AsyncByteStream:
 
 
 def create_ssl_context() -> ssl.SSLContext:
-    """What checks certificates: by those of the variables, else of this machine.
+    """The context that checks certificates: by those of the variables, else of this machine.
 
     Raises:
         OSError: What a variable names cannot be read.

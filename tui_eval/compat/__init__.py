@@ -1,4 +1,4 @@
-"""Running what was written for other libraries: their import names stand for ours."""
+"""Running what was written for other libraries: their import names lead to ours."""
 
 from __future__ import annotations
 

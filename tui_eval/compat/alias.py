@@ -25,7 +25,7 @@ class AliasFinder:
         modules: Ours by theirs; None for a package that only holds others.
         home: Our module that has every public name of theirs.
         missing: Says what to do about a module of theirs, by its whole name, that we do not have.
-        unalias: What to do where the real package is wanted, or has been imported already.
+        unalias: Advice where the real package is wanted, or has been imported already.
     """
 
     root: str
@@ -46,7 +46,7 @@ class AliasFinder:
     def install(self) -> None:
         """Makes the library's names ours in this process; a second call changes nothing.
 
-        Nothing is imported before it is asked for, and it does not matter whether the real
+        Nothing is imported before it is used, and it does not matter whether the real
         package is installed.
 
         Raises:
@@ -99,7 +99,7 @@ class AliasFinder:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The spec of a module of theirs, or of a package of ours that stands for one of theirs.
+        """The spec of a module of theirs, or of a package of ours in place of one of theirs.
 
         None for all other modules.
 
@@ -190,5 +190,5 @@ def is_from_import(frame: FrameType | None) -> bool:
 
 
 def _passes_on(module: str) -> bool:
-    """Whether a module of ours asks for an attribute because it was itself asked for it."""
+    """Whether a module of ours reads an attribute because somebody reads it there."""
     return module == "tui_eval" or module.startswith("tui_eval.compat.")

@@ -18,7 +18,7 @@ def load_environment(
 ) -> Environment:
     """Finds an environment by its id, and makes it.
 
-    Where the package verifiers is not installed, its name stands for ours from now on; where it
+    Where the package verifiers is not installed, its name leads to ours from now on; where it
     is, `tui_eval.compat.install_verifiers_alias()` does that.
 
     Args:

@@ -25,18 +25,18 @@ MODULES: dict[str, str | None] = {
 
 _SERVES = "it serves agents to a trainer, and tui-eval only evaluates them"
 _LATER = "it belongs to a later SDK; tui-eval runs agent loops (RolloutAgentLoop)"
-_JUDGES = "it asks a judge model; call the model in an eval function of your own"
+_JUDGES = "it calls a judge model; call the model in an eval function of your own"
 
 REASONS: dict[str, str] = {
     **dict.fromkeys(("serve_agent_loop", "validate_and_report", "registry", "network"), _SERVES),
     **dict.fromkeys(("AgentWorkflow", "agent_workflow", "Grader", "grader"), _LATER),
     **dict.fromkeys(("evaluate_rubric", "rubric_eval"), _JUDGES),
 }
-"""Why a function, class or module of the SDK is not here, by its own name."""
+"""Reasons why a function, class or module of the SDK is not here, by its own name."""
 
 
 def missing_name(whole_name: str) -> str:
-    """What is said of a module, class or function of the SDK that we do not have."""
+    """The error of a module, class or function of the SDK that we do not have."""
     import importlib
 
     parts = [part for part in whole_name.split(".") if part in REASONS]

@@ -1,4 +1,4 @@
-"""Which module of ours each module of verifiers is, and what is said of a name that we lack."""
+"""Our modules for those of verifiers, and the errors of names that we lack."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ REASONS: dict[str, str] = {
         _TRAINING,
     ),
 }
-"""Why a class, function or module of verifiers is not here, and what to do, by its own name."""
+"""Reasons why a class, function or module of verifiers is not here, and advice, by its name."""
 
 
 _OLDER = "it is of an older verifiers"
@@ -158,7 +158,7 @@ OLDER: dict[str, str] = {
         _SECOND,
     ),
 }
-"""What to do, by a class's, function's or module's own name."""
+"""Advice, by a class's, function's or module's own name."""
 
 
 _NOT_HERE = "Do without it, or run the environment with verifiers itself"
@@ -170,7 +170,7 @@ def other_attribute(name: str) -> Any:
 
     Raises:
         AttributeError: There is none of that name; says what to do.
-        ImportError: `from verifiers import` asks for a class that is not here; says what to do.
+        ImportError: `from verifiers import` names a class that is not here; says what to do.
     """
     theirs = f"{ROOT}.{name}"
     if theirs in MODULES:
@@ -203,7 +203,7 @@ def _refused_class(name: str) -> type:
 
 
 def missing_name(name: str) -> str:
-    """What is said of a class or function that we do not have."""
+    """The error of a class or function that we do not have."""
     known: list[str] = sys.modules["tui_eval"].__all__
     return _with_advice(name, name, nearest(name, known) or _nearest_of_other_versions(name))
 
@@ -216,7 +216,7 @@ def _nearest_of_other_versions(name: str) -> str:
 
 
 def missing_module(name: str) -> str:
-    """What is said of a module of verifiers, by its whole name, that we do not have."""
+    """The error of a module of verifiers, by its whole name, that we do not have."""
     parts = [part for part in name.split(".") if part in _REASONS]
     own = parts[-1] if parts else name.rpartition(".")[2]
     known = {module.rpartition(".")[2] for module in MODULES}

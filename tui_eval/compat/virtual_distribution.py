@@ -1,4 +1,4 @@
-"""A distribution named verifiers, for code that asks for its version."""
+"""A distribution named verifiers, for code that reads its version."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import tui_eval
 
 
 class VerifiersDistribution(Distribution):
-    """What `importlib.metadata` tells of verifiers: its name, and our version."""
+    """The metadata of verifiers for `importlib.metadata`: its name, and our version."""
 
     def read_text(self, filename: str) -> str | None:
         """The text of METADATA; None for any other file."""
@@ -19,5 +19,5 @@ class VerifiersDistribution(Distribution):
         return f"Metadata-Version: 2.1\nName: verifiers\nVersion: {tui_eval.__version__}\n"
 
     def locate_file(self, path: str | PathLike[str]) -> Path:
-        """Where a file of the distribution would be: beside our package."""
+        """The path of a file of the distribution: beside our package."""
         return Path(tui_eval.__file__).parents[1] / path

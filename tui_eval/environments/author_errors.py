@@ -15,7 +15,7 @@ def describe(error: BaseException, folder: Path | None = None) -> str:
     """An exception in one line: type, message, and file and line of the author's own frame.
 
     Args:
-        folder: Where the author's code is; without it, what is neither ours nor Python's counts.
+        folder: Folder of the author's code; without it, what is neither ours nor Python's counts.
     """
     if isinstance(error, SyntaxError) and error.filename:
         return f"{type(error).__name__}: {error.msg} ({error.filename}:{error.lineno})"
@@ -31,7 +31,7 @@ def describe(error: BaseException, folder: Path | None = None) -> str:
 
 
 def message_of(error: BaseException) -> str:
-    """What an exception says; where its class does not let it, that."""
+    """The text of an exception, or a note that its class raises instead."""
     try:
         return str(error)
     except Exception as other:  # its class is people's code

@@ -1,4 +1,4 @@
-"""Where the log records of this library go in a program of an author's own."""
+"""Routes the log records of this library in a program of an author's own."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _DEFAULT = _Default("INFO")
 _loggers = [logging.getLogger(name) for name in ("tui_eval", "verifiers")]
 _lock = threading.RLock()
 _installed: list[logging.Handler] = []  # by setup_logging
-_requested: list[list[int]] = []  # levels that `log_level` asks for now, each in a box of its own
+_requested: list[list[int]] = []  # levels that `log_level` requests now, each in a box of its own
 _before: list[tuple[logging.Logger | logging.Handler, int]] = []  # the levels before the first
 _variable_heeded = False
 
@@ -81,7 +81,7 @@ def setup_logging(
     """Sends the records of the loggers `tui_eval` and `verifiers` to standard error only.
 
     Calling it again replaces what it did before. Within a run of the program `tui-eval`, records
-    go to engine.log at the level that its command line asks for, and only `log_file` is heeded.
+    go to engine.log at the level that its command line sets, and only `log_file` is heeded.
 
     Args:
         level: From which level on: a name or a number; None for silence. By default what the

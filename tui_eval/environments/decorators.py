@@ -13,11 +13,11 @@ def stop(func: Method) -> Method: ...
 @overload
 def stop(*, priority: int = 0) -> Callable[[Method], Method]: ...
 def stop(func: Method | None = None, *, priority: int = 0) -> Any:
-    """Marks a method `(self, state) -> bool` as a stop condition, asked before every turn.
+    """Marks a method `(self, state) -> bool` as a stop condition, checked before every turn.
 
     Args:
         func: The method, plain or async.
-        priority: Higher ones are asked first, equal ones in the order of their names.
+        priority: Higher ones are checked first, equal ones in the order of their names.
     """
     return _mark("stop", func, priority)
 

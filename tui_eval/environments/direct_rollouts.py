@@ -29,7 +29,7 @@ Key: TypeAlias = tuple[str, frozenset[str]]
 
 
 class ClientCache:
-    """Turns whatever may stand for a client into one; a config gets the same one every time.
+    """Makes clients of clients, configs and SDK clients; a config gets the same one every time.
 
     Connections belong to the loop that they were opened on, so each loop has clients of its own.
     Those of closed loops are forgotten.
@@ -40,7 +40,7 @@ class ClientCache:
         self._turn = count()
 
     def resolve(self, client: Any) -> AnyClient:
-        """The client that a `Client`, a `ClientConfig` or an SDK's client stands for.
+        """The client of a `Client`, a `ClientConfig` or an SDK's client.
 
         The endpoints of a config take turns.
 
@@ -77,7 +77,7 @@ class ClientCache:
 class DirectRollouts:
     """The part of `Environment` that runs single rollouts; nothing is written.
 
-    `env_client` stands for an environment that runs elsewhere: an object whose `run_rollout` and
+    `env_client` is an environment that runs elsewhere: an object whose `run_rollout` and
     `run_group` take an input or inputs, the config of one endpoint, model, sampling arguments,
     retries and state columns, and give outputs. None for one that runs here.
     """

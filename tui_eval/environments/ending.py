@@ -1,4 +1,4 @@
-"""How a rollout ends: stop conditions, cleanup handlers, and the environment's teardown."""
+"""The end of a rollout: stop conditions, cleanup handlers, and the environment's teardown."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class Ending:
         await self.run_cleanup(state)
 
     async def _render_stop(self, state: State, condition: Callable[..., Any]) -> bool:
-        """Asks one condition, and writes down that it holds; subclasses may ask in their own way.
+        """Checks one condition and writes down that it holds; subclasses may do so otherwise.
 
         Raises:
             Exception: Whatever the condition raises.

@@ -292,4 +292,4 @@ def _check_names(envs: list[Environment], names: list[str]) -> None:
         raise ValueError(f"Number of env_names must match number of envs: {counts}")
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"The name {name!r} stands in env_names twice; each may stand once")
+            raise ValueError(f"The name {name!r} is in env_names twice; each may be there once")

@@ -1,4 +1,10 @@
-"""What every environment has: examples, a rubric, and one rollout at a time."""
+"""The base of every environment: examples, a rubric, and the state and model calls of a rollout.
+
+Names and arguments are those of verifiers, as authors derive from this class and override any of
+its methods; what they do not override is in its base classes. All model calls of a rollout go
+through `get_model_response`: pausing, limits, the journal and the count of tokens are there once,
+and hold for every kind of environment.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +57,7 @@ class Environment(HasExamples, Ending, Evaluating, DirectRollouts, ABC):
     rollouts; async ones, setup and teardown on the event loop.
 
     `dataset` and `eval_dataset` are the rows ready to run, or None; `logger` is the author's to
-    use. `replayable` is False where a rollout that was cut short has to begin anew; others are run
+    use. `replayable` is False where a rollout that was cut short has to restart; others are run
     with the answers of the journal to where they were. Teardown handlers run when the interpreter
     exits, at the latest: those of an environment that has run no rollout only if something still
     holds it.
@@ -61,7 +67,7 @@ class Environment(HasExamples, Ending, Evaluating, DirectRollouts, ABC):
             `Dataset`, or a function that returns one of these, called once, when it is needed.
             A row has `question` or `prompt`, and optionally `answer`, `info`, `task` and
             `example_id`.
-        system_prompt: Stands before every prompt that does not begin with one.
+        system_prompt: Put before every prompt that does not begin with one.
         few_shot: Messages between the system prompt and the question.
         parser: Takes answers out of completions; gives texts as they are by default.
         rubric: Scores the rollouts; one without functions by default.
@@ -69,10 +75,10 @@ class Environment(HasExamples, Ending, Evaluating, DirectRollouts, ABC):
         message_type: Kept as an attribute; the client decides between chat and completions.
         tool_defs: Tools that the model may call: `Tool` objects or dicts of that shape.
         max_workers: Kept as an attribute; nothing is limited by it.
-        env_id, env_args: What it is called and was made with, for its rows and metadata.
+        env_id, env_args: Its id and arguments, for its rows and metadata.
         map_kwargs: For Hugging Face's `map`, when the rows of a `Dataset` are made ready.
         max_seq_len: Longest sequence in tokens; the token ids of a longer turn are cut there.
-        score_rollouts: Whether the rubric is asked at all.
+        score_rollouts: Whether the rubric is called at all.
         pass_threshold: The reward from which on a rollout counts as passed.
         thread_safe: False where the plain functions of this environment must not run beside
             others of that kind; see `thread_safe`, the decorator of a single one.
@@ -191,7 +197,7 @@ class Environment(HasExamples, Ending, Evaluating, DirectRollouts, ABC):
 
         Args:
             input: A row that is ready to run; its `prompt` may be text, its `info` JSON text.
-            client: Whatever may stand for a client; see `Environment.generate`.
+            client: A client, a config or an SDK's client; see `Environment.generate`.
             sampling_args: Parameters of every model call; the environment's own are not added.
 
         Raises:
@@ -255,7 +261,7 @@ class Environment(HasExamples, Ending, Evaluating, DirectRollouts, ABC):
         tool_defs: list[Tool] | None = None,
         sampling_args: SamplingArgs | None = None,
     ) -> Response:
-        """Asks the model, once the gate is open. Every model call of a rollout is made here.
+        """Calls the model, once the gate is open. Every model call of a rollout is made here.
 
         What is not given is taken from the state.
 
@@ -342,7 +348,7 @@ def _check_tools(tools: list[Tool]) -> None:
 
 
 def resolve_client(client_or_config: Any) -> AnyClient:
-    """As `tui_eval.clients.resolve_client`; a test that replaces it here replaces runs' clients."""
+    """`tui_eval.clients.resolve_client`; a test that replaces it here replaces runs' clients."""
     from tui_eval import clients
 
     return clients.resolve_client(client_or_config)
@@ -382,4 +388,4 @@ class AnsweringModels:
         if (requested, answered) not in self._reported:
             self._reported.add((requested, answered))
             level = logging.INFO if is_same_model(requested, answered) else logging.WARNING
-            logger.log(level, "%s was asked for, and %s answered", requested, answered)
+            logger.log(level, "%s was requested, and %s answered", requested, answered)

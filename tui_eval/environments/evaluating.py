@@ -1,4 +1,4 @@
-"""How a program runs an environment's rollouts, in its own process."""
+"""Runs an environment's rollouts in a program's own process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 class GenerateRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a program asked of `Environment.generate` or `evaluate`, as they describe it.
+    """Arguments of a call of `Environment.generate` or `evaluate`, as they describe them.
 
     Args:
         groups: The inputs that were given; None for the environment's evaluation examples.
@@ -102,8 +102,8 @@ class Evaluating:
             model: The model's name at the endpoint.
             sampling_args: Parameters of every model call, over the environment's own.
             max_concurrent: Rollouts in flight at most; 0 or less for no limit.
-            results_path: The run's directory. Where it holds a run already, that one goes on:
-                what is done is kept, what errored or is missing runs.
+            results_path: The run's directory. A run that it holds is resumed: what is
+                done is kept, what errored or is missing runs.
             state_columns: Keys of the state that are saved with each output. For `advantage` the
                 rollouts of one example are scored as a group.
             save_results: Put the run where saved runs are. Otherwise, without `results_path`, it
@@ -181,8 +181,8 @@ class Evaluating:
             num_examples: The first so many; 0 or less for all.
             rollouts_per_example: Rollouts of each, at least 1; they are one group.
             workers: Processes that run the rollouts, -1 for another one whenever a core is full,
-                up to one on each; 0 for the caller's own. Each loads the environment anew, so that
-                it has to come from `load_environment`, and the client has to be a `ClientConfig`.
+                up to one on each; 0 for the caller's own. Each loads the environment, so that it
+                has to come from `load_environment`, and the client has to be a `ClientConfig`.
             client, model, sampling_args, max_concurrent, results_path, state_columns: See
                 `generate`, like all others.
             kwargs: Not used; a warning names them.
@@ -217,11 +217,11 @@ class Evaluating:
     def generate_sync(
         self, inputs: Any, client: SomeClient, *args: Any, **kwargs: Any
     ) -> GenerateOutputs:
-        """As `generate`, for code that is not async; also where a loop runs already (Jupyter)."""
+        """`generate` for code that is not async; also where a loop runs already (Jupyter)."""
         return run_to_end(self.generate(inputs, client, *args, **kwargs))
 
     def evaluate_sync(self, client: SomeClient, *args: Any, **kwargs: Any) -> GenerateOutputs:
-        """As `evaluate`, for code that is not async; also where a loop runs already (Jupyter)."""
+        """`evaluate` for code that is not async; also where a loop runs already (Jupyter)."""
         return run_to_end(self.evaluate(client, *args, **kwargs))
 
     @staticmethod
@@ -229,7 +229,7 @@ class Evaluating:
         """Outputs as a dataset, one row each.
 
         Args:
-            results: What `generate` returned, or a list of outputs or rows.
+            results: The result of `generate`, or a list of outputs or rows.
 
         Returns:
             A Hugging Face `Dataset` where `datasets` is installed, else an `ExampleTable`.
@@ -266,7 +266,7 @@ T = TypeVar("T")
 def run_to_end(work: Coroutine[Any, Any, T]) -> T:
     """Runs a coroutine on a loop of its own, in this thread, and returns its result.
 
-    A loop that runs in this thread already, as in Jupyter, stands still meanwhile. Functions that
+    A loop that runs in this thread already, as in Jupyter, is blocked meanwhile. Functions that
     need the main thread have it in either case, where this is called there.
     """
     with _loop_suspended():

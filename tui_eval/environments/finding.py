@@ -1,4 +1,4 @@
-"""Where an environment is, by its id."""
+"""Finds environments by their ids."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class FoundEnvironment(msgspec.Struct, frozen=True):
     """One environment that can be imported.
 
     Args:
-        module_name: What to import.
+        module_name: The module to import.
         path: The module's file; None where only importing would say.
-        origin: Which of the places it was found in.
+        origin: The kind of place in which it was found.
         function: The function in the module that makes it.
     """
 
@@ -104,7 +104,7 @@ def find_environment(
 
 
 def _how_to_install(env_id: str, name: str) -> str:
-    """How people get an environment that others publish: from the hub, or as any package."""
+    """Commands that install an environment that others publish: from the hub, or as a package."""
     package = name.replace("_", "-")
     on_hub = env_id if "/" in env_id else f"OWNER/{package}"
     return f"One of others is installed: prime env install {on_hub}, or pip install {package}"
@@ -199,7 +199,7 @@ def _find_installed(name: str, environments_dir: Path) -> FoundEnvironment | Non
 
 
 def _spec(finder: object, name: str, environments_dir: Path) -> ModuleSpec | None:
-    """Asks one finder; folders of local environments on the path are not installed modules."""
+    """Searches with one finder; local environments on the path are not installed modules."""
     if finder is PathFinder:
         local = {*map(str, local_roots()), str(environments_dir.absolute())}
         return PathFinder.find_spec(name, [folder for folder in sys.path if folder not in local])
@@ -288,7 +288,7 @@ _BY_FILE = {
 
 
 def framework_of(path: Path) -> str:
-    """Whose a module or a folder is and what runs it, as a sentence; empty where it is unknown."""
+    """The project that a module or folder is of, and what runs it, as a sentence; or empty."""
     if path.is_dir():
         found = next(
             (reported for name, reported in _BY_FILE.items() if (path / name).is_file()), ""

@@ -63,7 +63,7 @@ def import_file(name: str, path: Path, root: Path) -> ModuleType:
 
 @contextmanager
 def keeping_names() -> Iterator[None]:
-    """What is known by name before the block is known after it too, and comes first.
+    """Keeps names of modules from before the block importable after it, and first.
 
     So an environment that loads another can still import what is beside it, and so can that
     one, but for names which they have in common: these are the first one's.

@@ -91,7 +91,7 @@ def _summary(text: str) -> str:
 
 
 def _description(path: Path | None, environments_dir: Path) -> str:
-    """What the project says whose folder among the environments an environment is in."""
+    """The description in the `pyproject.toml` of an environment's folder; else empty."""
     if path is None or environments_dir not in path.parents:
         return ""
     for folder in path.relative_to(environments_dir).parents[:-1]:

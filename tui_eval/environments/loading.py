@@ -30,7 +30,7 @@ _ALIAS_HINT = (
 
 
 _folder: ContextVar[Path | None] = ContextVar("folder", default=None)
-"""Where local environments are, while one is loaded."""
+"""The folder of local environments, while one is loaded."""
 
 
 def load_environment(
@@ -90,7 +90,7 @@ def load(
 
 
 def import_environment(env_id: str, folder: Path) -> tuple[FoundEnvironment, Any]:
-    """Where an environment is, and the function that makes it; refused where there is none."""
+    """An environment's place and the function that makes it; refused where there is none."""
     found = find_environment(env_id, folder)
     where = f"environment {env_id}"
     module = _import(found, where)

@@ -24,7 +24,7 @@ from tui_eval.errors import RefusedError, is_ours
 
 MOST_FILES = 2000
 MOST_BYTES = 1 << 20
-"""Of a file beside the code that it names: a prompt, a list of words."""
+"""Bytes of a file that the code names and that is kept with it: a prompt, a list of words."""
 MOST_BESIDE = 200
 """Files of a folder beside the code that it names."""
 
@@ -58,7 +58,7 @@ class Source(NamedTuple):
 
 
 class LocalCode(NamedTuple):
-    """What an environment's own code is.
+    """The own code of an environment.
 
     Args:
         files: Every file by its label: sources, and files beside them that they name.

@@ -19,7 +19,7 @@ class MultiTurnMonitorRubric(Rubric):
         self.add_metric(self.num_turns)
 
     async def num_turns(self, state: Any) -> int:
-        """How often the model answered."""
+        """The number of the model's answers."""
         return len(state["trajectory"])
 
 
@@ -55,7 +55,7 @@ class ToolMonitorRubric(Rubric):
             del self.funcs[place], self.weights[place]
 
     async def total_tool_calls(self, completion: Any) -> float:
-        """How many tool calls the model requested."""
+        """The number of tool calls that the model requested."""
         return float(len(_called_names(completion)))
 
     def get_tool_call_count_func(self, tool_name: str) -> Callable[..., Any]:

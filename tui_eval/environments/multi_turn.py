@@ -64,7 +64,7 @@ class MessageReporter:
             self._state.observer.messages_added(messages)
 
     def report_new(self, messages: Sequence[Message]) -> Messages:
-        """Reports the messages that stand after the last one reported, and returns them.
+        """Reports the messages after the last one reported, and returns them.
 
         A conversation may come back rewritten: shortened, or as new objects that say the same.
         """
@@ -106,7 +106,7 @@ class MultiTurnEnv(Environment):
 
     @abstractmethod
     async def env_response(self, messages: Messages, state: State, **kwargs: Any) -> Any:
-        """What the environment says next: messages, dicts of that shape, or text.
+        """The environment's next turn: messages, dicts of that shape, or text.
 
         Setting `state["final_env_response"]` ends the rollout with those messages.
         """
@@ -116,7 +116,7 @@ class MultiTurnEnv(Environment):
         return state
 
     async def get_prompt_messages(self, state: State) -> Messages:
-        """What the model is asked with: the prompt first, then everything said since.
+        """The messages of the next model call: the prompt, then everything said since.
 
         Raises:
             TypeError: `env_response` returned None, and has not said its last word.
@@ -203,7 +203,7 @@ class MultiTurnEnv(Environment):
         """Runs a model through one example.
 
         Whatever people's code raises is recorded as the state's error; cleanup handlers always
-        run, on cancellation too, which then goes on.
+        run, on cancellation too, which then propagates.
         """
         state = await self.init_state(input, client, model, sampling_args)
         try:
@@ -278,7 +278,7 @@ class MultiTurnEnv(Environment):
 
 
 def answer_message(response: Response) -> AssistantMessage:
-    """The message of an answer as it stands in a conversation."""
+    """The message of an answer as it is in a conversation."""
     message = response.message
     answer = AssistantMessage(
         content=message.content,

@@ -1,4 +1,4 @@
-"""What an environment needs beside its own code, read from its source without running it."""
+"""Needs of an environment beside its own code, read from its source without running it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SDK_KEYS = {
 """The variable that an SDK's client reads where no key is given."""
 _BUILDERS = ("json", "csv", "text", "parquet", "arrow", "imagefolder", "audiofolder")
 _MISSING = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")
-"""Exceptions that stand for a module that is not there, where a block catches them."""
+"""Exceptions of a module that is not there, where a block catches them."""
 _ADDRESSES = ("base_url", "api_base_url", "server_url")
 
 
@@ -41,7 +41,7 @@ class Need(NamedTuple):
     Args:
         name: Of the module, the variable, the dataset; or the URL.
         place: `file:line`.
-        install: What installs a module, where that is known.
+        install: The packages that install a module, where they are known.
     """
 
     kind: Kind
@@ -51,13 +51,13 @@ class Need(NamedTuple):
 
 
 def needs_of(found: FoundEnvironment, folder: Path) -> list[Need]:
-    """What the source of an environment asks for, each once, in the order of the source.
+    """Needs that the source of an environment has, each once, in the order of the source.
 
     What is imported only where it is there (`try: ... except ImportError`) or for types is no
     need; nor are keys with a default.
 
     Args:
-        folder: Where local environments are.
+        folder: The folder of local environments.
     """
     if found.path is None:
         return []
@@ -88,7 +88,7 @@ def _is_left_out(path: Path) -> bool:
 
 
 def _modules_beside(found: FoundEnvironment) -> set[str]:
-    """Modules that an environment imports from where it stands; no folders of data."""
+    """Modules that an environment imports from its own folder; no folders of data."""
     assert found.path is not None, "needs_of looks for it"
     roots = {found.path.parent, found.root or found.path.parent}
     return {one.stem for root in roots for one in root.iterdir() if _is_module(one)}
@@ -104,7 +104,7 @@ class _Reader:
         self._local = local
 
     def read(self, nodes: Iterable[ast.AST], is_optional: bool = False) -> Iterator[Need]:
-        """What parts of the source ask for; where they are optional, imports may fail."""
+        """Collects needs of parts of the source; where they are optional, imports may fail."""
         for node in nodes:
             if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
                 yield from self.read(node.orelse, is_optional)

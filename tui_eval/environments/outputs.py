@@ -31,7 +31,7 @@ def is_json_serializable(value: object) -> bool:
 
 
 def make_serializable(value: object) -> Any:
-    """What JSON has for a value of another type, for `json.dumps(..., default=...)`."""
+    """The JSON value for one of another type, for `json.dumps(..., default=...)`."""
     if isinstance(value, BaseModel):
         return value.model_dump(exclude_none=True)
     if isinstance(value, date):
@@ -129,7 +129,7 @@ def _tokens(value: Any) -> TokenUsage | None:
 
 
 def message_to_printable(message: Any) -> Any:
-    """A message whose content is text: `[image]` and `[audio]` stand for what is none.
+    """A message whose content is text: `[image]` and `[audio]` replace what is none.
 
     Args:
         message: An object, or a dict, of which role, reasoning and tool calls stay too. One whose
@@ -213,7 +213,7 @@ def print_prompt_completions_sample(
         errors: For each an exception, the `error` of a saved rollout, text, or None.
         rewards: For each a number or None.
         step: Number of the training step or the evaluation, shown above.
-        num_samples: How many rollouts to show at most.
+        num_samples: Most rollouts to show.
 
     Raises:
         ValueError: The four are not of the same length.
@@ -244,7 +244,7 @@ def _part(name: str, rows: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 
 def _spoken(conversation: Any) -> list[tuple[str, str]]:
-    """Who says what, one entry for each message."""
+    """Roles and texts of a conversation, one entry for each message."""
     if conversation is None:
         return []
     if isinstance(conversation, str):

@@ -1,4 +1,4 @@
-"""What happens once in a rollout, however often the run is interrupted: results that are kept.
+"""Results of a rollout that are kept, so that each step happens once despite interruptions.
 
 A rollout that was cut short is run with the answers of the journal to where it was, by a fresh
 environment. What that environment draws by lot, reads from a clock or does to the world would
@@ -29,7 +29,7 @@ async def record(
 
     Args:
         state: The rollout's.
-        name: What it is, in the journal; the second result of a name is another one.
+        name: Its name in the journal; the second result of a name is another one.
         function: Without arguments, plain or async.
 
     Raises:

@@ -85,14 +85,14 @@ class StatefulToolEnv(ToolEnv):
         state: State,
         **kwargs: Any,
     ) -> dict[str, Any]:
-        """The arguments that a tool is called with; plain or async, asked before every call.
+        """The arguments that a tool is called with; plain or async, called before every call.
 
         It is not called for tools that do not exist, nor where the arguments are no JSON object.
         What it raises is the environment's own failure, not the model's: it becomes the
         rollout's error as it is, whatever `stop_errors` are.
 
         Args:
-            tool_args: What the model sent, without hidden arguments; may be changed and returned.
+            tool_args: Those that the model sent, without hidden ones; may be changed and returned.
             messages: The conversation; the call is in its last message.
         """
 
@@ -109,8 +109,8 @@ class StatefulToolEnv(ToolEnv):
         if plain is None:
             updated = self.update_tool_args(name, sent, messages, state, **kwargs)
         else:
-            ask = partial(self.update_tool_args, name, sent, messages, state, **kwargs)
-            updated = await call_in_turn(plain, ask)
+            update = partial(self.update_tool_args, name, sent, messages, state, **kwargs)
+            updated = await call_in_turn(plain, update)
         if inspect.isawaitable(updated):
             updated = await updated
         if not isinstance(updated, dict):

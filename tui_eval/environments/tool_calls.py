@@ -27,11 +27,11 @@ class Use(msgspec.Struct):
     """One call of a turn.
 
     Args:
-        record: How it went; None until it has ended.
-        message: What the model gets; None until there is something.
+        record: Its record; None until it has ended.
+        message: The answer to the model; None until there is something.
         is_read: Whether its arguments are a JSON object.
         is_fatal: Whether what is raised for it is no matter of the model's, and ends the rollout.
-        output: What the call printed.
+        output: The output of the call.
     """
 
     call: ToolCall
@@ -54,11 +54,11 @@ async def one_by_one(uses: Sequence[Use], make: Callable[[Use], Awaitable[None]]
 
 
 _TURN: ContextVar[asyncio.Lock | None] = ContextVar("turn", default=None)
-"""What plain functions of calls that are made at the same time take one after the other."""
+"""The lock that plain functions of simultaneous calls take one after the other."""
 
 
 async def call_in_turn(function: PlainFunction, call: Callable[[], Any]) -> Any:
-    """What a plain function returns or raises, after those of other calls of its turn."""
+    """Calls a plain function, after those of other calls of its turn."""
     turn = _TURN.get()
     if turn is None:
         return await call_plain(function, call)
@@ -107,7 +107,7 @@ def read_arguments(call: ToolCall) -> dict[str, Any]:
 
 
 def to_content(result: Any) -> Any:
-    """What a tool returned as the content of a message.
+    """A tool's result as the content of a message.
 
     A list of text and image parts stays one, bytes are read as UTF-8, and anything else becomes
     the text that `str` makes of it.
@@ -122,7 +122,7 @@ def to_content(result: Any) -> Any:
 
 
 def as_tool_message(answer: Any, call_id: str) -> ToolMessage:
-    """What `call_tool` returned as a tool message; people's own version may return less."""
+    """A result of `call_tool` as a tool message; people's own version may return less."""
     if isinstance(answer, ToolMessage):
         return answer
     if isinstance(answer, Mapping) and answer.get("role") == "tool":

@@ -185,7 +185,7 @@ class ToolEnv(MultiTurnEnv):
     async def _arguments(
         self, use: Use, messages: Messages, state: State, **kwargs: Any
     ) -> dict[str, Any]:
-        """What a tool is called with: what the model sent, but for hidden arguments."""
+        """The arguments of a tool: those that the model sent, but for hidden ones."""
         sent = read_arguments(use.call)
         use.is_read = True
         for name in self.skipped_args.get(use.call.name, ()):
@@ -263,7 +263,7 @@ class ToolEnv(MultiTurnEnv):
         return self._failed(use, failure)
 
     def _failed(self, use: Use, failure: BaseException) -> ToolMessage | Exception:
-        """What a failed call becomes: a message, or the error that ends the rollout."""
+        """The message of a failed call, or the error that ends the rollout."""
         name, kind, why = use.call.name, type(failure).__name__, message_of(failure)
         if self._should_stop_for_error(failure):
             if not use.is_read:

@@ -70,7 +70,7 @@ class StateUsageTracker:
 
 
 def usage_tracker(state: State) -> StateUsageTracker:
-    """What sums up the tokens of a rollout; a new one for a state without."""
+    """The tracker of a rollout's tokens; a new one for a state without."""
     tracker = state.get("usage_tracker")
     if not isinstance(tracker, StateUsageTracker):
         tracker = state["usage_tracker"] = StateUsageTracker()
@@ -110,7 +110,7 @@ def record_step(state: State, response: Response, started: float, model_ms: floa
 
     Args:
         started: When it was sent, in unix seconds.
-        model_ms: How long the try took that was answered.
+        model_ms: The duration of the try that was answered.
     """
     read, written, kinds = counted = count_usage(state, response.usage)
     step = StepRecord(

@@ -10,12 +10,12 @@ _BRACE = re.compile("[{}]")
 
 
 def extract_boxed_answer(text: str, strict: bool = False) -> str:
-    r"""What is in the last `\boxed{...}` of a text, as it is there.
+    r"""The content of the last `\boxed{...}` of a text, unchanged.
 
     Braces inside count in pairs, escaped ones as well.
 
     Args:
-        strict: What to return where there is no box, or the last one is never closed: the text
+        strict: The result where there is no box, or the last one is never closed: the text
             itself, as it is, or "" if strict.
     """
     start = text.rfind(_BOX)
@@ -26,7 +26,7 @@ def extract_boxed_answer(text: str, strict: bool = False) -> str:
 
 
 def extract_hash_answer(text: str) -> str:
-    """What stands after the first `####` up to the next, without surrounding space.
+    """The text after the first `####` up to the next, without surrounding space.
 
     Returns:
         The text itself, as it is, where there is none.
@@ -36,7 +36,7 @@ def extract_hash_answer(text: str) -> str:
 
 
 def _closing_brace(text: str, place: int) -> int:
-    """Where the brace is closed that was opened before `place`; -1 for nowhere."""
+    """The place of the closing brace of one opened before `place`; -1 for none."""
     depth = 1
     for brace in _BRACE.finditer(text, place):
         depth += 1 if brace[0] == "{" else -1

@@ -21,7 +21,7 @@ class Parser:
         extract_fn: Applied to the text; the text itself where none is given.
 
     Attributes:
-        logger: Where the parser may log.
+        logger: The parser's logger.
     """
 
     def __init__(self, extract_fn: Callable[[str], Any] = unchanged) -> None:
@@ -29,7 +29,7 @@ class Parser:
         self.extract_fn = extract_fn
 
     def parse(self, text: str) -> Any:
-        """What `extract_fn` makes of the text."""
+        """The result of `extract_fn` for the text."""
         return self.extract_fn(text)
 
     def parse_answer(self, completion: Messages | str) -> Any:
@@ -92,13 +92,13 @@ OPEN, CLOSE = "<think>", "</think>"
 
 
 class ThinkParser(Parser):
-    """Reads what stands after the last `</think>`; a text without one has no answer.
+    """Reads the text after the last `</think>`; a text without one has no answer.
 
     It is for models that always think, and whose endpoint leaves the thoughts in the text. Where
     either may differ, `MaybeThinkParser` is the one.
 
     Args:
-        extract_fn: Applied to what stands after the tag, without white space around it; to an
+        extract_fn: Applied to the text after the tag, without white space around it; to an
             empty text where there is no tag.
     """
 
@@ -110,7 +110,7 @@ class ThinkParser(Parser):
         )
 
     def parse(self, text: str) -> Any:
-        """What `extract_fn` makes of the text after the last `</think>`."""
+        """The result of `extract_fn` for the text after the last `</think>`."""
         _, found, answer = text.rpartition(CLOSE)
         return self.extract_fn(answer.strip() if found else "")
 
@@ -135,7 +135,7 @@ def _keeps_format(text: str) -> bool:
 
 
 class MaybeThinkParser(Parser):
-    """Reads what stands after the last `</think>`, or the whole text where there is none.
+    """Reads the text after the last `</think>`, or the whole text where there is none.
 
     Its format reward function gives 1.0 always: either form is right.
 
@@ -144,5 +144,5 @@ class MaybeThinkParser(Parser):
     """
 
     def parse(self, text: str) -> Any:
-        """What `extract_fn` makes of the text after the last `</think>`, or of all of it."""
+        """The result of `extract_fn` for the text after the last `</think>`, or for all of it."""
         return self.extract_fn(text.rpartition(CLOSE)[2].strip())

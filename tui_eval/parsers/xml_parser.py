@@ -37,7 +37,7 @@ class XMLParser(Parser):
         self._fields = [_alternatives(field) for field in fields]
         for name in (names := self.get_fields()):
             if names.count(name) > 1:
-                raise ValueError(f"Two fields are called {name!r}; each name may stand once")
+                raise ValueError(f"Two fields are called {name!r}; each name may be used once")
         self._names = [name for field in self._fields for name in field]
 
     def parse(self, text: str, strip: bool = True, last: bool = False) -> Any:
@@ -151,7 +151,7 @@ def _has_tag(name: str, text: str) -> bool:
 
 
 def _values(name: str, text: str) -> Iterator[str]:
-    """What is in each pair of tags; time grows with the text, however many are left open."""
+    """The text of each pair of tags; time grows with the text, however many are left open."""
     begins, ends, place = f"<{name}>", f"</{name}>", 0
     while (begin := text.find(begins, place)) >= 0:
         begin += len(begins)

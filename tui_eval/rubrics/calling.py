@@ -27,7 +27,7 @@ _LONGEST_HEAD = 4000
 
 
 class Signature(msgspec.Struct, frozen=True):
-    """What a reward function wants to be called with."""
+    """The parameters of a reward function."""
 
     names: tuple[str, ...] | None
     """The parameters that it takes by name; None where it takes everything."""
@@ -39,14 +39,14 @@ class RewardFunction(msgspec.Struct):
     """A reward function with what is known of it."""
 
     func: Callable[..., Any]
-    """What is called."""
+    """The function that is called."""
     signature: Signature
-    """What it wants."""
+    """Its parameters."""
     plain: PlainFunction | None
-    """What is known of a plain function that is called in threads; None for one that is called on
+    """The state of a plain function that is called in threads; None for one that is called on
     the event loop."""
     timeout_seconds: float | None = None
-    """What a call may take; None for the limit of its rubric."""
+    """The limit of a call; None for that of its rubric."""
 
     def limit(self, default_s: float) -> float:
         """Seconds that a call may take."""
@@ -54,7 +54,7 @@ class RewardFunction(msgspec.Struct):
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """Why there is no score: the exception, and its text with a traceback."""
+    """The reason why there is no score: the exception, and its text with a traceback."""
 
     error: BaseException
     text: str
@@ -70,7 +70,7 @@ class Call:
         self.is_over = False
 
     def end(self) -> str:
-        """What it printed; what comes yet is its rollout's."""
+        """Its output so far; later output is its rollout's."""
         self.is_over = True
         return "" if self.output is None else str(self.output)
 
@@ -136,18 +136,18 @@ def _is_same(one: Callable[..., Any], other: Callable[..., Any]) -> bool:
 
 
 Values: TypeAlias = Callable[[Sequence[str] | None], Mapping[str, Any]]
-"""Gives what a function may ask for, by name: of the names that it wants, or all where it takes
+"""Gives the arguments of a function, by name: of the names that it wants, or all where it takes
 everything."""
 
 
 async def call(function: RewardFunction, values: Values, limit_s: float) -> Any:
-    """What a reward function returns, or a `Failure`.
+    """The result of a reward function, or a `Failure`.
 
     Every reward function is called here: async ones on the event loop, plain ones in a thread.
     What a plain one returns is awaited where it can be.
 
     Args:
-        values: Is asked again for each call.
+        values: Is called again for each call.
         limit_s: Seconds that it may take where it has no limit of its own. Nothing holds a plain
             function on the loop to it.
     """
@@ -232,7 +232,7 @@ def number(value: Any) -> float | Failure:
 
 
 def numbers(value: Any, count: int) -> list[float | Failure]:
-    """What a group function returned as one number per rollout."""
+    """The result of a group function as one number per rollout."""
     if isinstance(value, Failure):
         return [value] * count
     if not isinstance(value, (list, tuple)) and hasattr(value, "tolist"):
@@ -255,7 +255,7 @@ def unwrap(score: float | Failure) -> float:
 
 
 def hooked(hook: Callable[..., Any], is_group: bool) -> RewardFunction:
-    """What calls a reward function in a way of its own, to be called like it, at any length.
+    """A hook that calls a reward function in its own way, to be called like it, at any length.
 
     Args:
         hook: Takes `states` where it is for a group, else `state`.
@@ -301,11 +301,11 @@ _OF_A_STATE: dict[str, Callable[[Mapping[str, Any]], Any]] = {
 def values_for(
     state: Mapping[str, Any], objects: Mapping[str, Any], names: Sequence[str] | None = None
 ) -> dict[str, Any]:
-    """What an individual function may ask for about one rollout.
+    """The arguments of an individual function, about one rollout.
 
     Args:
         objects: Those of the rubric, which go before what a rollout has of the same name.
-        names: Those that it asks for, of which it gets what there is; all by default.
+        names: Those that it requests, of which it gets what there is; all by default.
     """
     return {
         name: objects[name] if name in objects else _OF_A_STATE[name](state)
@@ -317,7 +317,7 @@ def values_for(
 def group_values(
     states: list[Any], objects: Mapping[str, Any], names: Sequence[str] | None = None
 ) -> dict[str, Any]:
-    """What a group function may ask for about the rollouts of one example; as `values_for`."""
+    """The arguments of a group function, about the rollouts of one example; as `values_for`."""
     every = {f"{name}s": [of(state) for state in states] for name, of in _OF_A_STATE.items()}
     every |= objects
     return every if names is None else {name: every[name] for name in names if name in every}

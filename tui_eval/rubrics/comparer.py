@@ -16,7 +16,7 @@ from typing import Any
 
 
 class Comparers:
-    """Processes that compare: one for each thread that asks at the same time, kept for the next.
+    """Processes that compare: one for each thread at the same time, kept for the next.
 
     Some answers, such as 10^{10^{10}}, keep Python busy for days inside one operation, in which no
     other thread of the process runs.
@@ -41,7 +41,7 @@ class Comparers:
             comparer = self._idle.pop()
         except IndexError:
             comparer = _Comparer()
-        outcome = comparer.ask(answer, response, limit_s)
+        outcome = comparer.compare(answer, response, limit_s)
         self._idle.append(comparer)
         if isinstance(outcome, Exception):
             raise outcome
@@ -57,15 +57,15 @@ class _Comparer:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", __name__, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(_places())},
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(_import_paths())},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 start_new_session=True,  # a Ctrl-C in the terminal is not meant for it
             )
         self._end = weakref.finalize(self, _end, self._process, self._connection)
 
-    def ask(self, answer: str, response: str, limit_s: float) -> bool | Exception:
-        """What came of a comparison; an error that is raised means that the process is gone."""
+    def compare(self, answer: str, response: str, limit_s: float) -> bool | Exception:
+        """The outcome of a comparison; an error that is raised means that the process is gone."""
         try:
             self._connection.send((answer, response, limit_s))
             outcome: bool | Exception = self._connection.recv()
@@ -80,8 +80,8 @@ class _Comparer:
         return outcome
 
 
-def _places() -> list[str]:
-    """Where modules are, as the import of this process goes through it: of texts alone."""
+def _import_paths() -> list[str]:
+    """The import path of this process, of texts alone."""
     return [place for place in sys.path if place and isinstance(place, str)]
 
 

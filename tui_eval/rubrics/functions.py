@@ -10,14 +10,14 @@ from tui_eval.types import RewardFunc
 
 
 class HasFunctions:
-    """What a rubric's functions are called, what each counts, and which score a whole group.
+    """Names and weights of a rubric's functions, and which of them score a whole group.
 
     Each question also has the name with an underscore that subclasses of `verifiers` override and
     call.
 
     Attributes:
         funcs: In the order in which they run.
-        weights: What each counts; a function without a weight is not called.
+        weights: The weight of each; a function without a weight is not called.
     """
 
     funcs: list[RewardFunc]
@@ -32,7 +32,7 @@ class HasFunctions:
         return self._get_reward_funcs()
 
     def get_reward_weights(self) -> list[float]:
-        """What each function counts."""
+        """The weight of each function."""
         return self._get_reward_weights()
 
     @property

@@ -1,4 +1,4 @@
-"""A rubric that compares answers as mathematics, and asks a judge where that finds no match."""
+"""A rubric that compares answers as mathematics, and calls a judge where that finds no match."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class HybridMathRubric(JudgeRubric):
     """Scores 1 where math-verify or else a judge finds the answer right, else 0.
 
     The metrics are `math_verify_score` and `judge_score`, the reward is `correct_answer`. The judge
-    is asked only where mathematics finds no match and `judge_model` is given. It needs the package
+    is called only where mathematics finds no match and `judge_model` is given. It needs the package
     math-verify, of the extra `tui-eval[math]`.
 
     Args:
         judge_parser: Takes the answer out of a completion; by default all of the text.
         judge_model, judge_client, judge_sampling_args, judge_prompt: As for `JudgeRubric`; the
-            verdict is `A`, or what is in its last `\\boxed{}` is. Without a model nobody is asked.
-        timeout_seconds: What one comparison may take.
+            verdict is `A`, or what is in its last `\\boxed{}` is. Without a model there is none.
+        timeout_seconds: Limit of one comparison.
         kwargs: As for `JudgeRubric`.
     """
 
@@ -85,7 +85,7 @@ class HybridMathRubric(JudgeRubric):
     async def judge_score(
         self, prompt: Messages, completion: Messages, answer: str, state: State, **kwargs: Any
     ) -> float:
-        """What the judge says, as 1 or 0; the comparison's score where nobody was asked.
+        """The judge's verdict as 1 or 0; the comparison's score where no judge was called.
 
         Raises:
             JudgeError: The call failed, or brought no verdict.

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from tui_eval.clients.base import Client, kept_answer
-from tui_eval.clients.given_clients import ask_sdk, paced
+from tui_eval.clients.given_clients import call_sdk, paced
 from tui_eval.clients.refused_parameters import LearntParameters, Refusals
 from tui_eval.clients.wire.finish_reasons import finish_reason
 from tui_eval.clients.wire.usage import count_of
@@ -28,7 +28,7 @@ from tui_eval.provider_profiles import profile_of
 from tui_eval.types import Response, ResponseMessage, SamplingArgs, Usage
 
 SHORT_TOKENS = 16
-"""A limit that asks for a verdict of a word or two: what is there when it is reached is one."""
+"""A limit for a verdict of a word or two: what is there when it is reached is one."""
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 _NO_VERDICTS = {
     "content_filter": "a filter stopped its answer",
@@ -40,7 +40,7 @@ class Judge(msgspec.Struct, frozen=True):
     """A model that gives verdicts."""
 
     client: Any
-    """As `JudgeRubric` takes it."""
+    """The client or its config, as `JudgeRubric` takes it."""
     model: str
     """Its name at the endpoint."""
     sampling_args: SamplingArgs
@@ -55,12 +55,12 @@ class Judge(msgspec.Struct, frozen=True):
 
     @property
     def url(self) -> str:
-        """Where the judge is asked; empty where a client does not say."""
+        """The judge's URL; empty where a client does not say."""
         if isinstance(self.client, Client):
             return self.client.endpoint_url()
         return str(getattr(self.client, "base_url", None) or "")
 
-    async def ask(self, prompt: str) -> tuple[str, Any]:
+    async def verdict(self, prompt: str) -> tuple[str, Any]:
         """The verdict, and the tokens that it took where the endpoint says them.
 
         Raises:
@@ -96,7 +96,7 @@ class Judge(msgspec.Struct, frozen=True):
             raise JudgeError(f"{self} gave an empty verdict")
 
     async def _answer(self, prompt: str, sampling_args: SamplingArgs) -> Response:
-        """What a client of an SDK brings, in our types."""
+        """The answer of an SDK's client, in our types."""
         answer = await self._create(prompt, sampling_args)
         choice = answer.choices[0]
         reason = finish_reason(getattr(choice, "finish_reason", None))
@@ -136,7 +136,7 @@ class Judge(msgspec.Struct, frozen=True):
         refusals = Refusals()
         while True:
             try:
-                answer = await ask_sdk(call, retries, tries_by_itself=single is self.client)
+                answer = await call_sdk(call, retries, tries_by_itself=single is self.client)
             except Exception as error:
                 arguments = refusals.answer(error, arguments)
             else:

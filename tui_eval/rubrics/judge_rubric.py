@@ -1,4 +1,4 @@
-"""A rubric whose reward functions can ask a model for its verdict."""
+"""A rubric whose reward functions can request a model's verdict."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _FIELD = re.compile(r"\{(question|answer|response)\}")
 
 
 class _Verdicts(msgspec.Struct):
-    """What judges said about one rollout, and a lock for each question that was put."""
+    """Verdicts of judges about one rollout, and a lock for each question that was put."""
 
     state: weakref.ref[State]
     said: dict[tuple[str, ...], str] = msgspec.field(default_factory=dict)
@@ -58,8 +58,8 @@ class _Verdicts(msgspec.Struct):
 class JudgeRubric(Rubric):
     """Gives reward functions a judge: `await judge(prompt, completion, answer, state)`.
 
-    It has no function of its own; add those that make a number of the judge's text. They may ask
-    for `judge`, `judge_client`, `judge_model`, `judge_prompt` and `judge_sampling_args`.
+    It has no function of its own; add those that make a number of the judge's text. They may name
+    `judge`, `judge_client`, `judge_model`, `judge_prompt` and `judge_sampling_args`.
 
     A judge that fails is a scoring error of the rollout. Each rollout keeps what its judges said
     under `state["judge_response"]`, by the text that they were sent, and what it took under
@@ -72,7 +72,7 @@ class JudgeRubric(Rubric):
             one, an `AsyncOpenAI` is made at the first use, with the key in `OPENAI_API_KEY`.
         judge_model: Its name at the endpoint.
         judge_sampling_args: Sent with every request; those set to None are left out.
-        judge_prompt: What the judge is sent, with the fields `{question}`, `{answer}` and
+        judge_prompt: The judge's prompt, with the fields `{question}`, `{answer}` and
             `{response}`.
         kwargs: As for `Rubric`.
     """
@@ -118,7 +118,7 @@ class JudgeRubric(Rubric):
         state: State | None = None,
         **kwargs: Any,
     ) -> str:
-        """What the judge says about a response.
+        """The judge's verdict on a response.
 
         With a `state`, the same request is made once for this rollout, also when it is requested
         several times at once.
@@ -145,12 +145,12 @@ class JudgeRubric(Rubric):
             response=_text(response),
         )
         if not isinstance(state, State):  # nothing outlives the call that it could be kept with
-            return (await self._ask(filled))[0]
+            return (await self._request_verdict(filled))[0]
         key = (self.judge_model, repr(self.judge_sampling_args), filled)
         verdicts = self._verdicts_of(state)
         async with verdicts.locks.setdefault(key, asyncio.Lock()):
             if key not in verdicts.said:
-                verdict, usage = await self._ask(filled)
+                verdict, usage = await self._request_verdict(filled)
                 verdicts.said[key] = verdict
                 _keep(state, filled, verdict, usage)
             return verdicts.said[key]
@@ -163,7 +163,7 @@ class JudgeRubric(Rubric):
             known = self._verdicts[place] = _Verdicts(weakref.ref(state, forget))
         return known
 
-    async def _ask(self, filled: str) -> tuple[str, dict[str, float]]:
+    async def _request_verdict(self, filled: str) -> tuple[str, dict[str, float]]:
         """The verdict, and what it took."""
         began = time.perf_counter()
         client = self.judge_client or self._make_client()
@@ -175,7 +175,7 @@ class JudgeRubric(Rubric):
             self._learnt,
         )
         try:
-            call = limited(CURRENT.get(), str(judge), "judge", lambda: judge.ask(filled))
+            call = limited(CURRENT.get(), str(judge), "judge", lambda: judge.verdict(filled))
             verdict, usage = await call
         except CallTimeoutError as error:
             raise JudgeError(str(error)) from error

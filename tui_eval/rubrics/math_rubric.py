@@ -34,7 +34,7 @@ class MathRubric(Rubric):
         parser: Takes the answer out of a completion; by default what is in the last `\\boxed{}`
             after the last `</think>`, or all of the text where there is no box.
         max_workers: Most comparisons at once; never more than 2.
-        timeout_seconds: What one comparison may take of the processor.
+        timeout_seconds: Limit of one comparison, in seconds of the processor.
         kwargs: As for `Rubric`.
 
     Attributes:

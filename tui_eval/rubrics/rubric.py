@@ -1,4 +1,9 @@
-"""Weighted reward functions, and what they make of a rollout."""
+"""Weighted reward functions, and the scores that they give rollouts.
+
+Reward functions are people's code: they may block, print, raise, or return no number. So each is
+called by itself, with a limit and a record of its own, and one that fails spoils neither the
+scores of the others nor another rollout. Reward and advantages are settled once all are done.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +54,7 @@ class Rubric(HasFunctions):
     """Scores rollouts with functions, each of which has a weight.
 
     A function names what it wants: `prompt`, `completion`, `answer`, `state`, `task`, `info` and
-    the class objects (`parser` is one). One that asks for `prompts`, `completions`, `answers`,
+    the class objects (`parser` is one). One that names `prompts`, `completions`, `answers`,
     `states`, `tasks` or `infos`, or is annotated to return a list, scores all rollouts of one
     example at once. Functions give finite numbers. One that raises, takes too long or gives
     anything else makes the rollout an errored one: its record in `state.scores` and
@@ -61,7 +66,7 @@ class Rubric(HasFunctions):
     or they are declared with `thread_safe`. The first call of a plain function runs alone for 5 s
     at most, as it may prepare what all others use.
     A plain function that turns out to need the main thread, because it sets a signal handler or
-    asks for the running loop, is called on the loop from then on, where no limit holds; below a
+    needs the running loop, is called on the loop from then on, where no limit holds; below a
     loop of another thread it is an error. To notice such functions, also those that catch every
     exception, `signal.signal` is wrapped in this process when the first plain function is called;
     it does what it did.
@@ -69,13 +74,13 @@ class Rubric(HasFunctions):
     Attributes:
         on_loop: Whether plain functions run on the event loop, and all without a time limit:
             right only for such as count something and can never wait.
-        logger: Where the rubric and its functions may log.
+        logger: The logger of the rubric and its functions.
 
     Args:
         funcs: The functions, in the order in which they run.
-        weights: What each counts, 1 where no weights are given; 0 makes it a metric.
-        parser: Given to functions that ask for `parser`.
-        timeout_seconds: What one call of a function may take, unless it has its own limit;
+        weights: The weight of each, 1 where no weights are given; 0 makes it a metric.
+        parser: Given to functions that name `parser`.
+        timeout_seconds: Limit of one call of a function, unless it has its own;
             `math.inf` for any time. An async function is cancelled then; a plain one is left
             behind in its thread.
         thread_safe: False where the plain functions of this rubric must not run beside others of
@@ -124,7 +129,7 @@ class Rubric(HasFunctions):
         """Adds a function whose score counts `weight` times.
 
         Args:
-            timeout_seconds: What one call may take; the rubric's limit where none is given.
+            timeout_seconds: Limit of one call; the rubric's where none is given.
 
         Raises:
             TypeError: It cannot be called.
@@ -295,7 +300,7 @@ class Rubric(HasFunctions):
             record_score(state, one.name, one.weight, score, output)
 
     def _result(self, state: State, one: _Named, values: calling.Values) -> Awaitable[Any]:
-        """What a function returns, or a `Failure`."""
+        """The result of a function, or a `Failure`."""
         if self.on_loop:
             return calling.call(one.known, values, self._timeout_seconds)
         return calling.call_limited(

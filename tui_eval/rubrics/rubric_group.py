@@ -114,7 +114,7 @@ class RubricGroup(Rubric):
 
     @property
     def reward_weights(self) -> list[float]:
-        """What each of these functions counts."""
+        """The weight of each of these functions."""
         return self._get_reward_weights()
 
     def _get_reward_func_names(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""What scoring leaves on a rollout: records, metrics, reward, advantage and times."""
+"""Results of scoring on a rollout: records, metrics, reward, advantage and times."""
 
 from __future__ import annotations
 

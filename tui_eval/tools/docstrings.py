@@ -1,4 +1,4 @@
-"""What a docstring says about a function and about each of its parameters."""
+"""Reads the descriptions of a function and of each parameter from its docstring."""
 
 from __future__ import annotations
 

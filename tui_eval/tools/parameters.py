@@ -145,7 +145,7 @@ def _bare(hint: Any) -> Any:
 
 
 def call_by_name(func: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-    """What a function returns for arguments by name, those that it takes by place included.
+    """Calls a function with arguments by name, those that it takes by place included.
 
     Arguments are given as they are: a parameter annotated with a model or an enumeration gets the
     dict or the text that was sent.

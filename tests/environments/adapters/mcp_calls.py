@@ -1,4 +1,4 @@
-"""What tests of MCP servers share: a plain server, one call, and whether a process is gone."""
+"""Helpers for tests of MCP servers: a plain server, one call, and whether a process is gone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PLAIN = {"name": "sums", "command": sys.executable, "args": [PLAIN_SERVER]}
 
 
 async def content(env: vf.MCPEnv, tool: str, /, **arguments: Any) -> Any:
-    """What a call of a tool gives."""
+    """The result of a call of a tool."""
     return (await env.call_tool(tool, arguments, "c")).content
 
 

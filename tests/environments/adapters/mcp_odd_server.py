@@ -42,7 +42,7 @@ def tool(name: Any, schema: Any) -> dict[str, Any]:
 
 
 def listed() -> dict[str, Any]:
-    """What the server answers to who asks for its tools."""
+    """The server's answer to a request for its tools."""
     whole = {"type": "object"}
     if KIND == "no tools":
         return NOT_THERE
@@ -144,13 +144,13 @@ def main() -> None:
     if KIND == "flood":
         threading.Thread(target=flood, daemon=True).start()
     for line in sys.stdin:
-        asked = json.loads(line)
+        request = json.loads(line)
         if KIND == "garbage":
             print("<html>no such page</html>", flush=True)
-        elif "id" not in asked:
-            take_notification(asked["method"], asked.get("params") or {})
-        elif not answer_out_of_turn(asked["id"], asked.get("params") or {}):
-            say(id=asked["id"], **answer(asked["method"], asked.get("params") or {}))
+        elif "id" not in request:
+            take_notification(request["method"], request.get("params") or {})
+        elif not answer_out_of_turn(request["id"], request.get("params") or {}):
+            say(id=request["id"], **answer(request["method"], request.get("params") or {}))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ TOOLS = {
 
 
 def hold(file: str) -> None:
-    """Tells by a file that the call has begun, and goes on longer than any test."""
+    """Writes a file once the call has begun, and runs longer than any test."""
     Path(file).touch()
     time.sleep(600)
 
@@ -78,24 +78,24 @@ def main() -> None:
         print(f"process {os.getpid()}", file=sys.stderr, flush=True)
         time.sleep(600)
     for line in sys.stdin:
-        asked = json.loads(line)
-        if "id" not in asked:
+        request = json.loads(line)
+        if "id" not in request:
             continue
-        reply = {"jsonrpc": "2.0", "id": asked["id"]}
-        if asked.get("params", {}).get("name") == "nested":
-            deep = asked["params"]["arguments"]["deep"]
-            print(f'{{"id": {asked["id"]}, "result": {"[" * deep}{"]" * deep}}}', flush=True)
+        reply = {"jsonrpc": "2.0", "id": request["id"]}
+        if request.get("params", {}).get("name") == "nested":
+            deep = request["params"]["arguments"]["deep"]
+            print(f'{{"id": {request["id"]}, "result": {"[" * deep}{"]" * deep}}}', flush=True)
             continue
-        result = answer(asked["method"], asked.get("params") or {})
+        result = answer(request["method"], request.get("params") or {})
         if result is None:
             reply["error"] = {"code": -32601, "message": "Method not found"}
         else:
             reply["result"] = result
-        if asked.get("params", {}).get("name") == "request":
+        if request.get("params", {}).get("name") == "request":
             # Of the server, with the number of the call, and unreadable to the SDK.
-            print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "method": 5}), flush=True)
+            print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "method": 5}), flush=True)
         line = json.dumps(reply).encode()
-        if asked.get("params", {}).get("name") == "latin":
+        if request.get("params", {}).get("name") == "latin":
             line = line.replace(b"umlaut", "\xfc".encode("latin-1"))
         sys.stdout.buffer.write(line + b"\n")
         sys.stdout.buffer.flush()

@@ -69,5 +69,5 @@ async def play(env: vf.OpenEnvEnv, *answers: Any, seed: int = 0) -> vf.State:
     state = await env.rollout({**row, "info": {"seed": seed}}, client, "m", {})
     if state["error"] is None:
         await env.rubric.score_rollout(state)
-    state["asked"] = client.asked
+    state["asked"] = client.calls
     return state

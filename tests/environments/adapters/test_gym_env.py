@@ -85,7 +85,7 @@ def said(state: vf.State) -> list[str]:
 
 
 def last_seen(state: vf.State) -> str:
-    """What the model saw last; an episode that is over says so below it."""
+    """The last observation of the model; an episode that is over says so below it."""
     return [str(one.content) for one in state["completion"] if one.role == "user"][-1]
 
 
@@ -126,12 +126,12 @@ async def test_each_rollout_has_an_instance_on_one_thread_which_is_closed(made):
 
 
 async def test_a_blocking_step_does_not_hold_the_loop_and_is_over_before_close(made):
-    entered, go_on = threading.Event(), threading.Event()
+    entered, resume = threading.Event(), threading.Event()
 
     class Slow(Counter):
         def step(self, action: int) -> Any:
             entered.set()
-            assert go_on.wait(30)
+            assert resume.wait(30)
             assert not self.closed
             return super().step(action)
 
@@ -143,7 +143,7 @@ async def test_a_blocking_step_does_not_hold_the_loop_and_is_over_before_close(m
         await asyncio.sleep(0.001)
     rollout.cancel()
     await asyncio.sleep(0)
-    go_on.set()
+    resume.set()
     with pytest.raises(asyncio.CancelledError):
         await rollout
     assert (made[0].x, made[0].closed) == (3, 1)
@@ -159,15 +159,15 @@ async def test_an_episode_has_at_most_so_many_answers_of_which_the_last_is_playe
 
 async def test_the_last_answer_is_a_subclass_own_where_that_answers():
     class Own(vf.GymEnv):
-        asked = 0
+        calls = 0
 
         async def env_response(self, messages: Any, state: Any, **kwargs: Any) -> Any:
-            self.asked += 1
+            self.calls += 1
             return [{"role": "user", "content": "go on"}]
 
     env = Own(Counter, action_parser=int, num_eval_episodes=1, max_episode_steps=2)
     await play(env, "1", "1")
-    assert env.asked == 1
+    assert env.calls == 1
 
 
 async def test_an_action_is_what_the_parser_takes_out_of_an_answer():

@@ -32,7 +32,7 @@ async def env() -> AsyncIterator[vf.MCPEnv]:
 
 
 @pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
-async def test_only_the_bad_call_fails_and_the_server_goes_on(
+async def test_only_the_bad_call_fails_and_the_server_continues(
     env: vf.MCPEnv, bad: tuple[str, dict[str, Any], str]
 ) -> None:
     tool, arguments, said = bad

@@ -96,8 +96,10 @@ def http_server(request: pytest.FixtureRequest):
 
 
 async def use(env: vf.MCPEnv, *calls: tuple[str, dict[str, Any]]) -> vf.State:
-    asked = [(f"c{i}", name, json.dumps(arguments)) for i, (name, arguments) in enumerate(calls)]
-    client = StubClient(answer(calls=asked), answer("done"))
+    requested = [
+        (f"c{i}", name, json.dumps(arguments)) for i, (name, arguments) in enumerate(calls)
+    ]
+    client = StubClient(answer(calls=requested), answer("done"))
     return await env.rollout(dict(ROW), client, "m", {})
 
 
@@ -121,7 +123,7 @@ async def test_a_servers_tools_are_tools_of_the_environment(environment, recorde
 
 
 @pytest.mark.slow
-async def test_failed_calls_are_told_to_the_model_and_recorded(environment):
+async def test_failed_calls_are_reported_to_the_model_and_recorded(environment):
     state = await use(
         environment(stdio()), ("divide", {"a": 1, "b": 0}), ("add", {"c": 1}), ("multiply", {})
     )
@@ -205,7 +207,7 @@ async def test_a_server_that_was_killed_between_calls_is_started_again(environme
     env = environment(plain())
     before = int(await content(env, "pid"))
     os.kill(before, signal.SIGKILL)
-    with pytest.raises(MCPServerError, match="connects to it anew"):
+    with pytest.raises(MCPServerError, match="connects to it again"):
         await content(env, "pid")
     assert int(await content(env, "pid")) != before
 

@@ -18,7 +18,7 @@ import tui_eval as vf
 from tui_eval.environments.adapters.mcp_env import MCPServerError, MCPToolError
 
 BREAK_OFF = ["hold", "large", "environment"]
-"""Tools whose streamed answer ends, breaks, or could be asked for again by the id of an event."""
+"""Tools whose streamed answer ends, breaks, or could be requested again by the id of an event."""
 
 
 class SessionServer(LoopbackServer):

@@ -44,7 +44,7 @@ async def test_actions_are_json_objects(make: Make):
     assert state["reward"] == pytest.approx(1.25)
 
 
-async def test_what_is_no_action_is_told_to_the_model_and_counts_nothing(make: Make):
+async def test_what_is_no_action_is_reported_to_the_model_and_counts_nothing(make: Make):
     env, _ = await make("guess")
     state = await play(env, "three", '{"number": "3"}', '{"number": 3}', seed=3)
     assert texts(state)[1] == (
@@ -154,7 +154,7 @@ async def test_an_episode_of_tools_ends_when_the_server_says_so(make: Make):
         ("price_of", "{", "are not JSON", "ToolParseError"),
     ],
 )
-async def test_a_failing_call_is_told_to_the_model(make: Make, name, arguments, content, error):
+async def test_a_failing_call_is_reported_to_the_model(make: Make, name, arguments, content, error):
     env, _ = await make("tools")
     state = await play(env, use(name, arguments), "well")
     assert content in texts(state)[1]

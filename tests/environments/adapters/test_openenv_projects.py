@@ -1,4 +1,4 @@
-"""What an OpenEnv project has to be, its rows, and its runs by the program."""
+"""OpenEnv projects: their manifests, their rows, and their runs by the program."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def refusal(*args: Any, **kwargs: Any) -> list[str]:
     return [str(fault) for fault in refused.value.faults]
 
 
-def test_every_fault_of_a_project_is_told_at_once(tmp_path: Path):
+def test_every_fault_of_a_project_is_reported_at_once(tmp_path: Path):
     manifest = {"schema_version": 2, "contract": "rest", "app": "server", "port": "8000"}
     project = Project(tmp_path / "proj", "echo", **manifest, start_command="'open")
     faults = refusal(project.folder)

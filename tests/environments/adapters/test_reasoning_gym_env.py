@@ -22,7 +22,7 @@ async def score(env: vf.ReasoningGymEnv, row: dict, text: str) -> vf.State:
     return state
 
 
-async def test_a_dataset_asks_and_scores():
+async def test_a_dataset_makes_questions_and_scores():
     env = vf.ReasoningGymEnv("chain_sum", num_train_examples=3, num_eval_examples=2, seed=5)
     train, rows = env.get_dataset(), env.get_eval_dataset()
     assert (len(train), len(rows)) == (3, 2)

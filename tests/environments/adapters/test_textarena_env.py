@@ -41,7 +41,7 @@ async def play(env: vf.TextArenaEnv, row: dict, *moves: str) -> vf.State:
 
 
 def number(seed: int) -> int:
-    """What the game with this seed hides."""
+    """The number that the game with this seed hides."""
     return random.Random(seed).randint(1, 20)
 
 
@@ -88,7 +88,7 @@ async def test_illegal_moves_are_the_games_business():
     assert state["reward"] < 1
 
 
-async def test_a_game_that_tells_the_reward_of_an_invalid_move_first_is_understood():
+async def test_a_game_with_the_reward_of_an_invalid_move_first_is_understood():
     env = env_with("ThreeCardMonte-v0")
     state = await play(env, env.get_dataset()[0], "none", "none")
     said = [message.content for message in state["completion"]]

@@ -124,7 +124,7 @@ def test_a_jsonl_file(tmp_path: Path):
         assert [row["question"] for row in table(source)] == ["a", "\u2028"]
 
 
-def test_every_fault_of_a_file_is_told_at_once(tmp_path: Path):
+def test_every_fault_of_a_file_is_reported_at_once(tmp_path: Path):
     path = tmp_path / "rows.jsonl"
     lines = ['{"question": "fine"}', "{oops", "", "[1]", '{"answer": "x"}', '{"prompt": []}']
     path.write_bytes("\n".join(lines).encode() + b'\n{"question": "\xff"}')

@@ -6,7 +6,7 @@ import io
 from typing import Any
 
 import pytest
-from later import Later
+from lazy_modules import LazyModule
 from stub_client import StubClient, answer
 
 import tui_eval as vf
@@ -14,7 +14,7 @@ from tui_eval.clients.wire.chat_request import to_chat_messages
 from tui_eval.environments.datasets.example_table import ExampleTable
 from tui_eval.errors import RefusedError
 
-datasets = Later("datasets")
+datasets = LazyModule("datasets")
 
 ROWS = [
     {"question": f"q{n}", "answer": str(n), "info": {"even": n} if n % 2 == 0 else {"odd": "x"}}
@@ -160,7 +160,7 @@ def test_map_kwargs_reach_the_map_that_makes_the_columns(capsys):
     assert "Readying" in capsys.readouterr().err
 
 
-def test_faults_are_told_all_at_once_by_row():
+def test_faults_are_reported_all_at_once_by_row():
     fine = {"prompt": [USER], "info": "{}"}
     rows = [
         fine,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from later import Later
+from lazy_modules import LazyModule
 
 import tui_eval as vf
 from tui_eval.environments.datasets.example_table import ExampleTable
 
-datasets = Later("datasets")
+datasets = LazyModule("datasets")
 
 ROWS = [{"question": f"q{n}", "answer": str(n), "info": {"level": n}} for n in range(6)]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from later import Later
+from lazy_modules import LazyModule
 
 import tui_eval as vf
 from tui_eval.environments.datasets.example_datasets import (
@@ -19,7 +19,7 @@ from tui_eval.environments.datasets.example_datasets import (
     load_example_dataset,
 )
 
-datasets = Later("datasets")
+datasets = LazyModule("datasets")
 
 GPQA = {
     "Question": "Which?",

@@ -1,4 +1,4 @@
-"""What the streams of all protocols have in common: bytes in, one answer out."""
+"""The base of the streams of all protocols: bytes in, one answer out."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class AnswerStream(ABC):
 
     @classmethod
     def for_stream(cls, body: dict[str, Any]) -> dict[str, Any]:
-        """A request body that asks for a stream in place of a whole answer."""
+        """A request body that requests a stream in place of a whole answer."""
         requested = {**body, "stream": True}
         if cls.COUNTS_ON_REQUEST:
             requested["stream_options"] = {
@@ -58,7 +58,7 @@ class AnswerStream(ABC):
 
     @abstractmethod
     def answer(self) -> Any:
-        """What came so far as one answer."""
+        """The answer so far."""
 
     def is_foreign(self, event: Any) -> bool:
         """Whether an event has nothing of what the protocol's have: a type, nearly always."""
@@ -159,7 +159,7 @@ class EventReader:
             yield from self._take(line.rstrip(b"\r\n"))
 
     def end(self) -> Iterator[bytes]:
-        """What the last bytes hold where no empty line follows them."""
+        """Reads the last bytes, where no empty line follows them."""
         rest, self._rest = b"".join(self._rest), []
         yield from self._take(rest.rstrip(b"\r"))
         yield from self._take(b"")

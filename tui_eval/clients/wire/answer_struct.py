@@ -1,4 +1,4 @@
-"""What all answers have in common, those of the short way and the SDK's objects."""
+"""The base of all answers, those of the short way and the SDK's objects."""
 
 from __future__ import annotations
 

@@ -54,13 +54,13 @@ class AnthropicAnswer(AnswerStruct):
 
 _TEXTS = ("text", "thinking", "partial_json")
 _KINDS = {"text": "text", "thinking": "reasoning", "tool_use": "tool"}
-"""What is streamed of blocks of these types."""
+"""The streamed part of blocks of these types."""
 _USAGE = AnthropicUsage.__struct_fields__
 _ENDED = ("stop_reason", "stop_sequence")
 
 
 class AnthropicDelta(AnswerStruct):
-    """What an event adds to a block, or to the message."""
+    """The addition of an event to a block, or to the message."""
 
     text: str | None = None
     thinking: str | None = None
@@ -123,7 +123,7 @@ class AnthropicStream(AnswerStream):
     def _add_delta(self, index: int | None, delta: AnthropicDelta) -> None:
         block = self._at.get(index)
         if block is None:
-            text = f"{self._url} goes on with block {index}, which has not begun"
+            text = f"{self._url} continues block {index}, which has not begun"
             raise InvalidModelResponseError(text)
         self._publish(block, block.add(delta))
 
@@ -140,7 +140,7 @@ class AnthropicStream(AnswerStream):
             copy_known(self._answer.usage, event.usage, _USAGE)
 
     def answer(self) -> AnthropicAnswer:
-        """What came so far as one message."""
+        """The message so far."""
         self._answer.content = [block.whole() for block in self._blocks]
         return self._answer
 

@@ -26,12 +26,12 @@ from tui_eval.types import Response, ResponseMessage, Tool
 
 DEFAULT_MAX_TOKENS = 4096
 NOTHING_SAID = "(no content)"
-"""What the user says in a message without content, which the API refuses."""
+"""The text of a user's message without content, which the API refuses."""
 _TOOL_CHOICES = {"auto": "auto", "none": "none", "required": "any"}
 _THINKING = ("thinking", "redacted_thinking")
 
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
-"""What `json.dumps` does; that makes an encoder for each call."""
+"""As `json.dumps`, which makes an encoder for each call."""
 
 Block = dict[str, Any]
 
@@ -41,7 +41,7 @@ def to_anthropic_messages(
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """The conversation on the wire, and the system prompt as an argument of the request.
 
-    System messages are taken out wherever they stand; the results of one turn's tool calls become
+    System messages are taken out wherever they are; the results of one turn's tool calls become
     one message.
     """
     wire: list[dict[str, Any]] = []
@@ -192,7 +192,7 @@ def to_anthropic_body(
     """The whole request body; arguments named as OpenAI names them are renamed.
 
     Raises:
-        ValueError: A sampling argument asks for what cannot be had.
+        ValueError: A sampling argument requests what cannot be had.
     """
     sampling, extra_body, options = split_sampling(sampling_args)
     sampling.pop("n", None)

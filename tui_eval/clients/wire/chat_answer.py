@@ -30,7 +30,7 @@ class ChatFunction(AnswerStruct):
 
 
 class ChatToolCall(AnswerStruct):
-    """One call that the model asks for."""
+    """One call that the model requests."""
 
     id: str | None = None
     type: str | None = "function"

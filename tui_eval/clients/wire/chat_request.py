@@ -113,13 +113,13 @@ def to_chat_body(
     tools: list[dict[str, Any]] | None,
     token_limit: str = "max_tokens",
 ) -> tuple[dict[str, Any], CallOptions]:
-    """The whole request body, which asks for a whole answer.
+    """The whole request body, which requests a whole answer.
 
     Args:
-        token_limit: What the endpoint calls `max_tokens`.
+        token_limit: The endpoint's name for `max_tokens`.
 
     Raises:
-        ValueError: A sampling argument asks for what cannot be had.
+        ValueError: A sampling argument requests what cannot be had.
     """
     sampling, extra_body, options = split_sampling(sampling_args)
     if token_limit != "max_tokens" and "max_tokens" in sampling:

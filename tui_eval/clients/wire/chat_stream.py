@@ -25,14 +25,14 @@ class CallDelta(ChatToolCall):
 
 
 class Delta(ChatMessage):
-    """What a chunk adds to the message."""
+    """The addition of a chunk to the message."""
 
     role: str | None = None
     tool_calls: list[CallDelta] | None = None
 
 
 class ChunkChoice(ChatChoice):
-    """What a chunk adds to a choice; some endpoints send a whole message at the end."""
+    """The addition of a chunk to a choice; some endpoints send a whole message at the end."""
 
     delta: Delta | None = None
 
@@ -89,7 +89,7 @@ class ChatStream(AnswerStream):
             self._choices[place].add(choice)
 
     def answer(self) -> ChatAnswer:
-        """What came so far as one answer."""
+        """The answer so far."""
         self._answer.choices = [one.whole() for _, one in sorted(self._choices.items())] or None
         return self._answer
 

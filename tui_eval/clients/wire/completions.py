@@ -100,7 +100,7 @@ class CompletionStream(AnswerStream):
                     self._on_text("text", part.text)
 
     def answer(self) -> CompletionAnswer:
-        """What came so far as one answer."""
+        """The answer so far."""
         for place, choice in self._choices.items():
             choice.text = "".join(self._texts.get(place, ()))
         self._answer.choices = [choice for _, choice in sorted(self._choices.items())] or None
@@ -139,7 +139,7 @@ def _unsendable(what: str, place: int) -> ValueError:
 def to_completion_body(
     prompt: str, model: str, sampling_args: Mapping[str, Any]
 ) -> tuple[dict[str, Any], CallOptions]:
-    """The whole request body; `ValueError` where an argument asks for what cannot be had."""
+    """The whole request body; `ValueError` where an argument requests what cannot be had."""
     sampling, extra_body, options = split_sampling(sampling_args)
     limit = sampling.pop("max_completion_tokens", None)
     if limit is not None:

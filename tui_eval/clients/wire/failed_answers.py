@@ -60,7 +60,7 @@ _SHOWN = 200
 class ReportedError(Exception):
     """An error inside an answer, with the status that it would have had as an answer.
 
-    It has the attributes by which the SDKs' exceptions are told apart.
+    It has the attributes that distinguish the SDKs' exceptions.
     """
 
     def __init__(self, status: int, error: Any) -> None:
@@ -123,7 +123,7 @@ def _status_of_name(name: Any) -> int:
 
 
 def _headers_of(error: Any) -> dict[str, str]:
-    """What the failed call's answer had as headers, where a gateway passes them on."""
+    """Headers of the failed call's answer, where a gateway passes them on."""
     metadata = error.get("metadata") if isinstance(error, Mapping) else None
     given = metadata.get("headers") if isinstance(metadata, Mapping) else None
     if not isinstance(given, Mapping):

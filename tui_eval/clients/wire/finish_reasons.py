@@ -1,4 +1,4 @@
-"""Why answers end: what every protocol and server calls it, and what it is here.
+"""Reasons why answers end, by the names of every protocol and server.
 
 One table for all, as gateways pass on the words of the server behind them. An answer that says why
 it ended is an answer, also an empty one: a limit spent on hidden reasoning, a refusal, a filter.

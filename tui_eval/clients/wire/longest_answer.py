@@ -1,4 +1,4 @@
-"""How long an answer may be, as a request says it."""
+"""The limit of an answer's length, as a request has it."""
 
 from __future__ import annotations
 

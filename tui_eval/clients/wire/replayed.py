@@ -1,4 +1,4 @@
-"""What goes back to a model of its own answers: reasoning, and the arguments of tool calls.
+"""Parts of a model's answers that go back to it: reasoning, and arguments of tool calls.
 
 Reasoning goes only to the endpoint that it came from, under the name it had there: signatures and
 encrypted thoughts are worth nothing elsewhere, and many endpoints refuse a message with properties
@@ -24,7 +24,7 @@ BLOCKS = "thinking_blocks"
 
 
 class ReasoningRoute(msgspec.Struct, frozen=True):
-    """Which reasoning an endpoint takes back.
+    """The reasoning that an endpoint takes back.
 
     Args:
         endpoint: Its URL; reasoning that is known to be another's is not sent.

@@ -12,7 +12,7 @@ from tui_eval.clients.wire.usage import CompletionTokens, PromptTokens
 
 
 class IncompleteDetails(AnswerStruct):
-    """Why an answer ended early."""
+    """The reason why an answer ended early."""
 
     reason: str | None = None
 
@@ -52,9 +52,9 @@ _KINDS = {
     "response.reasoning_text.delta": "reasoning",
     "response.function_call_arguments.delta": "tool",
 }
-"""What is streamed of these events."""
+"""The streamed part of these events."""
 _BETWEEN = {"reasoning": "\n\n", "tool": "\n"}
-"""What is between texts of a kind that come from different places."""
+"""The separator of texts of a kind that come from different places."""
 
 
 class ResponsesEvent(AnswerStruct):
@@ -126,7 +126,7 @@ class ResponsesStream(AnswerStream):
         self.is_over = True
 
     def answer(self) -> ResponsesAnswer:
-        """What came as one response."""
+        """The response so far."""
         answer = self._answer or ResponsesAnswer()
         answer.output = answer.output or [item for _, item in sorted(self._done.items())]
         return answer

@@ -30,7 +30,7 @@ def to_items(
 ) -> tuple[list[Item], dict[str, Any]]:
     """The conversation as input items, and the system prompt as an argument of the request.
 
-    System messages that stand first and are plain text become `instructions`; others keep their
+    System messages that come first and are plain text become `instructions`; others keep their
     place.
     """
     items: list[Item] = []

@@ -44,13 +44,13 @@ def to_responses_body(
     """The whole request body; arguments named as chat completions name them are renamed.
 
     Nothing is stored at the endpoint unless `store` says so. Reasoning then comes encrypted, so
-    that the model is shown its own thoughts again; `include` typed as null asks for none.
+    that the model is shown its own thoughts again; `include` typed as null requests none.
 
     Args:
         encrypted_reasoning: Whether the endpoint knows such reasoning.
 
     Raises:
-        ValueError: A sampling argument asks for what cannot be had.
+        ValueError: A sampling argument requests what cannot be had.
     """
     sampling, extra_body, options = split_sampling(sampling_args)
     sampling.pop("n", None)
@@ -70,7 +70,7 @@ def to_responses_body(
     sampling.setdefault("store", False)
     body = {"model": model, "input": prompt, "stream": False, **sampling, **extra_body}
     if not body["store"]:
-        body["input"] = [item for item in prompt if _stands_alone(item)]
+        body["input"] = [item for item in prompt if _is_self_contained(item)]
         is_refused = "include" in sampling_args and sampling_args["include"] is None
         if encrypted_reasoning and not is_refused and "include" not in extra_body:
             body["include"] = list(dict.fromkeys((*body.get("include", ()), ENCRYPTED)))
@@ -79,7 +79,7 @@ def to_responses_body(
     return body, options
 
 
-def _stands_alone(item: Item) -> bool:
+def _is_self_contained(item: Item) -> bool:
     """Whether an item says all itself; reasoning may be no more than the id of a stored one."""
     if item.get("type") != "reasoning":
         return True

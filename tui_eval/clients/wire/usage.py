@@ -22,7 +22,7 @@ _WRITTEN = ("cache_write_tokens", "cache_creation_tokens", "cache_creation_input
 
 
 class PromptTokens(AnswerStruct):
-    """What the input tokens were."""
+    """Kinds of input tokens."""
 
     cached_tokens: Any = None
     cache_write_tokens: Any = None
@@ -31,7 +31,7 @@ class PromptTokens(AnswerStruct):
 
 
 class CompletionTokens(AnswerStruct):
-    """What the output tokens were spent on."""
+    """Kinds of output tokens."""
 
     reasoning_tokens: Any = None
     audio_tokens: Any = None

@@ -38,23 +38,23 @@ class CompletionsResult:
 
     @property
     def tool_calls(self) -> list[dict[str, Any]]:
-        """The calls that the model asks for."""
+        """The calls that the model requests."""
         return self.message.get("tool_calls") or []
 
     @property
     def has_tool_calls(self) -> bool:
-        """Whether the model asks for any."""
+        """Whether the model requests any."""
         return bool(self.tool_calls)
 
     @property
     def content(self) -> str:
-        """What the model says; empty where it only calls tools."""
+        """The model's text; empty where it only calls tools."""
         return self.message.get("content") or ""
 
 
 @dataclass
 class RolloutResult:
-    """How an agent's run ended: `status` is COMPLETED or ERROR."""
+    """The outcome of an agent's run: `status` is COMPLETED or ERROR."""
 
     status: str
     final_messages: list[MessageDict]
@@ -66,7 +66,7 @@ class RolloutResult:
 
 @dataclass
 class RolloutContext:
-    """What an agent's run works with."""
+    """The context of an agent's run."""
 
     request: RolloutRequest
     tools: list[OpenAIFunctionToolSchema]
@@ -77,7 +77,7 @@ class RolloutContext:
     _debug_dir: str | None = field(default=None, repr=False)
 
     async def chat(self, messages: Sequence[MessageDict], **kwargs: Any) -> CompletionsResult:
-        """Asks the model with a whole conversation.
+        """Calls the model with a whole conversation.
 
         Args:
             kwargs: Sampling parameters of this call; they win over those of the run.
@@ -120,7 +120,7 @@ class RolloutContext:
         return self._debug_dir is not None
 
     def log_event(self, event_type: str, **data: Any) -> None:
-        """Writes an event as a line of JSON, where the run was asked for with `--debug`."""
+        """Writes an event as a line of JSON, where the run was started with `--debug`."""
         log.debug("%s: %s %s", self.request.rollout_id, event_type, data)
         if self._debug_dir is None:
             return
@@ -184,12 +184,12 @@ class AppStandIn:
         return self
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """What a decorator decorates, as it is; the stand-in itself for any other call."""
+        """The decorated function, unchanged; the stand-in itself for any other call."""
         if len(args) == 1 and not kwargs and callable(args[0]):
             return args[0]
         return self
 
 
 def create_app(agent_loop: Any, **settings: Any) -> AppStandIn:
-    """Stands for the SDK's web application of an agent loop; starts no server."""
+    """A stand-in for the SDK's web application of an agent loop; starts no server."""
     return AppStandIn()

@@ -16,11 +16,11 @@ from tui_eval.types import ToolRecord
 
 
 class Conversation:
-    """Tells the observer of each message once, and records the tool calls between them.
+    """Reports each message to the observer once, and records the tool calls between them.
 
     Args:
-        prompt: The messages that the agent begins with, told at once. A message is known again by
-            its identity, so these must be the dicts that the agent gets.
+        prompt: The agent's first messages, reported at once. A message is known again by its
+            identity, so these must be the dicts that the agent gets.
     """
 
     def __init__(self, state: State, prompt: Sequence[dict[str, Any]]) -> None:
@@ -30,13 +30,13 @@ class Conversation:
         self._ids: set[int] = set()
         self._pending: dict[str, str] = {}  # calls of the last answer without a record: id, name
         self._latencies: deque[float] = deque()
-        self._timed = 0  # calls that were timed here and that the agent has not told of yet
+        self._timed = 0  # calls that were timed here and that the agent has not reported yet
         self._failures: dict[str, str] = {}
         self._answered_at = 0.0
         self.read(prompt)
 
     def read(self, messages: Any) -> Messages:
-        """A conversation in our types, new messages at its end told; raises where one is none."""
+        """A conversation in our types, its new messages reported; raises where one is none."""
         found = normalize_messages(messages)
         start = self._first_new(messages)
         new = found[start:]
@@ -48,7 +48,7 @@ class Conversation:
         return found
 
     def answered(self, answer: dict[str, Any]) -> None:
-        """Takes up the model's answer."""
+        """Adds the model's answer."""
         message = to_message(answer)
         self._publish([answer], [message])
         calls = (isinstance(message, AssistantMessage) and message.tool_calls) or ()
@@ -58,7 +58,7 @@ class Conversation:
             self._state.observer.staged(Stage.TOOL)
 
     def call_recorded(self, ms: float) -> None:
-        """The agent says that it made one more call; which one, its messages tell later."""
+        """The agent says that it made one more call; which one, its messages say later."""
         if self._timed:
             self._timed -= 1
         else:
@@ -77,7 +77,7 @@ class Conversation:
             self._record(call_id, ms, result, error)
 
     def close(self) -> None:
-        """Records the calls that the agent told of but never answered in a message."""
+        """Records the calls that the agent reported but never answered in a message."""
         while self._latencies:
             call_id = next(iter(self._pending), "")
             self._record(call_id, self._latencies.popleft(), None)

@@ -18,12 +18,12 @@ REQUIRED = ("system_prompt", "user_prompt")
 COLUMNS = (*REQUIRED, "ground_truth")
 
 MOST_FAULTS = 50
-"""Faults of rows that are told one by one."""
+"""Faults of rows that are reported one by one."""
 
 _BETWEEN = re.compile(r"[\s,]*")
 
 Place: TypeAlias = tuple[str, Any]
-"""Where a row is, and the row, or a `Fault` where it cannot be read."""
+"""The place of a row, and the row, or a `Fault` where it cannot be read."""
 
 
 def read_dataset(path: Path, offset: int = 0) -> list[dict[str, Any]]:

@@ -39,7 +39,7 @@ DEBUG_VAR = "TUI_EVAL_AGENT_DEBUG"
 """Name of the environment variable with the folder for what agents log, where they may."""
 
 MOST_TOKENS = 4096
-"""Tokens that an agent is told to write at most in a rollout, as the SDK's evaluation tells it."""
+"""Most tokens of an agent in a rollout, as the SDK's evaluation passes them to it."""
 
 _TOOL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 # Nothing is served: agents that look at the address of their trainer find one that leads nowhere.
@@ -55,7 +55,7 @@ class AgentLoopEnv(Environment):
 
     Args:
         agent_loop: The agent.
-        max_turns: What the agent is told; it is the agent that keeps to it.
+        max_turns: Passed to the agent; it is the agent that keeps to it.
         kwargs: As for `Environment`.
     """
 
@@ -78,7 +78,7 @@ class AgentLoopEnv(Environment):
 
         What the agent raises is the state's error, and so is what it gives as its error; messages
         and tokens so far are kept. A conversation that outgrows the model's context ends as in
-        other environments: it is scored as it stands.
+        other environments: it is scored as it is.
         """
         state = await self.init_state(input, client, model, sampling_args)
         state.observer.staged(Stage.SETUP)
@@ -150,7 +150,7 @@ class AgentLoopEnv(Environment):
 
 
 class RolloutModel:
-    """The model of one rollout, as its agent asks it: through the run's client, gate and slots."""
+    """The model of one rollout, as its agent calls it: through the run's client, gate and slots."""
 
     def __init__(self, env: AgentLoopEnv, state: State, conversation: Conversation) -> None:
         self._env = env
@@ -163,7 +163,7 @@ class RolloutModel:
         """The model's answer to a whole conversation.
 
         Args:
-            kwargs: Sampling parameters; they win over those of the run. `tools` stands in place
+            kwargs: Sampling parameters; they win over those of the run. `tools` is in place
                 of the agent's, `model` in place of the run's.
 
         Raises:
@@ -184,7 +184,7 @@ class RolloutModel:
         return _as_result(answer, response)
 
     def get_metrics(self) -> RolloutMetrics:
-        """What the calls so far took."""
+        """The metrics of the calls so far."""
         steps = self._state.steps
         return RolloutMetrics(
             llm_latency_ms=sum(step["model_ms"] for step in steps),
@@ -234,7 +234,7 @@ def _read_tool(tool: Any, place: int) -> Tool:
 
 
 def requested_sampling(state: State) -> dict[str, Any]:
-    """The sampling parameters that somebody asked for, without what every run has."""
+    """The sampling parameters that somebody set, without what every run has."""
     requested = dict(state["sampling_args"] or {})
     requested.pop("n", None)
     if not requested.get("extra_body"):

@@ -24,7 +24,7 @@ ARGUMENTS: dict[Mode, tuple[str, ...]] = {
     "simple": ("solution_str", "ground_truth", "extra_info"),
     "full": ("messages", "ground_truth", "metadata"),
 }
-"""What a function can be called with, all by keyword; it gets those of them that it takes."""
+"""Arguments of a function, all by keyword; it gets those of them that it takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class EvalFunction:
     takes: tuple[str, ...]
 
     def arguments(self, state: State) -> dict[str, Any]:
-        """What it is called with for a finished rollout."""
+        """Its arguments for a finished rollout."""
         row = full_row(state)
         messages = conversation(state)
         shown: Any = messages if self.mode == "full" else last_answer(messages)
@@ -53,7 +53,7 @@ class EvalFunction:
 
 
 def read_eval_function(path: str, func: Any, where: str) -> EvalFunction:
-    """A function with its form, told by its first parameter's name; others are refused."""
+    """A function with its form, known by its first parameter's name; others are refused."""
     if not callable(func):
         raise RefusedError([Fault(where, f"this is a {type(func).__name__}, no function")])
     try:
@@ -79,7 +79,7 @@ def read_eval_function(path: str, func: Any, where: str) -> EvalFunction:
 
 
 def _taken(signature: inspect.Signature, names: Sequence[str]) -> tuple[str, ...]:
-    """Those of the arguments that a function has a parameter for, or all."""
+    """The arguments for which a function has a parameter, or all."""
     every = signature.parameters.values()
     takes_any = any(one.kind is one.VAR_KEYWORD for one in every)
     return tuple(name for name in names if takes_any or name in signature.parameters)
@@ -120,7 +120,7 @@ def conversation(state: State) -> list[dict[str, Any]]:
 
 
 def last_answer(messages: Sequence[Any]) -> str:
-    """What the last of the model's messages says that says anything; empty where none does."""
+    """The text of the model's last message with a text; empty where there is none."""
     for message in reversed(messages):
         if message.get("role") == "assistant" and message.get("content") is not None:
             return text_of(message["content"])

@@ -39,7 +39,7 @@ def load_environment(
         dataset: Path of a .jsonl, .json, .csv or .parquet file.
         eval_fns: The functions that score, as `module:name`; the first one gives the reward.
         offset: Rows of the dataset to leave out, from its begin.
-        max_turns: What the agent is told of how often it may ask the model.
+        max_turns: Passed to the agent: how often it may call the model.
         pass_threshold: The score from which on a run counts as passed.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What an agent loop gets, gives and raises, by the SDK's names: tools, the request, exceptions."""
+"""Types of an agent loop, by the SDK's names: tools, the request, exceptions."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ class OpenAIFunctionToolSchema(BaseModel):
 
 
 class RolloutStatus(StrEnum):
-    """How a rollout ended."""
+    """The status of a rollout at its end."""
 
     COMPLETED = "COMPLETED"
     ERROR = "ERROR"
 
 
 class RolloutMetrics(BaseModel):
-    """What a rollout took: times in milliseconds, and counts."""
+    """Metrics of a rollout: times in milliseconds, and counts."""
 
     total_latency_ms: float = 0.0
     llm_latency_ms: float = 0.0
@@ -71,10 +71,10 @@ class RolloutMetrics(BaseModel):
 
 
 class RolloutRequest(BaseModel):
-    """What one rollout of an agent loop is to do.
+    """The task of one rollout of an agent loop.
 
     `messages` is the system prompt and the user's message of a row, `completion_params` the
-    sampling parameters that were asked for, `metadata` the row's other columns with
+    requested sampling parameters, `metadata` the row's other columns with
     `ground_truth`, `row_index`, `run_index` and `execution_mode`. `max_turns` and
     `max_tokens_total` are for the agent to keep.
     """

@@ -18,7 +18,7 @@ def create_tool_result(tool_call_id: str, content: str) -> dict[str, str]:
 
 
 def create_tool_error_result(tool_call_id: str, error_message: str) -> dict[str, str]:
-    """The message that tells the model that its call failed."""
+    """The message to the model that its call failed."""
     conversation = CURRENT_CONVERSATION.get()
     if conversation is not None:
         conversation.call_failed(tool_call_id, error_message)
@@ -26,7 +26,7 @@ def create_tool_error_result(tool_call_id: str, error_message: str) -> dict[str,
 
 
 def serialize_tool_result(result: Any) -> str:
-    """What a tool returned, as text: text and numbers as they are, all else as JSON.
+    """A tool's result as text: text and numbers as they are, all else as JSON.
 
     Raises:
         TypeError: JSON cannot carry it.

@@ -1,1 +1,1 @@
-"""What verifiers has in its inner modules and we have nowhere else."""
+"""Inner modules of verifiers that we have nowhere else."""

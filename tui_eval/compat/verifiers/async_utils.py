@@ -93,7 +93,7 @@ THREAD_LOCAL_STORAGE = threading.local()
 
 
 def get_thread_local_storage() -> threading.local:
-    """Where the values of the calling thread are."""
+    """The store of the calling thread's values."""
     return THREAD_LOCAL_STORAGE
 
 

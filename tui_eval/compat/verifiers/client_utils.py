@@ -30,7 +30,7 @@ def resolve_client_configs(config: ClientConfig) -> list[ClientConfig]:
 
 
 def load_prime_config() -> dict[str, Any]:
-    """What Prime's command line keeps in `~/.prime/config.json`; empty where it is not there."""
+    """Settings of Prime's command line in `~/.prime/config.json`; empty where there are none."""
     file = home_folder() / ".prime" / "config.json"
     try:
         found = json.loads(file.read_text(encoding="utf-8-sig")) if file.exists() else {}

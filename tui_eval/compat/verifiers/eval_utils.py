@@ -199,7 +199,7 @@ async def run_evaluations(config: EvalRunConfig) -> None:
 async def run_evaluations_tui(
     config: EvalRunConfig, tui_mode: bool = True, compact: bool = False
 ) -> None:
-    """As `run_evaluations`: the screen is the program `tui-eval`'s, not a script's.
+    """`run_evaluations` without a screen: the screen is the program `tui-eval`'s, not a script's.
 
     Args:
         tui_mode, compact: Of no effect.
@@ -338,7 +338,7 @@ def print_timing(results: GenerateOutputs) -> None:
 
 
 def print_usage(results: GenerateOutputs) -> None:
-    """Prints the mean of tokens a rollout; nothing where no answer told any."""
+    """Prints the mean of tokens a rollout; nothing where no answer reported any."""
     rows = (output.get("token_usage") for output in results["outputs"])
     reported: list[Mapping[str, Any]] = [one for one in rows if isinstance(one, Mapping)]
     whole: Any = results["metadata"].get("usage")

@@ -11,7 +11,7 @@ from tui_eval.environments.outputs import (
 )
 
 LOGGER_NAME = "verifiers"
-"""The logger below which authors' own stand."""
+"""The logger above authors' own."""
 
 _UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 

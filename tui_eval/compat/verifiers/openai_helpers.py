@@ -1,4 +1,4 @@
-"""What verifiers' client of chat completions is made of, for classes that derive from it."""
+"""Helpers of verifiers' client of chat completions, for classes that derive from it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OpenAIChatMessage: TypeAlias = dict[str, Any]
 OpenAIChatMessages: TypeAlias = list[OpenAIChatMessage]
 
 DEFAULT_REASONING_FIELDS = ["reasoning", "reasoning_content", "reasoning_details"]
-"""Under which names endpoints tell what a model thought."""
+"""Names under which endpoints send what a model thought."""
 
 
 def __getattr__(name: str) -> Any:
@@ -48,7 +48,7 @@ def get_usage_field(usage: Any, key: str) -> Any:
 
 
 def parse_reasoning_content(message: Any) -> str | None:
-    """What the model thought, under the first name that has text; None where it tells nothing."""
+    """The model's reasoning, under the first name that has text; None where there is none."""
     reported = message.model_dump()
     if not isinstance(reported, dict):
         return None

@@ -24,7 +24,7 @@ def get_eval_results_path(config: EvalConfig) -> Path:
 
 
 def get_eval_runs_dir(env_id: str, model: str, env_dir_path: str = "./environments") -> Path:
-    """Where the runs of a model in an environment are."""
+    """The folder of the runs of a model in an environment."""
     return _outputs(env_id, env_dir_path) / "evals" / _name(env_id, model)
 
 
@@ -45,7 +45,7 @@ def find_latest_incomplete_eval_results_path(
     rollouts_per_example: int,
     env_dir_path: str = "./environments",
 ) -> Path | None:
-    """The newest run of these settings that lacks rows of what they ask; None without one.
+    """The newest run of these settings that lacks rows of what they request; None without one.
 
     A run of fewer examples is one too: it is extended.
     """

@@ -40,7 +40,7 @@ class GenerateOutputsBuilder:
         env_id, env_args, model, num_examples, rollouts_per_example, state_columns,
         sampling_args: For the metadata.
         client: A config or an SDK's client; its URL goes into the metadata.
-        results_path: Where the run is; a new directory's name where it is None.
+        results_path: The run's directory; a new one where it is None.
         pass_threshold: The reward from which on a rollout passes.
     """
 
@@ -248,9 +248,10 @@ def make_dataset(results: GenerateOutputs) -> Any:
 
 def get_hf_hub_dataset_name(outputs: GenerateOutputs) -> str:
     """The name of a dataset that nobody named."""
-    facts = outputs["metadata"]
-    model = facts["model"].replace("/", "_")
-    return f"{facts['env_id']}_{model}_n{facts['num_examples']}_r{facts['rollouts_per_example']}"
+    metadata = outputs["metadata"]
+    model = metadata["model"].replace("/", "_")
+    size = f"n{metadata['num_examples']}_r{metadata['rollouts_per_example']}"
+    return f"{metadata['env_id']}_{model}_{size}"
 
 
 def push_results_to_hf_hub(results: GenerateOutputs, dataset_name: str | None = None) -> None:

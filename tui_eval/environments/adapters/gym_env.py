@@ -21,23 +21,23 @@ from tui_eval.state import State
 
 Maker: TypeAlias = Callable[..., Any]
 ResetOut: TypeAlias = Any
-"""What `reset` returns: the observation, or a tuple of observation and info."""
+"""The result of `reset`: the observation, or a tuple of observation and info."""
 StepOut: TypeAlias = (
     tuple[Any, float, bool, bool, dict[str, Any]] | tuple[Any, float, bool, dict[str, Any]]
 )
-"""What `step` returns, in its newer and its older form."""
+"""The result of `step`, in its newer and its older form."""
 
 UNLIMITED = 1000
 """Answers of an episode whose steps nobody limits."""
 OVER = "Episode already ended."
-"""Stands under the last observation."""
+"""Put under the last observation."""
 
 # Marks the rows that were made here: their question is an observation, of an episode of this seed.
 _SEED = "gym_seed"
 
 
 class StepResetEnv(Protocol):
-    """What an environment class must have; `close` is called where there is one."""
+    """The methods of an environment class; `close` is called where there is one."""
 
     def reset(self, *, seed: int) -> Any:
         """Begins an episode; returns the observation, or a tuple of observation and info."""
@@ -55,7 +55,7 @@ class EpisodicSumRubric(Rubric):
     """The reward is the sum of the rewards of all steps.
 
     Args:
-        weight: What the sum counts.
+        weight: The weight of the sum.
         kwargs: As for `Rubric`, but for `funcs` and `weights`.
     """
 
@@ -85,7 +85,7 @@ class GymEnv(MultiTurnEnv):
             without it, it is that text.
         obs_to_text: Makes a text of an observation; without it, `str` does. A subclass may define
             a method of this name instead.
-        num_train_episodes, num_eval_episodes: How many rows are made where no dataset is given.
+        num_train_episodes, num_eval_episodes: Numbers of rows where no dataset is given.
             A row's question is the first observation, its answer the seed.
         max_episode_steps: Most answers of one episode, of which the last is not played; 1000 where
             it is None.
@@ -183,7 +183,7 @@ class GymEnv(MultiTurnEnv):
         return state
 
     async def env_response(self, messages: Messages, state: State, **kwargs: Any) -> Any:
-        """Takes the step that the last answer asks for, and says what is seen then."""
+        """Takes the step that the last answer requests, and returns the next observation."""
         try:
             action = self.action_parser(self._answer_in(messages))
         except Exception as error:

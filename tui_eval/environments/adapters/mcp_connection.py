@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 logger = logging.getLogger(__name__)
 
 _PING_S = 5.0
-"""How long a server that a call failed at may take to say that it is there."""
+"""Limit of the check of a server at which a call failed."""
 _OF_THIS_SIDE = (None, -32000, -32700)
 """Codes of what is no answer: the connection is closed, or nothing could be sent."""
 _MAX_FAILED_CONNECTIONS = 3
@@ -100,7 +100,7 @@ class Connections:
             running.end()
 
     def _taken(self) -> _Running | None:
-        """What runs, if anything does; who calls from now on gets connections of its own."""
+        """Takes the running task, if any; later callers get connections of their own."""
         with self._lock:
             taken, self._running = self._running, None
             return taken
@@ -144,7 +144,7 @@ class _Running:
         await asyncio.gather(*rest, return_exceptions=True)
 
     def end(self) -> None:
-        """After `close`, from another thread."""
+        """Ends the loop after `close`, from another thread."""
         self.loop.call_soon_threadsafe(self.loop.stop)
         self.thread.join()
         self.loop.close()
@@ -161,7 +161,7 @@ class _Connection:
         self._held: set[asyncio.Task[None]] = set()
         self._failed_connections = 0
         self._failed_tools: set[str] = set()
-        """What was called on those."""
+        """Tools that were called on failed connections."""
 
     async def tools(self) -> list[Tool]:
         held = self._connect()
@@ -192,7 +192,7 @@ class _Connection:
             self._leave(held)
             raise MCPServerError(
                 f"The MCP server {self._config.name!r} went away during the call ({_text(cause)}). "
-                "The next call connects to it anew"
+                "The next call connects to it again"
             ) from error
         self._failed_connections, held.has_answered = 0, True
         self._failed_tools.clear()
@@ -236,7 +236,7 @@ class _Held:
         self._guard = guard
         self.has_answered = False
         self.tools: set[str] = set()
-        """What was called on it."""
+        """The calls on it."""
         self._requests = Requests()
         self._opened: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._closing = asyncio.Event()
@@ -250,7 +250,7 @@ class _Held:
     async def finish(
         self, request: Coroutine[Any, Any, Result], *, may_be_unreadable: bool = False
     ) -> Result:
-        """What a request brings while the connection is there; raises as `Requests.finish`."""
+        """The result of a request while the connection is there; raises as `Requests.finish`."""
         return await self._requests.finish(request, self.task, may_be_unreadable=may_be_unreadable)
 
     def end(self) -> None:
@@ -310,7 +310,7 @@ class _Held:
 async def _is_alive(held: _Held, session: Any, is_http: bool) -> bool:
     """Whether a server still answers after a call that failed: then only that call did.
 
-    One that is too busy to answer is there too, and so is one that refuses to be asked, unless it
+    One that is too busy to answer is there too, and so is one that refuses the check, unless it
     may be its session that it refuses.
     """
     try:
@@ -336,7 +336,7 @@ def _innermost(error: BaseException) -> BaseException:
 
 
 def _call_error_text(error: BaseException) -> str:
-    """What a server, or the SDK of its result, says of a call; or else what went wrong with it."""
+    """The error text of a call, from the server or the SDK; or else from the exception."""
     has_words = mcp_sdk.code_of(error) is not None or type(error) is RuntimeError
     return str(error) if has_words else _text(error)
 

@@ -17,17 +17,17 @@ from typing import Any, NamedTuple
 from tui_eval.environments.adapters import mcp_messages
 
 PATIENCE_S = 30.0
-"""How long connecting, and sending, may take."""
+"""Limit of connecting, and of sending."""
 SILENCE_S = 300.0
-"""How long a server may say nothing in the answer to a call."""
+"""Limit of a server's silence in the answer to a call."""
 _LAST_S = 2.0
-"""How long the request that ends a session may take: servers that hang are left so."""
+"""Limit of the request that ends a session: servers that hang are left so."""
 _LAST_EVENT = "last-event-id"
 _EVENTS = {"content-type": "text/event-stream"}
 _EVENT_ID = re.compile(rb"[\r\n]id:")
 _NULL_ID = re.compile(rb'"id"\s*:\s*null')
 _NOT_FOUND = 404
-"""That a server does not know the session any more; both versions take it for that."""
+"""The status of a server that does not know the session any more, in both versions."""
 
 
 def http_client(httpx: Any, headers: dict[str, str]) -> Any:
@@ -70,7 +70,7 @@ def _client_class(httpx: Any) -> Any:
             return _mended(httpx, request, response)
 
         async def _send_resuming(self, request: Any, **options: Any) -> Any:
-            """Asks for the rest of an answer; what keeps it away is an error of the call."""
+            """Requests the rest of an answer; what keeps it away is an error of the call."""
             try:
                 response = await super().send(request, **options)
                 why = "" if response.is_success else f"status {response.status_code}"
@@ -106,7 +106,7 @@ def _stream_class(httpx: Any) -> Any:
     class WholeAnswer(httpx.AsyncByteStream):  # type: ignore[misc]
         """An answer in events, in which an error follows what breaks off before its end.
 
-        Not where its events have ids: the SDK asks for the rest by the last of them.
+        Not where its events have ids: the SDK requests the rest by the last of them.
         """
 
         def __init__(self, stream: Any, id: int | str | None) -> None:
@@ -132,7 +132,7 @@ def _stream_class(httpx: Any) -> Any:
 
 
 def _unreadable_call(content: bytes) -> str:
-    """What a server says of a call that it could not read, and so does not know the id of."""
+    """The error of a call that a server could not read, and so does not know the id of."""
     if not _NULL_ID.search(content):
         return ""
     try:
@@ -143,7 +143,7 @@ def _unreadable_call(content: bytes) -> str:
 
 
 def _failed(httpx: Any, request: Any, why: str) -> Any:
-    """A response in the place of none: the error of the call that was asked."""
+    """A response in the place of none: the error of the requested call."""
     requested = _id_of(request)
     if requested is None:
         return httpx.Response(202, request=request)
@@ -166,7 +166,7 @@ def _id_of(request: Any) -> int | str | None:
 logger = logging.getLogger(__name__)
 
 _NOTED_WITHIN_S = 5.0
-"""How long a server may take to say that it has a notification: what follows waits for that."""
+"""Limit of a server's answer to a notification: what follows waits for that."""
 
 
 @contextlib.asynccontextmanager
@@ -207,7 +207,7 @@ async def sse_streams(
 
 
 async def _address(arriving: Any, url: Any) -> Any:
-    """Where the server takes messages: at its own origin, as it says first of all."""
+    """The URL at which the server takes messages: at its own origin, as it says first of all."""
     async for event in arriving:
         if event.event == "endpoint":
             address = url.join(event.data)
@@ -222,8 +222,8 @@ async def _read(name: str, arriving: Any, to_session: Any) -> None:
     import anyio
     import httpx2
 
-    gone = (anyio.ClosedResourceError, anyio.BrokenResourceError, httpx2.HTTPError)
-    with contextlib.suppress(*gone):
+    closed = (anyio.ClosedResourceError, anyio.BrokenResourceError, httpx2.HTTPError)
+    with contextlib.suppress(*closed):
         async for event in arriving:
             if event.event != "message" or not event.data:
                 continue

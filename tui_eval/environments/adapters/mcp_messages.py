@@ -19,7 +19,7 @@ NO_SUCH_METHOD = -32601
 """The code with which JSON-RPC refuses a method that it does not know."""
 
 _NO_ID = "none"
-"""Stands in an error that has no id: version 1 cannot read such a one."""
+"""The id of an error that has none: version 1 cannot read such a one."""
 _ID = re.compile(r'"id"\s*:\s*(\d+)')
 
 
@@ -134,7 +134,7 @@ class MendedMessages(_Stream):
 
     def _mended(self, item: Any) -> Any:
         if isinstance(item, ValidationError):
-            item = _read_anew(item.errors()[0]["input"]) or item
+            item = _reread(item.errors()[0]["input"]) or item
         content = _content(item)
         if getattr(content, "method", None) == "notifications/tools/list_changed":
             logger.warning("MCP server %r changed its tools; the first ones stay", self._name)
@@ -161,7 +161,7 @@ class NotedMessages(_Stream):
         await self._stream.send(message)
 
 
-def _read_anew(given: Any) -> Any:
+def _reread(given: Any) -> Any:
     """The message of what version 1 could not read: of a line, or of what it holds."""
     if isinstance(given, dict):
         given = json.dumps(given)
@@ -193,7 +193,7 @@ def _with_schema_types(item: Any) -> Any:
 
 
 def _tool_faults(place: int, tool: Any) -> list[str]:
-    """What keeps the SDK from reading a tool, and with it all others."""
+    """Faults that keep the SDK from reading a tool, and with it all others."""
     if not isinstance(tool, dict) or not isinstance(tool.get("name"), str) or not tool["name"]:
         return [f"tool {place + 1} has no name"]
     schema = tool.get("inputSchema")
@@ -236,7 +236,7 @@ class Requests:
         self._unreadable: list[str] = []
         self._notifications_sent = 0
         self._notifications_settled = 0
-        """How many of those have an answer, or were read before a request that has one."""
+        """The number of those with an answer, or read before a request that has one."""
         self._codes_for_notifications: set[int] = set()
         """With what this server answers notifications, should it do so."""
 
@@ -247,7 +247,7 @@ class Requests:
         *,
         may_be_unreadable: bool = False,
     ) -> Result:
-        """What a request brings while its connection is there.
+        """The result of a request while its connection is there.
 
         Args:
             held: Ends with the connection.

@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 LONGEST_LINE = 1 << 30
 EXIT_GRACE_S = 2.0
-"""How long a server may take to end after its input has, as the protocol wants it to."""
+"""Limit of a server's end after that of its input, as the protocol wants it."""
 _LINES_KEPT = 10
 _LONGEST_KEPT = 500
 
@@ -103,7 +103,7 @@ def _close_pipes(process: asyncio.subprocess.Process) -> None:
 
 
 class PrintedLines:
-    """What a server prints that is no message: it goes to the log, and the last lines are kept.
+    """Output of a server that is no message: it goes to the log, and the last lines are kept.
 
     `file` is for its standard error.
     """
@@ -129,7 +129,7 @@ class PrintedLines:
         self._transport.close()
 
     async def last_lines(self) -> list[str]:
-        """What was printed last, by a server that has ended."""
+        """The last output of a server that has ended."""
         self.file.close()
         # A process that the server left behind may hold the pipe open.
         await asyncio.wait((self._reading,), timeout=1.0)

@@ -1,4 +1,4 @@
-"""The one seam to the `mcp` package, whose versions 1 and 2 differ in names."""
+"""The only imports of the `mcp` package, whose versions 1 and 2 differ in names."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class MCPToolError(ToolError):
     """A tool call failed: the server says so, or it could not be made.
 
     Args:
-        text: What went wrong.
-        content: What the server answered: text, or text and image parts; None where it did not.
+        text: The error.
+        content: The server's answer: text, or text and image parts; None where it did not.
     """
 
     def __init__(self, text: str, content: Any = None) -> None:
@@ -36,17 +36,17 @@ class MCPToolError(ToolError):
 
 
 class MCPServerConfig(BaseModel):
-    """How one MCP server is reached: a command that is started, or a URL.
+    """The way to one MCP server: a command that is started, or a URL.
 
     Args:
-        name: What error messages call it.
+        name: Its name in error messages.
         command, args, env, cwd: A program that speaks MCP on its standard input and output. `env`
             is added to the few variables that the SDK passes on (`PATH`, `HOME` and their like),
             and nothing else of this process's environment is seen.
         url, headers: A server that runs already.
-        transport: How it speaks at that URL.
+        transport: The transport at that URL.
         description: For readers; not used.
-        prefix: Stands before the names of its tools.
+        prefix: Put before the names of its tools.
         start_timeout: Seconds that starting and listing the tools may take.
     """
 
@@ -177,7 +177,7 @@ def _transport(
 async def _streamable_http(config: MCPServerConfig) -> AsyncIterator[Any]:
     """Version 2 takes an HTTP client, which it leaves open.
 
-    From 2.3 on it bounds an event at 1 MiB, if it is not told otherwise.
+    From 2.3 on it bounds an event at 1 MiB by default.
     """
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
@@ -208,7 +208,7 @@ async def list_tools(session: Any) -> list[Tool]:
 
 
 def ping(session: Any) -> Coroutine[Any, Any, Any]:
-    """Asks whether the server is there; newer protocols know no ping, which is an answer too."""
+    """Checks whether the server is there; newer protocols know no ping, which is an answer too."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that they know none
         request: Coroutine[Any, Any, Any] = session.send_ping()
@@ -243,7 +243,7 @@ def is_error(result: Any) -> bool:
 
 
 def content_of(result: Any) -> str | list[dict[str, Any]]:
-    """What a call returned: text, or text and image parts where there is an image.
+    """The result of a call: text, or text and image parts where there is an image.
 
     Structured content without any other becomes JSON. What a model cannot be shown in a tool's
     result, such as sound, is named in brackets, and so is that there is nothing.

@@ -75,7 +75,7 @@ class OpenEnvEnv(MultiTurnEnv):
         message_timeout_seconds: For one reset or step.
         environment_vars: Variables for the server, which otherwise sees `PATH`, `HOME`, the
             language and the like, `HOST` and `PORT`, and none of this process's keys.
-        max_servers: How many servers there may be at once; other rollouts wait for one.
+        max_servers: Most servers at once; other rollouts wait for one.
         max_invalid_actions: So many in a row end the rollout, without an error.
         kwargs: As for `MultiTurnEnv`.
 
@@ -338,7 +338,7 @@ def _rows(first: int, end: int) -> list[dict[str, Any]] | None:
 
 
 def _keywords_of(renderer: Callable[..., Any]) -> tuple[str, ...]:
-    """Those of the keywords that a renderer takes."""
+    """The keywords that a renderer takes."""
     try:
         parameters = inspect.signature(renderer).parameters
     except ValueError:  # some functions written in C have none

@@ -49,7 +49,7 @@ class OpenEnvProject(msgspec.Struct, frozen=True):
         return own if own.exists() else Path(sys.executable)
 
     def command(self, port: int) -> list[str]:
-        """What launches the server on this loopback port.
+        """The command that launches the server on this loopback port.
 
         The application is preferred: a `start_command` is written for the project's container. In
         it, the address `0.0.0.0` and the port of `.build.json` are replaced.
@@ -91,7 +91,7 @@ def read_project(folder: Path) -> tuple[OpenEnvProject | None, list[Fault]]:
 
 
 def _faults(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What is wrong in a manifest, each with what to do."""
+    """Faults of a manifest, each with what to do."""
     faults = []
     version = manifest.get("schema_version", 1)
     if version != 1:

@@ -29,7 +29,7 @@ _FIRST_POLL_S = 0.05
 
 
 class StartSettings(msgspec.Struct, frozen=True):
-    """How a server is started, times in seconds.
+    """Settings of a server's start, times in seconds.
 
     Args:
         timeout: From its launch until it is healthy.
@@ -93,7 +93,7 @@ class OpenEnvServer:
         return SandboxError(f"{text}\nIts last lines:\n{tail}" if tail else text)
 
     def last_lines(self) -> str:
-        """What the process printed last, on either stream."""
+        """The last output of the process, on either stream."""
         if self._log.closed:
             return ""
         fd = self._log.fileno()
@@ -199,7 +199,7 @@ async def _await_health(
 async def _get(
     http: aiohttp.ClientSession, url: str, timeout: aiohttp.ClientTimeout
 ) -> tuple[str, Any]:
-    """How a request went, in words, and the JSON that came back, if any did."""
+    """The outcome of a request, in words, and the JSON that came back, if any did."""
     import aiohttp
 
     try:
@@ -224,7 +224,7 @@ class OpenEnvServers:
     """Servers of one project, each lent to one rollout at a time.
 
     Args:
-        most: How many there may be; who comes when all are lent waits.
+        most: Most of them at once; who comes when all are lent waits.
     """
 
     def __init__(self, project: OpenEnvProject, settings: StartSettings, most: int) -> None:

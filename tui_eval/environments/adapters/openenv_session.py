@@ -26,7 +26,7 @@ _LARGEST_FRAME = 64 * 1024 * 1024
 
 
 class InvalidActionError(Exception):
-    """What the model did is no action; the text says why, in words for the model."""
+    """The model's answer is no action; the text says why, in words for the model."""
 
 
 class _TakenError(Exception):
@@ -34,7 +34,7 @@ class _TakenError(Exception):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What a reset or a step led to; `reward` is 0 where the server says none."""
+    """The outcome of a reset or a step; `reward` is 0 where the server says none."""
 
     observation: Any
     reward: float
@@ -105,7 +105,7 @@ class OpenEnvSession:
 
     async def reset(self, seed: int) -> Outcome:
         """Begins the episode of a seed; raises `SandboxError` as `step`."""
-        return self._outcome(await self._ask("reset", {"seed": seed}, "observation"))
+        return self._outcome(await self._request("reset", {"seed": seed}, "observation"))
 
     async def step(self, action: Mapping[str, Any]) -> Outcome:
         """Takes an action.
@@ -114,12 +114,12 @@ class OpenEnvSession:
             InvalidActionError: The server says that this is no action.
             SandboxError: It cannot be taken: the environment raised, the server is gone or late.
         """
-        return self._outcome(await self._ask("step", action, "observation"))
+        return self._outcome(await self._request("step", action, "observation"))
 
     async def list_tools(self) -> list[Tool]:
         """The tools of the environment; `SandboxError` where it does not say them."""
         request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
-        answer = await self._ask("mcp", request, "mcp")
+        answer = await self._request("mcp", request, "mcp")
         try:
             return [
                 Tool(
@@ -140,7 +140,7 @@ class OpenEnvSession:
         finally:
             await self._http.close()
 
-    async def _ask(self, kind: str, data: Mapping[str, Any], answer: str) -> dict[str, Any]:
+    async def _request(self, kind: str, data: Mapping[str, Any], answer: str) -> dict[str, Any]:
         """The data of the frame that comes back."""
         first, was_clean, self.is_clean = kind == "reset", self.is_clean, False
         try:
@@ -204,7 +204,7 @@ class OpenEnvSession:
 
 
 def _reasons(data: Mapping[str, Any]) -> str:
-    """Why an action is refused, field by field where the server says so."""
+    """The reason why an action is refused, field by field where the server says so."""
     reasons = [
         f"{'.'.join(map(str, fault.get('loc') or ())) or 'action'}: {fault.get('msg')}"
         for fault in data.get("errors") or ()
@@ -242,7 +242,7 @@ def read_action(text: str, schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def wanted_action(schema: Mapping[str, Any]) -> str:
-    """What an action looks like, in a sentence for the model."""
+    """The form of an action, in a sentence for the model."""
     required = schema.get("required") or ()
     fields = [
         f"{name} ({_type_of(field)}{', required' if name in required else ''})"

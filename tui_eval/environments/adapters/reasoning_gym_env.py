@@ -19,7 +19,7 @@ GymSpec: TypeAlias = str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]]
 
 
 class ReasoningGymEnv(SingleTurnEnv):
-    """The model answers procedurally made questions; the dataset that asked scores.
+    """The model answers procedurally made questions; their dataset scores.
 
     A row has the dataset's question and answer, its name as `task`, and `info` with `index`, its
     place in `rg_dataset`. The training examples are there first, then those for evaluation. The
@@ -28,8 +28,8 @@ class ReasoningGymEnv(SingleTurnEnv):
     Args:
         gym: The name of a dataset; a list of names and dicts with `name`, `weight` (1 by default)
             and `config`, which are mixed by weight; or a dict with such a list as `datasets`.
-        num_train_examples, num_eval_examples: How many rows of each kind.
-        system_prompt: That of reasoning-gym by default, which asks for `<answer>` tags.
+        num_train_examples, num_eval_examples: The number of rows of each kind.
+        system_prompt: That of reasoning-gym by default, which requests `<answer>` tags.
         parser: Finds the answer; by default in `<answer>` tags.
         seed: Of the whole dataset.
         kwargs: As for `Environment`.
@@ -73,7 +73,7 @@ class ReasoningGymEnv(SingleTurnEnv):
         super().__init__(system_prompt=system_prompt, parser=parser, rubric=rubric, **kwargs)
 
     def build_rg_dataset(self, gym: GymSpec, total_examples: int = 1000, seed: int = 0) -> Any:
-        """The dataset of reasoning-gym that asks and scores; subclasses may have another.
+        """The dataset of reasoning-gym with questions and scores; subclasses may have another.
 
         Raises:
             ImportError, ValueError: As for the class.
@@ -94,7 +94,7 @@ class ReasoningGymEnv(SingleTurnEnv):
     def check_answer_reward_func(
         self, completion: Messages, info: dict[str, Any], parser: Parser
     ) -> float:
-        """What the dataset gives for the answer, from 0 to 1."""
+        """The dataset's score of the answer, from 0 to 1."""
         answer = parser.parse_answer(completion)
         return float(self.rg_dataset.score_answer(answer, self.rg_dataset[info["index"]]))
 

@@ -30,7 +30,7 @@ _SHARED = ("dictionary", "word_list")
 
 
 def game_reward(state: State) -> float:
-    """What the game gave its player; 0 for a game that was not finished."""
+    """The game's reward of its player; 0 for a game that was not finished."""
     return float(state.get("game_reward") or 0.0)
 
 
@@ -44,8 +44,8 @@ class TextArenaEnv(MultiTurnEnv):
 
     Args:
         game: The game's id, with its version.
-        num_train_examples, num_eval_examples: How many rows of each kind are made.
-        system_prompt: Stands before the first observation.
+        num_train_examples, num_eval_examples: The number of rows of each kind.
+        system_prompt: Put before the first observation.
         parser: Finds the move in an answer; by default in `<guess>` tags. Where it finds none, the
             game gets the empty text.
         rubric: The game's reward by default.
@@ -95,7 +95,7 @@ class TextArenaEnv(MultiTurnEnv):
 
     @staticmethod
     def build_shared_memo(ta_env: Any) -> dict[int, Any]:
-        """What all copies of a game share, as `copy.deepcopy` takes it: what no game changes."""
+        """The memo of `copy.deepcopy` with what no game changes, so that all copies share it."""
         heavy = [getattr(ta_env, name, None) for name in _SHARED]
         return {id(thing): thing for thing in heavy if thing is not None}
 

@@ -38,13 +38,13 @@ _PYTHON_TASKS = "Solve the following coding problem using the programming langua
 
 
 class _Example(msgspec.Struct, frozen=True):
-    """Where a dataset is on the hub, and how its rows are read.
+    """The place of a dataset on the hub, and how its rows are read.
 
     Args:
         configs: The dataset's configurations, one after the other; None for the only one.
         split: Where the caller names none.
         read: Question and answer of a row.
-        keep: Which rows are taken; all by default.
+        keep: The condition of rows that are taken; all by default.
     """
 
     hub_id: str

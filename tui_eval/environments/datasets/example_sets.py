@@ -59,7 +59,7 @@ class ExampleSets:
         return self._sources["train"] is not None
 
     def source(self, split: str) -> Callable[[], Any] | None:
-        """What gives the rows of `train` or `eval` as they came; None where there are none."""
+        """The source of the rows of `train` or `eval`; None where there is none."""
         given = self._sources[split]
         return given if given is None or callable(given) else lambda: given
 
@@ -86,7 +86,7 @@ class ExampleSets:
 
     @property
     def evaluated(self) -> str:
-        """Which of the two is evaluated on: the training examples where there are no others."""
+        """The split to evaluate on: `train` where there is no other."""
         return "eval" if self._sources["eval"] is not None else "train"
 
     def show(self, split: str, n: int = -1, seed: int | None = None) -> Shown:
@@ -201,7 +201,7 @@ class HasExamples:
             self._example_sets.replace(split, source)
 
     def prompt_rules(self) -> PromptRules:
-        """How the prompts of rows without one are made."""
+        """Rules for the prompts of rows without one."""
         return PromptRules(self.system_prompt, tuple(self.few_shot), self.env_id or "default")
 
     def set_system_prompt(self, system_prompt: str | None) -> None:

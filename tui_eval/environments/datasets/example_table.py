@@ -135,7 +135,7 @@ class ExampleTable:
 
     @property
     def num_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return len(self)
 
     # Fewer rows, or another order

@@ -106,7 +106,7 @@ class HubRows(Sequence[Mapping[str, Any]]):
         return list(self.dataset.select_columns([name])[name])
 
     def faults(self) -> Iterator[Fault]:
-        """What is wrong with the columns, or else with rows, each with its place."""
+        """Faults of the columns, or else of rows, each with its place."""
         if not len(self):
             yield Fault("dataset", "it has no rows", "Give it at least one example")
             return

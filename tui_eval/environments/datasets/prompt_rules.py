@@ -1,4 +1,4 @@
-"""How the prompt of an example is made, and what is wrong with a row that cannot be one."""
+"""Makes prompts of examples, and finds the faults of rows that cannot be one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROLES = ("system", "developer", "user", "assistant", "tool", "text")
 
 
 def row_faults(row: Any) -> Iterable[tuple[str, str]]:
-    """What is wrong with a row, each with what to do."""
+    """Faults of a row, each with what to do."""
     if not isinstance(row, Mapping):
         yield (
             f"it is of type {type(row).__name__}, not an object",
@@ -37,7 +37,7 @@ def row_faults(row: Any) -> Iterable[tuple[str, str]]:
 
 
 def rule_faults(system_prompt: Any, few_shot: Sequence[Any]) -> Iterable[Fault]:
-    """What is wrong with the messages that an environment puts before its questions."""
+    """Faults of the messages that an environment puts before its questions."""
     if system_prompt and (fault := _content_fault(system_prompt, "it")):
         yield Fault("system_prompt", fault, "It must be text")
     for place, message in enumerate(few_shot):
@@ -90,7 +90,7 @@ def _message_fault(message: Any, name: str) -> str | None:
 
 
 def _refusal(read: Callable[[Any], Any], value: Any) -> str | None:
-    """What the reader that a rollout uses has against a value, in one line."""
+    """Faults of a value for the reader that a rollout uses, in one line."""
     try:
         read(value)
     except ValidationError as error:
@@ -114,11 +114,11 @@ def _content_fault(content: Any, name: str) -> str | None:
 
 
 class PromptRules(msgspec.Struct, frozen=True):
-    """How the prompt of a row is made.
+    """Rules for the prompt of a row.
 
     Args:
-        system_prompt: Stands first, unless it is empty or the row's own prompt begins with a system
-            message.
+        system_prompt: The first message, unless it is empty or the row's own prompt begins with
+            one.
         few_shot: Messages between it and the question; not used for rows with a prompt.
         task: The task of rows that name none.
 

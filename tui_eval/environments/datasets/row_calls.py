@@ -1,4 +1,4 @@
-"""What authors' functions make of the rows of a table, by Hugging Face's rules."""
+"""Applies authors' functions to the rows of a table, by Hugging Face's rules."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def _built(builder: Callable[[], Any]) -> Any:
 
 
 def _read_jsonl(path: Path) -> tuple[list[str], list[Any], list[Fault]]:
-    """Where each row stands, the rows, and what could not be read."""
+    """The place of each row, the rows, and faults of what could not be read."""
     places: list[str] = []
     rows: list[Any] = []
     faults: list[Fault] = []

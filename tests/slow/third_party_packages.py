@@ -37,7 +37,7 @@ ENVIRON = {
 
 @dataclass(frozen=True)
 class Package:
-    """What is installed together from the registry of Python packages.
+    """Packages that are installed together from the registry of Python packages.
 
     Args:
         name: Of its environment.
@@ -128,7 +128,7 @@ OURS = with_tui_eval("ours", *_BOTH, extras="hub,mcp")
 
 
 def script_output(package: Package, script: str, given: Any, folder: Path) -> Any:
-    """What a script beside this file prints as JSON, run by the Python of an environment.
+    """The JSON that a script beside this file prints, run by the Python of an environment.
 
     Args:
         given: JSON that it reads from its standard input.

@@ -1,4 +1,4 @@
-"""What is recorded of verifiers 0.1.11 is what it does: the library itself, run once more."""
+"""Recorded results of verifiers 0.1.11 are those of the library itself, run once more."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 
 import pytest
-from others import VERIFIERS
-from verifiers_cases import CASES, FACTS
-from verifiers_facts import differences
+from third_party_packages import VERIFIERS
+from verifiers_cases import CASES, RECORDED_RESULTS
+from verifiers_results import differences
 from verifiers_runs import with_library
 
 
@@ -23,5 +23,5 @@ def real_python() -> str:
 
 
 def test_the_library_gives_what_is_recorded(real_python: str, tmp_path: Path) -> None:
-    recorded = json.loads(FACTS.read_text())
+    recorded = json.loads(RECORDED_RESULTS.read_text())
     assert differences(with_library(real_python, CASES, tmp_path), recorded) == []

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from multi_turn_runs import CHAT, GOOD, at
 from program import Program, Run, chat_answer
 from run_here import run_here
 from servers import FaultServer, Reply
-from talk_runs import CHAT, GOOD, at
 
 COUNTING = """
     import asyncio
@@ -60,9 +60,7 @@ def counting(program: Program, fault_server: FaultServer) -> Program:
     return program
 
 
-def test_rollouts_are_generated_so_many_at_a_time(
-    counting: Program, fault_server: FaultServer
-) -> None:
+def test_max_concurrent_generation_holds(counting: Program, fault_server: FaultServer) -> None:
     limit = ("-c", "1", "--max-concurrent-generation", "2")
     done = run_here(counting, *at(fault_server, "-n", "12", "-r", "1", "-C", "most", *limit))
     assert done.code == 0, done
@@ -73,7 +71,7 @@ def test_rollouts_are_generated_so_many_at_a_time(
 
 
 @pytest.mark.parametrize(("grouped", "least"), [(False, 3), (True, 2)])
-def test_rollouts_are_scored_so_many_at_a_time(
+def test_max_concurrent_scoring_holds(
     counting: Program, fault_server: FaultServer, grouped: bool, least: int
 ) -> None:
     args = ("-a", json.dumps({"grouped": grouped}), "--max-concurrent-scoring", "3", "-C", "most")

@@ -14,21 +14,21 @@ from servers import LoopbackServer
 from verifiers_cases import Case, Turn
 
 JUDGE = "/judge"
-"""What the name of a judge's model ends with."""
+"""The end of the name of a judge's model."""
 SETTINGS_OF_A_CLIENT = {"stream", "stream_options"}
-"""Keys of a request that say how an answer travels, not what is asked."""
+"""Keys of a request that say how an answer travels, not what is requested."""
 
-Facts = dict[str, Any]
+Results = dict[str, Any]
 
 
 class ScriptedModels(LoopbackServer):
-    """Answers every model by its case; `bodies` holds what each was asked."""
+    """Answers every model by its case; `bodies` holds the requests to each."""
 
     def __init__(self, cases: Iterable[Case]) -> None:
         super().__init__()
         self.bodies: dict[str, list[dict[str, Any]]] = defaultdict(list)
         self._cases = {case.env_id: case for case in cases}
-        self._asked: Counter[str] = Counter()
+        self._turns: Counter[str] = Counter()
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         if request.method != "POST":
@@ -55,8 +55,8 @@ class ScriptedModels(LoopbackServer):
         turn = turns[min(before, len(turns) - 1)]
         if isinstance(turn, tuple):
             key = case.env_id + text
-            turn = turn[self._asked[key] % len(turn)]
-            self._asked[key] += 1
+            turn = turn[self._turns[key] % len(turn)]
+            self._turns[key] += 1
         return turn
 
 
@@ -84,7 +84,7 @@ def _answer(model: str, kind: str, choice: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def facts_of(case: Case, rows: list[dict[str, Any]], bodies: list[dict[str, Any]]) -> Facts:
+def results_of(case: Case, rows: list[dict[str, Any]], bodies: list[dict[str, Any]]) -> Results:
     """Rows and requests of a case in an order and a form that do not depend on the library."""
     found = {
         "rows": sorted((_row(row) for row in rows), key=_order),
@@ -94,7 +94,7 @@ def facts_of(case: Case, rows: list[dict[str, Any]], bodies: list[dict[str, Any]
 
 
 def _without_words(value: Any) -> Any:
-    """The same without what stands in messages of the user."""
+    """The same without the content of messages of the user."""
     if isinstance(value, list):
         return [_without_words(one) for one in value]
     if not isinstance(value, dict):
@@ -103,11 +103,11 @@ def _without_words(value: Any) -> Any:
     return kept | {"content": "..."} if kept.get("role") == "user" else kept
 
 
-def _order(row: Facts) -> str:
+def _order(row: Results) -> str:
     return json.dumps([f"{row['example_id']:06}", row["completion"], row["reward"]])
 
 
-def _row(row: dict[str, Any]) -> Facts:
+def _row(row: dict[str, Any]) -> Results:
     error = row.get("error")
     return {
         "example_id": row["example_id"],
@@ -142,7 +142,7 @@ def _call(call: dict[str, Any]) -> dict[str, Any]:
     return {"id": call["id"], "name": inner["name"], "arguments": inner["arguments"]}
 
 
-def _request(body: dict[str, Any]) -> Facts:
+def _request(body: dict[str, Any]) -> Results:
     kept = {key: value for key, value in body.items() if key not in SETTINGS_OF_A_CLIENT}
     if kept.get("n") == 1:
         del kept["n"]
@@ -161,7 +161,7 @@ class Difference:
 
 
 def differences(ours: Any, theirs: Any, where: str = "") -> list[Difference]:
-    """Every place where two facts are not the same."""
+    """Every place where two results are not the same."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         keys = [*theirs, *(key for key in ours if key not in theirs)]
         inside = ((f"{where}.{key}".lstrip("."), ours.get(key), theirs.get(key)) for key in keys)

@@ -28,7 +28,7 @@ while True:
 
 
 @contextmanager
-def unending(pid: int) -> Iterator[None]:
+def stuck_process(pid: int) -> Iterator[None]:
     """Who waits for the end of this process waits for that of the block."""
     if sys.platform != "linux":
         pytest.skip("processes are held with ptrace")

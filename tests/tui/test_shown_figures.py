@@ -1,8 +1,9 @@
-"""What a run's header, list and panes tell of its figures, and what nobody knows of them."""
+"""Figures in a run's header, list and panes, and those that are unknown."""
 
 from __future__ import annotations
 
 import pytest
+from app_driver import seen
 from scripted_rows import saved_row, saved_rows
 from scripted_run import (
     ERRORS,
@@ -16,7 +17,6 @@ from scripted_run import (
     run_started,
     staged,
 )
-from seeing import seen
 from staging import over, running, staged_app
 
 from tui_eval import events as ev
@@ -76,7 +76,7 @@ async def test_reward_functions_that_failed_say_how() -> None:
         assert "num_turns" in shown
 
 
-async def test_tokens_that_are_told_as_one_number_are_not_called_those_of_answers() -> None:
+async def test_tokens_that_come_as_one_number_are_not_called_those_of_answers() -> None:
     start = run_started(total=2, num_examples=1, at=NOW, complete_at=NOW)
     done = [finished(row, input_tokens=0, output_tokens=1_234) for row in range(2)]
     feed = ScriptedFeed([start, *done, ev.RunFinished(0, NOW, "finished", 0)], {}, live=False)
@@ -89,7 +89,7 @@ async def test_tokens_that_are_told_as_one_number_are_not_called_those_of_answer
         assert [cell.strip() for cell in cells] == ["–", "–", "1.2k"]
 
 
-async def test_what_an_older_file_does_not_tell_is_not_made_up() -> None:
+async def test_what_an_older_file_does_not_have_is_not_made_up() -> None:
     unknown = {"input_tokens": 0, "output_tokens": 0}
     unknown |= {"generation_ms": 0.0, "scoring_ms": 0.0, "total_ms": 0.0}
     start = run_started(total=4, num_examples=1, at=NOW, complete_at=NOW)

@@ -1,4 +1,4 @@
-"""What is printed while a run goes on: why it waits, and how far several evaluations are."""
+"""Lines of a run in progress: why it waits, and how far several evaluations are."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_nothing_is_said_where_nothing_new_happened_and_less_often_the_longer_it
 def told(
     telling: SuiteConsole, capsys: pytest.CaptureFixture[str], *events: Any
 ) -> tuple[list[str], list[str]]:
-    """What a suite says to events on stdout and stderr."""
+    """Lines of a suite for events, on stdout and stderr."""
     for event in events:
         telling.handle(event)
         telling.print_progress()
@@ -141,7 +141,7 @@ def test_what_will_not_come_any_more_is_not_in_the_total(
     assert out[-1] == "Progress: ████████████████████ 96/96 (100%), 3 of 3 evaluations over"
 
 
-def test_an_evaluation_that_goes_on_says_so_and_a_complete_one_does_not_begin(
+def test_a_resumed_evaluation_says_so_and_a_complete_one_does_not_begin(
     clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     telling = SuiteConsole()

@@ -1,4 +1,4 @@
-"""What screens tell of errors, of answers that did not end by themselves, and of failing tools."""
+"""Errors, answers that did not end by themselves, and failing tools on screens."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_the_name_of_an_error_loses_its_last_word_before_it_is_cut(width: int, t
     ("now", "told"),
     [(1001.0, "status 429: slow down, again in 4s"), (1005.0, "status 429: slow down, again now")],
 )
-def test_why_a_rollout_sleeps_tells_the_time_that_is_left(now: float, told: str) -> None:
+def test_why_a_rollout_sleeps_shows_the_time_that_is_left(now: float, told: str) -> None:
     note = "status 429: slow down, again in 5s"
     asleep = staged(1, Stage.SLEEPING, at=1000.0, note=note, again_at=1005.0)
     assert sleeps_text(folded(asleep), 1, now) == told
@@ -171,7 +171,7 @@ def test_each_version_of_the_code_has_its_mean_and_leads_to_its_rollouts() -> No
     assert told[("where", "code:2")].startswith("version 2 of the code 0.70")
 
 
-def test_where_a_price_comes_from_is_told_to_its_end() -> None:
+def test_where_a_price_comes_from_is_shown_to_its_end() -> None:
     source = "2026-06-03, genai-prices 0.0.64, for calls that read up to 200,000 tokens"
     run = run_started(total=10, input_price=1.0, output_price=2.0, list_price=source)
     done = finished(0, 1.0, input_tokens=1000, output_tokens=10)
@@ -203,7 +203,9 @@ async def test_enter_on_how_answers_ended_lists_those_rollouts() -> None:
         ({"errored": 48, "n": 0, "reward": None}, "✗ calculator"),
     ],
 )
-async def test_home_tells_many_errors_from_success(changes: dict[str, Any], told: str) -> None:
+async def test_home_distinguishes_many_errors_from_success(
+    changes: dict[str, Any], told: str
+) -> None:
     async with at_home(FormBackend([found_run("11aa22bb", **changes)]), (80, 24)) as stage:
         assert told in stage.list
 
@@ -217,7 +219,7 @@ async def test_home_marks_runs_in_which_tools_fail(width: int) -> None:
         assert ("✗ 2 errored: 2 tool" in stage.about) == (width > 80)
 
 
-async def test_a_suite_tells_the_mean_with_errors_and_which_is_no_success() -> None:
+async def test_a_suite_shows_the_mean_with_errors_and_which_is_no_success() -> None:
     done = moved(0, "finished", finished=48, errored=24, reward=0.5)
     async with staged_suite([suite_started(), done], size=(120, 40)) as stage:
         heads, line, *_ = stage.text(stage.live.evaluations).splitlines()

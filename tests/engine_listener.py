@@ -1,4 +1,4 @@
-"""A listener of a real engine process, with its folds and what it received."""
+"""A listener of a real engine process, with its events and their folds."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from tui_eval.fold.suite_state import SuiteState
 PATIENCE_S = 30.0
 
 
-class Seat:
-    """A listener with everything it received, folded as one run and as several."""
+class EngineListener:
+    """A listener with all events that it received, folded as one run and as several."""
 
     def __init__(self, feed: LiveFeed | LazyFeed | JoinedFeed) -> None:
         self.feed = feed
         self.state = RunState()
         self.suite = SuiteState()
-        self.received: list[Event] = []
+        self.events: list[Event] = []
 
     def of(self, kind: type[Any]) -> list[Any]:
-        return [event for event in self.received if isinstance(event, kind)]
+        return [event for event in self.events if isinstance(event, kind)]
 
     def listen(self) -> None:
         for event in self.feed.drain():
-            self.received.append(event)
+            self.events.append(event)
             self.state.apply(event)
             self.suite.apply(event)
 
@@ -46,10 +46,10 @@ class Seat:
 
 
 @asynccontextmanager
-async def seat(feed: LiveFeed | LazyFeed) -> AsyncIterator[Seat]:
+async def listening(feed: LiveFeed | LazyFeed) -> AsyncIterator[EngineListener]:
     await feed.start()
     try:
-        yield Seat(feed)
+        yield EngineListener(feed)
     finally:
         await feed.close()
         live = feed.inner if isinstance(feed, LazyFeed) else feed

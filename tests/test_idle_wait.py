@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from idle import IdleWait
+from idle_wait import IdleWait
 
 Begin = Callable[[Callable[[], object]], object]
 
@@ -32,7 +32,7 @@ def due(done: Callable[[], object]) -> None:
 
 
 def due_after_work(done: Callable[[], object]) -> None:
-    """A timer that is due only after the window, which begins anew where something worked."""
+    """A timer that is due only after the window, which restarts where something worked."""
 
     def work() -> None:
         ends = time.process_time() + 0.005

@@ -1,4 +1,4 @@
-"""What a person sees of an app, and keys pressed as a person presses them."""
+"""Drives an app: text as a person sees it, and keys as a person presses them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def press(pilot: Pilot[Any], *keys: str) -> None:
 
 
 def keys_so_far(app: Any) -> int:
-    """How many keys an app has got; of some that were the same it may have made one."""
+    """The number of keys an app has got; of some that were the same it may have made one."""
     return int(app._key_number + app._repeats)
 
 
@@ -94,10 +94,10 @@ def is_at_rest(app: Any) -> bool:
             return False
         if live.state.run is None:
             return True
-    told = not feed.events if isinstance(feed, ScriptedFeed) else True
+    is_published = not feed.events if isinstance(feed, ScriptedFeed) else True
     listing = live.rollouts.listing
     return bool(
-        told
+        is_published
         and not live.reader.must_read
         and live.trajectory.is_laid_out
         and not listing.is_searching
@@ -105,7 +105,7 @@ def is_at_rest(app: Any) -> bool:
     )
 
 
-class Watching:
+class AppDriver:
     """The base of what a test has of an app that runs."""
 
     pilot: Pilot[Any]
@@ -146,5 +146,5 @@ class Watching:
             await self.pilot.pause()
 
     def text(self, view: LineView) -> str:
-        """What a pane shows."""
+        """The text of a pane."""
         return "\n".join(view.render_line(y).text.rstrip() for y in range(view.size.height))

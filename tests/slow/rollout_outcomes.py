@@ -23,7 +23,7 @@ _WAY = re.compile(r"way:([\w-]+)#(\d+)")
 
 @dataclass(frozen=True)
 class Way:
-    """How a rollout goes, and what is right then.
+    """One course of a rollout, and its right outcome.
 
     Args:
         replies: To its requests in order; the last one again and again.
@@ -51,7 +51,7 @@ def answer(content: Any, finish: str | None = "stop", **message: Any) -> dict[st
     return made
 
 
-def told(message: str, **more: Any) -> dict[str, Any]:
+def error_body(message: str, **more: Any) -> dict[str, Any]:
     """A body that tells an error."""
     return {"error": {"message": message, **more}}
 
@@ -74,23 +74,25 @@ SOON = {"Retry-After": "0.1"}
 CUT = json.dumps(YES).encode()
 IN_CHOICE = {
     **YES,
-    "choices": [{"index": 0, "message": None, "finish_reason": None, **told("busy", code=503)}],
+    "choices": [
+        {"index": 0, "message": None, "finish_reason": None, **error_body("busy", code=503)}
+    ],
 }
 TWICE = {**YES, "choices": [{**YES["choices"][0], "index": index} for index in (0, 1)]}
 
 
 def passing(*replies: Reply) -> Way:
-    """What is asked for again: nothing of it is seen in the row."""
+    """A fault that is retried: nothing of it is seen in the row."""
     return Way([*replies, GOOD])
 
 
 def failing(reply: Reply, kind: str = "endpoint") -> Way:
-    """What stays wrong: an error, in no mean."""
+    """A fault that stays: an error, in no mean."""
     return Way([reply], kind, "has_error", None, reward=0.0)
 
 
 def answering(made: dict[str, Any], finish: str | None, reward: float = 0.0) -> Way:
-    """What the model did, whatever it is like: scored as it stands."""
+    """An answer of the model, whatever it is like: scored as it is."""
     return Way([Reply(body=made)], None, "no_tools_called", finish, finish == "length", reward)
 
 
@@ -105,7 +107,7 @@ def scored(kind: str, *judged: Reply) -> Way:
 
 
 def broken(kind: str, *replies: Reply, finish: str | None = "tool_calls") -> Way:
-    """What the environment's own code or machine does wrong."""
+    """A fault of the environment's own code or machine."""
     return Way(replies or [GOOD], kind, "has_error", finish, reward=0.0)
 
 
@@ -126,47 +128,51 @@ _THE_MODELS = {
     "unknown-tool": passing(calling("fly", "{}")),
     "raising-tool": passing(calling("slip", "{}")),
     "good-tool": passing(calling("look", '{"where": "here"}')),
-    "overlong": overlong(400, told("too long", code="context_length_exceeded")),
+    "overlong": overlong(400, error_body("too long", code="context_length_exceeded")),
     "overlong-llama": overlong(
         400,
-        told("the request exceeds the available context size", type="exceed_context_size_error"),
+        error_body(
+            "the request exceeds the available context size", type="exceed_context_size_error"
+        ),
     ),
-    "overlong-claude": overlong(400, told("prompt is too long: 9 tokens > 8 maximum")),
+    "overlong-claude": overlong(400, error_body("prompt is too long: 9 tokens > 8 maximum")),
     "overlong-gateway": overlong(
-        400, told("litellm.ContextWindowExceededError: litellm.BadRequestError: no")
+        400, error_body("litellm.ContextWindowExceededError: litellm.BadRequestError: no")
     ),
 }
 _PASSING = {
-    "408": passing(Reply(408, told("late"))),
-    "409": passing(Reply(409, told("conflict"))),
-    "429": passing(Reply(429, told("slowly"), SOON)),
-    "429-in-ms": passing(Reply(429, told("slowly"), {"retry-after-ms": "50"})),
-    "500": passing(Reply(500, told("oops")), Reply(500, told("oops"))),
+    "408": passing(Reply(408, error_body("late"))),
+    "409": passing(Reply(409, error_body("conflict"))),
+    "429": passing(Reply(429, error_body("slowly"), SOON)),
+    "429-in-ms": passing(Reply(429, error_body("slowly"), {"retry-after-ms": "50"})),
+    "500": passing(Reply(500, error_body("oops")), Reply(500, error_body("oops"))),
     "502-html": passing(Reply(502, b"<html>bad gateway</html>", HTML)),
-    "503": passing(Reply(503, told("loading"))),
-    "529": passing(Reply(529, told("overloaded", type="overloaded_error"), SOON)),
+    "503": passing(Reply(503, error_body("loading"))),
+    "529": passing(Reply(529, error_body("overloaded", type="overloaded_error"), SOON)),
     "reset": passing(Reply(reset=True)),
     "cut-off": passing(Reply(body=CUT, cut=40)),
-    "429-in-200": passing(Reply(body=told("slowly", code=429))),
-    "500-in-200": passing(Reply(body={**told("oops", code=500), "choices": []})),
+    "429-in-200": passing(Reply(body=error_body("slowly", code=429))),
+    "500-in-200": passing(Reply(body={**error_body("oops", code=500), "choices": []})),
     "error-in-choice": passing(Reply(body=IN_CHOICE)),
     "finish-error": passing(Reply(body=answer("ye", "error"))),
 }
 _THE_ENDPOINTS = {
-    "400": failing(Reply(400, told("Unsupported parameter: 'foo'", param="foo"))),
-    "401": failing(Reply(401, told("no such key"))),
-    "402": failing(Reply(402, told("pay first"))),
-    "403": failing(Reply(403, told("not for you"))),
-    "404": failing(Reply(404, told("no such model", code="model_not_found"))),
+    "400": failing(Reply(400, error_body("Unsupported parameter: 'foo'", param="foo"))),
+    "401": failing(Reply(401, error_body("no such key"))),
+    "402": failing(Reply(402, error_body("pay first"))),
+    "403": failing(Reply(403, error_body("not for you"))),
+    "404": failing(Reply(404, error_body("no such model", code="model_not_found"))),
     "413": failing(Reply(413, b"<html>413 Request Entity Too Large</html>", HTML)),
     "422": failing(Reply(422, {"detail": [{"loc": ["body", "foo"], "msg": "extra"}]})),
-    "quota": failing(Reply(429, told("exceeded your current quota", code="insufficient_quota"))),
-    "quota-gateway": failing(
-        Reply(429, told("RateLimitError: You exceeded your current quota", code="429"))
+    "quota": failing(
+        Reply(429, error_body("exceeded your current quota", code="insufficient_quota"))
     ),
-    "500-stays": failing(Reply(500, told("oops"))),
+    "quota-gateway": failing(
+        Reply(429, error_body("RateLimitError: You exceeded your current quota", code="429"))
+    ),
+    "500-stays": failing(Reply(500, error_body("oops"))),
     "502-stays": failing(Reply(502, b"<html>bad gateway</html>", HTML)),
-    "401-in-200": failing(Reply(body=told("no such key", code=401))),
+    "401-in-200": failing(Reply(body=error_body("no such key", code=401))),
     "reset-stays": failing(Reply(reset=True)),
     "empty-without-reason": failing(Reply(body=thinking(answer("", None), 0))),
     "no-body": failing(Reply(body=b"")),
@@ -176,7 +182,7 @@ _THE_ENDPOINTS = {
     "no-choices": failing(Reply(body={**YES, "choices": []})),
     "two-choices": failing(Reply(body=TWICE)),
     "content-filter-400": failing(
-        Reply(400, told("filtered by our policy", code="content_filter")), "model"
+        Reply(400, error_body("filtered by our policy", code="content_filter")), "model"
     ),
     "hang": Way([Reply(hang=True)], "endpoint", "timeout_reached", None, reward=0.0),
 }
@@ -191,8 +197,8 @@ _OURS = {
     ),
     "reward-raises": scored("scoring"),
     "reward-no-number": scored("scoring"),
-    "judge-fails": scored("judge", Reply(400, told("no"))),
-    "judge-fails-in-200": scored("judge", Reply(body=told("no", code=400))),
+    "judge-fails": scored("judge", Reply(400, error_body("no"))),
+    "judge-fails-in-200": scored("judge", Reply(body=error_body("no", code=400))),
     "judge-cut-off": scored("judge", Reply(body=answer("ye", "length"))),
     "judge-empty": scored("judge", Reply(body=answer(""))),
     "judge-good": Way([GOOD], judged=[GOOD]),
@@ -288,7 +294,7 @@ class WaysServer(FaultServer):
         assert found is not None
         fault = what_strict_servers_refuse(body)
         if fault:
-            return web.json_response(told(fault), status=400)
+            return web.json_response(error_body(fault), status=400)
         who = "judged" if body["model"] == JUDGE else "replies"
         script = getattr(WAYS[found[1]], who)
         turn = self._turns.get((found[0], who), 0)
@@ -332,11 +338,11 @@ def events_of(body: dict[str, Any]) -> bytes:
     chunks = [body]
     if "choices" in body:
         head = {**body, "object": "chat.completion.chunk", "usage": None}
-        told_first = [{**one, "delta": one["message"], "message": None} for one in body["choices"]]
+        first_chunk = [{**one, "delta": one["message"], "message": None} for one in body["choices"]]
         ended = [{**one, "delta": {}, "message": None} for one in body["choices"]]
-        for one in told_first:
+        for one in first_chunk:
             one["finish_reason"] = None
-        chunks = [{**head, "choices": told_first}, {**head, "choices": ended}]
+        chunks = [{**head, "choices": first_chunk}, {**head, "choices": ended}]
         chunks.append({**head, "choices": [], "usage": body.get("usage")})
     lines = [json.dumps(chunk) for chunk in chunks] + ["[DONE]"]
     return "".join(f"data: {line}\n\n" for line in lines).encode()

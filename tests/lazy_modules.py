@@ -11,7 +11,7 @@ import os
 from typing import Any
 
 
-class Later:
+class LazyModule:
     """A module, loaded when a test first uses it.
 
     Raises:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from endpoint_scripts import ANSWERS, PATHS
-from others import ENVIRON, Package
 from program import Program, Run, chat_answer
 from servers import FaultServer, Reply
 from test_pythons import OnPython, interpreter
+from third_party_packages import ENVIRON, Package
 
 CHAT = "/v1/chat/completions"
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from program import Program
+from rollout_outcomes import ENVIRONMENT, WAYS, WaysServer
 from six_turns import Summary
-from ways import ENVIRONMENT, WAYS, WaysServer
 
 ROLLOUTS = 1000
 WITHIN_S = 500.0
@@ -28,7 +28,7 @@ def ways_server() -> Iterator[WaysServer]:
 
 
 def outcome_of(row: dict[str, Any]) -> tuple[Any, ...]:
-    """What a row says of its outcome, as `expected` has it."""
+    """The outcome of a row, in the form of `expected`."""
     error = row["error"]
     return (
         error and error["class"],
@@ -73,9 +73,9 @@ def test_of_a_thousand_rollouts_each_row_says_what_happened(
     assert not wrong, "\n".join(f"{name}: {pair}" for name, pair in wrong.items())
     of_class = Counter(EXPECTED[row["info"]["way"]][0] for row in summary.run.rows)
     in_the_mean = of_class.pop(None)
-    assert summary.told["error_classes"] == of_class
-    assert summary.told["counts"]["used"] == in_the_mean
-    assert summary.told["counts"]["errored"] == ROLLOUTS - in_the_mean
+    assert summary.summary["error_classes"] == of_class
+    assert summary.summary["counts"]["used"] == in_the_mean
+    assert summary.summary["counts"]["errored"] == ROLLOUTS - in_the_mean
     rewards = sum(EXPECTED[row["info"]["way"]][4] for row in summary.run.rows)
-    assert summary.told["reward"]["mean"] == pytest.approx(rewards / in_the_mean)
-    assert summary.told["reward_with_errors_as_0"] == pytest.approx(rewards / ROLLOUTS)
+    assert summary.summary["reward"]["mean"] == pytest.approx(rewards / in_the_mean)
+    assert summary.summary["reward_with_errors_as_0"] == pytest.approx(rewards / ROLLOUTS)
