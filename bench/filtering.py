@@ -53,7 +53,7 @@ def measure(setting: Setting) -> Iterator[Figure]:
     for text in FILTERS:
 
         def rows(text: str = text) -> object:
-            return RowFilter(text, state.facts.metrics).rows(state)
+            return RowFilter(text, state.details.metrics).rows(state)
 
         yield _figure(f"filter {text[:42]}", repeats, rows)
     for column in COLUMNS:
@@ -100,9 +100,9 @@ def made_state(rows: int = ROWS) -> RunState:
     state.apply(run_started(0.0, examples))
     for row in range(rows):
         state.apply(finished(dice, row))
-        state.facts.answers.put(row, text_of(dice))
+        state.details.answers.put(row, text_of(dice))
     for place in range(examples):
-        state.facts.questions.put(place, text_of(dice))
+        state.details.questions.put(place, text_of(dice))
     return state
 
 

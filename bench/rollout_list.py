@@ -38,7 +38,7 @@ def measure(setting: Setting) -> Iterator[Figure]:
 
     state = made_state(ROWS)
     repeats = setting.repeats(9, 3)
-    wanted = RowFilter(FILTERED, state.facts.metrics)
+    wanted = RowFilter(FILTERED, state.details.metrics)
     for what, sorting in SORTINGS.items():
         yield _figure(what, repeats, partial(make_order, state, None, sorting, {}))
     yield _figure("filtered", repeats, lambda: make_order(state, wanted, Sorting(), {}))

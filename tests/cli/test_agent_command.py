@@ -59,8 +59,8 @@ def test_the_lines_of_the_manual(line: str, program: Program, fault_server: Faul
     done = agent_words(program, line.replace("<your-model>", "org/my-model"))
     assert done.code == 0, done
     assert done.err == ""
-    asked = {request.json()["model"] for request in fault_server.requests}
-    assert asked == ({"org/my-model"} if "<your-model>" in line else {"m"})
+    requested = {request.json()["model"] for request in fault_server.requests}
+    assert requested == ({"org/my-model"} if "<your-model>" in line else {"m"})
     n = int(line.partition("--n ")[2].split()[0]) if "--n " in line else 1
     assert len(program.only_run().rows) == len(fault_server.requests) == 3 * n
     assert f"Examples: 3, rollouts of each: {n}, in all: {3 * n}, 0 failed" in done.out
@@ -233,8 +233,8 @@ def test_offset_and_limit_choose_rows_by_their_place(
     url = f"--base-url {fault_server.url}/v1"
     done = agent_words(program, f"{words} --model m {url} -o results.json --batch-size 1")
     assert done.code == 0, done
-    asked = [request.json()["messages"][-1]["content"] for request in fault_server.requests]
-    assert asked == ["row 2", "row 3", "row 4"]
+    requested = [request.json()["messages"][-1]["content"] for request in fault_server.requests]
+    assert requested == ["row 2", "row 3", "row 4"]
     assert [row["row_index"] for row in results(program)["rows"]] == [2, 3, 4]
     assert fault_server.most_at_once == 1
 

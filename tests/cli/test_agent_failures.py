@@ -21,7 +21,7 @@ def test_what_goes_wrong_is_kept_with_its_text_and_its_tokens(
     program: Program, fault_server: FaultServer
 ) -> None:
     copy_project(program, "troubles")
-    asked = [
+    requested = [
         "works",
         "gives up",
         "raises",
@@ -30,14 +30,14 @@ def test_what_goes_wrong_is_kept_with_its_text_and_its_tokens(
         "bad tool",
         "is scored badly",
     ]
-    write_rows(program, asked)
+    write_rows(program, requested)
     fault_server.script(CHAT, [Reply(body=chat_answer("yes"))])
     words = "-m troubles:troubles -d rows.jsonl --eval-fn troubles:fine --eval-fn troubles:picky"
     done = agent_words(
         program, f"{words} --model m --base-url {fault_server.url}/v1 -o results.json"
     )
     assert done.code == 3, done
-    runs = dict(zip(asked, (row["runs"][0] for row in results(program)["rows"]), strict=True))
+    runs = dict(zip(requested, (row["runs"][0] for row in results(program)["rows"]), strict=True))
     texts = {name: run.get("error", "") for name, run in runs.items()}
     assert texts["works"] == texts["is scored badly"] == ""
     assert "the shop is closed" in texts["gives up"]
@@ -112,7 +112,7 @@ def test_everything_that_is_wrong_is_refused_at_once(program: Program) -> None:
         "--batch-size x --max-turns 0 --limit 0 --offset -1 --temperature -1 -o nowhere/x.json"
     )  # fmt: skip
     assert done.code == 2
-    told = done.err
+    reported = done.err
     for part in (
         "--n: 0 is too small; expected 1 or more",
         "--batch-size: 'x' is not a whole number",
@@ -134,7 +134,7 @@ def test_everything_that_is_wrong_is_refused_at_once(program: Program) -> None:
         "module troubles has no fien. Did you mean fine",
         "troubles:fine: it is given twice",
     ):
-        assert part in told, f"{part!r} is not told:\n{told}"
+        assert part in reported, f"{part!r} is not reported:\n{reported}"
     assert program.runs() == []
 
 
@@ -143,7 +143,7 @@ NO_ALIAS = ["Did you mean mistral/x", "--base-url"]
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         ("", NEEDED),
         ("-m troubles", ["this is not of the form module:name"]),
@@ -163,14 +163,14 @@ NO_ALIAS = ["Did you mean mistral/x", "--base-url"]
         ),
     ],
 )
-def test_refusals(program: Program, words: str, told: list[str]) -> None:
+def test_refusals(program: Program, words: str, reported: list[str]) -> None:
     copy_project(program, "troubles")
     write_rows(program, ["works"])
     usual = ["-m", "troubles:troubles", "-d", "rows.jsonl", "--eval-fn", "troubles:fine"]
     given = [*usual, "--model", "demo", *words.split()] if words else []
     done = agent_here(program, *given)
     assert done.code == 2, done
-    for part in told:
+    for part in reported:
         assert part in done.err
     assert program.runs() == []
 

@@ -50,8 +50,8 @@ def test_agent_everyday_flags(calculator: Program, fault_server: FaultServer, fl
     done = calculator.run("agent", *words.split())
     assert done.code == 0, done
     bodies = [request.json() for request in fault_server.requests]
-    asked = [body["messages"][1]["content"] for body in bodies]
-    assert asked == ["What is 3 + 4?", "What is 10 / 4?", "What is 8 + 8?"], "dataset, URL"
+    requested = [body["messages"][1]["content"] for body in bodies]
+    assert requested == ["What is 3 + 4?", "What is 10 / 4?", "What is 8 + 8?"], "dataset, URL"
     assert [tool["function"]["name"] for tool in bodies[0]["tools"]] == ["add", "divide"], "module"
     assert {body["model"] for body in bodies} == {"org/m"}
     (auth,) = {request.headers["Authorization"] for request in fault_server.requests}
@@ -74,10 +74,10 @@ def test_registry_and_scores(
     done = agent(calculator, f"{AGENT} {flags} --n 2 --pass-threshold 0.5")
     assert done.code == 0, done
     assert {request.json()["model"] for request in fault_server.requests} == {"org/mini"}
-    told = results(calculator)
-    assert told["config"]["pass_threshold"] == 0.5
-    assert [len(row["runs"]) for row in told["rows"]] == [2, 2, 2], "--n"
-    near = told["summary"]["eval_fns"]["rewards:partial_match"]
+    reported = results(calculator)
+    assert reported["config"]["pass_threshold"] == 0.5
+    assert [len(row["runs"]) for row in reported["rows"]] == [2, 2, 2], "--n"
+    near = reported["summary"]["eval_fns"]["rewards:partial_match"]
     assert near["mean"] == pytest.approx((1 + 0.55 + 0.1) / 3), "each --eval-fn scores"
     assert near["pass_at_1"] == pytest.approx(2 / 3), "0.55 passes"
 
@@ -106,9 +106,9 @@ def test_a_run_is_resumed(calculator: Program, fault_server: FaultServer) -> Non
     fault_server.script(CHAT, [REFUSED, SEVEN])
     assert agent(calculator, f"{AGENT} --model m -b {fault_server.url}/v1 -s").code == 3
     run = calculator.only_run()
-    asked = len(fault_server.requests)
+    requested = len(fault_server.requests)
     kept = agent(calculator, f"-R {run.path} --keep-errors")
-    assert (kept.code, len(fault_server.requests)) == (3, asked), kept
+    assert (kept.code, len(fault_server.requests)) == (3, requested), kept
     less = agent(calculator, f"--resume {run.path} --limit 2 --n 1")
     assert "--limit is 2, the run has 3 examples" in less.err
     changed = agent(calculator, f"{AGENT} -R {run.path} --temperature 0.5")
@@ -116,7 +116,7 @@ def test_a_run_is_resumed(calculator: Program, fault_server: FaultServer) -> Non
     assert "Resume all the same with --accept-changes" in changed.err
     done = agent(calculator, f"{AGENT} --resume {run.path} --temperature 0.5 --accept-changes")
     assert done.code == 0, done
-    (request,) = fault_server.requests[asked:]
+    (request,) = fault_server.requests[requested:]
     assert request.json()["temperature"] == 0.5
     assert run.places() == [(0, 0), (1, 0), (2, 0)]
 
@@ -140,7 +140,7 @@ def test_the_newest_run_is_resumed_without_being_named(
     assert other.code == 2
     assert f"tui-eval agent --resume {calculator.state}" in other.err, "begun elsewhere, unsaved"
     calculator.folder = here
-    asked = len(fault_server.requests)
+    requested = len(fault_server.requests)
     changed = agent(calculator, "--resume --temperature 0.5")
     assert changed.code == 2 and "Resume all the same with --accept-changes" in changed.err
     done = agent(calculator, "--resume --json")
@@ -148,12 +148,12 @@ def test_the_newest_run_is_resumed_without_being_named(
     assert "Resuming the unsaved run" in done.err and "3 of 3 done, 1 of them errored" in done.err
     assert json.loads(done.out)["status"] == "finished"
     assert agent(calculator, "-R -m server:agent_loop -q").code == 0
-    models = [one.json()["model"] for one in fault_server.requests[asked:]]
+    models = [one.json()["model"] for one in fault_server.requests[requested:]]
     assert models == ["new", "old"], "the newest first, and none that is complete"
     assert agent(calculator, "--resume").code == 2, "nothing is left"
 
 
-def test_a_model_that_is_not_listed_is_warned_of_and_used(
+def test_a_model_that_is_not_listed_is_warned_of_and_requested(
     calculator: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script("/v1/models", [Reply(body={"data": [{"id": "org/model"}]})])

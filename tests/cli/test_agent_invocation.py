@@ -48,14 +48,14 @@ def test_an_agents_json_is_all_of_stdout(calculator: Program, fault_server: Faul
     sampling = ("-T", "0.5", "-t", "64", "--header", "X-Mine: yes")
     more = (*sampling, *beats, "--timeout", "3", "-o", "out.json")
     fault_server.script(CHAT, [SEVEN, SEVEN, Reply(hang=True)])
-    asked = (*AGENT, "--model", "m", "-b", f"{fault_server.url}/v1", "--json", *more)
-    done = calculator.run("agent", *asked)
+    arguments = (*AGENT, "--model", "m", "-b", f"{fault_server.url}/v1", "--json", *more)
+    done = calculator.run("agent", *arguments)
     assert done.code == 3, done
-    told = json.loads(done.out)
-    assert told["counts"]["rollouts"] == 3
-    scores = told["eval_fns"]["rewards:compute_reward"]
+    reported = json.loads(done.out)
+    assert reported["counts"]["rollouts"] == 3
+    scores = reported["eval_fns"]["rewards:compute_reward"]
     assert (scores["mean"], scores["failed_runs"]) == (pytest.approx(1 / 3), 1)
-    assert "RolloutTimeoutError" in told["errors"], "timeout"
+    assert "RolloutTimeoutError" in reported["errors"], "timeout"
     assert "Scores written to: out.json" in done.err
     calls = [one for one in fault_server.requests if one.path == CHAT]
     assert {one.headers["X-Mine"] for one in calls} == {"yes"}
@@ -67,19 +67,19 @@ def test_an_agents_json_is_all_of_stdout(calculator: Program, fault_server: Faul
 def test_a_quiet_agents_json_is_all_there_is(
     calculator: Program, fault_server: FaultServer
 ) -> None:
-    asked = (*AGENT, "--model", "m", "-b", f"{fault_server.url}/v1", "--json", "-q")
-    done = calculator.run("agent", *asked, "-o", "out.json")
+    arguments = (*AGENT, "--model", "m", "-b", f"{fault_server.url}/v1", "--json", "-q")
+    done = calculator.run("agent", *arguments, "-o", "out.json")
     assert done.code == 0, done
     assert json.loads(done.out)["counts"]["used"] == 3
     assert done.err.split("\n") == ["", "Scores written to: out.json", ""]
     assert (calculator.folder / "out.json").is_file()
 
 
-def test_an_agents_dry_run_prints_and_runs_nothing(
+def test_an_agents_dry_run_reports_and_runs_nothing(
     calculator: Program, fault_server: FaultServer
 ) -> None:
-    asked = ("agent", *AGENT, "--model", "m", "-b", f"{fault_server.url}/v1", "--dry-run")
-    done = command_here(calculator, *asked, "--n", "2")
+    arguments = ("agent", *AGENT, "--model", "m", "-b", f"{fault_server.url}/v1", "--dry-run")
+    done = command_here(calculator, *arguments, "--n", "2")
     assert done.code == 0, done
     assert "Rollouts: 3 examples x 2 = 6" in done.out
     assert "rewards:compute_reward, weight 1" in done.out
@@ -88,7 +88,7 @@ def test_an_agents_dry_run_prints_and_runs_nothing(
     assert settings["max_concurrent"].endswith("  1  (tui-eval agent)")
     assert settings["env_args"].endswith("(--module, --dataset, --eval-fn)")
     assert settings["api_base_url"].endswith("(--base-url)")
-    wrong = command_here(calculator, *asked, "--json", "--max-cost", "0", "--n", "x")
+    wrong = command_here(calculator, *arguments, "--json", "--max-cost", "0", "--n", "x")
     assert wrong.code == 2, wrong
     wheres = [fault["where"] for fault in json.loads(wrong.out)["faults"]]
     assert wheres == ["--n", "--max-cost"]
@@ -107,22 +107,22 @@ def test_an_agents_budget_stops_softly_and_a_short_summary_has_no_tables(
         ("--max-total-tokens", "20", "30 tokens are used, the limit is 20"),
         ("--max-cost", "0.001", "$0.0020 is spent, the limit is $0.0010"),
     ):
-        asked = (*AGENT, "-e", "r.toml", "--model", "mini", flag, limit)
-        done = agent_here(calculator, *asked, "-A")
+        arguments = (*AGENT, "-e", "r.toml", "--model", "mini", flag, limit)
+        done = agent_here(calculator, *arguments, "-A")
         assert done.code == 4, done
         assert f"Stopped: {why}." in done.out
         assert "Latency" not in done.out, "-A"
-    done = agent_here(calculator, *asked, "--abbreviated-summary")
+    done = agent_here(calculator, *arguments, "--abbreviated-summary")
     assert "Latency" not in done.out
-    assert "Latency" in agent_here(calculator, *asked).out
+    assert "Latency" in agent_here(calculator, *arguments).out
 
 
 def test_an_agents_errors_and_scores_speak_of_examples_and_rollouts(
     calculator: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [Reply(400), SEVEN])
-    asked = (*AGENT, "--model", "m", "-b", f"{fault_server.url}/v1", "--limit", "2")
-    done = calculator.run("agent", *asked)
+    arguments = (*AGENT, "--model", "m", "-b", f"{fault_server.url}/v1", "--limit", "2")
+    done = calculator.run("agent", *arguments)
     assert done.code == 3, done
     assert "error: example 0, rollout 0: " in done.err
     assert "Examples: 2, rollouts of each: 1, in all: 2, 1 failed" in done.out

@@ -38,8 +38,8 @@ def saved(
             }
         )
     (path / "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    facts = {"env_id": "e", "model": "m", "num_examples": 2, "rollouts_per_example": 2, **meta}
-    (path / "metadata.json").write_text(json.dumps(facts))
+    metadata = {"env_id": "e", "model": "m", "num_examples": 2, "rollouts_per_example": 2, **meta}
+    (path / "metadata.json").write_text(json.dumps(metadata))
     return str(path)
 
 
@@ -126,13 +126,13 @@ def test_runs_are_compared(program: Program) -> None:
     b = saved(program.folder, "two", better, sampling_args={"temperature": 1})
     done = command_here(program, "compare", a, b)
     assert done.code == 0
-    for told in (
+    for reported in (
         "Settings that differ:\n  temperature: A: –  B: 1\n",
         "A and B: 2 examples in both",
         "fixed 1, broken 0, both wrong 0, both right 1",
         "ex1   0.25   1.00   +0.75  fixed",
     ):
-        assert told in done.out
+        assert reported in done.out
     found = json.loads(command_here(program, "compare", a, b, "--json", "--only", "fixed").out)
     (pair,) = found["comparisons"]
     assert pair["comparable"] and pair["changes"]["fixed"] == 1
@@ -190,12 +190,12 @@ def test_a_byte_that_is_no_utf_8_is_reported_where_its_text_is_printed_or_export
     run = saved(program.folder, "one")
     results = program.folder / "one" / "results.jsonl"
     results.write_bytes(results.read_bytes().replace(b"answer 0 1", b"x" * 5000 + b"\xff"))
-    told = "warning: results.jsonl, line 2: not UTF-8 at byte "
+    reported = "warning: results.jsonl, line 2: not UTF-8 at byte "
     done = command_here(program, "compare", run, "--example", "ex0")
-    assert done.code == 0 and told in done.err
+    assert done.code == 0 and reported in done.err
     for name in ("out.csv", "out.jsonl"):
         done = command_here(program, "export", run, "-o", name)
-        assert done.code == 0 and done.err.count(told) == 1
+        assert done.code == 0 and done.err.count(reported) == 1
 
 
 def test_what_is_chosen_is_exported(program: Program) -> None:

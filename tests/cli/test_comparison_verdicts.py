@@ -28,15 +28,15 @@ def saved(folder: Path, name: str, rewards: Sequence[float], **meta: Any) -> str
         for place, reward in enumerate(rewards)
     ]
     (path / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    facts = {"env_id": "e", "model": "m", "num_examples": len(rewards), **meta}
-    (path / "metadata.json").write_text(json.dumps({"rollouts_per_example": 1, **facts}))
+    metadata = {"env_id": "e", "model": "m", "num_examples": len(rewards), **meta}
+    (path / "metadata.json").write_text(json.dumps({"rollouts_per_example": 1, **metadata}))
     return str(path)
 
 
 def found(program: Program, *runs: str) -> dict[str, Any]:
     """What `compare --json` prints."""
-    told: dict[str, Any] = json.loads(command_here(program, "compare", *runs, "--json").out)
-    return told
+    reported: dict[str, Any] = json.loads(command_here(program, "compare", *runs, "--json").out)
+    return reported
 
 
 def test_a_difference_that_the_numbers_carry_is_one(program: Program) -> None:
@@ -58,8 +58,10 @@ def test_a_difference_that_may_be_chance_says_what_it_would_take(program: Progra
     first = saved(program.folder, "first", [1, 1, 1, 0, 1, 1, 0, 1, 1, 0, 1, 1])
     second = saved(program.folder, "second", [1, 0, 1, 0, 1, 0, 0, 1, 0, 0, 1, 1], model="another")
     text = command_here(program, "compare", second, first, "-d").out
-    told = "12 examples can show 0.402 or more; about 28 needed"
-    assert f"  reward inconclusive: within chance; {told} (Newcombe; p = 0.25, McNemar's" in text
+    reported = "12 examples can show 0.402 or more; about 28 needed"
+    assert (
+        f"  reward inconclusive: within chance; {reported} (Newcombe; p = 0.25, McNemar's" in text
+    )
     reward = found(program, second, first)["comparisons"][0]["numbers"]["reward"]
     assert (reward["verdict"], reward["why"]) == ("inconclusive", "within chance")
     assert (reward["difference"], reward["p"]) == (0.25, 0.25)

@@ -92,7 +92,9 @@ def test_a_file_with_one_evaluation_runs(program: Program) -> None:
     assert len(program.only_run().rows) == 4
 
 
-def test_a_file_that_says_resume_is_resumed(program: Program, fault_server: FaultServer) -> None:
+def test_a_file_that_says_resume_resumes_its_run(
+    program: Program, fault_server: FaultServer
+) -> None:
     fault_server.script(CHAT, [GOOD, Reply(400, {"error": {"message": "no"}}), GOOD])
     text = ONE.replace('model = "demo"', f'model = "m"\napi_base_url = "{fault_server.url}/v1"')
     (program.folder / "one.toml").write_text(text + "max_concurrent = 1\n")
@@ -190,11 +192,11 @@ def test_all_that_is_wrong_with_the_settings_is_reported_and_no_run_fails_for_it
     program: Program,
 ) -> None:
     program.settings.write_text('theme = "lihgt"\n[keys]\nlist.filtre = "x"\n')
-    told = command_here(program, "config", "keys")
-    assert told.code == 2
-    assert f"{program.settings}:1: theme: 'lihgt'" in told.err
-    assert "Did you mean light?" in told.err
-    assert f"{program.settings}:3: keys.list.filtre" in told.err
+    reported = command_here(program, "config", "keys")
+    assert reported.code == 2
+    assert f"{program.settings}:1: theme: 'lihgt'" in reported.err
+    assert "Did you mean light?" in reported.err
+    assert f"{program.settings}:3: keys.list.filtre" in reported.err
     run = program.run("reverse-text", "-m", "demo", "-n", "1", "-r", "1")
     assert run.code == 0, run
     (line,) = (line for line in run.err.splitlines() if "lihgt" in line)

@@ -1,4 +1,4 @@
-"""Runs whose files contradict each other: the rows count, and the contradiction is told once."""
+"""Runs with files that contradict each other: rows count, a contradiction is reported once."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return program.only_run().path
 
 
-def told(program: Program, run: Path) -> tuple[dict[str, Any], list[str]]:
+def reported(program: Program, run: Path) -> tuple[dict[str, Any], list[str]]:
     """The summary of a run as JSON, and the warnings of its report."""
     printed = command_here(program, "report", str(run))
     assert printed.code == 0, printed
@@ -62,7 +62,7 @@ COUNTS = "the rows count"
 
 
 @pytest.mark.parametrize(
-    ("meta", "told_as"),
+    ("meta", "reported_as"),
     [
         ({"avg_reward": 0.91}, "metadata.json says avg_reward 0.91, the rows come to 0.5"),
         ({"avg_reward": 10 / 11}, "metadata.json says avg_reward 0.9091, the rows come to 0.5"),
@@ -97,10 +97,10 @@ COUNTS = "the rows count"
     ],
 )
 def test_metadata_that_contradicts_the_rows_is_reported_once_and_the_rows_count(
-    program: Program, meta: dict[str, Any], told_as: str
+    program: Program, meta: dict[str, Any], reported_as: str
 ) -> None:
-    found, warnings = told(program, copied(program, V11, **meta))
-    assert found["contradictions"] == warnings == [f"{told_as}: {COUNTS}"]
+    found, warnings = reported(program, copied(program, V11, **meta))
+    assert found["contradictions"] == warnings == [f"{reported_as}: {COUNTS}"]
     assert counts(found) == (4, 4, 4, 0, 0) and found["status"] == "finished"
     assert found["reward"]["mean"] == 0.5
     assert found["settings"]["num_examples"] == found["settings"]["rollouts_per_example"] == 2
@@ -108,13 +108,13 @@ def test_metadata_that_contradicts_the_rows_is_reported_once_and_the_rows_count(
 
 @pytest.mark.parametrize("name", ["verifiers-0.1.11", "verifiers-2025-08", "prime-hosted"])
 def test_files_that_agree_have_no_contradiction(program: Program, name: str) -> None:
-    found, warnings = told(program, RUNS / name)
+    found, warnings = reported(program, RUNS / name)
     assert found["contradictions"] == warnings == []
 
 
 def test_a_run_that_is_not_whole_is_no_contradiction(program: Program) -> None:
     run = copied(program, V11, num_examples=5)
-    found, warnings = told(program, run)
+    found, warnings = reported(program, run)
     assert (found["contradictions"], warnings) == ([], [])
     assert counts(found) == (10, 4, 4, 0, 6) and found["status"] == "interrupted"
 
@@ -133,7 +133,7 @@ def test_a_gate_reports_a_contradiction_once(program: Program) -> None:
     assert done.code == 6 and (done.out + done.err).count("avg_reward 0.91") == 1
 
 
-def test_a_table_of_runs_says_which_one_is_contradicted(program: Program) -> None:
+def test_a_table_of_runs_reports_which_one_is_contradicted(program: Program) -> None:
     run = copied(program, V11, avg_reward=0.91)
     done = command_here(program, "report", str(V11), str(run))
     assert done.code == 0 and done.err.count("avg_reward 0.91") == 1
@@ -151,13 +151,13 @@ def test_a_table_of_runs_says_which_one_is_contradicted(program: Program) -> Non
 def test_rows_that_are_there_twice_count_once(program: Program, edit: Edit) -> None:
     pytest.importorskip("pyarrow")
     source = RUNS / "verifiers-2025-08"
-    found, warnings = told(program, run := copied(program, source, edit=edit))
+    found, warnings = reported(program, run := copied(program, source, edit=edit))
     (said,) = found["contradictions"]
     extra = len((run / "results.jsonl").read_bytes().splitlines()) - 4
     assert said.startswith(f"results.jsonl: {extra} rows are there twice and count once: line")
     assert warnings == [said]
     assert counts(found) == (4, 4, 4, 0, 0)
-    assert found["per_example"] == told(program, source)[0]["per_example"]
+    assert found["per_example"] == reported(program, source)[0]["per_example"]
     for kind in ("jsonl", "csv", "md", "html", "parquet"):
         done = command_here(program, "export", str(run), "-o", f"out.{kind}", "--overwrite")
         assert "4 rollouts written" in done.out and said in done.err
@@ -168,10 +168,10 @@ def test_rows_that_are_there_twice_count_once(program: Program, edit: Edit) -> N
     assert len(listed.out.splitlines()) == 5
 
 
-def test_equal_rows_of_a_run_that_has_no_more_than_requested_all_count(
+def test_equal_rows_of_a_run_that_has_no_more_than_it_requested_all_count(
     program: Program,
 ) -> None:
-    found, _ = told(program, RUNS / "verifiers-2025-09-wrong-counts")
+    found, _ = reported(program, RUNS / "verifiers-2025-09-wrong-counts")
     assert counts(found) == (6, 6, 6, 0, 0)
     shape = "num_examples 6 and rollouts_per_example 1, the rows show 2 and 3"
     assert found["contradictions"] == [
@@ -193,7 +193,7 @@ def test_of_two_rows_of_one_rollout_the_first_without_an_error_counts(
     other = changed(lines[0], reward=77.0)
     failed = changed(lines[1], reward=None, error={"error": "E", "error_chain_str": "E"})
     results.write_bytes(b"".join([lines[0], failed, other, *lines[1:]]))
-    found, warnings = told(program, path)
+    found, warnings = reported(program, path)
     said = "results.jsonl: 2 rows are there twice and count once: lines 2, 3"
     assert [one.partition(";")[0] for one in warnings] == [said]
     assert found["contradictions"] == warnings
@@ -203,7 +203,7 @@ def test_of_two_rows_of_one_rollout_the_first_without_an_error_counts(
     assert command_here(program, "export", str(path), "-o", "out.jsonl").code == 0
     rows = [json.loads(line) for line in (program.folder / "out.jsonl").read_text().splitlines()]
     assert sorted(row["reward"] for row in rows) == rewards
-    assert told(program, path)[0]["counts"] == found["counts"], "as its index has it"
+    assert reported(program, path)[0]["counts"] == found["counts"], "as its index has it"
 
 
 def test_what_was_requested_holds_where_metadata_says_something_else(
@@ -213,7 +213,7 @@ def test_what_was_requested_holds_where_metadata_says_something_else(
     metadata = json.loads((path / "metadata.json").read_text())
     claims = {"num_examples": 1, "rollouts_per_example": 1, "model": "other/model"}
     (path / "metadata.json").write_text(json.dumps(metadata | claims))
-    found, warnings = told(program, path)
+    found, warnings = reported(program, path)
     assert counts(found) == (4, 4, 4, 0, 0)
     assert found["settings"]["model"] == "demo-scripted-policy"
     assert (
@@ -242,7 +242,7 @@ def test_a_torn_last_row_is_missing(
     program: Program, finished: Path, edit: Edit, ours: bool
 ) -> None:
     run = copied(program, finished if ours else V11, edit=edit)
-    found, warnings = told(program, run)
+    found, warnings = reported(program, run)
     assert counts(found) == (4, 3, 3, 0, 1)
     assert (found["status"], found["exit_code"]) == ("interrupted", 130)
     assert warnings[0].startswith("results.jsonl, line 4: ")
@@ -256,12 +256,12 @@ def test_a_torn_last_row_is_missing(
     assert "not every rollout is finished" in compared["comparisons"][0]["doubts"]
 
 
-def test_a_torn_last_row_is_missing_where_no_total_is_known(
+def test_a_torn_last_row_is_missing_where_nobody_reported_how_many_there_are(
     program: Program,
 ) -> None:
     run = copied(program, V11, edit=TORN[0])
     (run / "metadata.json").unlink()
-    found, _ = told(program, run)
+    found, _ = reported(program, run)
     assert counts(found) == (4, 3, 3, 0, 1) and found["status"] == "interrupted"
 
 
@@ -270,7 +270,7 @@ def test_a_resume_runs_a_torn_row_again(program: Program, finished: Path, edit: 
     run = copied(program, finished, edit=edit)
     done = run_here(program, "--resume", str(run), "-d")
     assert done.code == 0, done
-    found, warnings = told(program, run)
+    found, warnings = reported(program, run)
     assert (counts(found), warnings) == ((4, 4, 4, 0, 0), [])
     rows = [json.loads(line) for line in (run / "results.jsonl").read_text().splitlines()]
     assert len(rows) == 4
@@ -286,11 +286,11 @@ def test_a_resume_runs_a_torn_row_again(program: Program, finished: Path, edit: 
     ],
 )
 def test_line_ends_marks_and_blank_lines_change_nothing(program: Program, edit: Edit) -> None:
-    found, warnings = told(program, copied(program, V11, edit=edit))
+    found, warnings = reported(program, copied(program, V11, edit=edit))
     assert (counts(found), warnings) == ((4, 4, 4, 0, 0), [])
     assert found["contradictions"] == []
 
 
 def test_an_empty_file_is_no_contradiction(program: Program) -> None:
-    found, warnings = told(program, copied(program, V11, edit=lambda lines: b""))
+    found, warnings = reported(program, copied(program, V11, edit=lambda lines: b""))
     assert counts(found) == (4, 0, 0, 0, 4) and found["contradictions"] == warnings == []

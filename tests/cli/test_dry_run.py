@@ -65,7 +65,7 @@ def priced(program: Program, fault_server: FaultServer) -> Program:
     return program
 
 
-def test_the_plan_is_printed_whole_as_json(priced: Program) -> None:
+def test_the_plan_is_reported_whole_as_json(priced: Program) -> None:
     done = priced.run(
         *("looking", "-m", "priced", "-n", "4", "-r", "2", "-t", "50", "-s", "--dry-run", "--json"),
         *("-a", '{"secret_token": "hidden-one"}', "--header", "X-Key: hidden-two"),
@@ -94,7 +94,7 @@ def test_the_plan_is_printed_whole_as_json(priced: Program) -> None:
     assert "people print here" in done.err
 
 
-def test_the_plan_is_printed_for_people(priced: Program) -> None:
+def test_the_plan_is_reported_to_people(priced: Program) -> None:
     done = command_here(
         priced, "looking", "-m", "priced", "-n", "4", "-r", "2", "-t", "50", "--dry-run"
     )
@@ -169,5 +169,5 @@ def test_a_file_with_several_evaluations_is_planned_whole(priced: Program) -> No
         total = first["estimate"][name] + second["estimate"][name]
         assert found["estimate"][name] == pytest.approx(total)
     text = command_here(priced, "suite.toml", "--dry-run")
-    assert "[2/2] small" in text.out and "Rollouts: 14, 6 of them at a time" in text.out
+    assert "[2/2] small" in text.out and "Rollouts: 14, max_concurrent 6" in text.out
     assert "Nothing was run" in text.out

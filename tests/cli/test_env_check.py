@@ -189,8 +189,8 @@ def test_an_environment_that_has_everything_loads(program: Program) -> None:
     python = f"{sys.executable} (Python {platform.python_version()}, that of tui-eval)"
     said = f"fine runs in {python}\nfine has what it needs: it loads\n"
     assert (done.code, done.out) == (0, said), done
-    told = json.loads(command_here(program, "env", "check", "fine", "--json").out)
-    assert (told["ok"], told["faults"]) == (True, [])
+    reported = json.loads(command_here(program, "env", "check", "fine", "--json").out)
+    assert (reported["ok"], reported["faults"]) == (True, [])
 
 
 @pytest.mark.slow
@@ -198,8 +198,8 @@ def test_one_that_does_not_load_says_why(program: Program) -> None:
     program.environment("bad", "def load_environment(level):\n    return 1 / level\n")
     done = command_here(program, "env", "check", "bad", "-a", '{"level": 0}')
     assert done.code == 2 and "ZeroDivisionError" in done.err, done
-    told = command_here(program, "env", "check", "bad", "-a", '{"level": 0}', "--json")
-    assert told.code == 2 and json.loads(told.out)["ok"] is False
+    reported = command_here(program, "env", "check", "bad", "-a", '{"level": 0}', "--json")
+    assert reported.code == 2 and json.loads(reported.out)["ok"] is False
     missing = command_here(program, "env", "check", "badd")
     assert missing.code == 2 and "Did you mean bad?" in missing.err, missing
 

@@ -1,4 +1,4 @@
-"""Eval functions of `tui-eval agent` beside each other, and what their agent is told."""
+"""Eval functions of `tui-eval agent` beside each other, and the limits that their agent gets."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ PROJECT = """
             return []
 
         async def run(self, ctx):
-            told = f"{ctx.request.max_tokens_total} {ctx.request.max_turns}"
-            messages = [*ctx.request.messages, {"role": "assistant", "content": told}]
+            limits = f"{ctx.request.max_tokens_total} {ctx.request.max_turns}"
+            messages = [*ctx.request.messages, {"role": "assistant", "content": limits}]
             return ctx.complete(messages)
 
     def good(solution_str, ground_truth, extra_info=None):

@@ -72,7 +72,7 @@ RUN: dict[str, list[str]] = {
     "accept_changes": ["every_difference_is_listed_refused_and_accepted_only_on_request"],
     "save_to_hf_hub": [
         "a_run_pushes_its_rollouts_once_it_is_finished",
-        "a_resumed_run_is_pushed_as_it_was_requested",
+        "a_run_that_is_resumed_is_pushed_as_it_was_requested",
     ],
     "hf_hub_dataset_name": [
         "a_run_pushes_its_rollouts_once_it_is_finished",
@@ -89,7 +89,7 @@ RUN: dict[str, list[str]] = {
     ],
     "abbreviated_summary": ["everyday_flags"],
     "json": ["a_finished_run_has_all_its_numbers"],
-    "dry_run": ["the_plan_is_printed_for_people"],
+    "dry_run": ["the_plan_is_reported_to_people"],
     "no_preflight": ["without_preflight_a_dead_endpoint_is_met_by_the_rollouts"],
     "heartbeat_url": ["every_finished_group_beats_once_and_plainly"],
     "heartbeat_status": ["start_and_end_are_sent_where_that_is_requested"],
@@ -130,7 +130,7 @@ AGENT: dict[str, list[str]] = {
     "resume": ["a_run_is_resumed"],
     "keep_errors": ["a_run_is_resumed"],
     "accept_changes": ["a_run_is_resumed"],
-    "no_preflight": ["a_model_that_is_not_listed_is_warned_of_and_used"],
+    "no_preflight": ["a_model_that_is_not_listed_is_warned_of_and_requested"],
     "verbose": ["agent_everyday_flags"],
     "debug": ["tools_of_an_agent_are_offered_called_and_recorded"],
     "quiet": ["agent_everyday_flags"],
@@ -138,7 +138,7 @@ AGENT: dict[str, list[str]] = {
     "tui": ["an_agents_screen_is_requested_and_reported_where_there_is_no_terminal"],
     "abbreviated_summary": ["an_agents_budget_stops_softly_and_a_short_summary_has_no_tables"],
     "json": ["an_agents_json_is_all_of_stdout"],
-    "dry_run": ["an_agents_dry_run_prints_and_runs_nothing"],
+    "dry_run": ["an_agents_dry_run_reports_and_runs_nothing"],
     "heartbeat_url": ["an_agents_json_is_all_of_stdout"],
     "heartbeat_status": ["an_agents_json_is_all_of_stdout"],
 }

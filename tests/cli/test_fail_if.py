@@ -22,7 +22,7 @@ HALF = [[1.0], [0.0]] * 6
 
 
 @pytest.mark.parametrize(
-    ("groups", "conditions", "code", "told"),
+    ("groups", "conditions", "code", "reported"),
     [
         (HALF, ["mean(reward) < 0.7"], 5, "failed: mean(reward) = 0.5 < 0.7"),
         (HALF, ["low(reward) < 0.1"], 0, ""),
@@ -50,14 +50,14 @@ def test_the_exit_code_is_the_verdict(
     groups: list[list[float | None]],
     conditions: list[str],
     code: int,
-    told: str,
+    reported: str,
 ) -> None:
     run = saved(tmp_path, groups)
     flags = [part for one in conditions for part in ("--fail-if", one)]
     assert cli(["report", run, *flags]) == code
     said = capsys.readouterr()
-    assert told in said.err and "Rollouts:" in said.out
-    assert not told or said.err.count("\n") >= 1
+    assert reported in said.err and "Rollouts:" in said.out
+    assert not reported or said.err.count("\n") >= 1
     assert cli(["report", run, "--json", *flags]) == code
     found = json.loads(capsys.readouterr().out)["verdict"]
     assert found["exit_code"] == code
@@ -97,9 +97,9 @@ def test_every_fault_of_every_condition_is_reported(
     run = saved(tmp_path, HALF)
     flags = ["--fail-if", "lo(reward) < 1 and errored > x", "--fail-if", "used >"]
     assert cli(["report", run, str(tmp_path / "gone"), *flags]) == 2
-    told = capsys.readouterr().err.splitlines()
-    assert len(told) == 4 and any("Did you mean low?" in line for line in told)
-    assert any('--fail-if "used >", character 7' in line for line in told)
+    reported = capsys.readouterr().err.splitlines()
+    assert len(reported) == 4 and any("Did you mean low?" in line for line in reported)
+    assert any('--fail-if "used >", character 7' in line for line in reported)
 
 
 def test_a_metric_that_is_nowhere_is_refused_with_the_nearest(
@@ -118,8 +118,8 @@ def test_names_that_are_nowhere_are_reported_beside_what_does_not_parse(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = saved(tmp_path, HALF)
-    asked = ("low(brevty) < 0.5", "errored >", "mean(reward) < 0.1")
-    assert cli(["report", run, *(part for one in asked for part in ("--fail-if", one))]) == 2
+    arguments = ("low(brevty) < 0.5", "errored >", "mean(reward) < 0.1")
+    assert cli(["report", run, *(part for one in arguments for part in ("--fail-if", one))]) == 2
     said = capsys.readouterr().err
     assert said.count("error: ") == 2
     assert "Did you mean brevity?" in said and "errored is compared with a number" in said

@@ -107,8 +107,8 @@ def test_everyday_flags(probe: Program, fault_server: FaultServer, flag: dict[st
     assert {body["temperature"] for body in bodies} == {0.5}
     assert {body["max_tokens"] for body in bodies} == {77}
     assert {body["top_p"] for body in bodies} == {0.25}
-    asked = sorted(body["messages"][1]["content"] for body in bodies)
-    assert asked == ["Say hard 0"] * 4 + ["Say hard 1"] * 4, "arguments, examples, rollouts"
+    requested = sorted(body["messages"][1]["content"] for body in bodies)
+    assert requested == ["Say hard 0"] * 4 + ["Say hard 1"] * 4, "arguments, examples, rollouts"
     assert {body["messages"][0]["content"] for body in bodies} == {"new"}, "settings"
     assert fault_server.most_at_once == 3
     assert [row["word"] for row in run.rows] == ["hard"] * 8, "columns"
@@ -175,8 +175,8 @@ def test_answers_are_streamed_where_endpoint_or_run_say_so(
             "--no-preflight", *flags,
         )  # fmt: skip
         assert done.code == 0, done
-        asked = [request.json() for request in fault_server.requests]
-        assert [body.get("stream", False) for body in asked] == [is_streamed]
+        requested = [request.json() for request in fault_server.requests]
+        assert [body.get("stream", False) for body in requested] == [is_streamed]
 
 
 def test_a_run_is_kept_under_the_folder_that_is_named(program: Program) -> None:
@@ -220,7 +220,7 @@ def test_an_interrupted_run_is_resumed(probe: Program, fault_server: FaultServer
     assert probe.only_run().places() == [(0, 0), (1, 0)]
 
 
-def test_a_file_may_say_verbose_and_a_session_names_its_own_log(
+def test_a_file_may_say_verbose_and_a_session_reports_its_own_log(
     probe: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [GOOD, REFUSED, GOOD])

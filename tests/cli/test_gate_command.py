@@ -74,8 +74,8 @@ def test_the_exit_code_is_the_verdict(
     lines = out.splitlines()
     assert lines[code != 7].startswith(f"{WORDS[code].upper()}: reward"), out
     assert lines[0].startswith("Power ") is (code != 7), "before it judges"
-    found, whole, told = gate_json(capsys, *runs)
-    assert (found, whole["status"], told["status"], told["exit_code"]) == (
+    found, whole, reported = gate_json(capsys, *runs)
+    assert (found, whole["status"], reported["status"], reported["exit_code"]) == (
         *(code, WORDS[code], WORDS[code]),
         code,
     )
@@ -86,17 +86,19 @@ def test_the_json_has_all_that_the_verdict_stands_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     runs = saved(tmp_path, "a", levels(40)), saved(tmp_path, "b", levels(40, 0.01, 0.1))
-    _, whole, told = gate_json(capsys, *runs, "--margin", "0.04")
-    assert (told["metric"], told["method"], told["examples"]) == ("reward", "t", 40)
-    assert told["difference"] == pytest.approx(0.01)
+    _, whole, reported = gate_json(capsys, *runs, "--margin", "0.04")
+    assert (reported["metric"], reported["method"], reported["examples"]) == ("reward", "t", 40)
+    assert reported["difference"] == pytest.approx(0.01)
     half = 2.0226909 * 0.1 / 39**0.5
-    assert (told["low"], told["high"]) == pytest.approx((0.01 - half, 0.01 + half), abs=1e-6)
-    assert 0.6 < told["power"] < 0.8 and 40 < told["examples_needed"] < 80
+    assert (reported["low"], reported["high"]) == pytest.approx(
+        (0.01 - half, 0.01 + half), abs=1e-6
+    )
+    assert 0.6 < reported["power"] < 0.8 and 40 < reported["examples_needed"] < 80
     assert whole["runs"] == [str(Path(run).absolute()) for run in runs]
     code, out, _ = gate(capsys, *runs, "--margin", "0.04")
     assert code == 0
     assert "B − A +0.010" in out and "t, 39 df" in out and "40 examples" in out
-    assert f"Power {100 * told['power']:.0f} %" in out and "examples have 80 %" in out
+    assert f"Power {100 * reported['power']:.0f} %" in out and "examples have 80 %" in out
 
 
 def test_runs_are_named_as_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -113,8 +115,8 @@ def test_runs_are_named_as_everywhere(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_those_who_must_decide_can(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = saved(tmp_path, "a", levels(40)), saved(tmp_path, "b", levels(40, 0.0, 0.2))
     for decided, code in (("pass", 0), ("fail", 5)):
-        found, whole, told = gate_json(capsys, *runs, "--inconclusive", decided)
-        assert (found, told["status"], told["exit_code"]) == (code, "inconclusive", code)
+        found, whole, reported = gate_json(capsys, *runs, "--inconclusive", decided)
+        assert (found, reported["status"], reported["exit_code"]) == (code, "inconclusive", code)
         assert whole["inconclusive"] == decided
         _, out, _ = gate(capsys, *runs, "--inconclusive", decided)
         assert "\nINCONCLUSIVE: " in out and f"--inconclusive {decided}" in out

@@ -124,8 +124,8 @@ def test_what_became_of_answers_tools_and_errors_is_counted(
     replies = [calls, chat_answer("heavy"), cut, refusal]
     fault_server.script(CHAT, [Reply(body=body) for body in replies])
     program.environment("outcomes", OUTCOMES)
-    asked = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "4", "-r", "1", "-c", "1")
-    found = object_of(run_here(program, "outcomes", *asked, "--json"))
+    arguments = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "4", "-r", "1", "-c", "1")
+    found = object_of(run_here(program, "outcomes", *arguments, "--json"))
     counts = found["counts"]
     assert (counts["used"], counts["errored"], counts["truncated"]) == (3, 1, 1)
     assert counts["failed_tools"] == 1
@@ -150,8 +150,8 @@ def test_errored_rollouts_are_counted_by_their_exceptions(
     program: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [Reply(400, {"error": {"message": "no"}})])
-    asked = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "2", "-r", "2")
-    done = run_here(program, "reverse-text", *asked, "--json")
+    arguments = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "2", "-r", "2")
+    done = run_here(program, "reverse-text", *arguments, "--json")
     found = object_of(done)
     assert (done.code, found["status"]) == (3, "finished")
     assert found["errors"] == {"ModelError -> BadRequestError": 4}
@@ -180,8 +180,8 @@ def test_a_refusal_lists_its_faults(program: Program, args: list[str], where: st
 
 def test_an_interrupted_run_says_so(program: Program, fault_server: FaultServer) -> None:
     fault_server.script(CHAT, [Reply(body=chat_answer("yes")), Reply(hang=True)])
-    asked = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "3", "-r", "1", "-s", "--json")
-    process = program.start("reverse-text", *asked)
+    arguments = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "3", "-r", "1", "-s", "--json")
+    process = program.start("reverse-text", *arguments)
     wait_until(lambda: (r := program.runs()) and r[0].rows, "a row is there")
     process.send_signal(signal.SIGINT)
     done = program.finish(process)

@@ -69,13 +69,13 @@ def test_an_environment_that_ends_its_process_closes_the_screen_and_is_named(
         terminal.close()
 
 
-@pytest.mark.parametrize("asked", ["--no-screen", "TUI_EVAL_SCREEN=0"])
+@pytest.mark.parametrize("requested", ["--no-screen", "TUI_EVAL_SCREEN=0"])
 def test_a_loop_of_a_shell_gets_lines_though_it_has_a_terminal(
-    program: Program, asked: str
+    program: Program, requested: str
 ) -> None:
-    name, _, value = asked.partition("=")
+    name, _, value = requested.partition("=")
     env = {**program.env, **({name: value} if value else {})}
-    flags = [] if value else [asked]
+    flags = [] if value else [requested]
     terminal = Terminal(
         program.folder, env, "reverse-text", "-m", "demo", "-n", "1", "-r", "1", *flags
     )

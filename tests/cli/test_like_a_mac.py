@@ -52,9 +52,9 @@ class Lifecycle:
 
 @pytest.fixture(scope="module")
 def lifecycle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lifecycle]:
-    told = Lifecycle(tmp_path_factory.mktemp("mac"))
-    yield told
-    told.program.end_all()
+    reported = Lifecycle(tmp_path_factory.mktemp("mac"))
+    yield reported
+    reported.program.end_all()
 
 
 @pytest.mark.slow
@@ -74,8 +74,8 @@ def test_the_run_is_resumed_to_its_end(lifecycle: Lifecycle) -> None:
 
 @pytest.mark.slow
 def test_the_memory_of_an_engine_is_known(lifecycle: Lifecycle) -> None:
-    asked = "from tui_eval.engine.process import taken_with; print(taken_with([])[1])"
-    command = [sys.executable, "-c", asked]
+    requested = "from tui_eval.engine.process import taken_with; print(taken_with([])[1])"
+    command = [sys.executable, "-c", requested]
     done = subprocess.run(command, env=lifecycle.program.env, capture_output=True, text=True)
     assert 5 < float(done.stdout) < 4000, done
 

@@ -147,8 +147,8 @@ def test_a_model_of_any_name_runs_and_is_exported(
     program: Program, fault_server: FaultServer, name: str
 ) -> None:
     fault_server.script(CHAT, [GOOD])
-    asked = ("-m", NAMES[name], "-b", f"{fault_server.url}/v1", "-k", "", "--no-preflight")
-    done = run_here(program, "reverse-text", *asked, "-n", "1", "-r", "1", "-s")
+    arguments = ("-m", NAMES[name], "-b", f"{fault_server.url}/v1", "-k", "", "--no-preflight")
+    done = run_here(program, "reverse-text", *arguments, "-n", "1", "-r", "1", "-s")
     assert done.code == 0 and len(program.only_run().rows) == 1, done
     done = command_here(program, "export", str(program.only_run().path), "--format", "jsonl")
     assert done.code == 0, done
@@ -170,8 +170,8 @@ def test_errors_that_nobody_reads_do_not_end_the_run(
     program: Program, fault_server: FaultServer, streams: str
 ) -> None:
     fault_server.script(CHAT, [Reply(400, {"error": {"message": "no"}}, delay=0.2)])
-    asked = f"-m m -b {fault_server.url}/v1 -n 3 -r 1 -c 1"
-    done = in_shell(program, f"tui-eval reverse-text {asked} {streams}")
+    arguments = f"-m m -b {fault_server.url}/v1 -n 3 -r 1 -c 1"
+    done = in_shell(program, f"tui-eval reverse-text {arguments} {streams}")
     assert done.code == 3, done
     assert len(program.only_run().rows) == 3
 

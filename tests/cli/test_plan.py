@@ -1,4 +1,4 @@
-"""`tui-eval plan`: what it takes to show a difference, as a user asks."""
+"""`tui-eval plan`: the examples and rollouts that show a difference."""
 
 from __future__ import annotations
 
@@ -51,18 +51,18 @@ def test_the_smaller_the_difference_the_more_it_takes(program: Program, runs: li
 
 def test_a_second_pilot_measures_what_else_is_assumed(program: Program, runs: list[str]) -> None:
     done = command_here(program, "plan", *runs[:2], "--json")
-    told = json.loads(done.out)
-    assert told["correlation"] is None and len(told["pilots"]) == 2
+    reported = json.loads(done.out)
+    assert reported["correlation"] is None and len(reported["pilots"]) == 2
     assert "Assumed" not in command_here(program, "plan", *runs[:2]).out
 
 
-def test_rollouts_without_tokens_are_not_taken_as_free(program: Program, runs: list[str]) -> None:
+def test_rollouts_that_report_no_tokens_are_not_free(program: Program, runs: list[str]) -> None:
     def tokens(path: Path) -> float:
         needed = json.loads(command_here(program, "plan", str(path), "--json").out)["needs"][0]
         return float(needed["tokens"] / needed["rollouts"])
 
-    told, partly = (program.folder / name for name in ("told", "partly"))
-    for path, every in ((told, 1), (partly, 2)):
+    reported, partly = (program.folder / name for name in ("reported", "partly"))
+    for path, every in ((reported, 1), (partly, 2)):
         shutil.copytree(runs[0], path)
         lines = (path / "results.jsonl").read_text().splitlines()
         rows = [json.loads(line) for line in lines]
@@ -72,7 +72,7 @@ def test_rollouts_without_tokens_are_not_taken_as_free(program: Program, runs: l
             for place, row in enumerate(rows)
         ]
         (path / "results.jsonl").write_text("\n".join(texts) + "\n")
-    assert tokens(told) == tokens(partly) == 150
+    assert tokens(reported) == tokens(partly) == 150
 
 
 def test_one_rollout_an_example_says_less(program: Program, runs: list[str]) -> None:
@@ -82,10 +82,10 @@ def test_one_rollout_an_example_says_less(program: Program, runs: list[str]) -> 
 
 
 def test_a_metric_is_planned_for(program: Program, runs: list[str]) -> None:
-    told = json.loads(
+    reported = json.loads(
         command_here(program, "plan", runs[0], "--metric", "exact_match", "--json").out
     )
-    assert told["metric"] == "exact_match" and told["needs"]
+    assert reported["metric"] == "exact_match" and reported["needs"]
 
 
 def test_all_faults_are_reported_at_once(program: Program, runs: list[str]) -> None:
@@ -102,14 +102,14 @@ def test_all_faults_are_reported_at_once(program: Program, runs: list[str]) -> N
     assert [fault["where"] for fault in json.loads(done.out)["faults"]] == ["nowhere", "--detect"]
 
 
-def test_a_pilot_without_evidence_ends_with_7(program: Program, runs: list[str]) -> None:
+def test_a_pilot_that_shows_nothing_ends_with_7(program: Program, runs: list[str]) -> None:
     done = command_here(program, "plan", runs[3])
     assert (done.code, done.out) == (7, "")
     assert "all 12 examples of the pilot came to 1" in done.err
     done = command_here(program, "plan", runs[3], "--json")
-    told = json.loads(done.out)
-    assert done.code == told["exit_code"] == 7 and told["status"] == "nothing measured"
-    assert "came to 1" in told["error"]
+    reported = json.loads(done.out)
+    assert done.code == reported["exit_code"] == 7 and reported["status"] == "nothing measured"
+    assert "came to 1" in reported["error"]
 
 
 def test_one_run_is_not_two_pilots(program: Program, runs: list[str]) -> None:

@@ -48,8 +48,8 @@ def test_the_lines_that_everybody_knows_come_first(
         """,
     )
     fault_server.script("/v1/chat/completions", [Reply(body=chat_answer("yes" * 50))])
-    asked = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "4", "-r", "2")
-    done = program.run("scored", *asked)
+    arguments = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "4", "-r", "2")
+    done = program.run("scored", *arguments)
     assert done.code == 0, done
     lines = done.out.splitlines()
     at = lines.index("Results:")
@@ -123,9 +123,9 @@ def test_what_the_mean_is_without_stands_beside_what_it_would_be_with_it() -> No
         finished(9, None, error="KeyError", error_class="tool"),
     ).splitlines()
     assert "  Reward: 1.00 ± 0.00" in lines
-    told = " ".join(line.strip() for line in lines)
+    reported = " ".join(line.strip() for line in lines)
     without = "3 of 10 not in the mean: 2 endpoint, 1 tool error"
-    assert f"Reward with errors as 0: 0.70 ({without})" in told
+    assert f"Reward with errors as 0: 0.70 ({without})" in reported
     assert not any("errors as 0" in line for line in text_of(started(), finished(0)).splitlines())
 
 
@@ -141,15 +141,15 @@ def test_how_answers_ended_and_which_tools_failed_is_counted() -> None:
     assert "Refused: 1 of 5 (20%)" in lines
     assert "Filtered: 1 of 5 (20%)" in lines
     assert "With a tool call that went wrong: 1 of 5 (20%)" in lines
-    assert "Answered by other models than was asked for: small 3 calls" in lines
+    assert "Answered by other models than requested: small 3 calls" in lines
 
 
 def test_a_run_in_which_nothing_succeeded_names_the_last_cause() -> None:
     waits = staged(1, Stage.SLEEPING, note="status 500, again in 4s", again_at=1005.0)
     end = RunFinished(0, 2000.0, "interrupted", 130)
-    told = "No rollout succeeded; the last one to be tried again met status 500"
-    assert told in text_of(started(2, 1), waits, end)
-    assert told in text_of(started(2, 1), finished(0, None, per_example=1), waits, end)
+    reported = "No rollout succeeded; the last one to be tried again met status 500"
+    assert reported in text_of(started(2, 1), waits, end)
+    assert reported in text_of(started(2, 1), finished(0, None, per_example=1), waits, end)
     assert "tried again" not in text_of(started(2, 1), finished(0, per_example=1), waits, end)
     assert "No rollout succeeded" not in text_of(started(2, 1), end)
     object_ = summary_object(folded(started(2, 1), waits, end))

@@ -1,4 +1,4 @@
-"""Lines of a run in progress: why it waits, and how far several evaluations are."""
+"""Lines printed during a run: the reasons for waiting, and the progress of a suite."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def test_a_server_that_always_fails_is_named_while_it_is_waited_for_and_at_the_e
     program: Program, fault_server: FaultServer, as_json: bool
 ) -> None:
     fault_server.script(CHAT, [DOWN])
-    asked = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "2", "-r", "2", "-d")
-    process = program.start("reverse-text", *asked, *(["--json"] if as_json else []))
+    arguments = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "2", "-r", "2", "-d")
+    process = program.start("reverse-text", *arguments, *(["--json"] if as_json else []))
     stream = process.stderr if as_json else process.stdout
     assert stream is not None
     said = next((line for line in stream if "Waiting to try again" in line), "")
@@ -56,8 +56,10 @@ def test_a_server_that_always_fails_is_named_while_it_is_waited_for_and_at_the_e
     if as_json:
         assert json.loads(done.out)["last_cause"] == "status 500: out of order"
     else:
-        told = "No rollout succeeded; the last one to be tried again met status 500: out of order"
-        assert told in done.out.splitlines()
+        reported = (
+            "No rollout succeeded; the last one to be tried again met status 500: out of order"
+        )
+        assert reported in done.out.splitlines()
 
 
 def test_nothing_is_said_where_nothing_new_happened_and_less_often_the_longer_it_takes(
@@ -66,8 +68,8 @@ def test_nothing_is_said_where_nothing_new_happened_and_less_often_the_longer_it
     lines = ProgressLines()
     assert lines.waiting_line(4, "status 500", clock.now + 9) is None, "a blip is not worth a line"
     clock.now += FIRST_WAIT_AFTER_S
-    told = lines.waiting_line(4, "status 500", clock.now + 5.4)
-    assert told == "Waiting to try again: 4 rollouts; last cause: status 500; next try in 5s"
+    reported = lines.waiting_line(4, "status 500", clock.now + 5.4)
+    assert reported == "Waiting to try again: 4 rollouts; last cause: status 500; next try in 5s"
     until = clock.now + 5.4
     clock.now += 100
     assert lines.waiting_line(4, "status 500", until) is None
@@ -81,13 +83,13 @@ def test_nothing_is_said_where_nothing_new_happened_and_less_often_the_longer_it
     assert gaps[-1] == 30
 
 
-def told(
-    telling: SuiteConsole, capsys: pytest.CaptureFixture[str], *events: Any
+def reported(
+    console: SuiteConsole, capsys: pytest.CaptureFixture[str], *events: Any
 ) -> tuple[list[str], list[str]]:
     """Lines of a suite for events, on stdout and stderr."""
     for event in events:
-        telling.handle(event)
-        telling.print_progress()
+        console.handle(event)
+        console.print_progress()
     said = capsys.readouterr()
     return said.out.splitlines(), said.err.splitlines()
 
@@ -96,14 +98,14 @@ def test_a_suite_says_why_its_rollouts_wait(
     clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for as_json in (False, True):
-        telling = SuiteConsole(as_json=as_json)
+        console = SuiteConsole(as_json=as_json)
         waits = {"finished": 0, "errored": 0, "reward": None}
         first = moved(0, "running", sleeping=3, cause="status 503", again_at=1004.0, **waits)
         second = moved(1, "running", sleeping=2, cause="status 500", again_at=1003.0, **waits)
-        told(telling, capsys, suite_started(), first, second)
+        reported(console, capsys, suite_started(), first, second)
         clock.now += FIRST_WAIT_AFTER_S
         second.again_at, second.at, first.at = clock.now + 4, clock.now, clock.now - 1
-        out, err = told(telling, capsys, second)
+        out, err = reported(console, capsys, second)
         line = "Waiting to try again: 5 rollouts; last cause: status 500; next try in 1s"
         assert (err if as_json else out) == [line]
         assert (out if as_json else err) == []
@@ -113,13 +115,13 @@ def test_a_suite_says_why_its_rollouts_wait(
 def test_the_end_of_a_suite_names_the_cause_where_nothing_succeeded(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    telling = SuiteConsole()
+    console = SuiteConsole()
     over = moved(0, "interrupted", path="", total=48, cause="status 500")
     some = moved(1, "interrupted", path="", total=48, finished=2, cause="status 503")
     none = moved(2, "interrupted", path="", total=48)
     end = RunFinished(0, 1.0, "interrupted", 130)
-    told(telling, capsys, suite_started(), over, some, none, end)
-    telling.sum_up(abbreviated=False)
+    reported(console, capsys, suite_started(), over, some, none, end)
+    console.sum_up(abbreviated=False)
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if "tried again" in line] == [
         "[1/8] calculator (temperature=0.2): no rollout succeeded; the last one to be tried again "
@@ -130,28 +132,28 @@ def test_the_end_of_a_suite_names_the_cause_where_nothing_succeeded(
 def test_what_will_not_come_any_more_is_not_in_the_total(
     clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    telling = SuiteConsole()
+    console = SuiteConsole()
     cases = [("a", "m", {}), ("b", "m", {}), ("c", "m", {})]
-    out, _ = told(telling, capsys, suite_started(cases))
+    out, _ = reported(console, capsys, suite_started(cases))
     assert out[0].startswith("3 evaluations, 144 rollouts in all")
-    out, err = told(telling, capsys, moved(1, "refused", text="no such split", total=0))
+    out, err = reported(console, capsys, moved(1, "refused", text="no such split", total=0))
     assert err == ["error: [2/3] b: refused: no such split"]
     assert out == ["Now 96 rollouts in all"]
-    out, _ = told(telling, capsys, *(moved(place, "finished", errored=0) for place in (0, 2)))
+    out, _ = reported(console, capsys, *(moved(place, "finished", errored=0) for place in (0, 2)))
     assert out[-1] == "Progress: ████████████████████ 96/96 (100%), 3 of 3 evaluations over"
 
 
-def test_a_resumed_evaluation_says_so_and_a_complete_one_does_not_begin(
+def test_an_evaluation_that_is_resumed_says_so_and_a_complete_one_does_not_begin(
     clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    telling = SuiteConsole()
+    console = SuiteConsole()
     cases = [("a", "m", {}), ("b", "m", {})]
     none = {"errored": 0, "reward": None, "low": None, "reward_std": None}
     there = moved(0, "running", finished=48, **none)
     partly = moved(1, "running", finished=30, **none)
-    out, _ = told(telling, capsys, suite_started(cases), there, partly)
-    assert "[2/2] b: goes on, 30 of 48 rollouts done" in out
+    out, _ = reported(console, capsys, suite_started(cases), there, partly)
+    assert "[2/2] b: resumes, 30 of 48 rollouts done" in out
     assert not [line for line in out if line.startswith("[1/2]")]
     sure = {"reward": 0.75, "reward_std": 0.43, "low": 0.64, "high": 0.86}
-    out, _ = told(telling, capsys, moved(0, "finished", errored=0, **sure))
+    out, _ = reported(console, capsys, moved(0, "finished", errored=0, **sure))
     assert out[0] == "[1/2] a: complete already, 48 rollouts, reward 0.75 ± 0.43"

@@ -55,8 +55,8 @@ def test_the_evaluations_of_a_file_push_to_datasets_of_their_own(
     done = program.run("suite.toml", "--json")
     assert done.code == 0, done
     name = "reverse-text_demo-scripted-policy_n2_r1"
-    told = [one.get("hub", {}).get("text", "") for one in json.loads(done.out)["evaluations"]]
-    assert [text.partition(" to the dataset ")[2] for text in told] == [
+    reported = [one.get("hub", {}).get("text", "") for one in json.loads(done.out)["evaluations"]]
+    assert [text.partition(" to the dataset ")[2] for text in reported] == [
         f"{name}_1", "", f"{name}_3",
     ]  # fmt: skip
 
@@ -80,8 +80,8 @@ def test_a_file_with_one_evaluation_pushes_it_under_a_name_of_its_own_and_json_h
     (program.folder / "one.toml").write_text(ONE)
     done = program.run("one.toml", "--json")
     assert done.code == 0, done
-    told = json.loads(done.out)["hub"]
-    assert told == {"pushed": True, "text": f"Pushed 2 rollouts to the dataset {NAME}"}
+    reported = json.loads(done.out)["hub"]
+    assert reported == {"pushed": True, "text": f"Pushed 2 rollouts to the dataset {NAME}"}
     assert [one["name"] for one in hub.created] == [NAME]
 
 
@@ -99,7 +99,9 @@ def test_what_a_file_requests_is_pushed_from_the_screen_too(
 
 
 @pytest.mark.slow
-def test_a_resumed_run_is_pushed_as_it_was_requested(program: Program, hub: HubStandIn) -> None:
+def test_a_run_that_is_resumed_is_pushed_as_it_was_requested(
+    program: Program, hub: HubStandIn
+) -> None:
     stopped = program.run("reverse-text", *DEMO, "-H", "--max-total-tokens", "1", "-c", "1")
     assert stopped.code == 4, stopped
     assert "The run is not finished, so it is not pushed" in stopped.err
@@ -124,7 +126,7 @@ def test_a_push_that_fails_leaves_the_files_and_says_how_to_try_again(
     assert "hf_standin" not in done.err + done.out
     again = program.run("push", str(run.path))
     assert again.code == 1, again
-    assert "error: dataset my-org/x: the hub did not take it:" in again.err, "as it was asked for"
+    assert "error: dataset my-org/x: the hub did not take it:" in again.err, "as it was requested"
     hub.refuses = 0
     again = program.run("push", str(run.path), "-D", "my-org/x", "--private")
     assert again.code == 0, again
@@ -142,9 +144,9 @@ def test_pushes_that_fail_are_the_exit_code_of_a_file_of_evaluations(
         ONE.replace("[[eval]]", "[[eval]]\ntemperature = 0.1") + ONE[ONE.index("[[eval]]") :]
     )
     done = program.run("two.toml", "--json")
-    told = json.loads(done.out)
-    assert (done.code, told["exit_code"]) == (8, 8), done
-    assert [one["exit_code"] for one in told["evaluations"]] == [8, 8]
+    reported = json.loads(done.out)
+    assert (done.code, reported["exit_code"]) == (8, 8), done
+    assert [one["exit_code"] for one in reported["evaluations"]] == [8, 8]
 
 
 @pytest.mark.slow

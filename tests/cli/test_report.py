@@ -65,10 +65,10 @@ def test_a_table_names_every_rule_that_gave_an_interval() -> None:
     assert "reward: the mean and its 95% interval (t; Wilson)" in lines
 
 
-@pytest.mark.parametrize(("errors", "told"), [(1, "1:05"), (2, "errored"), (6, "errored")])
-def test_one_with_many_errors_is_marked(errors: int, told: str) -> None:
+@pytest.mark.parametrize(("errors", "reported"), [(1, "1:05"), (2, "errored"), (6, "errored")])
+def test_one_with_many_errors_is_marked(errors: int, reported: str) -> None:
     rewards = [None] * errors + [1.0] * (6 - errors)
-    assert cells(list(table_lines([summary(rewards)]))[1])[-1] == told
+    assert cells(list(table_lines([summary(rewards)]))[1])[-1] == reported
 
 
 def test_what_is_known_of_no_evaluation_has_no_column() -> None:
@@ -165,7 +165,7 @@ def test_a_run_of_another_program_is_reported(program: Program) -> None:
     assert found["refused_requests"] is None
 
 
-def test_tokens_that_come_as_one_number_are_reported_as_one(program: Program) -> None:
+def test_tokens_that_a_file_has_as_one_number_are_reported_as_one(program: Program) -> None:
     results = Path(__file__).parents[1] / "data" / "others" / "osmosis.json"
     done = command_here(program, "report", str(results))
     assert done.code == 0, done

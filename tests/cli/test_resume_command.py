@@ -1,4 +1,4 @@
-"""The line that is printed to go on with a run works as it is pasted, for every kind of run."""
+"""The printed line that resumes a run works as it is pasted, for every kind of run."""
 
 from __future__ import annotations
 
@@ -81,15 +81,15 @@ def move(program: Program) -> None:
     (program.folder / "configs" / "endpoints.toml").write_text("")
 
 
-def asked_rows(server: FaultServer) -> list[str]:
+def requested_rows(server: FaultServer) -> list[str]:
     return [one.json()["messages"][-1]["content"] for one in server.requests]
 
 
 def test_a_run_with_a_registry_of_its_own_is_resumed_from_anywhere_without_its_budget(
     talk: Program, fault_server: FaultServer
 ) -> None:
-    asked = ("talk", "-e", "models.toml", "-m", "team", "-n", "4", "-r", "1", "-c", "1")
-    stopped = run_here(talk, *asked, "--max-cost", "0.001")
+    arguments = ("talk", "-e", "models.toml", "-m", "team", "-n", "4", "-r", "1", "-c", "1")
+    stopped = run_here(talk, *arguments, "--max-cost", "0.001")
     assert stopped.code == 4, stopped
     run = talk.only_run()
     assert pasted(stopped) == ["run", "--resume", str(run.path)]
@@ -112,8 +112,8 @@ def test_a_spent_budget_leaves_errored_rows_where_they_are(
 ) -> None:
     fault_server.script(CHAT, [BAD, GOOD])
     url = f"{fault_server.url}/v1"
-    asked = ("talk", "-m", "m", "-b", url, "-n", "4", "-r", "1", "-c", "1", "-s")
-    stopped = run_here(talk, *asked, "--max-total-tokens", "15")
+    arguments = ("talk", "-m", "m", "-b", url, "-n", "4", "-r", "1", "-c", "1", "-s")
+    stopped = run_here(talk, *arguments, "--max-total-tokens", "15")
     assert stopped.code == 4, stopped
     run = talk.only_run()
     before = run.rows
@@ -126,7 +126,7 @@ def test_a_spent_budget_leaves_errored_rows_where_they_are(
     done = run_here(talk, *pasted(again))
     assert done.code == 0, done
     assert run.places() == [(n, 0) for n in range(4)]
-    full = run_here(talk, *asked, "--resume", "--max-total-tokens", "15")
+    full = run_here(talk, *arguments, "--resume", "--max-total-tokens", "15")
     assert full.code == 0, full
     assert "errored" not in full.err, "there are none"
 
@@ -143,7 +143,7 @@ def test_resume_alone_without_an_environment_resumes_the_newest_run_begun_here(
     fault_server.script(CHAT, [GOOD, GOOD, GOOD, BAD, GOOD])
     assert run_here(talk, "talk", *served).code == 0
     assert run_here(talk, "talk", *served).code == 3
-    asked, here = len(fault_server.requests), talk.folder
+    arguments, here = len(fault_server.requests), talk.folder
     move(talk)
     other = talk.run("run", "--resume")
     assert other.code == 2, other
@@ -152,11 +152,11 @@ def test_resume_alone_without_an_environment_resumes_the_newest_run_begun_here(
     done = talk.run("--resume")
     assert done.code == 0, done
     assert "Resuming the unsaved run" in done.err and "2 of 2 done, 1 of them errored" in done.err
-    assert len(fault_server.requests) == asked + 1
+    assert len(fault_server.requests) == arguments + 1
     assert talk.run("run", "--resume").code == 2, "nothing is left"
     fault_server.script(CHAT, [Reply(hang=True)])
     process = talk.start("talk", *served, "-s")
-    wait_until(lambda: len(fault_server.requests) == asked + 2, "a run is at work")
+    wait_until(lambda: len(fault_server.requests) == arguments + 2, "a run is at work")
     (at_work,) = talk.runs(talk.folder / "outputs")
     assert (
         f"is at work: tui-eval open {at_work.path.relative_to(here)}"
@@ -170,17 +170,17 @@ def test_a_run_without_preflight_is_resumed_without(
     talk: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script("/v1/models", [Reply(body={"data": [{"id": "other"}]})])
-    asked = ("talk", "-m", "m", "-b", f"{fault_server.url}/v1", "-n", "2", "-r", "1", "-c", "1")
-    stopped = run_here(talk, *asked, "--no-preflight", "--max-total-tokens", "1")
+    arguments = ("talk", "-m", "m", "-b", f"{fault_server.url}/v1", "-n", "2", "-r", "1", "-c", "1")
+    stopped = run_here(talk, *arguments, "--no-preflight", "--max-total-tokens", "1")
     assert stopped.code == 4, stopped
     done = run_here(talk, *pasted(stopped))
     assert done.code == 0, done
 
 
 def test_what_is_secret_is_named_beside_the_line(talk: Program, fault_server: FaultServer) -> None:
-    asked = ("talk", "-m", "m", "-b", f"{fault_server.url}/v1", "-n", "2", "-r", "1", "-c", "1")
+    arguments = ("talk", "-m", "m", "-b", f"{fault_server.url}/v1", "-n", "2", "-r", "1", "-c", "1")
     secret = ("--header", "X-Mine: of-mine", "-S", '{"extra_headers": {"X-Other": "of-other"}}')
-    stopped = run_here(talk, *asked, *secret, "--max-total-tokens", "1")
+    stopped = run_here(talk, *arguments, *secret, "--max-total-tokens", "1")
     assert stopped.code == 4, stopped
     assert "Add what is secret and not kept: -S JSON --header 'X-Mine: ...'" in stopped.out
     done = run_here(talk, *pasted(stopped), *secret)
@@ -219,15 +219,15 @@ def test_a_suite_is_resumed_without_the_budget_of_all_and_with_what_was_set(
     assert errs.code == 3, errs
     assert {mark: len(run.rows) for mark, run in marks(talk).items()} == dict.fromkeys("abc", 2)
     assert {one.json()["temperature"] for one in fault_server.requests} == {0.5}
-    asked = len(fault_server.requests)
+    arguments = len(fault_server.requests)
     spent = talk.run(*pasted(stopped), *limits)
     assert spent.code == 3, spent
     assert "No further calls begin: 75 tokens are used, the limit is 30" in spent.err
     assert not list(talk.state.rglob("superseded.jsonl"))
-    assert len(fault_server.requests) == asked
+    assert len(fault_server.requests) == arguments
     done = talk.run(*pasted(stopped))
     assert done.code == 0, done
-    assert len(fault_server.requests) == asked + 1
+    assert len(fault_server.requests) == arguments + 1
 
 
 @pytest.mark.slow
@@ -258,8 +258,18 @@ def calculator(talk: Program) -> Program:
 def test_an_agent_is_resumed_from_anywhere_by_its_path_alone(
     calculator: Program, fault_server: FaultServer
 ) -> None:
-    asked = (*AGENT, "-e", "models.toml", "--model", "team", "--pass-threshold", "0.5", "--n", "2")
-    stopped = agent_here(calculator, *asked, "--max-total-tokens", "1", "-o", "out.json")
+    arguments = (
+        *AGENT,
+        "-e",
+        "models.toml",
+        "--model",
+        "team",
+        "--pass-threshold",
+        "0.5",
+        "--n",
+        "2",
+    )
+    stopped = agent_here(calculator, *arguments, "--max-total-tokens", "1", "-o", "out.json")
     assert stopped.code == 4, stopped
     run = calculator.only_run()
     words = ["agent", "--resume", str(run.path)]
@@ -281,7 +291,7 @@ def test_an_agent_is_resumed_from_anywhere_by_its_path_alone(
 def test_an_agent_whose_key_was_typed_says_so(
     calculator: Program, fault_server: FaultServer
 ) -> None:
-    asked = (
+    arguments = (
         *AGENT,
         "--model",
         "m",
@@ -290,7 +300,7 @@ def test_an_agent_whose_key_was_typed_says_so(
         "--api-key",
         "sk-typed-0123456",
     )
-    stopped = agent_here(calculator, *asked, "--max-total-tokens", "1")
+    stopped = agent_here(calculator, *arguments, "--max-total-tokens", "1")
     assert stopped.code == 4, stopped
     assert "Add what is secret and not kept: --api-key KEY" in stopped.out
     refused = agent_here(calculator, *pasted(stopped)[1:])
@@ -322,7 +332,7 @@ def test_a_run_of_a_program_is_resumed_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given_inputs", [False, True])
-def test_the_command_to_resume_holds_in_any_folder(
+def test_how_to_resume_holds_in_any_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given_inputs: bool
 ) -> None:
     plan = RunPlan(env_id="e", alias="m", model="m", base_url="", given_inputs=given_inputs)
@@ -335,12 +345,12 @@ def test_the_command_to_resume_holds_in_any_folder(
 def test_a_dry_run_plans_only_what_is_left(talk: Program, fault_server: FaultServer) -> None:
     fault_server.script(CHAT, [BAD, GOOD])
     url = f"{fault_server.url}/v1"
-    asked = ("talk", "-m", "m", "-b", url, "-n", "4", "-r", "1", "-c", "1", "-s")
-    stopped = run_here(talk, *asked, "--max-total-tokens", "15")
+    arguments = ("talk", "-m", "m", "-b", url, "-n", "4", "-r", "1", "-c", "1", "-s")
+    stopped = run_here(talk, *arguments, "--max-total-tokens", "15")
     assert stopped.code == 4, stopped
     run = talk.only_run()
     planned = command_here(talk, *pasted(stopped), "--dry-run")
-    assert f"Goes on with: {run.path}, 3 rollouts are left" in planned.out, planned
+    assert f"Resume: {run.path}, 3 rollouts are left" in planned.out, planned
     kept = command_here(talk, *pasted(stopped), "--keep-errors", "--dry-run", "--json")
     found = json.loads(kept.out)
     assert (found["rollouts"], found["left"]) == (4, 2)

@@ -81,7 +81,7 @@ def test_a_run_that_an_engine_works_on_is_joined_instead(file: Path) -> None:
     lock.release()
 
 
-async def test_the_screen_says_how_each_evaluation_ended(file: Path) -> None:
+async def test_the_screen_reports_how_each_evaluation_ended(file: Path) -> None:
     saved(file, 0, "whole", 4, "finished")
     saved(file, 1, "stopped", 3, "interrupted")
     saved(file, 2, "killed", 2, "running")
@@ -111,9 +111,9 @@ async def test_the_screen_says_how_each_evaluation_ended(file: Path) -> None:
 async def test_where_all_of_it_is_whole_it_has_finished(file: Path) -> None:
     for place in range(len(TEMPERATURES)):
         saved(file, place, f"run{place}", 4, "finished")
-    told = await expected(file)
-    assert isinstance(told[-1], ev.RunFinished)
-    assert (told[-1].status, told[-1].at) == ("finished", NOW)
+    reported = await expected(file)
+    assert isinstance(reported[-1], ev.RunFinished)
+    assert (reported[-1].status, reported[-1].at) == ("finished", NOW)
 
 
 async def test_a_run_that_cannot_be_read_is_reported_with_the_others(file: Path) -> None:
@@ -129,10 +129,10 @@ async def test_a_run_that_cannot_be_read_is_reported_with_the_others(file: Path)
 
 
 async def expected(file: Path, planned: list[Planned] | None = None) -> list[ev.Event]:
-    feed, told = SavedSuite(file, planned or find_saved(file)), list[ev.Event]()
+    feed, reported = SavedSuite(file, planned or find_saved(file)), list[ev.Event]()
     await feed.start()
-    while not told or not isinstance(told[-1], ev.RunFinished):
+    while not reported or not isinstance(reported[-1], ev.RunFinished):
         await asyncio.sleep(0.01)
-        told += feed.drain()
+        reported += feed.drain()
     await feed.close()
-    return told
+    return reported

@@ -110,8 +110,8 @@ def test_arguments_of_load_environment(manual: Manual) -> None:
         prime eval run my-env \
           -a '{"difficulty": "hard", "num_examples": 100, "seed": 123}'
     """)
-    sent = {body["messages"][-1]["content"] for body in manual.bodies}
-    assert sent == {f"hard 123 {n}" for n in range(5)}
+    requested = {body["messages"][-1]["content"] for body in manual.bodies}
+    assert requested == {f"hard 123 {n}" for n in range(5)}
 
 
 def test_arguments_of_the_constructor(manual: Manual) -> None:
@@ -137,7 +137,7 @@ def test_arguments_of_the_constructor(manual: Manual) -> None:
          "  --max-concurrent-generation 32 \\\n  --max-concurrent-scoring 64", 32),
     ],
 )  # fmt: skip
-def test_max_concurrent_holds(manual: Manual, line: str, most: int) -> None:
+def test_so_many_at_once(manual: Manual, line: str, most: int) -> None:
     manual.answer(Reply(body=chat_answer("42"), delay=0.3))
     manual.works(line)
     assert manual.server.most_at_once == most
@@ -160,15 +160,15 @@ def test_a_run_is_saved_where_the_manual_says_and_is_resumed(manual: Manual) -> 
     (kept,) = manual.program.runs(manual.folder / "environments" / "math_python" / "outputs")
     run = kept.path
     assert run.parent == manual.folder / place
-    done, sent = len(kept.rows), len(manual.received)
+    done, requested = len(kept.rows), len(manual.asked)
     assert 0 < done < 1500
     manual.answer(GOOD)
     manual.works(f"# Auto-detect latest incomplete run\n{line} --resume")
     assert len(kept.places()) == 1500 == len(set(kept.places()))
-    assert len(manual.received) <= sent + 1500 - done, "only incomplete rollouts are executed"
-    sent = len(manual.received)
+    assert len(manual.asked) <= requested + 1500 - done, "only incomplete rollouts are executed"
+    requested = len(manual.asked)
     manual.works(f"# Or specify exact path\n{line} \\\n  --resume ./{place}/{run.name}")
-    assert len(manual.received) == sent, "if all rollouts are complete it returns immediately"
+    assert len(manual.asked) == requested, "if all rollouts are complete it returns immediately"
     assert {"results.jsonl", "metadata.json"} <= {one.name for one in run.iterdir()}
     assert [one.name for one in (manual.folder / place).iterdir()] == [run.name]
 

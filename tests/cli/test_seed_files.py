@@ -121,7 +121,7 @@ def manual(program: Program, fault_server: FaultServer) -> Manual:
     return Manual(program, fault_server)
 
 
-def models_asked(manual: Manual) -> dict[str, int]:
+def models_requested(manual: Manual) -> dict[str, int]:
     return dict(Counter(body["model"] for body in manual.bodies))
 
 
@@ -131,15 +131,15 @@ def test_a_benchmark_of_several_environments(manual: Manual) -> None:
     manual.works("prime eval run configs/eval/my-benchmark.toml")
     runs = {run.metadata["env_id"]: len(run.rows) for run in manual.program.runs()}
     assert runs == {"gsm8k": 300, "math-python": 150, "reverse-text": 250}
-    assert models_asked(manual) == {"gpt-4.1-mini": 700}
+    assert models_requested(manual) == {"gpt-4.1-mini": 700}
 
 
 def test_settings_of_each_environment(manual: Manual) -> None:
     manual.write("configs/eval/detailed.toml", DETAILED)
     manual.works("prime eval run configs/eval/detailed.toml")
-    asked = Counter(body["messages"][-1]["content"] for body in manual.bodies)
+    requested = Counter(body["messages"][-1]["content"] for body in manual.bodies)
     hard = {f"hard 42 test {n}": 3 for n in range(50)}
-    assert asked == hard | {f"easy 42 15 gpt-4.1-mini {n}": 3 for n in range(30)}
+    assert requested == hard | {f"easy 42 15 gpt-4.1-mini {n}": 3 for n in range(30)}
 
 
 @pytest.mark.slow
@@ -153,7 +153,7 @@ def test_one_environment_with_several_models(
     manual.write(f"configs/eval/{path}", text)
     done = manual.works(f"prime eval run configs/eval/{path}")
     names = ["gpt-4.1-mini", "qwen/qwen3-235b-a22b-instruct-2507", "claude-sonnet-4-5-20250929"]
-    assert models_asked(manual) == dict.fromkeys(names, examples * 3)
+    assert models_requested(manual) == dict.fromkeys(names, examples * 3)
     for alias in ("gpt-4.1-mini", "qwen3-235b-i", "claude-sonnet"):
         assert alias in done.out
 
@@ -205,8 +205,8 @@ def test_eval_functions_and_results_of_the_second_manual(
     )
     done = program.run(*line.split())
     assert done.code == 0, done
-    told = json.loads((program.folder / "results.json").read_text())
-    same_shape(json.loads(RESULTS), told)
-    means = {name: one["mean"] for name, one in told["summary"]["eval_fns"].items()}
+    reported = json.loads((program.folder / "results.json").read_text())
+    same_shape(json.loads(RESULTS), reported)
+    means = {name: one["mean"] for name, one in reported["summary"]["eval_fns"].items()}
     assert means["scores:exact_match"] == pytest.approx(1 / 3)
     assert means["scores:conversation_quality"] == pytest.approx(1 / 3)

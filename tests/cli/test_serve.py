@@ -167,7 +167,7 @@ async def test_a_detached_run_continues_without_its_tab(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_a_second_tab_joins_the_run_of_the_first_and_lets_it_continue(tmp_path: Path) -> None:
+async def test_a_second_tab_joins_the_run_of_the_first_and_lets_it_run(tmp_path: Path) -> None:
     with held_run(tmp_path, "model call") as held:
         served = Served(held.program, *held.args)
         async with served.tab() as first:
@@ -180,8 +180,8 @@ async def test_a_second_tab_joins_the_run_of_the_first_and_lets_it_continue(tmp_
             await first.wait_for("▶ running")
             held.program.only_run()
         wait_until(lambda: len(held.programs()) == 1, "screen and engine are gone")
-        async with served.tab() as anew:
-            await anew.wait_for(lambda: len(held.program.runs()) == 2)
+        async with served.tab() as second:
+            await second.wait_for(lambda: len(held.program.runs()) == 2)
         served.process.send_signal(signal.SIGTERM)
         assert held.program.finish(served.process).code == 0
 
@@ -243,7 +243,7 @@ def test_without_the_extra_it_says_how_to_get_it(
     assert "pip install 'tui-eval[serve]'" in capsys.readouterr().err
 
 
-async def test_others_are_let_in_without_a_token_only_when_a_flag_says_so(program: Program) -> None:
+async def test_others_are_let_in_without_a_token_only_when_requested(program: Program) -> None:
     served = Served(program, "--host", "0.0.0.0", "--no-token")
     async with aiohttp.ClientSession() as session:
         port = served.base.rpartition(":")[2]

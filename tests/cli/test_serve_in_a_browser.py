@@ -31,7 +31,7 @@ async def until(holds: Callable[[], Awaitable[object]], what: str) -> None:
 
 
 async def text_of(page: Page) -> str:
-    """What the terminal in a page was told to show."""
+    """Text that the terminal in a page shows."""
     await page.evaluate("0")
     screen = pyte.Screen(200, 60)
     pyte.ByteStream(screen).feed(b"".join(page.received))

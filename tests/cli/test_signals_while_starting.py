@@ -131,7 +131,7 @@ def test_under_nohup_a_closed_terminal_does_not_stop_the_run(held: HeldRun) -> N
         stderr=subprocess.PIPE,
         text=True,
     )
-    wait_until(held.is_held, "the run goes on")
+    wait_until(held.is_held, "the run continues")
     process.send_signal(signal.SIGHUP)
     process.send_signal(signal.SIGTERM)
     out, err = process.communicate(timeout=PATIENCE_S)

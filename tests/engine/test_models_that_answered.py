@@ -37,7 +37,7 @@ def test_another_model_is_reported_once_in_log_and_summary_and_counted(
     fault_server.script(CHAT, answered_by("gpt-4o", "gpt-3.5-turbo"))
     done = run(program, fault_server)
     assert done.code == 0, done
-    assert "Answered by other models than was asked for: gpt-3.5-turbo 2 calls" in done.out
+    assert "Answered by other models than requested: gpt-3.5-turbo 2 calls" in done.out
     found = program.only_run()
     log = (found.path / "engine.log").read_text()
     assert log.count("gpt-4o was requested, and gpt-3.5-turbo answered") == 1

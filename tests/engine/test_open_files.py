@@ -208,7 +208,7 @@ def test_evaluations_of_a_file_have_fewer_in_flight_together(program: Program) -
         (program.folder / "suite.toml").write_text(SUITE.format(examples=examples))
         plan = program.run("suite.toml", "--dry-run")
         assert plan.code == 0 and ("-c 512: at most 192 rollouts" in plan.err) == said, plan
-        assert ("192 of them at a time" in plan.out) == said, plan
+        assert ("max_concurrent 192" in plan.out) == said, plan
 
 
 OWN_PROGRAM = """

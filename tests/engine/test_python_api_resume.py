@@ -110,7 +110,7 @@ def refusals_recorded(path: Path) -> int | None:
 
 def limits_recorded(path: Path) -> tuple[list[tuple[int, int]], tuple[int, int]]:
     state = saved_state(path)
-    return list(state.limits), state.at_a_time
+    return list(state.limits), state.concurrency_limits
 
 
 async def test_an_unfinished_group_is_scored_with_the_members_that_were_there(

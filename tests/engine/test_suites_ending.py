@@ -32,7 +32,7 @@ def test_a_stop_is_over_in_time_and_what_has_not_begun_leaves_nothing(suite: Sui
     assert len(suite.server.requests) == requests_before + 2 + 4
     assert all(len(set(run.places())) == 4 for run in suite.runs().values())
     assert "[1/3] numbered" in again.out and "complete already, 4 rollouts" in again.out
-    assert "goes on, 2 of 4 rollouts done" in again.out
+    assert "resumes, 2 of 4 rollouts done" in again.out
     assert again.out.count(": begins, ") == 1
     once_more = suite.run("--resume")
     assert once_more.code == 0, once_more

@@ -24,8 +24,8 @@ def side(
     state.apply(started(len(rewards), each, **fields))
     for place, (name, pair) in enumerate(rewards.items()):
         for number, reward in enumerate(pair):
-            told = {"example_id": f"id-{name}", "turns": place, **(spent or {})}
-            state.apply(finished(each * place + number, reward, **told))
+            reported = {"example_id": f"id-{name}", "turns": place, **(spent or {})}
+            state.apply(finished(each * place + number, reward, **reported))
     digests = {place: name.encode() for place, name in enumerate(rewards)}
     return Side(state, digests, frozenset([system]) - {""})
 
@@ -36,5 +36,5 @@ def shares(passing: str, of: str = "abcdefgh", each: int = 1) -> dict[str, list[
 
 
 def sentences(found: Comparison) -> dict[str, str]:
-    """What is told of every number, by its name."""
+    """The verdict on every number, by its name."""
     return {one.name: figure_sentence(one, found) for one in found.figures}

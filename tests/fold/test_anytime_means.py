@@ -103,9 +103,9 @@ def test_a_run_that_may_stop_early_has_the_anytime_interval_in_its_headline() ->
     lines = ["".join(text for text, _ in one.line) for one in numbers(state, 80)]
     (score,) = (line for line in lines if line.startswith("score "))
     assert interval_text(low, high) in score and score.endswith("anytime-valid")
-    told = summary_object(state)
-    assert told["reward"]["method"] == "anytime"
-    assert told["reward_anytime"] == {"low": low, "high": high, "examples": 10}
+    reported = summary_object(state)
+    assert reported["reward"]["method"] == "anytime"
+    assert reported["reward_anytime"] == {"low": low, "high": high, "examples": 10}
     fixed = summary_object(run(rows, 100, until=""))
     assert fixed["reward_anytime"] is None and fixed["reward"]["method"] != "anytime"
 

@@ -56,14 +56,14 @@ def test_unequal_numbers_of_rollouts_are_a_doubt() -> None:
     assert compare_runs([first, first])[0].doubts == []
 
 
-def test_examples_with_the_same_question_are_one_and_that_is_reported() -> None:
+def test_examples_that_are_the_same_are_one_and_that_is_reported() -> None:
     first, second = (side({name: [1.0] for name in "abcdefgh"}) for _ in range(2))
-    asked = replace(first, digests=first.digests | {6: b"a", 7: b"a"})
-    (found,) = compare_runs([asked, second])
+    requested = replace(first, digests=first.digests | {6: b"a", 7: b"a"})
+    (found,) = compare_runs([requested, second])
     assert found.reward.difference.n == 6
-    told = "of the first run 2 examples ask the same as others, and count as one with them"
-    assert told in found.doubts
-    assert not any("ask the same" in doubt for doubt in compare_runs([first, second])[0].doubts)
+    reported = "of the first run 2 examples are the same as others, and count as one with them"
+    assert reported in found.doubts
+    assert not any("the same as" in doubt for doubt in compare_runs([first, second])[0].doubts)
 
 
 def test_two_runs_of_one_configuration_are_a_noise_floor() -> None:
@@ -97,8 +97,8 @@ def test_another_configuration_is_no_rerun(other: str) -> None:
 
 
 def test_what_is_not_known_is_not_equal() -> None:
-    untold = {"total_ms": 0.0, "input_tokens": 0, "output_tokens": 0}
-    one = side({"a": [1, 1], "b": [0, 0]}, spent=untold)
+    unknown = {"total_ms": 0.0, "input_tokens": 0, "output_tokens": 0}
+    one = side({"a": [1, 1], "b": [0, 0]}, spent=unknown)
     (found,) = compare_runs([one, side({"a": [1, 1], "b": [0, 0]})])
     figures = {figure.name: figure for figure in found.figures}
     for name in ("tokens", "time"):
@@ -140,22 +140,20 @@ def test_what_a_mean_is_without_speaks_against_a_comparison() -> None:
     assert found.doubts == [f"of the first run {without}"]
     shown = ["".join(text for text, _ in line) for line in number_lines(found, "B", 100)]
     assert any(line.startswith(f"! of A {without}") for line in shown)
-    told = [
+    reported = [
         ComparedRun(RunDir(Path(name)), one, name) for name, one in (("A", first), ("B", second))
     ]
-    errors = comparison_object(told, None)["errors"]
+    errors = comparison_object(reported, None)["errors"]
     assert errors[0]["error_classes"] == {"endpoint": 2} and errors[1]["errored"] == 0
     assert errors[0]["reward_with_errors_as_0"] == pytest.approx(5 / 10)
 
 
-def test_rows_of_one_run_without_a_question_are_paired_with_none() -> None:
+def test_rows_of_one_run_that_do_not_say_what_was_requested_are_paired_with_none() -> None:
     first = side({"a": [1, 1]})
-    second = replace(side({"id 0": [1, 1]}), untold=1)
+    second = replace(side({"id 0": [1, 1]}), id_only=1)
     (found,) = compare_runs([first, second])
     assert not found.comparable
-    assert (
-        "the rows of the second run do not say what was asked, and cannot be paired" in found.doubts
-    )
+    assert "the rows of the second run have no prompts, and cannot be paired" in found.doubts
 
 
 def test_what_is_not_on_disk_yet_is_counted() -> None:

@@ -64,18 +64,18 @@ def test_what_rounding_left_is_no_difference(sum_of_three: float) -> None:
     assert truth("mean(reward) <= 1", estimates) is truth("mean(reward) >= 1", estimates) is True
 
 
-def told(text: str) -> str:
+def reported(text: str) -> str:
     return parse_condition(text).judge(ESTIMATES.get, COUNTS).reason
 
 
 def test_the_values_that_decide_are_reported() -> None:
-    assert told("low(reward) < 0.7") == "low(reward) = 0.61 < 0.7"
+    assert reported("low(reward) < 0.7") == "low(reward) = 0.61 < 0.7"
     assert (
-        told("mean(reward) < 0.1 or errored > 3 and used > 1")
+        reported("mean(reward) < 0.1 or errored > 3 and used > 1")
         == "errored = 4 > 3 and used = 40 > 1"
     )
-    assert told('low("has (brackets)") < 1') == 'low("has (brackets)") is not known'
-    assert told("low(reward) < 0.61000001") == "low(reward) = 0.61 < 0.61000001"
+    assert reported('low("has (brackets)") < 1') == 'low("has (brackets)") is not known'
+    assert reported("low(reward) < 0.61000001") == "low(reward) = 0.61 < 0.61000001"
 
 
 def test_a_value_is_reported_with_the_digits_that_decide() -> None:

@@ -39,17 +39,17 @@ def test_the_last_frame_of_peoples_code_is_named(
     exec(compile(textwrap.dedent(source), str(path), "exec"), space)  # as an import has it
     with pytest.raises(json.JSONDecodeError) as raised:
         space["my_tool"]()  # type: ignore[operator]
-    told = traceback_text(raised.value)
-    assert place_of(told) == "environments/my_env.py:5 in my_tool"
+    reported = traceback_text(raised.value)
+    assert place_of(reported) == "environments/my_env.py:5 in my_tool"
     monkeypatch.chdir("/")
-    assert place_of(told) == f"{path.relative_to('/')}:5 in my_tool"
+    assert place_of(reported) == f"{path.relative_to('/')}:5 in my_tool"
 
 
 def test_of_a_chain_the_cause_counts() -> None:
-    told = text(frame("/project/tools.py", 7, "add")) + (
+    reported = text(frame("/project/tools.py", 7, "add")) + (
         "\nThe above exception was the direct cause of the following exception:\n\n"
     ) + text(frame("/project/env.py", 9, "env_response"), last="ToolCallError: add")  # fmt: skip
-    assert place_of(told) == "/project/tools.py:7 in add"
+    assert place_of(reported) == "/project/tools.py:7 in add"
 
 
 def test_packages_and_our_own_code_are_not_peoples_but_the_environments_package_is() -> None:
@@ -62,7 +62,7 @@ def test_packages_and_our_own_code_are_not_peoples_but_the_environments_package_
 
 
 @pytest.mark.parametrize(
-    "told", ["", "no traceback", '  File "x', '  File "<string>", line 1, in f']
+    "reported", ["", "no traceback", '  File "x', '  File "<string>", line 1, in f']
 )
-def test_where_nothing_is_known_nothing_is_said(told: str) -> None:
-    assert place_of(told) is None
+def test_where_nothing_is_known_nothing_is_said(reported: str) -> None:
+    assert place_of(reported) is None

@@ -80,8 +80,8 @@ def rollouts(draw: st.DrawFn, row: int, at: float) -> RolloutFinished:
 
 @st.composite
 def lives(draw: st.DrawFn) -> tuple[list[Event], dict[int, tuple[int, int]], list[Event]]:
-    """What a run tells in which errored rollouts run again, what they lost, and what is left."""
-    told: list[Event] = []
+    """Events of a run in which errored rollouts run again, what they lost, and what is left."""
+    reported: list[Event] = []
     lost: dict[int, tuple[int, int]] = {}
     left: dict[int, RolloutFinished] = {}
     for step in range(draw(st.integers(1, 14))):
@@ -90,22 +90,22 @@ def lives(draw: st.DrawFn) -> tuple[list[Event], dict[int, tuple[int, int]], lis
             one = left[row] = draw(rollouts(row, 2000.0 + step))
             before = lost.pop(row, (0, 0))
             one.lost_input, one.lost_output = one.lost_input + before[0], before[1]
-            told.append(one)
+            reported.append(one)
         elif left[row].error is not None:
             was = left.pop(row)
-            told.append(RowsTakenBack(0, 1.0, [was]))
+            reported.append(RowsTakenBack(0, 1.0, [was]))
             spent = was.input_tokens + was.lost_input, was.output_tokens + was.lost_output
             if any(spent):
                 lost[row] = spent
-    return told, lost, [*left.values()]
+    return reported, lost, [*left.values()]
 
 
 @given(lives())
 def test_rows_that_are_taken_back_leave_only_the_tokens_that_they_have_used(
     life: tuple[list[Event], dict[int, tuple[int, int]], list[Event]],
 ) -> None:
-    told, lost, left = life
-    assert everything(folded(started(), *told)) == everything(folded(started(lost=lost), *left))
+    reported, lost, left = life
+    assert everything(folded(started(), *reported)) == everything(folded(started(lost=lost), *left))
 
 
 def test_tokens_of_a_rollout_that_is_tried_again_stay_counted() -> None:
@@ -121,7 +121,7 @@ def test_tokens_of_a_rollout_that_is_tried_again_stay_counted() -> None:
     assert (state.tokens, state.usage.lost, state.usage.lost_out) == (17, {}, 3)
 
 
-def test_a_resumed_session_takes_over_what_the_one_before_has_used() -> None:
+def test_a_session_that_is_resumed_takes_over_what_the_one_before_has_used() -> None:
     before = (
         started(),
         finished(0, input_tokens=10, output_tokens=5),
@@ -148,8 +148,8 @@ def test_a_row_is_taken_back_as_it_was_reported_and_in_no_other_state() -> None:
     later = finished(0, None, started_at=9.0)
     other = folded(started(), later, RowsTakenBack(0, 1.0, [failed]))
     assert other.errored == 1
-    untold = folded(started(), RowsTakenBack(0, 1.0, [failed]))
-    assert (untold.waiting, untold.taken_back) == (6, 0)
+    unstarted = folded(started(), RowsTakenBack(0, 1.0, [failed]))
+    assert (unstarted.waiting, unstarted.taken_back) == (6, 0)
 
 
 def test_a_finished_row_that_is_reported_again_is_where_its_line_is_now() -> None:

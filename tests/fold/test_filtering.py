@@ -31,8 +31,8 @@ def made() -> RunState:
     state.apply(finished(2, 0.5, metrics={"score": -1.0}, output_tokens=12_000, **cut))
     state.apply(finished(3, None, error="ModelError -> TimeoutError", example_id=1))
     state.apply(staged(4, Stage.TOOL, turns=3, tool_calls=1))
-    state.facts.questions.put(0, "Where does the Fox live?")
-    state.facts.answers.put(1, "In a den. ПРИВЕТ")
+    state.details.questions.put(0, "Where does the Fox live?")
+    state.details.answers.put(1, "In a den. ПРИВЕТ")
     return state
 
 
@@ -96,7 +96,7 @@ def made() -> RunState:
 )
 def test_a_filter_finds_its_rows(text: str, rows: list[int]) -> None:
     state = made()
-    assert list(RowFilter(text, state.facts.metrics).rows(state, NOTES)) == rows
+    assert list(RowFilter(text, state.details.metrics).rows(state, NOTES)) == rows
 
 
 def version(state: RunState, row: int) -> Version:
@@ -118,25 +118,25 @@ def test_a_rollout_that_ran_again_has_another_trajectory() -> None:
     assert list(wanted.undecided(state)) == [3]
 
 
-def test_a_search_may_find_more_at_any_moment() -> None:
+def test_a_search_may_report_more_at_any_moment() -> None:
     state, wanted, many = made(), RowFilter("text:den"), 20_000
     (den,) = wanted.text_conditions
     for row in range(many):
         wanted.received(den, row, row == 1, version(state, 1))
-    told = itertools.count(many)
+    reported = itertools.count(many)
 
-    def tell(*_: object) -> None:  # the moment at which another thread may come in
-        wanted.received(den, next(told), True, version(state, 1))
+    def report(*_: object) -> None:  # the moment at which another thread may come in
+        wanted.received(den, next(reported), True, version(state, 1))
 
     before = gc.get_threshold()
-    gc.callbacks.append(tell)
+    gc.callbacks.append(report)
     gc.set_threshold(1)
     try:
         assert list(wanted.rows(state)) == [1]
     finally:
         gc.set_threshold(*before)
-        gc.callbacks.remove(tell)
-    assert next(told) > many + 1
+        gc.callbacks.remove(report)
+    assert next(reported) > many + 1
 
 
 def test_a_run_without_rollouts_has_no_row() -> None:
@@ -266,15 +266,15 @@ def test_a_filter_says_whether_it_can_take_long() -> None:
 @pytest.mark.parametrize(
     "text", ["later", "/la.er/", "!later", "answer:later", "answer:/la.er/", "question:fox"]
 )
-def test_what_came_since_a_filter_was_set_is_searched_too(text: str) -> None:
+def test_what_came_since_a_filter_was_applied_is_searched_too(text: str) -> None:
     state, wanted = made(), RowFilter(text)
     gone = finished(3, None, error="ModelError -> TimeoutError", example_id=1)
     for change in (
         lambda: None,
-        lambda: state.facts.answers.put(2, "Some time LATER."),
-        lambda: state.facts.questions.put(1, "Does a fox live later?"),
+        lambda: state.details.answers.put(2, "Some time LATER."),
+        lambda: state.details.questions.put(1, "Does a fox live later?"),
         lambda: state.apply(RowsTakenBack(0, 0.0, [gone])),
-        lambda: state.facts.answers.put(3, "later"),
+        lambda: state.details.answers.put(3, "later"),
     ):
         change()
         assert list(wanted.rows(state)) == list(RowFilter(text).rows(state))
@@ -288,8 +288,8 @@ def test_a_run_may_grow_while_its_columns_are_held() -> None:
     held += [columns.text(name).codes for name in ("error", "answer", "question")]
     state.stage.extend(b"\x00")
     state.reward.append(1.0)
-    state.facts.error.put(40, "later")
-    state.facts.answers.put(40, "later")
+    state.details.error.put(40, "later")
+    state.details.answers.put(40, "later")
     assert [len(one) for one in held] == [6] * 5
     assert len(columns.numbers("reward")) == len(columns.text("error").codes) == 6
     assert len(columns.text("answer").codes) == 6

@@ -19,14 +19,14 @@ from tui_eval.events import (
 )
 
 
-def test_max_concurrent_of_endpoints_is_summed_over_all_of_them() -> None:
+def test_how_much_the_endpoints_get_at_once_is_reported_over_all_of_them() -> None:
     state = folded(started(max_concurrent=64, refused=0))
-    assert (state.at_a_time, state.refused_requests) == ((0, 0), 0)
+    assert (state.concurrency_limits, state.refused_requests) == ((0, 0), 0)
     state.apply(ConcurrencyMoved(0, 1.0, 0, 24, 64, 30))
-    assert (state.at_a_time, state.refused_requests) == ((24, 64), 30)
+    assert (state.concurrency_limits, state.refused_requests) == ((24, 64), 30)
     state.apply(ConcurrencyMoved(0, 2.0, 1, 64, 64, 1))
     state.apply(ConcurrencyMoved(0, 3.0, 1, 20, 64, 5))
-    assert (state.at_a_time, state.refused_requests) == ((44, 64), 35)
+    assert (state.concurrency_limits, state.refused_requests) == ((44, 64), 35)
     assert list(state.limits) == [(24, 64), (64, 64), (44, 64)]
     state.apply(ConcurrencyMoved(0, 4.0, 1, 20, 64, 6))
     assert len(state.limits) == 3, "it did not move"
@@ -35,26 +35,26 @@ def test_max_concurrent_of_endpoints_is_summed_over_all_of_them() -> None:
 def test_how_much_the_endpoints_got_is_known_of_earlier_sessions_too() -> None:
     start = started(max_concurrent=64, refused=7, limits=[(64, 64), (24, 64)])
     state, over = folded(start), folded(start, RunFinished(0, 2.0, "interrupted", 130))
-    assert (state.at_a_time, over.at_a_time) == ((0, 0), (24, 64)), (
+    assert (state.concurrency_limits, over.concurrency_limits) == ((0, 0), (24, 64)), (
         "none is refused in this session"
     )
     for event in (ConcurrencyMoved(0, 2.0, 0, 40, 64, 3), start):
         state.apply(event)
-    assert state.at_a_time == (40, 64)
+    assert state.concurrency_limits == (40, 64)
     assert list(state.limits) == [(64, 64), (24, 64), (40, 64)]
 
 
 def test_refused_requests_are_those_of_all_sessions_and_unknown_where_nobody_counted() -> None:
-    nobody_told, earlier = folded(started()), folded(started(refused=7))
-    assert (nobody_told.refused_requests, earlier.refused_requests) == (None, 7)
-    for state in (nobody_told, earlier):
+    unreported, earlier = folded(started()), folded(started(refused=7))
+    assert (unreported.refused_requests, earlier.refused_requests) == (None, 7)
+    for state in (unreported, earlier):
         state.apply(ConcurrencyMoved(0, 1.0, 0, 24, 64, 3))
-    assert (nobody_told.refused_requests, earlier.refused_requests) == (3, 10)
+    assert (unreported.refused_requests, earlier.refused_requests) == (3, 10)
 
 
 def test_without_a_limit_only_what_an_endpoint_lets_through_is_known() -> None:
     state = folded(started(max_concurrent=0), ConcurrencyMoved(0, 1.0, 0, 24, 0, 30))
-    assert state.at_a_time == (24, 0)
+    assert state.concurrency_limits == (24, 0)
 
 
 def test_events_of_a_connection_of_the_engine_itself_and_of_one_text_change_nothing() -> None:
@@ -89,7 +89,7 @@ def test_the_rate_counts_from_when_the_work_of_the_session_began() -> None:
     assert state.rate.per_second(1035.0) == pytest.approx(1 / 5), "it was begun in the last session"
 
 
-def test_a_pause_says_nothing_of_the_speed() -> None:
+def test_a_pause_shows_nothing_of_the_speed() -> None:
     state = folded(started(50, 2), *[finished(row, at=1000.0 + row / 10) for row in range(20)])
     state.apply(GateMoved(0, 1002.0, False, 0))
     state.apply(GateMoved(0, 1025.0, True, 0))
@@ -99,7 +99,7 @@ def test_a_pause_says_nothing_of_the_speed() -> None:
     assert state.rate.per_second(1029.0) == pytest.approx(20 / 4)
 
 
-def test_rows_of_an_earlier_session_say_nothing_of_the_present_speed() -> None:
+def test_rows_of_an_earlier_session_show_nothing_of_the_present_speed() -> None:
     state = folded(started(50, 2, at=5000.0), *[finished(row, at=1000.0) for row in range(40)])
     assert state.rate.per_second(5001.0) == 0.0
     for row in range(40, 50):
@@ -116,7 +116,7 @@ def test_the_rate_counts_from_when_this_session_began_a_rollout() -> None:
 
 def test_an_endpoint_that_is_to_get_less_than_the_run_has_its_own_limit() -> None:
     state = folded(started(max_concurrent=64), ConcurrencyMoved(0, 1.0, 0, 4, 8, 1))
-    assert state.at_a_time == (4, 8)
+    assert state.concurrency_limits == (4, 8)
 
 
 def test_the_limit_is_what_it_was_moved_to_last() -> None:

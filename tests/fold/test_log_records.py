@@ -43,8 +43,8 @@ def test_lines_of_loggers_have_their_time_level_and_name() -> None:
 
 
 def test_the_name_of_a_logger_may_have_dashes() -> None:
-    told = f"{STAMP} INFO my-env: a\n{STAMP} - my-env/tools - WARNING - b\nERROR:my-env:c\n"
-    found = [(one.level, one.name, one.lines) for one in parsed(told)]
+    reported = f"{STAMP} INFO my-env: a\n{STAMP} - my-env/tools - WARNING - b\nERROR:my-env:c\n"
+    found = [(one.level, one.name, one.lines) for one in parsed(reported)]
     assert found == [
         (INFO, "my-env", ["a"]),
         (WARNING, "my-env/tools", ["b"]),

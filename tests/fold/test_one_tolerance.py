@@ -1,4 +1,4 @@
-"""A reward that rounding left below a threshold passes wherever somebody asks."""
+"""A reward that rounding left below a threshold passes everywhere."""
 
 from __future__ import annotations
 

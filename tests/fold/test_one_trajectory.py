@@ -17,7 +17,7 @@ RESULT = {"role": "tool", "tool_call_id": "call_9", "content": "42"}
 PROMPT = [{"role": "system", "content": "Be terse."}, {"role": "user", "content": "41 + 1?"}]
 
 
-def asks(*calls: Any, content: str = "") -> dict[str, Any]:
+def calling(*calls: Any, content: str = "") -> dict[str, Any]:
     return {"role": "assistant", "content": content, "tool_calls": list(calls)}
 
 
@@ -40,7 +40,7 @@ def shown(entries: list[Entry]) -> list[tuple[str, int, str, str | None]]:
     ],
 )
 def test_a_tool_call_in_any_shape_stands_with_its_result(call: Any) -> None:
-    entries = saved(asks(call), RESULT, {"role": "assistant", "content": "42"}).entries()
+    entries = saved(calling(call), RESULT, {"role": "assistant", "content": "42"}).entries()
     assert [entry.role for entry in entries] == ["system", "user", "tool", "assistant"]
     tool = entries[2].tool
     assert tool is not None
@@ -51,7 +51,7 @@ def test_a_tool_call_in_any_shape_stands_with_its_result(call: Any) -> None:
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "not json"], ids=["nested too deep", "no JSON"])
 def test_a_call_that_no_decoder_reads_is_shown_as_it_is(text: str) -> None:
-    tool = saved(asks(text)).entries()[2].tool
+    tool = saved(calling(text)).entries()[2].tool
     assert tool is not None
     assert (tool.name, tool.arguments) == ("?", text)
 
@@ -62,13 +62,15 @@ def test_tool_calls_saved_as_one_json_text_are_read() -> None:
 
 
 def test_a_call_without_a_result_is_pending_and_a_result_without_a_call_is_shown() -> None:
-    entries = saved(asks(CALL), {"role": "tool", "tool_call_id": "other", "content": "?"}).entries()
+    entries = saved(
+        calling(CALL), {"role": "tool", "tool_call_id": "other", "content": "?"}
+    ).entries()
     assert shown(entries)[2:] == [("tool", 1, "", None), ("tool", 1, "?", None)]
 
 
 def test_results_that_were_saved_without_an_id_go_to_the_calls_in_their_order() -> None:
     first, second = ({"role": "tool", "content": text} for text in ("42", "43"))
-    entries = saved(asks(CALL, {**CALL, "id": "call_10"}), first, second).entries()
+    entries = saved(calling(CALL, {**CALL, "id": "call_10"}), first, second).entries()
     assert shown(entries)[2:] == [("tool", 1, "", "42"), ("tool", 1, "", "43")]
 
 
@@ -79,14 +81,14 @@ def test_calls_that_share_an_id_have_their_results_in_their_order(call_id: str |
     if call_id:
         results = [{**one, "tool_call_id": call_id} for one in results]
     again = {**results[0], "content": "44"}
-    entries = saved(asks(call, call), *results, asks(call), asks(call), again).entries()
-    assert [told[3] for told in shown(entries)[2:]] == ["42", "43", None, "44"]
+    entries = saved(calling(call, call), *results, calling(call), calling(call), again).entries()
+    assert [reported[3] for reported in shown(entries)[2:]] == ["42", "43", None, "44"]
 
 
 def test_two_calls_of_one_turn_have_their_own_results() -> None:
     second = {**CALL, "id": "call_10"}
     late = {**RESULT, "tool_call_id": "call_10", "content": "43"}
-    entries = saved(asks(CALL, second, content="both"), late, RESULT).entries()
+    entries = saved(calling(CALL, second, content="both"), late, RESULT).entries()
     assert shown(entries)[2:] == [
         ("assistant", 1, "both", None),
         ("tool", 1, "", "42"),
@@ -96,9 +98,9 @@ def test_two_calls_of_one_turn_have_their_own_results() -> None:
 
 def test_an_endpoint_that_uses_ids_again_does_not_mix_up_results() -> None:
     rollout = Rollout(row=0)
-    rollout.apply(MessagesAdded(0, 0.0, 0, 1, 0, 1, [PROMPT[1], asks(CALL)]))
+    rollout.apply(MessagesAdded(0, 0.0, 0, 1, 0, 1, [PROMPT[1], calling(CALL)]))
     rollout.apply(ToolFinished(0, 0.0, 0, "call_9", "add_one", 5.0, None, "42"))
-    rollout.apply(MessagesAdded(0, 0.0, 0, 1, 2, 1, [RESULT, asks(CALL)]))
+    rollout.apply(MessagesAdded(0, 0.0, 0, 1, 2, 1, [RESULT, calling(CALL)]))
     first, second = (entry.tool for entry in rollout.entries() if entry.tool)
     assert (first.result, first.ms) == ("42", 5.0)
     assert (second.result, second.ms) == (None, None)
@@ -109,7 +111,7 @@ def test_an_endpoint_that_uses_ids_again_does_not_mix_up_results() -> None:
 
 def test_a_live_result_is_shown_before_its_message_comes() -> None:
     rollout = Rollout(row=0)
-    rollout.apply(MessagesAdded(0, 0.0, 0, 1, 0, 2, [*PROMPT, asks(CALL)]))
+    rollout.apply(MessagesAdded(0, 0.0, 0, 1, 0, 2, [*PROMPT, calling(CALL)]))
     tool = rollout.entries()[2].tool
     assert tool is not None and tool.result is None
     rollout.apply(ToolFinished(0, 0.0, 0, "call_9", "add_one", 5.0, None, [{"type": "image_url"}]))
@@ -118,18 +120,18 @@ def test_a_live_result_is_shown_before_its_message_comes() -> None:
     assert (tool.result, tool.ms, tool.error) == ("[image]", 5.0, None)
 
 
-def test_a_second_attempt_restarts_the_conversation() -> None:
+def test_a_second_attempt_starts_the_conversation_again() -> None:
     rollout = Rollout(row=0)
-    rollout.apply(MessagesAdded(0, 0.0, 0, 1, 0, 2, [*PROMPT, asks(CALL), RESULT]))
+    rollout.apply(MessagesAdded(0, 0.0, 0, 1, 0, 2, [*PROMPT, calling(CALL), RESULT]))
     rollout.apply(ToolFinished(0, 0.0, 0, "call_9", "add_one", 5.0, None, "42"))
-    rollout.apply(MessagesAdded(0, 0.0, 0, 2, 0, 2, [*PROMPT, asks(CALL)]))
+    rollout.apply(MessagesAdded(0, 0.0, 0, 2, 0, 2, [*PROMPT, calling(CALL)]))
     assert rollout.attempt == 2
     tool = rollout.entries()[-1].tool
     assert tool is not None and tool.result is None
 
 
-def test_live_and_saved_are_the_same() -> None:
-    completion = [asks(json.dumps(CALL)), RESULT, {"role": "assistant", "content": "It is 42."}]
+def test_live_and_saved_report_the_same() -> None:
+    completion = [calling(json.dumps(CALL)), RESULT, {"role": "assistant", "content": "It is 42."}]
     live = Rollout(row=0)
     live.apply(MessagesAdded(0, 0.0, 0, 1, 0, 2, PROMPT))
     for place, message in enumerate(completion, 2):
@@ -162,13 +164,13 @@ def test_an_errored_row_has_its_error_and_no_reward() -> None:
     assert rollout.scores[0].contribution is None
 
 
-def test_scores_say_what_they_add() -> None:
+def test_scores_report_what_they_add() -> None:
     ours = {"scores": [{"name": "f", "raw": 0.5, "weight": 0.2, "error": None}]}
     rollout = saved(reward=0.1, tui_eval=ours)
     assert rollout.scores[0].contribution == pytest.approx(0.1)
 
 
-def test_content_parts_are_shown_by_their_kind() -> None:
+def test_content_parts_are_named_by_their_kind() -> None:
     parts = [{"type": "text", "text": "Look:"}, {"type": "image_url", "image_url": {}}, "and"]
     assert content_text(parts) == "Look:\n[image]\nand"
     assert content_text(None) == ""

@@ -1,4 +1,4 @@
-"""Verdicts on the difference in reward: when there is one, and how it is told."""
+"""Verdicts on the difference in reward: when there is one, and how it is reported."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def test_what_is_inconclusive_says_why_and_what_it_would_take() -> None:
     values = {name: [0.1 * at, 0.1 * at] for at, name in enumerate("abcdefgh")}
     others = {name: [0.5, 0.45] for name in "abcdefgh"}
     (found,) = compare_runs([side(values), side(others)])
-    told = sentences(found)["reward"]
-    assert told.startswith(
+    reported = sentences(found)["reward"]
+    assert reported.startswith(
         "reward inconclusive: within chance; 8 examples can show 0.282 or more; about 33 needed"
     )
     assert found.reward.verdict.needed == 33
@@ -82,20 +82,20 @@ def test_there_is_no_verdict_where_p_and_interval_disagree() -> None:
     )
 
 
-def test_text_and_json_have_the_same_verdicts() -> None:
+def test_text_and_json_report_the_same_verdicts() -> None:
     first, second = side(shares("ab", each=2)), side(shares("abc", each=2), model="other")
     again = replace(side(shares("abd", each=2), path="/again"))
     sides = [first, again, second]
     beside = [None, *compare_runs(sides)]
-    told = [
+    reported = [
         ComparedRun(RunDir(Path(letter)), one, letter, compared)
         for letter, one, compared in zip("ABC", sides, beside, strict=True)
     ]
-    text = "\n".join(comparison_lines(told, None, 0))
+    text = "\n".join(comparison_lines(reported, None, 0))
     assert "reward  0.250  0.375  +0.125  [-0.217, 0.467]  inconclusive" in text
     why = "within chance; 8 examples can show 0.408 or more; about 65 needed"
     assert f"  reward inconclusive: {why}; inside the noise floor of A and B: ±0.467 (" in text
-    found = comparison_object(told, None)
+    found = comparison_object(reported, None)
     assert [one["mean"] for one in found["rewards"]] == [0.25, 0.375, 0.375]
     assert found["rewards"][0]["method"] == "wilson" and found["rewards"][0]["examples"] == 8
     rerun, other = found["comparisons"]
@@ -142,7 +142,7 @@ def test_the_numbers_beside_the_reward_are_looked_at_together() -> None:
     beside = [one for one in found.figures[1:] if one.difference.p is not None]
     assert len(beside) > 1 and score.holm_p == len(found.figures[1:]) * 0.03125
     for one in (base, some):
-        one.state.facts.metrics.clear()
+        one.state.details.metrics.clear()
     (alone,) = compare_runs([base, some])
     assert alone.reward.holm_p == found.reward.holm_p == 0.03125, "the reward stands alone"
 
@@ -150,7 +150,7 @@ def test_the_numbers_beside_the_reward_are_looked_at_together() -> None:
 def test_a_run_that_a_number_is_not_of_counts_as_one_without_a_chance() -> None:
     base, some = side(shares("", each=2)), side(shares("abcdef", each=2))
     without = side(shares("", each=2))
-    without.state.facts.metrics.clear()
+    without.state.details.metrics.clear()
     found, same = compare_runs([base, some, without])
     assert [one.name for one in same.figures][:2] == ["reward", "turns"]
     assert verdicts(found) == ["≈ inconclusive", "≈ inconclusive"]

@@ -69,7 +69,7 @@ def test_an_errored_rollout_has_no_reward_and_no_part_in_means() -> None:
     assert [(rate.k, rate.examples, rate.left_out) for rate in rates] == [(1, 2, 0), (2, 1, 1)]
 
 
-def test_a_second_attempt_restarts_its_clock_and_its_tokens() -> None:
+def test_a_second_attempt_starts_its_clock_and_its_tokens_again() -> None:
     state = folded(
         started(),
         staged(0, Stage.MODEL, at=1001.0, input_tokens=50),

@@ -44,12 +44,12 @@ def test_a_rollout_that_was_not_scored_is_missing() -> None:
 
 def test_the_mean_over_rollouts_and_that_over_examples_are_both_reported() -> None:
     rewards = [[1, 1, 1, 1], [0], [1, 0]]
-    told = [
+    reported = [
         finished(4 * place + at, reward, per_example=4)
         for place, group in enumerate(rewards)
         for at, reward in enumerate(group)
     ]
-    found = numbers_object(summary(started(3, 4), *told, finished(5, None, per_example=4)))
+    found = numbers_object(summary(started(3, 4), *reported, finished(5, None, per_example=4)))
     assert found["reward"]["mean"] == pytest.approx(0.714285714286, abs=1e-12)
     assert found["reward_by_example"] == {"mean": pytest.approx(0.5), "examples": 3}
     assert numbers_object(summary(started(3, 4)))["reward_by_example"] == {
@@ -70,8 +70,8 @@ def test_durations_are_of_rollouts_without_error_and_of_every_answered_call() ->
 
 
 def test_times_and_tokens_that_nobody_reported_are_none() -> None:
-    untold = {"total_ms": 0.0, "generation_ms": 0.0, "scoring_ms": 0.0}
-    silent = {**untold, "input_tokens": 0, "output_tokens": 0}
+    unknown = {"total_ms": 0.0, "generation_ms": 0.0, "scoring_ms": 0.0}
+    silent = {**unknown, "input_tokens": 0, "output_tokens": 0}
     state = folded(started(1, 2, input_price=1.0, output_price=1.0), finished(0, 1.0, **silent))
     found = summarize(state)
     assert found.rollout_s == Quantiles(0) and found.known_tokens == (None, None)
@@ -79,18 +79,22 @@ def test_times_and_tokens_that_nobody_reported_are_none() -> None:
     numbers = numbers_object(found)
     assert [numbers["tokens"][name] for name in ("input", "output", "total")] == [None] * 3
     assert numbers["latency"]["rollout_s"] == {"n": 0, "p50": None, "p90": None, "p99": None}
-    told = row_object(state, 0, {})
-    assert (told["input_tokens"], told["output_tokens"], told["time_s"]) == (None, None, None)
+    reported = row_object(state, 0, {})
+    assert (reported["input_tokens"], reported["output_tokens"], reported["time_s"]) == (
+        None,
+        None,
+        None,
+    )
     for name in ("input", "output", "tokens", "time"):
         assert math.isnan(Columns(state).numbers(name)[0])
     state.apply(finished(1, 1.0))
     assert state.times.mean_ms is not None and state.times.mean_ms[0] == 300.0, (
-        "what nobody told is not averaged"
+        "what nobody reported is not averaged"
     )
     assert summarize(state).rollout_s.p50 == pytest.approx(0.301)
 
 
-def test_a_file_with_only_all_tokens_has_none_of_prompts() -> None:
+def test_a_file_that_reports_only_all_tokens_does_not_report_those_of_prompts() -> None:
     state = folded(started(1, 1), finished(0, 1.0, per_example=1, input_tokens=0))
     assert summarize(state).known_tokens == (None, 5)
     assert numbers_object(summarize(state))["tokens"]["total"] == 5
@@ -140,7 +144,7 @@ def test_the_time_is_that_of_all_sessions(run: dict[str, Any], seconds: float) -
     assert found.seconds == pytest.approx(seconds)
 
 
-def test_a_resumed_run_has_the_numbers_of_one_that_never_stopped() -> None:
+def test_a_run_that_is_resumed_has_the_numbers_of_one_that_never_stopped() -> None:
     rows = [finished(row, row % 3 / 2, tools={"a": (1, 0)}, model_ms=[row]) for row in range(6)]
     whole = summary(started(3, 2), *rows)
     again = summary(started(3, 2), *rows[:3], RunFinished(0, 1.0, "interrupted", 130),

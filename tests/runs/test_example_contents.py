@@ -71,7 +71,7 @@ def test_rows_without_a_question_are_distinguished_by_their_ids(tmp_path: Path) 
         both.append(side_of(run, state, read_contents(run, state)))
     (found,) = compare_runs(both)
     assert [one.change for one in found.examples] == [Change.FIXED, Change.BOTH_WRONG]
-    assert found.doubts == ["the rows do not say what was asked: examples are paired by their ids"]
+    assert found.doubts == ["the rows have no prompts: examples are paired by their ids"]
 
 
 def test_the_same_words_with_another_picture_are_another_example() -> None:

@@ -236,4 +236,8 @@ def test_the_question_of_an_example_is_known_by_one_of_its_rollouts(tmp_path: Pa
             "How?",
         ]
         state = opened(run)
-        assert [state.facts.questions.get(place) for place in range(3)] == ["Why?", "Why?", "How?"]
+        assert [state.details.questions.get(place) for place in range(3)] == [
+            "Why?",
+            "Why?",
+            "How?",
+        ]

@@ -50,8 +50,8 @@ PRICE = st.floats(0, 1000)
 @given(st.lists(TOKENS, min_size=4, max_size=4), st.lists(PRICE, min_size=4, max_size=4))
 def test_a_cost_is_that_of_each_kind_at_its_price(tokens: list[int], prices: list[float]) -> None:
     plain, cached, written, out = tokens
-    listed = Prices(prices[0], prices[3], prices[1], prices[2])
-    cost = cost_of(plain + cached + written, out, listed, (cached, written, 0, 0, 0))
+    reported = Prices(prices[0], prices[3], prices[1], prices[2])
+    cost = cost_of(plain + cached + written, out, reported, (cached, written, 0, 0, 0))
     expected = sum(count * price for count, price in zip(tokens, prices, strict=True)) / 1e6
     assert cost == pytest.approx(expected, abs=1e-6)
 

@@ -63,7 +63,7 @@ def test_equal_runs_pass_where_so_many_examples_exclude_the_margin() -> None:
     assert (found.code, found.power, examples_for_gate(equal, 0.02)) == (PASSED, 1.0, None)
 
 
-def test_equal_differences_of_no_known_range_say_nothing() -> None:
+def test_equal_differences_of_no_known_range_show_nothing() -> None:
     equal = paired_difference([4.0] * 9, [4.0] * 9)
     found = judge_gate(equal, 0.02)
     assert (found.code, found.power, examples_for_gate(equal, 0.02)) == (INCONCLUSIVE, None, None)

@@ -28,7 +28,7 @@ def test_a_clear_difference_goes_one_way() -> None:
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
-def test_fewer_than_six_examples_say_nothing(n: int) -> None:
+def test_fewer_than_six_examples_show_nothing(n: int) -> None:
     found = judged(UP[:n], [0.0] * n)
     assert found.direction is Direction.INCONCLUSIVE
     assert found.why == "fewer than 6 shared examples"
@@ -36,7 +36,7 @@ def test_fewer_than_six_examples_say_nothing(n: int) -> None:
     assert found.needed == 6
 
 
-def test_no_shared_example_says_nothing() -> None:
+def test_no_shared_example_shows_nothing() -> None:
     assert judged([], []).why == "no example is shared"
 
 

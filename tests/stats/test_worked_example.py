@@ -54,8 +54,8 @@ def test_the_table_follows_from_its_formulas(column: int, examples: list[float])
     middle, scale = p + z**2 / (2 * worth), 1 + z**2 / worth
     half = z * math.sqrt(p * (1 - p) / worth + z**2 / (4 * worth**2))
     ends = [(middle - half) / scale, (middle + half) / scale]
-    documented = {"p": [p], "SE": [se], "w": [w], "n_eff": [worth], "low, high": ends}
-    for name, values in documented.items():
+    reported = {"p": [p], "SE": [se], "w": [w], "n_eff": [worth], "low, high": ends}
+    for name, values in reported.items():
         assert row(name, column) == pytest.approx(values, abs=5.1e-5), name
     assert row("n SE² / (p (1 - p))", column)[0] == pytest.approx(effect, abs=5.1e-5)
 
@@ -68,7 +68,7 @@ def test_the_table_is_what_a_run_of_these_rewards_shows() -> None:
     assert rate.all_weight == pytest.approx(row("n_eff", 1)[0], abs=5.1e-5)
 
 
-def test_the_interval_of_any_rewards_is_as_stated() -> None:
+def test_the_interval_of_any_rewards_is_as_reported() -> None:
     words = " ".join(SECTION.split())
     t = scipy.stats.t.ppf(0.975, 2)
     assert f"t is {t:.4f}" in words

@@ -30,7 +30,7 @@ def _flag(*names: str, help: str) -> Callable[[F], F]:
 
 
 def _as_in_run(*names: str) -> Callable[[F], F]:
-    """Options that are those of `tui-eval run`, in this order."""
+    """Options shared with `tui-eval run`, in this order."""
 
     def add(function: F) -> F:
         for name in reversed(names):
@@ -56,7 +56,7 @@ def _as_in_run(*names: str) -> Callable[[F], F]:
 @_text("--pass-threshold", metavar="X", help="Score from which on a rollout passes.  "
        "[default: 1.0]")  # fmt: skip
 @_text("--batch-size", metavar="N", help="Rollouts in flight at most.  [default: 1]")
-@_text("--max-turns", metavar="N", help="Turns that the agent is told to take at most.  "
+@_text("--max-turns", metavar="N", help="Most turns, as passed to the agent.  "
        "[default: 10]")  # fmt: skip
 @_text("--limit", metavar="N", help="Examples to run at most.  [default: all]")
 @_text("--offset", metavar="N", help="Examples to leave out at the begin.  [default: 0]")
@@ -74,8 +74,8 @@ def command(**typed: Any) -> int:
     """Run an agent loop of the Osmosis SDK on a dataset and score what it does.
 
     Agent loops written for osmosis_ai.rollout and functions decorated with @osmosis_reward run as
-    they are, without the SDK. It is a run like any other: watch it, stop it, go on with --resume,
-    open it again.
+    they are, without the SDK. It is a run like any other: watch it, stop it, resume it with
+    --resume, open it again.
     """
     from tui_eval.cli.agent_request import make_request, missing, name_newest
     from tui_eval.cli.report import warn
@@ -132,13 +132,13 @@ def _in_console(request: dict[str, Any], report: ScoreReport, typed: Mapping[str
 
 
 class ScoreReport:
-    """Called when the run is over, however it ended: writes and prints its scores.
+    """Writes and prints the scores of a run that is over, however it ended.
 
-    `problem` says what could not be done.
+    `problem` says what failed.
 
     Args:
-        output: Where scores go as JSON, if anywhere.
-        typed: What was typed.
+        output: File for scores as JSON, if any.
+        typed: The typed options.
     """
 
     def __init__(self, output: str, typed: Mapping[str, Any]) -> None:

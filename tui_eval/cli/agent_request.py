@@ -29,7 +29,7 @@ SHARED = (
     *("verbose", "tui", "abbreviated_summary", "json", "dry_run", "no_preflight"),
     *("heartbeat_url", "heartbeat_status"),
 )
-"""Options that are those of `tui-eval run`."""
+"""Options shared with `tui-eval run`."""
 
 NUMBERS = {
     option.name: option
@@ -42,7 +42,7 @@ NUMBERS = {
         Option("offset", ("--offset",), "int", "", least=0),
     )
 }
-"""Flag, kind and smallest value of every number of its own."""
+"""Flag, kind and least value of every numeric option of this command."""
 
 REQUIRED = {
     "module": ("-m/--module", "Name the agent loop: -m module:name"),
@@ -57,7 +57,7 @@ _FLAGS = {"env_args": "--module, --dataset, --eval-fn", "api_base_url": "--base-
 
 
 def missing(typed: Mapping[str, Any]) -> list[Fault]:
-    """What must be typed and is not; a run that is named knows it already."""
+    """Required options that are missing; a named run has them already."""
     if _named_run(typed):
         return []
     return [
@@ -68,15 +68,15 @@ def missing(typed: Mapping[str, Any]) -> list[Fault]:
 
 
 def name_newest(typed: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """What was typed with the path of the newest incomplete run, where only `--resume` says it.
+    """Typed options with the path of the newest incomplete run, where only `--resume` is typed.
 
-    Where all is typed that a new run needs, the engine looks for the one that matches.
+    Where a new run's options are complete, the engine looks for the run that matches.
 
     Returns:
-        What was typed, and the sentence that says which run it is; empty where none was sought.
+        The options, and a sentence on the run; empty where none was sought.
 
     Raises:
-        RefusedError: Nothing that was begun here can go on.
+        RefusedError: No run that was begun here can be resumed.
     """
     if typed.get("resume") != NEWEST or not missing(typed):
         return dict(typed), ""
@@ -100,7 +100,7 @@ def make_request(typed: Mapping[str, Any]) -> dict[str, Any]:
     """The request for the engine, with the faults of what was typed.
 
     Args:
-        typed: What was typed, by name, as text; `eval_fn` is a sequence.
+        typed: Options by name, as text; `eval_fn` is a sequence.
     """
     given = typed_of(typed)
     before, faults = _before(_named_run(typed))
@@ -125,7 +125,7 @@ def make_request(typed: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _flags(typed: Mapping[str, Any]) -> dict[str, str]:
-    """What options of a run are called here, by their names; this command where nobody typed it."""
+    """Names of a run's options in this command, by option; the command where none was typed."""
     sizes = {
         _PLAN[name]: NUMBERS[name].shown if typed.get(name) is not None else "tui-eval agent"
         for name in _PLAN
@@ -190,7 +190,7 @@ def _numbers(typed: Mapping[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
 
 
 def _not_text(given: Mapping[str, Any]) -> list[Fault]:
-    """Arguments whose bytes are no text: they could be kept in no file."""
+    """Faults of arguments whose bytes are no text, which no file can keep."""
     return [
         Fault(f"--{name.replace('_', '-')}", "this is not UTF-8 text")
         for name, value in given.items()
@@ -216,7 +216,7 @@ def _output_faults(output: str | None, dataset: str | None) -> list[Fault]:
 
 
 def _model(typed: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a run that name the model, where it is served and its key."""
+    """The options of a run for the model, its server and its key."""
     found: dict[str, Any] = {}
     if typed.get("model"):
         found["model"] = typed["model"]

@@ -25,11 +25,11 @@ from tui_eval.text.figures import NONE, decimal_text, plural
 KS = (1, 3, 5, 10)
 """The k of pass@k that are printed, and the number of runs a row beside."""
 FAILED_SCORE = 0.0
-"""What a run without a score counts, as it does in the SDK."""
+"""Score of a run without one, as in the SDK."""
 
 
 class FunctionScores(msgspec.Struct, frozen=True):
-    """What one eval function gave over all finished runs.
+    """Results of one eval function over all finished runs.
 
     Args:
         mean, std, low, high: Over all finished runs, those without a score counted as 0.0; `std`
@@ -50,7 +50,7 @@ class FunctionScores(msgspec.Struct, frozen=True):
     interval: Mean = NO_MEAN
 
     def to_dict(self) -> dict[str, Any]:
-        """As it is in the JSON."""
+        """Its object in the JSON."""
         return {
             "mean": self.mean,
             "std": self.std,
@@ -69,7 +69,7 @@ class FunctionScores(msgspec.Struct, frozen=True):
 
 
 class AgentResults(msgspec.Struct, frozen=True):
-    """Everything that `-o` writes.
+    """Contents of the file of `-o`.
 
     Args:
         rows: The finished runs of each row of the dataset, in order.

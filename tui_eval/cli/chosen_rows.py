@@ -19,7 +19,7 @@ from tui_eval.runs.unsaved import newest_run
 
 
 class ChosenRows(msgspec.Struct, frozen=True):
-    """A run as it is on disk, and which of its rows were requested, in which order."""
+    """A run on disk, and its requested rows in their order."""
 
     run: RunDir
     state: RunState

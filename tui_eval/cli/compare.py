@@ -1,4 +1,4 @@
-"""`tui-eval compare RUN RUN...`: runs over the same examples beside each other."""
+"""`tui-eval compare RUN RUN...`: compares runs over the same examples."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def command(
 
     On a terminal this is a screen; -d, --json, and --example print.
 
-    Examples are paired by what they ask. An example of which the second run has the right answer
+    Examples are paired by their content. An example of which the second run has the right answer
     and the first has not is fixed; the other way it is broken. A run of the first one's
     configuration is a noise floor: differences that are no greater say so.
 

@@ -1,4 +1,4 @@
-"""`tui-eval config`: where the settings of an evaluation come from, and the keys of the screen."""
+"""`tui-eval config`: the settings of an evaluation, their sources, and the screen's keys."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def _explain(environment: str, typed: Mapping[str, Any]) -> int:
 def keys() -> int:
     """Print every command of the screen with its keys, as the [keys] table of your settings.
 
-    The settings are ~/.config/tui-eval/config.toml, or the file that TUI_EVAL_CONFIG names. What is
-    wrong with it is told.
+    The settings are ~/.config/tui-eval/config.toml, or the file that TUI_EVAL_CONFIG names. Faults
+    in it are reported.
     """
     from tui_eval.cli.report import print_faults, print_stdout
     from tui_eval.tui.base.preferences import Preferences
@@ -69,7 +69,7 @@ def keys() -> int:
 
 
 def key_lines(preferences: Preferences) -> Iterator[str]:
-    """The table of keys, a command a line, with what each does; ready to be pasted."""
+    """The [keys] table, a command with its help a line; ready to be pasted."""
     from tui_eval.text.key_names import plain_name
     from tui_eval.tui.base.keys.keymap import BY_ID
 

@@ -1,4 +1,4 @@
-"""The plain listener: the same events as the screen's, as lines; for CI, pipes and logs."""
+"""The plain listener: the screen's events as lines, for CI, pipes and logs."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def run_in_console(
 
     Args:
         at_end: Called with the run when it is over, however it ended.
-        more: What the JSON object of a run has beside its summary.
+        more: Keys of a run's JSON object beside its summary.
         quiet: Progress is not printed.
     """
     _warn_of_settings()
@@ -71,7 +71,7 @@ def run_in_console(
 
 
 def _warn_of_settings() -> None:
-    """Lines have no use for people's own settings, but say that something is wrong with them."""
+    """Warns of faults in people's own settings, which lines do not use."""
     from tui_eval.config.user_settings import user_file
 
     if os.path.lexists(user_file()):
@@ -82,7 +82,7 @@ def _warn_of_settings() -> None:
 
 
 class Console:
-    """Prints what the fold says: the start, progress now and then, errors, the summary.
+    """Prints a run's state: the start, progress now and then, errors, the summary.
 
     With `json` among the options the summary is one JSON object on stdout; all else goes to stderr.
 
@@ -116,7 +116,7 @@ class Console:
             self._say([f"Loading {kind}: {self._env_id}"])
         await self._feed.start()
         if self._signals and self._feed.engine is not None:
-            self._feed.engine.kill()  # it has not begun anything yet
+            self._feed.engine.kill()  # nothing has begun yet
             await self._close()
             return
         state = self.state
@@ -137,7 +137,7 @@ class Console:
 
     @property
     def held(self) -> EngineProcess | None:
-        """The engine where its disk holds it, so that it does not end."""
+        """The engine, where a disk keeps it from ending."""
         engine = self._feed.engine
         return engine if engine is not None and engine.is_held else None
 
@@ -145,7 +145,7 @@ class Console:
         await self._feed.close()
         if (engine := self._feed.engine) is not None:
             if self.state.refusal is not None:
-                engine.stop()  # it has said its end, and its last call to the disk may never return
+                engine.stop()  # its end is reported, and its last call to the disk may never return
             await asyncio.to_thread(engine.wait)
             engine.clean_up()
         if self.held is None:
@@ -189,7 +189,7 @@ class Console:
             self._say([line + gives_way(state)])
 
     def sum_up(self, more: Callable[[RunDir], Mapping[str, Any]]) -> int:
-        """Pushes what is to be pushed and prints what all came to; returns the exit code."""
+        """Pushes runs and prints the results of all; returns the exit code."""
         state = self.state
         if self.held is not None:
             return report_held(self.held, state, as_json=self._as_json)

@@ -15,7 +15,7 @@ from tui_eval.printable import one_line
 from tui_eval.text.figures import again_text, plural, refusal_text
 
 FIRST_WAIT_AFTER_S = 3.0
-"""Seconds without a word after which the first line may come: a blip is not worth one."""
+"""Seconds of silence before the first line: a blip is not worth one."""
 
 EVERY_AT_MOST_S = 30.0
 STEPS = 10
@@ -24,7 +24,7 @@ CAUSE_WIDTH = 120
 
 
 class ProgressLines:
-    """Says when a line is worth it; where rollouts wait, less often the more there were."""
+    """Decides when a line is printed; for waiting rollouts ever less often."""
 
     def __init__(self) -> None:
         self._step = 0
@@ -34,7 +34,7 @@ class ProgressLines:
         self._said = (0, 0.0)
 
     def is_due(self, finished: int, total: int) -> bool:
-        """Whether it is time to print how far the run is: each tenth, and every half minute."""
+        """Whether a progress line is due: each tenth, and every half minute."""
         step = finished * STEPS // total if total else 0
         now = time.monotonic()
         if step <= self._step and not (finished and now - self._progress_at > EVERY_AT_MOST_S):
@@ -43,7 +43,7 @@ class ProgressLines:
         return True
 
     def waiting_line(self, sleeping: int, cause: str, again_at: float) -> str | None:
-        """What there is to say now.
+        """The line to print now, if any.
 
         Args:
             sleeping: Rollouts that wait to be tried again.
@@ -62,7 +62,7 @@ class ProgressLines:
         )
 
     def refusal_line(self, refusal: WritingMoved) -> str | None:
-        """What waits for the disk now, every half minute at most."""
+        """A line on what waits for the disk, every half minute at most."""
         now = time.monotonic()
         if now - self._said_at < EVERY_AT_MOST_S:
             return None
@@ -73,21 +73,21 @@ class ProgressLines:
 
 OF_A_KIND = 3
 WIDTH = 1000
-"""Characters of one error at most; its row has all of it."""
+"""Longest printed error, in characters; its row has all of it."""
 
 
 class ErrorLines:
-    """Prints errors; counts them over all its runs."""
+    """Printer of errors; counts them over all its runs."""
 
     def __init__(self) -> None:
         self._reported: Counter[str] = Counter()
 
     def print(self, kind: str, whose: str, env_id: str, read: Callable[[], Rollout | None]) -> None:
-        """Prints an error, unless there were a few of its kind.
+        """Prints an error, unless a few of its kind were printed.
 
         Args:
             kind: The names of the exceptions.
-            whose: Which rollout it is.
+            whose: Name of the rollout.
             env_id: Name of its environment.
             read: Reads the rollout.
         """

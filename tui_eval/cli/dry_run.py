@@ -12,11 +12,11 @@ from tui_eval.cli.report import print_faults, print_json, print_stdout, warn
 from tui_eval.errors import Fault, Notice
 from tui_eval.runs.summary_json import unstarted_object
 from tui_eval.text.dry_run_words import ONCE, prompt_text, title_text
-from tui_eval.text.figures import money_text
+from tui_eval.text.figures import limit_text, money_text
 
 
 def show_dry_run(request: Mapping[str, Any]) -> int:
-    """Has an engine say what a request would run, and shows it; returns the exit code."""
+    """Prints the plan of a request, made by an engine; returns the exit code."""
     as_json = bool((request.get("raw") or {}).get("json"))
     try:
         engine = subprocess.run(
@@ -29,7 +29,7 @@ def show_dry_run(request: Mapping[str, Any]) -> int:
     except KeyboardInterrupt:
         return 130
     except ValueError:
-        text = f"the engine ended with {engine.returncode} before it told the plan"
+        text = f"the engine ended with {engine.returncode} before it reported the plan"
         warn(f"error: {text}")
         if as_json:
             print_json(unstarted_object("failed", 1, text))
@@ -53,7 +53,7 @@ def plan_lines(found: Mapping[str, Any]) -> Iterator[str]:
         f"= {found['rollouts']}"
     )
     if found["goes_on"]:
-        yield f"Goes on with: {found['goes_on']}, {found['left']} rollouts are left"
+        yield f"Resume: {found['goes_on']}, {found['left']} rollouts are left"
     yield from _settings(found["settings"])
     yield from ("", "First prompt:")
     for message in found["first_prompt"]:
@@ -69,7 +69,7 @@ def plan_lines(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def suite_lines(found: Mapping[str, Any]) -> Iterator[str]:
-    """The plans of several evaluations for people: a line each, and what they come to."""
+    """Plans of several evaluations for people: each in a few lines, then the totals."""
     plans = found["evaluations"]
     for number, plan in enumerate(plans, 1):
         yield f"[{number}/{len(plans)}] {title_text(plan)}"
@@ -80,8 +80,8 @@ def suite_lines(found: Mapping[str, Any]) -> Iterator[str]:
         if plan["goes_on"]:
             yield f"  resumes {plan['goes_on']}, {plan['left']} rollouts are left"
     yield ""
-    at_once = found["max_concurrent"] or "any number"
-    yield f"Rollouts: {found['rollouts']}, {at_once} of them at a time"
+    limit = limit_text(found["max_concurrent"] or 0)
+    yield f"Rollouts: {found['rollouts']}, max_concurrent {limit}"
     yield from (*_estimate(found["estimate"]), "", "Nothing was run: this is a dry run.")
 
 

@@ -1,4 +1,4 @@
-"""`tui-eval env`: commands about environments; `check` says what one needs and has not."""
+"""`tui-eval env`: commands about environments; `check` lists what one lacks."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def command() -> None:
 def check(
     env_id: str, env_args: str | None, folder: Path, python: str | None, as_json: bool
 ) -> int:
-    """Tell what an environment needs and has not, and what installs or sets it.
+    """List what an environment needs and has not, and what installs or sets it.
 
     It is looked for in the interpreter that the environment runs in. Its source is read for
     packages, keys, datasets on the Hugging Face hub and addresses, its pyproject.toml for
@@ -82,7 +82,7 @@ def _print(
     *,
     as_json: bool,
 ) -> int:
-    """Prints what was found; returns the exit code."""
+    """Prints the needs; returns the exit code."""
     from tui_eval.cli.report import print_faults, print_json, print_stdout
     from tui_eval.runs.summary_json import refused_object
 
@@ -100,10 +100,10 @@ def _print(
 
 
 def _found(env_id: str, folder: Path, *, may_be_elsewhere: bool) -> FoundEnvironment | None:
-    """Where an environment is; None where only the interpreter that is named may know it.
+    """Folder of an environment; None where only the interpreter that is named may know it.
 
     Raises:
-        RefusedError: It is nowhere.
+        RefusedError: There is no such environment.
     """
     from tui_eval.environments.finding import find_environment
 
@@ -116,10 +116,10 @@ def _found(env_id: str, folder: Path, *, may_be_elsewhere: bool) -> FoundEnviron
 
 
 def _own_python(env_id: str, folder: Path) -> tuple[str | None, str]:
-    """The interpreter that an environment brings along, and where that is said.
+    """The interpreter that an environment's project names, and the place where it does.
 
     Raises:
-        RefusedError: What its project says is wrong.
+        RefusedError: The project names a wrong one.
     """
     from tui_eval.config.environment_defaults import environment_defaults
 
@@ -133,7 +133,7 @@ def _own_python(env_id: str, folder: Path) -> tuple[str | None, str]:
 def _loading_faults(
     env_id: str, env_args: str | None, folder: Path, python: str | None
 ) -> list[Any]:
-    """Why an environment cannot be loaded and its examples read; loads it in a child."""
+    """Reason why an environment cannot be loaded, or its examples read; loads it in a child."""
 
     words = [sys.executable, "-m", "tui_eval", "run", env_id, "-m", "demo", "--dry-run", "--json"]
     words += ["--env-dir-path", str(folder)] + (["-a", env_args] if env_args else [])

@@ -78,7 +78,7 @@ def _write(source: ExportSource, kind: str, output: Path | None, overwrite: bool
 
 
 def _print_doubts(source: ExportSource) -> None:
-    """Says which lines were not written as they are, unless that was said before."""
+    """Warns of lines that were not written as they are, unless that was done before."""
     from tui_eval.cli.report import LINES_SHOWN, warn
     from tui_eval.text.figures import plural
 

@@ -87,10 +87,10 @@ def command(
 def _read(
     paths: Sequence[Path], margin: str, names: Sequence[str], junit: Path | None
 ) -> tuple[list[ComparedRun], float]:
-    """Both runs, and the margin; says on stderr what of them cannot be read.
+    """Both runs and the margin; warns of what cannot be read.
 
     Raises:
-        RefusedError: Something that was asked makes no sense; says all that does.
+        RefusedError: The request makes no sense; has every fault.
     """
     from tui_eval.cli.report import print_unreadable
     from tui_eval.fold.filter_fields import number_from

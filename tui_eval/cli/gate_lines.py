@@ -1,4 +1,4 @@
-"""What a gate said: as lines, as one JSON object, and as JUnit XML, which CI shows as tests."""
+"""Results of a gate: as lines, as one JSON object, and as JUnit XML, which CI shows as tests."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ ELEMENTS = {
     ExitCode.INCONCLUSIVE: "skipped",
     ExitCode.NOTHING_MEASURED: "error",
 }
-"""What is in the test case of a verdict; nothing where it passed."""
+"""Element in the test case of a verdict; none where it passed."""
 
 
 class GateReport(msgspec.Struct, frozen=True):
-    """What a gate said of two runs.
+    """Results of a gate on two runs.
 
     Args:
-        gated: Each number that it was asked of, one at least.
-        decided: What an inconclusive verdict counts as, `pass` or `fail`; None for neither.
+        gated: The gated numbers, one at least.
+        decided: Meaning of an inconclusive verdict, `pass` or `fail`; None for neither.
     """
 
     runs: Sequence[ComparedRun]
@@ -54,7 +54,7 @@ class GateReport(msgspec.Struct, frozen=True):
 
     @property
     def exit_code(self) -> int:
-        """That of the worst."""
+        """The exit code of the worst number."""
         return worst_verdict(map(self.code, self.gated))
 
     def lines(self) -> Iterator[str]:
@@ -66,7 +66,7 @@ class GateReport(msgspec.Struct, frozen=True):
         yield from (f"  ! {doubt}" for doubt in self.doubts())
 
     def verdict_line(self, one: GatedFigure) -> str:
-        """The verdict in capitals, and the numbers that it stands on."""
+        """The verdict in capitals, and the numbers behind it."""
         start = f"{one.word.upper()}: {one_line(one.name, NAME_MOST)}"
         if one.figure is None:
             return f"{start}: {one.gate.why}"
@@ -93,13 +93,13 @@ class GateReport(msgspec.Struct, frozen=True):
         return text if agrees else f"{value:.6g}"
 
     def power_line(self, one: GatedFigure) -> str:
-        """How often the gate passes what is unchanged; empty where nothing was measured."""
+        """A sentence on the gate's power; empty where nothing was measured."""
         if one.figure is None:
             return ""
         return power_text(one.gate, one.difference.n, one.needed)
 
     def doubts(self) -> Iterator[str]:
-        """Why the numbers may say less than they seem to."""
+        """Reasons to trust the numbers less."""
         yield from (lettered(doubt, "B") for doubt in self.compared.doubts)
         for why, count in self.compared.unpaired.items():
             yield f"not paired: {plural(count, 'example')} {lettered(why, 'B')}"

@@ -16,7 +16,7 @@ POLL_INTERVAL_S = 0.1
 
 
 def main() -> None:
-    """Runs the command line; it is ended once nobody holds the other end of stdin."""
+    """Runs the command line; it ends once the other end of stdin is closed."""
     threading.Thread(target=_end_with_stdin, args=(sys.stdin.fileno(),), daemon=True).start()
     from tui_eval.__main__ import main as program
 
@@ -24,7 +24,7 @@ def main() -> None:
 
 
 def _end_with_stdin(fd: int) -> None:
-    """A closed stdin is what a closed terminal is elsewhere, also if the server was killed."""
+    """Ends the process with stdin, as with a terminal, also if the server was killed."""
     poll = select.poll()
     poll.register(fd, select.POLLHUP)  # of the end only; what comes in is the driver's
     while not poll.poll():

@@ -1,4 +1,4 @@
-"""What is installed where an environment runs: in this process's interpreter, or in its own."""
+"""Packages of the interpreter in which an environment runs: this process's, or its own."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Installed(msgspec.Struct, frozen=True):
 
     Args:
         path: The interpreter.
-        found: What it says of itself; None for this process's own.
+        found: Its own report; None for this process's own.
     """
 
     path: str = sys.executable
@@ -40,7 +40,7 @@ class Installed(msgspec.Struct, frozen=True):
 
     @property
     def markers(self) -> dict[str, str]:
-        """What of the environment markers of requirements differs from here."""
+        """Environment markers of requirements that differ from this process's."""
         short = ".".join(self.version.split(".")[:2])
         return {"python_version": short, "python_full_version": self.version}
 
@@ -84,11 +84,11 @@ def installed_in(named: str | None, where: str, needed: Iterable[str]) -> Instal
 
     Args:
         named: See `executable_of`; None for this process's own.
-        where: What named it, for faults.
+        where: The setting that names it, for faults.
         needed: Top modules to look for.
 
     Raises:
-        RefusedError: It is none, or one in which no worker runs.
+        RefusedError: It is no interpreter, or one that runs no worker.
     """
     path = executable_of(named, where) if named else None
     if path is None:

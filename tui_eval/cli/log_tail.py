@@ -13,11 +13,11 @@ from tui_eval.runs.layout import RunDir
 from tui_eval.runs.run_info import read_log, read_requested
 
 MOST_AT_ONCE = 1 << 20
-"""Bytes that are printed at a time, so that signals and progress come in between."""
+"""Bytes that are printed at once, so that signals and progress come in between."""
 
 
 class RunLogs:
-    """Prints what the verbose ones among the runs of this session log.
+    """Prints the logs of this session's verbose runs.
 
     Args:
         verbose: All of them are; else those are whose plan says so.
@@ -43,13 +43,13 @@ class RunLogs:
             self._tails[path] = _Tail(run.log, prefix, since) if wanted else None
 
     def show(self) -> None:
-        """Prints what was added since the last time."""
+        """Prints the lines added since the last call."""
         for tail in self._tails.values():
             if tail is not None:
                 tail.show()
 
     def show_rest(self) -> None:
-        """Prints all that is left, once nobody writes any more."""
+        """Prints the rest, once the log is complete."""
         for tail in self._tails.values():
             while tail is not None and tail.show(final=True):
                 pass
@@ -59,7 +59,7 @@ class _Tail:
     """The lines of one log.
 
     Args:
-        since: Unix seconds; what earlier sessions logged is left out. None for the whole log.
+        since: Unix seconds; earlier lines are left out. None for the whole log.
     """
 
     def __init__(self, path: Path, prefix: str, since: float | None) -> None:
@@ -91,5 +91,5 @@ class _Tail:
 
 
 def _stamp(at: float) -> str:
-    """How a record of the log begins at that time."""
+    """Begin of a log record of that time."""
     return f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(at))},{int(at % 1 * 1000):03d}"

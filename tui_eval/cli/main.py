@@ -1,4 +1,4 @@
-"""`tui-eval`: which command is meant, and nothing else."""
+"""`tui-eval`: finds the command, and nothing else."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Commands(click.Group):
     def make_context(
         self, info_name: str | None, args: list[str], *rest: Any, **extra: Any
     ) -> click.Context:
-        """Takes the option out that is every command's."""
+        """Removes the option that every command has."""
         end = args.index("--") if "--" in args else len(args)
         if NO_MOUSE in args[:end]:
             os.environ["TUI_EVAL_NO_MOUSE"] = "1"
@@ -61,7 +61,7 @@ class Commands(click.Group):
         return super().make_context(info_name, args, *rest, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Refuses to work nowhere: paths are looked up from the working directory all over."""
+        """Refuses a working directory that is gone: all paths are looked up from it."""
         try:
             Path.cwd()
         except FileNotFoundError:
@@ -76,7 +76,7 @@ class Commands(click.Group):
 
 
 def command_of(word: str) -> str:
-    """The command that a word which is none stands for: runs are opened, all else is run.
+    """The command for a word that is none: a run is opened, all else is run.
 
     A folder of results is opened where it is named as a path: as `name` it may be an environment.
     An environment's own folder, which may have data in such files, is none.
@@ -140,7 +140,7 @@ def cli(args: list[str] | None = None) -> int:
 
 
 def _reported(error: Exception, as_json: bool) -> int:
-    """Says why a command ended early; returns the exit code. Raises again what nobody expects."""
+    """Reports why a command ended early; returns the exit code. Raises unexpected errors again."""
     from tui_eval.errors import RefusedError
 
     if isinstance(error, RefusedError):

@@ -21,7 +21,7 @@ KINDS = {
     "tool": "A greengrocer: the model looks prices up with a tool.",
     "multi-turn": "A guessing game: the environment answers every guess.",
 }
-"""The kinds of environments, and what the one of each is about."""
+"""Kinds of environments, each with its subject."""
 
 _STARTERS = Path(__file__).with_name("starters")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*")
@@ -71,7 +71,7 @@ def write_environment(name: str, kind: str, folder: Path) -> Made:
     Args:
         name: Its id; the module is called so with `_` for `-`.
         kind: A key of `KINDS`.
-        folder: Where local environments are; made where it is not there.
+        folder: Folder of local environments; made where it is missing.
 
     Raises:
         RefusedError: The name cannot be one, something is there already, or it cannot be written.
@@ -109,7 +109,7 @@ def _texts(kind: str, module: str, values: dict[str, str]) -> dict[str, str]:
 
 
 def _name_faults(name: str, module: str) -> list[Fault]:
-    """Why a name cannot be that of an environment."""
+    """Faults of a name for an environment."""
     from tui_eval.cli.main import COMMANDS
 
     if not _NAME.fullmatch(name):
@@ -127,7 +127,7 @@ def _name_faults(name: str, module: str) -> list[Fault]:
 
 
 def _taken(target: Path) -> list[Fault]:
-    """What is there already under the name."""
+    """Faults for places that are taken already."""
     spellings = {target.name, target.name.replace("_", "-")}
     places = [target.with_name(one) for one in sorted(spellings)]
     places += [one.with_name(f"{one.name}.py") for one in places]

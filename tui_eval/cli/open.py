@@ -79,7 +79,7 @@ def _look_again(file: Path) -> int:
 
 
 def look_at_suite(socket: str) -> SuiteState:
-    """How a suite stands now, reported by its engine."""
+    """Present state of a suite, from its engine."""
     from tui_eval.feeds.live_feed import look_at_engine
     from tui_eval.fold.suite_state import SuiteState
 

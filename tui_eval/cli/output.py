@@ -25,7 +25,7 @@ class Outlet(io.FileIO):
     refusal: OSError | None = None
 
     def write(self, data: Buffer) -> int:
-        """Writes what it can, and says that it wrote all where nobody takes anything any more."""
+        """Writes what the descriptor takes, and drops the rest where it takes nothing more."""
         while self.refusal is None:
             try:
                 written = super().write(data)
@@ -67,7 +67,7 @@ def _writer(stream: TextIO | None, instead: int) -> TextIO:
 
 
 def is_gone() -> bool:
-    """Whether nobody takes what is printed on stdout."""
+    """Whether stdout takes nothing any more."""
     return _refusal() is not None
 
 

@@ -1,4 +1,4 @@
-"""What it takes to show a difference, as text and as one JSON object."""
+"""A plan for showing a difference, as text and as one JSON object."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tui_eval.text.figures import count_text, plural, reward_text
 
 
 def plan_lines(runs: Sequence[ComparedRun], plan: Plan) -> Iterator[str]:
-    """What the pilots say, then what each way takes in each of the two runs to come."""
+    """The pilots' spread, then the size and cost of each way."""
     summary = summarize(runs[0].side.state)
     for run, spread in zip(runs, plan.pilots, strict=True):
         state = run.side.state

@@ -48,12 +48,12 @@ def command(
 ) -> int:
     """Say how many examples and rollouts it takes to show a difference between two runs.
 
-    A is a pilot: a small run of what is to be compared. What it says of how much rewards differ
-    between examples, and between rollouts of one example, says how many of each show a difference
-    of --detect 8 times of 10, and what they cost. With a second pilot B over the same examples it
-    is measured how alike the two are, else assumed.
+    A is a pilot: a small run of what is to be compared. From the spread of its rewards between
+    examples, and between rollouts of one example, follows how many of each show a difference of
+    --detect 8 times of 10, and what they cost. How alike the two runs are is measured with a second
+    pilot B over the same examples, else assumed.
 
-    Exit code 7: the pilot's rewards are too few, or all equal, and tell nothing.
+    Exit code 7: the pilot's rewards are too few, or all equal, and show nothing.
     """
     from tui_eval.cli.pilot_lines import plan_lines, plan_object
     from tui_eval.cli.report import print_json, print_stdout, warn

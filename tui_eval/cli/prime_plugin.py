@@ -1,4 +1,4 @@
-"""What the `prime` program asks a library for: which Python module runs which of its commands."""
+"""Plugin for the `prime` program: the Python modules that run its commands."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class PrimeCLIPlugin:
 
         Args:
             module_name: One of the modules above.
-            args: What is typed after it.
+            args: Its arguments.
         """
         return [sys.executable, "-m", module_name, *(args or ())]
 

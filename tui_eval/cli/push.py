@@ -21,7 +21,7 @@ QUIET = {
     "--hf-hub-dataset-name",
     "name",
     metavar="OWNER/NAME",
-    help="Name of the dataset; what the run asked for, or one "
+    help="Name of the dataset; the one of the run, or one "
     "from its environment and model, if left out.",
 )
 @click.option("--private", is_flag=True, help="A new dataset is yours alone.")

@@ -17,9 +17,9 @@ from tui_eval.runs.run_info import read_requested
 
 
 def push_requested(runs: Mapping[int, tuple[RunDir, str]]) -> dict[int, dict[str, Any]]:
-    """Pushes those of the runs whose plan asks for it, each under a name of its own.
+    """Pushes the runs whose plan requests it, each under a name of its own.
 
-    It says on stderr what becomes of them. A push that fails changes nothing of a run; see
+    Results are printed on stderr. A push that fails changes nothing of a run; see
     `code_with_pushes` for the exit code.
 
     Args:

@@ -1,4 +1,4 @@
-"""What a run came to, as plain text: after the screen, in logs, in CI."""
+"""Results of a run as plain text: after the screen, in logs, in CI."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def print_faults(faults: Iterable[Fault]) -> int:
 
 
 def refuse(faults: Iterable[Fault], *, as_json: bool = False, code: int = 2) -> int:
-    """Prints why a request was refused, as one JSON object too where that is wanted.
+    """Prints why a request was refused, as one JSON object too if requested.
 
     Returns:
         The exit code, which is `code`.
@@ -76,7 +76,7 @@ def refuse(faults: Iterable[Fault], *, as_json: bool = False, code: int = 2) -> 
 
 
 def opening_lines(state: RunState) -> Iterator[str]:
-    """What is about to run."""
+    """The run that is about to begin."""
     run = state.run
     if run is None:
         return
@@ -102,8 +102,8 @@ def progress_line(finished: int, total: int) -> str:
 
 
 def gives_way(state: RunState) -> str:
-    """How the concurrency gives way, as the end of a progress line; empty where it does not."""
-    limit, most = state.at_a_time
+    """A lowered concurrency as the end of a progress line; empty without one."""
+    limit, most = state.concurrency_limits
     of = f" of {most}" if most else ""
     held = f", {limit}{of} at a time" if limit != most else ""
     refused = state.refused_requests or 0
@@ -111,7 +111,7 @@ def gives_way(state: RunState) -> str:
 
 
 def running_lines(state: RunState, pid: int) -> Iterator[str]:
-    """Which process is at work on the run, and how to join it."""
+    """The process that works on the run, and how to join it."""
     if state.run is not None:
         yield ""
         yield f"Running in process {pid}: {state.finished} of {state.total} rollouts are done."
@@ -119,7 +119,7 @@ def running_lines(state: RunState, pid: int) -> Iterator[str]:
 
 
 def ending_lines(state: RunState) -> Iterator[str]:
-    """Where the run is and what to type next."""
+    """The run's place and the next commands."""
     run, end = state.run, state.end
     if run is None:
         return
@@ -144,14 +144,14 @@ def ending_lines(state: RunState) -> Iterator[str]:
 
 
 def print_damage(state: RunState) -> None:
-    """Says on stderr which lines of a run are no rows, and what contradicts them."""
+    """Prints on stderr the lines of a run that are no rows, and its contradictions."""
     print_unreadable(state)
     for text in state.end.contradictions if state.end is not None else ():
         warn(f"warning: {text}")
 
 
 def print_unreadable(state: RunState) -> None:
-    """Says on stderr which lines of a run are no rows."""
+    """Prints on stderr the lines of a run that are no rows."""
     against = state.end.contradictions if state.end is not None else []
     reported = [text for level, text in state.notices if level == "warning" and text not in against]
     for text in reported[:LINES_SHOWN]:
@@ -169,12 +169,12 @@ def report_run(
     read: tuple[RunState, int] | None = None,
     **how: Any,
 ) -> int:
-    """Prints what a run on disk came to; returns its exit code.
+    """Prints the results of a run on disk; returns its exit code.
 
     Args:
-        seen: What a listener saw of it until it left.
-        read: What `read_run` says, where somebody has read it.
-        how: What `result_lines` takes.
+        seen: Its state as a listener last had it.
+        read: Result of `read_run`, where it was read already.
+        how: Options of `result_lines`.
     """
     if seen is not None and not run.path.exists():
         warn(f"{run.path} is not there any more: somebody moved or removed the run")
@@ -199,7 +199,7 @@ def report_run(
 
 
 def report_held(engine: EngineProcess, state: RunState, *, as_json: bool = False) -> int:
-    """Says that an engine does not end, why, and how its run is resumed; returns the exit code.
+    """Prints that an engine does not end, why, and how to resume; returns the exit code.
 
     All of that is known from its events, and nothing there is touched: who reads its files waits
     as the engine does.
@@ -223,7 +223,7 @@ def report_held(engine: EngineProcess, state: RunState, *, as_json: bool = False
 
 
 def _what_is_lost(state: RunState) -> str:
-    """What the disk did not take of a run that did not come to say where else it is."""
+    """A sentence on rows that the disk did not take, of a run that ended without one."""
     refusal = state.refusal
     if refusal is None:
         return ""

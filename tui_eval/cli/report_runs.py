@@ -73,7 +73,7 @@ def command(
 
 
 class _Read(NamedTuple):
-    """A run that was read: of several only what is shown of each stays in memory."""
+    """A run that was read; of several runs only the shown parts stay in memory."""
 
     summary: Summary
     json: dict[str, Any]

@@ -39,17 +39,17 @@ _CALLED = {
     "sklearn": "scikit-learn",
     "yaml": "pyyaml",
 }
-"""What installs modules whose packages are called otherwise."""
+"""Packages of modules that have another name."""
 _OURS = ("tui-eval", "verifiers")
 
 
 class Checked(NamedTuple):
-    """One need, and why this machine does not meet it; empty where it does.
+    """One need, and why this machine lacks it; empty where it does not.
 
     Args:
-        kind: That of the need, `dependency` or `loading`.
-        why: What is wrong.
-        how: What to do.
+        kind: Kind of the need, or `dependency` or `loading`.
+        why: The fault.
+        how: The remedy.
     """
 
     kind: str
@@ -76,7 +76,7 @@ def check_needs(
     """Whether each need is met, and the dependencies of the environment's own project.
 
     Args:
-        installed: What there is where the environment runs; what this process has, if left out.
+        installed: Packages where the environment runs; those of this process, if left out.
     """
     installed = installed or Installed()
     project = _project_of(found)
@@ -101,7 +101,7 @@ def _project_of(found: FoundEnvironment) -> Path | None:
 
 
 def _dependencies(project: Path, installed: Installed) -> Iterator[tuple[Requirement, int]]:
-    """What a project's dependencies ask for here, with their lines."""
+    """Dependencies of a project that apply here, with their lines."""
     try:
         text = project.read_text("utf-8-sig")
         listed = tomllib.loads(text).get("project", {}).get("dependencies", [])
@@ -129,7 +129,7 @@ def _unmet(
             yield Checked("dependency", one.name, place, "it is not installed", how)
             continue
         fits = one.specifier.contains(there, prereleases=True)
-        why = "" if fits else f"{there} is installed, and it asks for {one.specifier}"
+        why = "" if fits else f"{there} is installed, and it requires {one.specifier}"
         yield Checked("dependency", one.name, place, why, "" if fits else how)
 
 
@@ -163,7 +163,7 @@ def _dataset(need: Need) -> Checked:
             why, how = "the hub has trouble of its own", "Check again later"
         return Checked(*need[:3], f"the hub answers {error.code}: {why}", how)
     except (OSError, ValueError) as error:
-        why = f"it is not in the cache, and the hub cannot be asked: {error}"
+        why = f"it is not in the cache, and the hub cannot be queried: {error}"
         return Checked(
             *need[:3], why, f"With a network: hf download --repo-type dataset {need.name}"
         )

@@ -68,7 +68,7 @@ def resuming(env_id: str, run: RunDir) -> str:
 
 
 def resume_lines(run: RunDir, status: str) -> Iterator[str]:
-    """How to resume a run that ended early, as `status` says; nothing where it cannot."""
+    """Lines on resuming a run with this `status`; none where it cannot be resumed."""
     from tui_eval.config.plan import read_plan
 
     try:
@@ -86,13 +86,13 @@ def resume_lines(run: RunDir, status: str) -> Iterator[str]:
 
 
 def _without(names: Sequence[str]) -> str:
-    """That a command lifts budgets; by their names, where they are known."""
+    """A sentence on lifted budgets, with their names where known."""
     flags = " and ".join(BY_NAME[name].shown for name in names) or "a budget"
     return f"That is without {flags}. To have one, type it again; what is spent counts."
 
 
 def _secrets_of(plan: RunPlan) -> list[str]:
-    """What must be typed beside the path, because no file has it."""
+    """Options beside the path that no file has."""
     from tui_eval.config.resumed_endpoints import needed_again
     from tui_eval.config.secret_values import HIDDEN, hidden_names
 
@@ -109,12 +109,12 @@ def _secrets_of(plan: RunPlan) -> list[str]:
 def suite_resume_lines(
     file: Path, words: Sequence[str], ended: str, runs: Sequence[RunState | None]
 ) -> Iterator[str]:
-    """How to resume the evaluations of a file.
+    """Lines on resuming the evaluations of a file.
 
     Args:
-        words: What is typed beside the file and `--resume`.
-        ended: How all of them together ended.
-        runs: What is on disk of each; None where it never began.
+        words: Further options of the command.
+        ended: Common end of all of them.
+        runs: State of each on disk; None where it never began.
     """
     lifted = _own_budgets_spent(runs)
     for name in lifted:
@@ -125,7 +125,7 @@ def suite_resume_lines(
 
 
 def _own_budgets_spent(runs: Sequence[RunState | None]) -> list[str]:
-    """The budgets of the file that evaluations have reached: there they would stop again."""
+    """Budgets of the file that evaluations have reached and would stop at again."""
     from tui_eval.runs.run_info import read_requested
 
     found: dict[str, None] = {}
@@ -141,5 +141,5 @@ def _own_budgets_spent(runs: Sequence[RunState | None]) -> list[str]:
 
 
 def short_path(path: Path) -> str:
-    """A path as short as it can be typed here."""
+    """The shortest form of a path here."""
     return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)

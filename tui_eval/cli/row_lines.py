@@ -51,11 +51,11 @@ def _cells(state: RunState, row: int, notes: Notes) -> tuple[str, ...]:
 
 
 def _outcomes(state: RunState, row: int) -> Iterator[str]:
-    """What failed, how its answers ended, and the tools of which a call went wrong."""
-    facts = state.facts
-    if kind := facts.error_class.get(row):
+    """Errors of a rollout, how its answers ended, and its tools with a failed call."""
+    details = state.details
+    if kind := details.error_class.get(row):
         yield kind
     if ending := endings_of(state, row):
         yield ending
-    if tools := facts.failed_tools.get(row):
+    if tools := details.failed_tools.get(row):
         yield f"{TOOL_FAILED} {one_line(tools.replace(TOOLS_APART, ', '), STATE_MOST)} failed"

@@ -15,10 +15,10 @@ from tui_eval.errors import Fault, RefusedError
 from tui_eval.pasted import collected
 
 SCREEN_VAR = "TUI_EVAL_SCREEN"
-"""Set to 0 it asks for lines in place of the screen, as in a loop of a shell."""
+"""Variable that, set to 0, requests lines in place of the screen."""
 
 LAST_HEADING = "This command"
-"""Under it stands what is no option of a run: --help."""
+"""Heading of options that are not of a run: --help."""
 
 MOST_FLAGS_WIDTH = 34
 """Columns of the help that flags may take beside their explanation."""
@@ -44,10 +44,10 @@ class GroupedCommand(click.Command):
     """A command whose help shows the options of a run under their headings."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does; an option of hosted evaluations is named for what it is.
+        """Parses as click does; faults name options of hosted evaluations as such.
 
         Raises:
-            click.UsageError: What was typed is wrong.
+            click.UsageError: The command line is wrong.
         """
         try:
             return super().parse_args(ctx, args)
@@ -72,7 +72,7 @@ class GroupedCommand(click.Command):
 
 
 def click_option(option: Option) -> Any:
-    """What adds one option to a command."""
+    """A decorator that adds one option to a command."""
     names = (*option.flags, option.name)
     if option.kind == "flag":
         return click.option(*names, is_flag=True, default=None, help=option.help)
@@ -98,13 +98,13 @@ def command(environment: str | None, **raw: Any) -> int:
 
 
 def typed_of(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """What was typed, by the names of the options: text, True, or a list of texts."""
+    """Typed values by the names of the options: text, True, or a list of texts."""
     given = {name: value for name, value in raw.items() if value is not None and value != ()}
     return {name: list(v) if isinstance(v, tuple) else v for name, v in given.items()}
 
 
 def run(environment: str | None, raw: dict[str, Any]) -> int:
-    """Starts an engine on what was requested and shows it; returns the exit code of the run.
+    """Runs a request and shows it; returns the exit code of the run.
 
     Args:
         raw: Text of the options that were typed, by name (see `config.options`).
@@ -135,7 +135,7 @@ def run(environment: str | None, raw: dict[str, Any]) -> int:
 
 
 def _name_newest(raw: dict[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
-    """What was typed with the path of the newest incomplete run; what is wrong where none is."""
+    """Typed options with the path of the newest incomplete run; a fault where there is none."""
     from tui_eval.cli.report import warn
     from tui_eval.cli.resume_command import is_of_agent, newest_here
 
@@ -148,9 +148,9 @@ def _name_newest(raw: dict[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
 
 
 def prints_lines(environment: str | None, raw: Mapping[str, Any]) -> bool:
-    """Whether lines are printed in place of the screen; says so where the screen was requested.
+    """Whether lines are printed in place of the screen; warns where the screen was requested.
 
-    `TUI_EVAL_SCREEN=0` asks for lines on a terminal too, unless the screen was requested.
+    `TUI_EVAL_SCREEN=0` requests lines on a terminal too, unless the screen was requested.
     """
     from tui_eval.cli.screen import has_terminal
 

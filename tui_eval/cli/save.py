@@ -1,4 +1,4 @@
-"""`tui-eval save PATH...`: keeps runs that nobody saved."""
+"""`tui-eval save PATH...`: keeps unsaved runs."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def run_on_screen(
     """Runs a request on the screen; returns the exit code of the run.
 
     Args:
-        at_end: Called with the run when the screen is left, also where it goes on detached.
+        at_end: Called with the run when the screen is left, also of a detached one.
     """
     from tui_eval.feeds.lazy_feed import LazyFeed
 
@@ -65,7 +65,7 @@ def _watch(
     """Shows the app until it is left; returns the exit code of its run.
 
     Args:
-        is_refusal_shown: The caller says what an engine refused.
+        is_refusal_shown: The caller reports refusals of an engine.
     """
     from tui_eval.feeds.lazy_feed import LazyFeed
 
@@ -89,7 +89,7 @@ def _watch(
 
 
 def configure_on_screen(draft: Draft) -> int:
-    """Shows a form, then the run that it asks for; returns the exit code of the run.
+    """Shows a form, then its run; returns the exit code of the run.
 
     A request that an engine refuses comes back to the form, with what is wrong.
     """
@@ -111,7 +111,7 @@ def home_on_screen(paths: Sequence[Path]) -> int:
     """Shows the home screen; returns the exit code of a run that was stopped by quitting, else 0.
 
     Args:
-        paths: Where to look for runs besides the usual folders.
+        paths: Folders with runs besides the usual ones.
     """
     show_starting()
     gc.disable()
@@ -136,7 +136,7 @@ def _form(draft: Draft, refused: Sequence[Fault]) -> ConfigureScreen:
 
 
 def _app(feed: Feed, **options: Any) -> TuiEvalApp:
-    """The app on a feed. The garbage collector stands still until its first frame is drawn."""
+    """The app on a feed. The garbage collector is off until its first frame is drawn."""
     show_starting()
     gc.disable()
     from tui_eval.feeds.lazy_feed import LazyFeed
@@ -165,7 +165,7 @@ def open_on_screen(run: RunDir) -> int:
     """Shows a saved run, or joins the engine that runs it.
 
     Returns:
-        0, or the exit code of the run where it went on from there.
+        0, or the exit code of the run where it was resumed.
     """
     show_starting()
     from tui_eval.feeds.joined_feed import feed_of
@@ -190,7 +190,7 @@ def open_suite_on_screen(file: Path, held: Holder) -> int:
     """Joins the engine that works on the evaluations of a file.
 
     Returns:
-        0, 1 if the engine is gone, or the exit code of the evaluations where they went on.
+        0, 1 if the engine is gone, or the exit code of the evaluations where they were resumed.
     """
     from tui_eval.engine.suite.suite_lock import at_work_on
     from tui_eval.feeds.live_feed import LiveFeed
@@ -199,7 +199,7 @@ def open_suite_on_screen(file: Path, held: Holder) -> int:
     app = _app(feed, joined=True)
     leave = app.run()
     if app.feed is not feed and (code := leave_app(app, leave)) is not None:
-        return code  # it went on from there
+        return code  # it was resumed
     if app.suite is None:
         from tui_eval.cli.report import warn
 
@@ -219,7 +219,7 @@ def look_at_suite_on_screen(file: Path, evaluations: list[Planned]) -> int:
     """Shows the evaluations of a file that nobody works on.
 
     Returns:
-        0, or the exit code of the evaluations where they went on from there.
+        0, or the exit code of the evaluations where they were resumed.
     """
     from tui_eval.feeds.saved_suite import SavedSuite
 

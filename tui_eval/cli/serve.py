@@ -63,7 +63,7 @@ def command(
 
 
 def _token(token: str | None, no_token: bool, faults: list[Fault]) -> str | None:
-    """The token that was requested, a random one, or None for none."""
+    """The token: the requested one, a random one, or None for none."""
 
     if no_token:
         if token is not None:
@@ -94,7 +94,7 @@ def _check_url(url: str | None, faults: list[Fault]) -> None:
 
 
 def _command_line(words: tuple[str, ...], faults: list[Fault]) -> list[str] | None:
-    """The command line of a screen, with its command said; its usage is checked here and now."""
+    """The command line of a screen, with its command, its usage checked."""
     from tui_eval.cli.main import COMMANDS, command_of
 
     if not words:
@@ -155,7 +155,7 @@ def _serve(
         if public_url:
             print_stdout([f"A proxy finds it at {_url(address, port).removeprefix('http://')}"])
         if token and not is_random:
-            print_stdout(["It asks for your token: add ?token=… to the URL."])
+            print_stdout(["It requires your token: add ?token=… to the URL."])
         print_stdout(["Ctrl-C ends it, and every screen with it."])
 
     gate = Gate(token, host, port, public_url)

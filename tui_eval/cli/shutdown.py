@@ -1,4 +1,4 @@
-"""The app is left: its engine ends or goes on, and what there is on disk is reported."""
+"""The way out of the app: its engine ends or runs on detached, and the disk is reported."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def leave_app(
     """Ends an engine that the app started, and reports; None where it started none.
 
     Args:
-        at_end: Called with the run, also where it goes on detached.
+        at_end: Called with the run, also with a detached one.
         abbreviated: The summary is without settings and examples.
-        is_refusal_shown: The caller says what an engine refused.
+        is_refusal_shown: The caller reports refusals of an engine.
     """
     from tui_eval.feeds.lazy_feed import LazyFeed
 
@@ -67,7 +67,7 @@ def report_again(
     *,
     abbreviated: bool,
 ) -> int:
-    """Reports what an engine of the app worked on and another one did not resume."""
+    """Reports the runs of an engine of the app that no other one resumed."""
     save = leave is not None and leave.save
     if app.suite is not None:
         return leave_suite(app.suite, None, save, abbreviated=abbreviated)
@@ -82,7 +82,7 @@ def _leave_run(
     abbreviated: bool,
     at_end: Callable[[RunDir], None],
 ) -> int:
-    """Ends the engine unless it goes on detached, then reports from the disk."""
+    """Ends the engine unless it is detached, then reports from the disk."""
     from tui_eval.cli.report import print_faults, report_held, report_run, warn
     from tui_eval.errors import Fault
     from tui_eval.runs.crash_recovery import close_if_crashed
@@ -135,7 +135,7 @@ def leave_suite(
     abbreviated: bool = False,
     pushes: bool = True,
 ) -> int:
-    """Reports from the disk what became of a suite that nobody works on any more.
+    """Reports a suite that nobody works on any more, from the disk.
 
     Args:
         code: The exit code of its engine, where that is known.
@@ -199,7 +199,7 @@ def _report(run: RunDir, state: RunState, *, abbreviated: bool) -> int:
 
 
 def kept(run: RunDir) -> RunDir:
-    """The run where it is saved for good; where that is refused, the run as it was."""
+    """Saves a run for good and returns it; the run as it was where that is refused."""
     from tui_eval.cli.report import print_faults
     from tui_eval.errors import RefusedError
     from tui_eval.runs.unsaved import keep
@@ -212,7 +212,7 @@ def kept(run: RunDir) -> RunDir:
 
 
 def wait_while(is_at_work: Callable[[], bool]) -> None:
-    """Waits for an engine that was asked to stop, as long as it may take."""
+    """Waits for a stopping engine, at most as long as it may take."""
     from tui_eval.engine.transport.launcher import STOPS_WITHIN_S
 
     deadline = time.monotonic() + STOPS_WITHIN_S

@@ -51,7 +51,7 @@ def _come_again(number: int, frame: FrameType | None) -> None:
 
 
 def was_interrupted(error: BaseException | None) -> bool:
-    """Whether one has come: what it cuts short may say so with another exception, this one.
+    """Whether a signal has come; interrupted code may raise this other exception for it.
 
     A module that is loaded at that moment turns a `KeyboardInterrupt` into whatever it raises when
     it cannot be loaded.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.argument("path", metavar="[RUN]", type=click.Path(path_type=Path), required=False)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def command(path: Path | None, as_json: bool) -> int:
-    """Say how a run stands: the newest one without RUN.
+    """Print the status of a run: the newest one without RUN.
 
     Of a run at work its engine says what every rollout in flight waits for (a model call, a tool, a
     reward function, a judge, its next try, a pause) and since when, the longest first, and how its
@@ -46,11 +46,11 @@ def command(path: Path | None, as_json: bool) -> int:
 
 
 class _Seen(msgspec.Struct, frozen=True):
-    """A run as it stands.
+    """A run and its present status.
 
     Args:
         pid: The process that works on it; 0 where none does.
-        silent: Why that process did not say how it stands, and the disk does; empty where it did.
+        silent: Why the status is from the disk, not from that process; empty where it is from it.
     """
 
     state: RunState
@@ -59,7 +59,7 @@ class _Seen(msgspec.Struct, frozen=True):
 
 
 def _look(run: RunDir) -> _Seen:
-    """How a run stands: as its engine says, or as the disk does where none is at work on it."""
+    """Status of a run: from its engine, or from the disk where none is at work on it."""
     from tui_eval.cli.report import print_damage
     from tui_eval.feeds.live_feed import ANSWERS_WITHIN_S, look_at_engine
     from tui_eval.fold.run_state import RunState
@@ -78,7 +78,7 @@ def _look(run: RunDir) -> _Seen:
             return _Seen(state, 0 if state.end is not None else held.pid)
         silent = f"{held} is writing {run.path} and did not answer within {ANSWERS_WITHIN_S:.0f} s"
     elif held is not None:
-        silent = f"{held} is writing {run.path}, and cannot be asked from here"
+        silent = f"{held} is writing {run.path}, and cannot be queried from here"
     state, pid = read_run(run)
     if held is None:
         silent = ""
@@ -87,7 +87,7 @@ def _look(run: RunDir) -> _Seen:
 
 
 def _evaluations(file: Path) -> Iterator[_Seen]:
-    """Those of a file that have a run.
+    """The evaluations of a file that have a run.
 
     Raises:
         RefusedError: None has, or there is no such file.

@@ -1,4 +1,4 @@
-"""How a run stands, as lines for people and as one JSON object."""
+"""Status of a run, as lines for people and as one JSON object."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ CUT_OFF = "cut off"
 
 
 def status_of(state: RunState, pid: int) -> str:
-    """One word or two for how a run stands."""
+    """The status of a run in a word or two."""
     if pid:
         return "running" if state.gate_open else "paused"
     return state.end.status if state.end is not None else CUT_OFF
 
 
 def status_object(state: RunState, pid: int, silent: str = "") -> dict[str, Any]:
-    """How a run stands; `docs/running.md` describes it.
+    """Status of a run as JSON data; `docs/running.md` describes it.
 
     Args:
         pid: The process that works on it; 0 where none does.
-        silent: Why that process does not say how it stands.
+        silent: Why that process reports no status.
     """
     run, end, now = state.run, state.end, clock.now()
     assert run is not None, "what is no run was refused"
@@ -82,7 +82,7 @@ def _refusal_object(state: RunState) -> dict[str, Any] | None:
 
 
 def suite_object(file: Path, evaluations: list[dict[str, Any]]) -> Mapping[str, Any]:
-    """How the evaluations of a file stand."""
+    """Status of the evaluations of a file."""
     return {"version": VERSION, "path": str(file.absolute()), "evaluations": evaluations}
 
 
@@ -124,7 +124,7 @@ def _rollout_object(state: RunState, row: int, now: float) -> dict[str, Any]:
 
 
 def status_lines(state: RunState, pid: int) -> Iterator[str]:
-    """How a run stands, for people; see `status_object`."""
+    """Status of a run, for people; see `status_object`."""
     run, end, now = state.run, state.end, clock.now()
     assert run is not None, "what is no run was refused"
     yield f"{run.env_id} with {run.model}: {run.path}"
@@ -140,7 +140,7 @@ def status_lines(state: RunState, pid: int) -> Iterator[str]:
         return
     if (refusal := state.refusal) is not None:
         what = refusal_text(refusal.path, refusal.why, refusal.rows, refusal.records)
-        yield f"{what}. {refusal.advice}: the run goes on then"
+        yield f"{what}. {refusal.advice}: the run then resumes"
     most = f" of at most {run.max_concurrent:,}" if run.max_concurrent else ""
     waiting = f", {state.waiting:,} have not begun" if state.waiting else ""
     yield f"{plural(state.running, 'rollout')} in flight{most}{waiting}{gives_way(state)}"

@@ -1,4 +1,4 @@
-"""Several evaluations as plain lines: what begins and ends, and one table of all at the end."""
+"""Several evaluations as plain lines: each begin and end, then one table of all."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from tui_eval.runs.layout import RunDir, is_unsaved
 from tui_eval.runs.opening import read_rollout, read_run
 from tui_eval.runs.summary_json import several_object, summary_object, unstarted_object
 from tui_eval.text.evaluation_words import rollouts_on_disk
-from tui_eval.text.figures import plural, reward_text
+from tui_eval.text.figures import limit_text, plural, reward_text
 
 MOST_PATHS = 20
 WAITING = "waiting"
 
 
 class SuiteConsole:
-    """Prints what the root of several evaluations says; silent where there is one run alone.
+    """Prints the events of a suite's root socket; silent where there is one run alone.
 
     Args:
-        state: What another listener saw of them.
+        state: Events that another listener received before.
         as_json: The summary is one JSON object on stdout; all else goes to stderr.
     """
 
@@ -56,7 +56,7 @@ class SuiteConsole:
         self._errors = ErrorLines()
 
     def handle(self, event: Event) -> None:
-        """Takes in an event and says what there is to say of it."""
+        """Takes in an event and prints its line, if it has one."""
         self.state.apply(event)
         if isinstance(event, SuiteStarted):
             self._say([*self._opening_lines(event), ""])
@@ -67,10 +67,9 @@ class SuiteConsole:
         count = len(event.evaluations)
         total = sum(one.total for one in event.evaluations)
         open_ = any(one.total == 0 for one in event.evaluations)
-        at_once = event.max_concurrent or "any number"
         yield (
             f"{plural(count, 'evaluation')}, {total}{' or more' if open_ else ''} rollouts in all, "
-            f"{at_once} of them at a time"
+            f"max_concurrent {limit_text(event.max_concurrent or 0)}"
         )
         models = dict.fromkeys(one.model for one in event.evaluations)
         yield f"{'Model' if len(models) == 1 else 'Models'}: {', '.join(models)}"
@@ -96,13 +95,13 @@ class SuiteConsole:
             self._say([f"{name}: {word}, {_ending(event)}"])
 
     def _print_begun(self, event: EvaluationMoved, one: EvaluationState) -> None:
-        """Says that an evaluation is worked on; a complete one only ends."""
+        """Prints that an evaluation begins or resumes; a complete one only ends."""
         if event.finished and event.finished >= one.total:
             self._complete.add(event.index)
             return
         rollouts = plural(one.total, "rollout")
         text = (
-            f"goes on, {event.finished} of {rollouts} done"
+            f"resumes, {event.finished} of {rollouts} done"
             if event.finished
             else f"begins, {rollouts}"
         )
@@ -113,7 +112,7 @@ class SuiteConsole:
         number = f"[{place + 1}/{len(self.state.evaluations)}]"
         if sum(one.listed.title == listed.title for one in self.state.evaluations) == 1:
             return f"{number} {listed.title}"
-        varies = ", ".join(_varying(listed))
+        varies = ", ".join(_differences(listed))
         return f"{number} {listed.title}" + (f" ({varies})" if varies else "")
 
     def _print_errors(self, name: str, run: RunDir) -> None:
@@ -128,7 +127,7 @@ class SuiteConsole:
             )
 
     def print_progress(self) -> None:
-        """Says how far all of it is, now and then."""
+        """Prints the progress of the suite, now and then."""
         every = self.state.evaluations
         finished, total = sum(one.last.finished for one in every), self.state.rollouts
         if self._progress.is_due(finished, total):
@@ -146,7 +145,7 @@ class SuiteConsole:
             self._say([line])
 
     def sum_up(self, *, abbreviated: bool, pushes: bool = True) -> int:
-        """Pushes what is to be pushed and prints what all came to; returns the exit code.
+        """Pushes runs and prints the results of all; returns the exit code.
 
         Args:
             abbreviated: Leave out the table.
@@ -166,7 +165,7 @@ class SuiteConsole:
         return code
 
     def _push(self, runs: list[RunState | None]) -> dict[int, dict[str, Any]]:
-        """What became of the pushes that the file asks for, by the place of the evaluation."""
+        """Results of the pushes that the file requests, by the place of the evaluation."""
         return push_requested(
             {
                 place: (RunDir(Path(state.run.path)), one.last.status)
@@ -232,7 +231,7 @@ class SuiteConsole:
 
 
 def show_at_work(suite: SuiteState, pid: int) -> None:
-    """Prints how far the suite is, which process is at work on it, and how to join that."""
+    """Prints the suite's progress, the process that works on it, and how to join that."""
     print_stdout(["", f"Running in process {pid}: {rollouts_on_disk(suite)}"])
     if suite.started is not None:
         print_stdout(
@@ -244,14 +243,14 @@ def show_at_work(suite: SuiteState, pid: int) -> None:
 
 
 def what_varies(listed: ListedEvaluation) -> str:
-    """What distinguishes an evaluation in a table that has columns for the sizes."""
-    text = ", ".join(_varying(listed, without=("num_examples", "rollouts_per_example")))
+    """Label of an evaluation in a table that has columns for the sizes."""
+    text = ", ".join(_differences(listed, without=("num_examples", "rollouts_per_example")))
     if listed.title == listed.env_id:
         return text
     return f"{listed.title}: {text}" if text else listed.title
 
 
-def _varying(listed: ListedEvaluation, without: Sequence[str] = ()) -> Iterator[str]:
+def _differences(listed: ListedEvaluation, without: Sequence[str] = ()) -> Iterator[str]:
     for name, value in listed.varies.items():
         if name not in without:
             shown = name.removeprefix("env_args.")

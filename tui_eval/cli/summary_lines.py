@@ -1,4 +1,4 @@
-"""The summary of one run as plain text of 80 columns: first what everybody looks for."""
+"""The summary of one run as plain text of 80 columns: the main numbers first."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ NAME_WIDTH = 40
 CAUSE_WIDTH = 160
 MOST_EXAMPLES = 8
 MOST_NAMES = 6
-"""So many errors, tools and metrics at most in a block; the JSON summary has all of them."""
+"""Errors, tools and metrics in a block at most; the JSON summary has all of them."""
 
 
 FIXED_NUMBER = "for a fixed number of rollouts; too narrow where --until ends a run"
-"""What the intervals of metrics and pass rates are where a run could stop by its own numbers."""
+"""Note on the intervals of metrics and pass rates of a run that could stop by its numbers."""
 
 
 def result_lines(
     state: RunState, *, abbreviated: bool = False, examples: int = MOST_EXAMPLES
 ) -> Iterator[str]:
-    """Reward and metrics as mean ± standard deviation, how sure they are, and all the rest.
+    """Reward and metrics as mean ± standard deviation, their intervals, and all the rest.
 
     Args:
         abbreviated: Leave out the tables: intervals of metrics, latency, tools and examples.
@@ -163,12 +163,12 @@ def _share(what: str, count: int, finished: int) -> str:
 
 
 def _models(summary: Summary) -> Iterator[str]:
-    """Who answered in another model's place, and under which name the one that was asked did."""
+    """Models that answered in place of the requested one, and other names of that one."""
     requested = summary.run.model
     others = {n: c for n, c in summary.models.items() if not is_same_model(requested, n)}
     same = {n: c for n, c in summary.models.items() if n not in others}
     for what, models in (
-        ("Answered by other models than was asked for", others),
+        ("Answered by other models than requested", others),
         ("Answered under the name", same),
     ):
         calls = (f"{one_line(n, NAME_WIDTH)} {plural(c, 'call')}" for n, c in _first(models))
@@ -177,7 +177,7 @@ def _models(summary: Summary) -> Iterator[str]:
 
 
 def met(cause: str) -> str:
-    """Why the last rollout that was tried again had to be."""
+    """Cause of the last retry."""
     return f"the last one to be tried again met {one_line(cause, CAUSE_WIDTH)}"
 
 

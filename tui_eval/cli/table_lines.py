@@ -1,4 +1,4 @@
-"""Several evaluations beside each other: what varies, and what each came to."""
+"""A table of evaluations: their differing settings and their results."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tui_eval.text.evaluation_words import unfinished_word
 from tui_eval.text.figures import NONE, count_text, money_text, reward_text, took_text
 
 NARROWEST = 8
-"""Columns of names are not cut below so many characters."""
+"""Least characters of a cut name."""
 
 WHOLE = 320
 """Columns that no table needs: names are cut at far fewer characters."""
 
 _KEPT = "\u00a0"
-"""Stands for a space at which no line ends."""
+"""A space at which no line ends."""
 _LEFT = ("environment", "varies")
 
 
@@ -32,7 +32,7 @@ def table_lines(
     """One line an evaluation, under a line of titles; the widest names are cut where they must.
 
     Args:
-        varies: What distinguishes each evaluation, in their order; found out where None.
+        varies: Label of each evaluation, in their order; made here where None.
         width: Columns to keep to.
     """
     if not summaries:
@@ -58,7 +58,7 @@ def table_lines(
 
 
 def _notes(summaries: Sequence[Summary], columns: Sequence[str]) -> Iterator[str]:
-    """What the columns of a table say, where their titles do not."""
+    """Notes on the columns of a table."""
     if estimators := {_estimator(one.reward) for one in summaries} - {""}:
         how = "; ".join(sorted(estimators, key=str.lower))
         yield f"reward: the mean and its 95% interval ({how})"
@@ -97,12 +97,12 @@ def table_width() -> int:
 
 
 def _estimator(reward: Mean) -> str:
-    """What gave an interval, whatever its number."""
+    """Name of an interval's method, without its number."""
     return reward.estimator.partition(",")[0]
 
 
 def _columns(widths: Mapping[str, int]) -> int:
-    """What a line takes in all."""
+    """Width of a whole line."""
     return sum(widths.values()) + len(widths) - 1
 
 
@@ -123,7 +123,7 @@ def _cells(summary: Summary, varies: str) -> dict[str, str]:
         interval = f" {reward_text(reward.low)}–{reward_text(reward.high)}"
     last = summary.pass_rates[-1] if summary.pass_rates else None
     whole = last is not None and last.k == summary.run.rollouts_per_example
-    untold = summary.known_tokens[1] is None
+    unknown = summary.known_tokens[1] is None
     doubtful = has_many_errors(summary.errored, summary.finished)
     return {
         "environment": one_line(summary.run.env_id, 60),
@@ -133,7 +133,7 @@ def _cells(summary: Summary, varies: str) -> dict[str, str]:
         "reward": reward_text(reward.mean) + interval,
         "err=0": reward_text(summary.reward_with_errors) if summary.errored else "",
         "pass@r": reward_text(last.any_passes if last is not None and whole else None),
-        "tokens": NONE if untold else count_text(summary.input_tokens + summary.output_tokens),
+        "tokens": NONE if unknown else count_text(summary.input_tokens + summary.output_tokens),
         "cost": money_text(summary.cost),
         "no number": count_text(summary.no_number) if summary.no_number else "",
         "err": count_text(summary.errored),

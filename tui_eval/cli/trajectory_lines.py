@@ -19,7 +19,7 @@ from tui_eval.runs.summary_json import VERSION
 
 TEXT_MOST = 66
 TEXT_BEFORE = 20
-"""Characters that are shown before the place where two texts part."""
+"""Characters that are shown before the first difference of two texts."""
 
 
 def find_two(
@@ -67,7 +67,7 @@ def _find(run: RunDir, example: str, number: int) -> Rollout:
 
 
 def alignment_lines(found: Alignment) -> Iterator[str]:
-    """Every turn: once where both are the same, else both sides from where they part."""
+    """Every turn: once where both are equal, else both sides from where they differ."""
     for place, turn in enumerate(found.turns):
         title = f"turn {turn.turn}" if turn.turn else "prompt"
         if turn.differs_at is None:
@@ -89,7 +89,7 @@ def alignment_lines(found: Alignment) -> Iterator[str]:
 
 
 def _texts(entry: Entry, other: Entry | None = None) -> Iterator[str]:
-    """What an entry says, a line each; with another one beside it from where they part."""
+    """Lines of an entry, from where it differs from another one beside it."""
     others = {} if other is None else dict(_parts(other))
     for name, text in _parts(entry):
         yield f"{name} {_cut(text, others.get(name, text))}"
@@ -106,7 +106,7 @@ def _parts(entry: Entry) -> Iterator[tuple[str, str]]:
 
 
 def _cut(text: str, other: str) -> str:
-    """As much of a text as a line takes; not from its beginning where that is another's too."""
+    """The part of a text that fits a line, without a begin that another text shares."""
     lengths = (len(text), len(other))
     pairs = enumerate(zip(text, other, strict=False))
     alike = next((at for at, (ours, theirs) in pairs if ours != theirs), min(lengths))

@@ -1,4 +1,4 @@
-"""Who may see what is served: requests with the token, to a name of this machine."""
+"""Access to what is served: for requests with the token, to a name of this machine."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ POLICY = "; ".join(
 
 
 class Gate:
-    """Lets a browser in that showed the token once; it is known by a cookie then.
+    """Admits a browser that showed the token once; a cookie identifies it then.
 
     Args:
-        token: None where everybody is let in who can reach the server.
-        host: What the server listens on.
-        port: Where it listens.
-        public_url: Where a proxy shows it, if it does.
+        token: None admits everybody who can reach the server.
+        host: Address that the server listens on.
+        port: Port that it listens on.
+        public_url: Address at a proxy, if there is one.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Gate:
 
 
 async def harden(request: web.Request, response: web.StreamResponse) -> None:
-    """Nothing is loaded from elsewhere, framed by others, kept, or reported to other pages."""
+    """Forbids loading from elsewhere, framing, caching, and referrers."""
     response.headers["Content-Security-Policy"] = POLICY
     response.headers["Referrer-Policy"] = "no-referrer"
     response.headers["X-Content-Type-Options"] = "nosniff"

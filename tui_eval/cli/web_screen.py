@@ -23,7 +23,7 @@ PRELUDE = b"__GANGLION__\n"
 DATA, META, PACKED = b"D", b"M", b"P"
 
 LEAVES_WITHIN_S = 3.0
-"""What a screen may take from the end of its tab on. An engine below it ends within 2 s."""
+"""Seconds that a screen has to end after its tab. An engine below it ends within 2 s."""
 
 LAST_WORDS_WITHIN_S = 0.5
 SHOWN_LINES = 200
@@ -36,7 +36,7 @@ class WebScreen(AppService):
 
     Args:
         words: The command line, without the name of the program.
-        socket: Where it is drawn; it is closed when the process has ended.
+        socket: Target of the drawing; closed when the process has ended.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class WebScreen(AppService):
         return self._process
 
     async def run(self) -> None:
-        """Passes on what the process draws until it has ended; see `AppService.run`."""
+        """Sends the process's drawing to the tab until it has ended; see `AppService.run`."""
         process = self._process
         assert process is not None and process.stdout is not None and process.stderr is not None
         received = asyncio.gather(self._relay(process.stdout), self._listen(process.stderr))
@@ -116,7 +116,7 @@ class WebScreen(AppService):
             self._handle_line(line)
 
     def _handle_line(self, line: bytes) -> None:
-        """What is printed beside the screen goes to the server's terminal, and last to the tab."""
+        """Copies stderr to the server's terminal, and its end to the tab."""
         text = printable(line.decode("utf-8", "replace").rstrip("\n"))
         self._said = [*self._said[1 - SHOWN_LINES :], text]
         warn(text)
@@ -127,7 +127,7 @@ class WebScreen(AppService):
         return not self._socket.closed and (self._task is None or not self._task.done())
 
     async def stop(self) -> None:
-        """Ends the process as the end of its terminal would, for sure and in time."""
+        """Ends the process as the end of a terminal does, and kills it where that fails."""
         if self._task is None:
             return
         await self._download_manager.cancel_app_downloads(self.app_service_id)

@@ -23,14 +23,14 @@ from tui_eval.printable import one_line
 from tui_eval.shipped import shipped
 
 HEARTBEAT_S = 15.0
-"""A tab that has not answered for so long is gone."""
+"""Seconds without an answer after which a tab is gone."""
 
 MOST_CELLS = 1000
 START_RUNS = ("run", "demo", "agent")
-"""Commands whose screen begins a run: leaving the page asks first."""
+"""Commands whose screen begins a run: leaving the page needs a confirmation."""
 
 JOINS_WITHIN_S, POLL_INTERVAL_S = 10.0, 0.25
-"""How long a new tab waits until the one before knows its run."""
+"""Seconds that a new tab waits for the run of the one before."""
 
 FONT_SIZES = range(6, 49)
 
@@ -40,7 +40,7 @@ class WebServer(Server):
 
     Args:
         words: The command line, without the name of the program.
-        public_url: Where a proxy shows it, if it does.
+        public_url: Address at a proxy, if there is one.
     """
 
     def __init__(self, words: Sequence[str], gate: Gate, public_url: str | None = None) -> None:
@@ -52,7 +52,7 @@ class WebServer(Server):
         self._ends = False
 
     def make_app(self) -> web.Application:
-        """What aiohttp runs."""
+        """The aiohttp application."""
         app = web.Application(middlewares=[self._gate.check])
         app.add_routes(
             [
@@ -85,7 +85,7 @@ class WebServer(Server):
         return web.Response(text=text, content_type="text/html")
 
     async def handle_script(self, request: web.Request) -> web.FileResponse:
-        """What the page does beside drawing."""
+        """The script of the page."""
         return web.FileResponse(shipped("styles", "serve.js"))
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
@@ -116,12 +116,12 @@ class WebServer(Server):
     async def _words_of_tab(
         self, tab: web.WebSocketResponse, early: list[str]
     ) -> Sequence[str] | None:
-        """What a new tab shows: the run that another tab has begun, where there is one.
+        """Chooses the command of a new tab: the run that another tab has begun, if any.
 
-        A page that is loaded again begins again; its socket of before closes about now.
+        A page that is loaded again restarts; its earlier socket closes about now.
 
         Args:
-            early: Takes what the tab asks for meanwhile.
+            early: Takes messages that the tab sends meanwhile.
 
         Returns:
             A command line; None where the tab is closed, or the server ends, before that is known.
@@ -186,7 +186,7 @@ async def _wait_a_look(tab: web.WebSocketResponse, early: list[str]) -> None:
 
 
 async def _take(text: str, tab: web.WebSocketResponse, screen: WebScreen) -> None:
-    """Does what a tab asks for; what makes no sense is passed over."""
+    """Handles a message of a tab; ignores one that makes no sense."""
     try:
         kind, value = [*json.loads(text), None][:2]
         if kind == "stdin":

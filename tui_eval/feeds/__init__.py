@@ -1,1 +1,1 @@
-"""Where a listener gets its events from: an engine, files on disk, what was recorded."""
+"""Feeds: events for a listener from an engine, from files on disk, or recorded ones."""

@@ -1,4 +1,4 @@
-"""Where a screen gets its events from and sends its commands to; feeds of no engine, no files."""
+"""Protocol of a screen's source of events and target of commands; feeds without engine or files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Feed(Protocol):
         """Connects to the engine or opens the files; called after the first frame."""
 
     def drain(self, most: int = 5000) -> list[Event]:
-        """The next events in order, at most so many; an empty list where nothing is new."""
+        """The next events in order, `most` or fewer; empty where nothing is new."""
 
     def send(self, command: Command) -> None:
         """Sends a command; does nothing where no engine is connected."""
@@ -35,7 +35,7 @@ class Feed(Protocol):
         """
 
     def log(self, at: int, most: int) -> tuple[bytes, int]:
-        """What the engine and people's code printed from a byte on, and how much there is of it.
+        """Log of the engine and of people's code from a byte on, and its size.
 
         Args:
             most: Bytes that are read at most.
@@ -53,7 +53,7 @@ Takes the directory, and the socket where it can be joined; an empty one where n
 
 
 class NullFeed:
-    """The feed of a run that there is not yet."""
+    """The feed of a run that does not exist yet."""
 
     live = False
 

@@ -1,4 +1,4 @@
-"""A run that an engine is at work on, joined; read from disk where the engine is gone by then."""
+"""Feed of a run at work: joined, or read from disk where its engine is gone by then."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class JoinedFeed:
     """See `feeds.feed.Feed`. The disk has all that an engine reports before it is connected to.
 
     Args:
-        socket: Where the engine listens, or did when it was looked for.
+        socket: Socket of the engine, as it was found.
     """
 
     def __init__(self, run: RunDir, socket: str) -> None:

@@ -40,12 +40,12 @@ from tui_eval.runs.outcome import failed, lost_engine_outcome
 from tui_eval.runs.run_info import read_log, read_metadata
 
 ANSWERS_WITHIN_S = 5.0
-"""So long an engine is waited for by who only looks."""
+"""Seconds that a listener which only looks waits for an engine."""
 HANGS_UP_WITHIN_S = 1.0
-"""So long an engine may take to read that a listener leaves."""
+"""Seconds that an engine has to read that a listener leaves."""
 POLL_INTERVAL_S = 0.02
 IDLE_TURNS = 5
-"""So many turns of the loop without a further batch: nothing more has come."""
+"""Turns of the loop without a further batch after which nothing more is expected."""
 
 
 class LiveFeed:
@@ -99,7 +99,7 @@ class LiveFeed:
         except (asyncio.IncompleteReadError, OSError):
             self._hung_up.set()
             if self._leaves:
-                return  # the engine goes on
+                return  # the engine runs on
             if self.engine is not None:
                 self._exit_code = await _exit_code_of(self.engine)
             self.live = False
@@ -168,7 +168,7 @@ class LiveFeed:
 
     @property
     def runs(self) -> list[RunDir]:
-        """What the engine works on, or worked on when it ended, as far as it sent that."""
+        """Runs that the engine works on, or did when it ended, as far as it sent them."""
         return [self._run] if self._run is not None else [*self._running.values()]
 
     async def close(self) -> None:
@@ -187,7 +187,7 @@ class LiveFeed:
         self.live = False
 
     async def _take_what_has_come(self) -> None:
-        """What the engine sent until now is known, however far behind its reader was."""
+        """Waits until all that the engine has sent is received."""
         idle = 0
         while self._reading is not None and not self._reading.done() and idle < IDLE_TURNS:
             before = len(self._frames)
@@ -204,7 +204,7 @@ class LiveFeed:
 
 
 async def _exit_code_of(engine: EngineProcess) -> int | None:
-    """Waits for the end of an engine; in no thread, which nobody could leave where it never comes.
+    """Waits for the end of an engine; not in a thread, which could not be left.
 
     Returns:
         Its exit code; None where it is held.
@@ -217,10 +217,10 @@ async def _exit_code_of(engine: EngineProcess) -> int | None:
 async def look_at_engine(
     socket: str, apply: Callable[[Event], None], is_enough: Callable[[], bool]
 ) -> None:
-    """Applies what an engine sends to who joins, and leaves it; at most `ANSWERS_WITHIN_S`.
+    """Applies an engine's first events to a state, and leaves; at most `ANSWERS_WITHIN_S`.
 
     Args:
-        socket: Where it listens.
+        socket: Socket of the engine.
         is_enough: Whether all is there that was wanted.
     """
     feed = LiveFeed(socket_path=socket)

@@ -1,4 +1,4 @@
-"""A saved run as a feed: the same events as a live one, read from its files by a thread."""
+"""Feed of a saved run: the events of a live one, read from its files by a thread."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tui_eval.runs.run_info import read_log
 MOST_WAITING = 5000
 """Events that are read ahead of the listener."""
 WHOLE_WITHIN_S = 0.05
-"""A run that is read so soon is shown at once with its end, not for a moment as one without."""
+"""Seconds of reading within which a run is shown only with its end."""
 POLL_INTERVAL_S = 0.5
-"""How often the file is looked at for what another program adds."""
+"""Seconds between looks at a file that another program may extend."""
 RESTS_EVERY_S = 0.01
-"""How often whoever waits for the interpreter goes first: a rest takes as long as reading a row."""
+"""Seconds between rests, which let other threads run: a rest takes as long as reading a row."""
 
 
 class SavedFeed(NullFeed):
@@ -46,7 +46,7 @@ class SavedFeed(NullFeed):
         self._drained = threading.Event()
         self._reported = threading.Event()
         self._first: list[Event] | None = []
-        """What is read before anything is shown; None from then on."""
+        """Events read before anything is shown; None from then on."""
         self._showing = threading.Lock()
         self._thread = threading.Thread(target=self._read, name="saved run", daemon=True)
 
@@ -55,7 +55,7 @@ class SavedFeed(NullFeed):
         await asyncio.to_thread(self.open)
 
     def open(self) -> None:
-        """As `start`, for callers without a loop."""
+        """Does what `start` does, for callers without a loop."""
         self._thread.start()
         self._reported.wait()
 
@@ -79,7 +79,7 @@ class SavedFeed(NullFeed):
             replay.close()
 
     def _publish(self, batches: Iterator[list[Event]]) -> bool:
-        """Hands over events as fast as they are taken; False where nobody wants more."""
+        """Hands over events as fast as they are taken; False once it is cancelled."""
         rested = began = time.perf_counter()
         for events in batches:
             with self._showing:
@@ -106,12 +106,12 @@ class SavedFeed(NullFeed):
         return True
 
     def _show_rows(self) -> None:
-        """Shows what is read so far, if that is more than what the run is."""
+        """Shows the events read so far, if there are any beside the run's own."""
         if len(self._first or ()) > 1:
             self._show()
 
     def _show(self) -> None:
-        """From now on what is read is shown at once."""
+        """Shows the events read so far, and from now on each at once."""
         with self._showing:
             first, self._first = self._first, None
             self._events.extend(first or ())
@@ -127,19 +127,19 @@ class SavedFeed(NullFeed):
         return taken
 
     def cancel(self) -> None:
-        """Ends the reading; what was read stays, and a later opening goes on from there."""
+        """Ends the reading; what was read stays, and a later opening continues there."""
         self._cancelled.set()
 
     def saved(self, row: int, offset: int, length: int) -> Rollout | None:
         return read_rollout(self._run, row, offset, length)
 
     def log(self, at: int, most: int) -> tuple[bytes, int]:
-        """See `Feed.log`; what the reading found stands where the engine's log ended then."""
+        """See `Feed.log`; faults of the reading are placed at the end of the engine's log."""
         written = read_log(self._run.log, 0, 0)[1]
         if self._log_size is None or written < self._log_size:
             self._log_size, self._faults_in_log = written, None
         if written > self._log_size and self._faults_in_log is None:
-            self._faults_in_log = len(self._faults)  # what is written goes on behind them
+            self._faults_in_log = len(self._faults)  # what is written later comes behind them
         faults = self._faults[: self._faults_in_log]
         end, size = self._log_size, written + len(faults)
         if at < end:

@@ -1,4 +1,4 @@
-"""Evaluations of a file that no engine is at work on: looked at again, as the disk has them."""
+"""Feed of a file's evaluations that no engine works on, read from disk."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from tui_eval import clock
 from tui_eval.config.env_file import load_env_file
 from tui_eval.config.expansion import expand
 from tui_eval.config.options import NEWEST
@@ -25,7 +24,7 @@ from tui_eval.fold.run_state import RunState
 from tui_eval.fold.suite_state import CUT_OFF
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.opening import saved_events
-from tui_eval.runs.outcome import saved_suite_outcome, unreadable
+from tui_eval.runs.outcome import saved_suite_outcome
 from tui_eval.runs.run_info import read_metadata
 
 
@@ -76,14 +75,14 @@ class SavedSuite(NullFeed):
 
 
 def _moved(one: EvaluationStatus, run: RunDir) -> EvaluationMoved:
-    """How an evaluation stands whose run nobody works on."""
+    """Last event of an evaluation whose run nobody works on."""
     state = RunState()
     try:
         for event in saved_events(run):
             state.apply(event)
     except OSError as error:
         return one.over(unreadable(clock.now(), error))
-    assert state.run is not None and state.end is not None, "its trajectory is told to its end"
+    assert state.run is not None and state.end is not None, "its events are complete"
     one.begin(state.run, state.finished, "").state = state
     end = state.end
     was_recorded = end.status != "interrupted" or read_metadata(run).get("status") == end.status

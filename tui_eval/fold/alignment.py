@@ -1,4 +1,4 @@
-"""Two trajectories beside each other, turn by turn, and where they differ, to the word."""
+"""Alignment of two trajectories, turn by turn, with their differences to the word."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class AlignedTurn(msgspec.Struct, frozen=True):
     turn: int
     first: list[Entry]
     second: list[Entry]
-    """What happened in it; empty where a rollout has no such turn."""
+    """Its entries; empty where a rollout has no such turn."""
     differs_at: int | None
-    """The place of the first entry that is not the same in both; None where all are."""
+    """The place of the first entry that differs; None where none does."""
 
 
 class Unit(msgspec.Struct, frozen=True):
-    """What is laid out, selected and folded as one: a turn's head, or one entry of each side.
+    """Unit of layout, selection and folding: a turn's head, or one entry of each side.
 
     Args:
         turn: Its turn's place in the alignment; the ending has the one after the last.
@@ -66,7 +66,7 @@ class Unit(msgspec.Struct, frozen=True):
 
     @property
     def has_changes(self) -> bool:
-        """Whether the sides have texts here that are not the same."""
+        """Whether the sides have different texts here."""
         return self.differs and None not in (self.first, self.second)
 
     @property
@@ -105,7 +105,7 @@ class Alignment(msgspec.Struct, frozen=True):
 
     @property
     def differing(self) -> str:
-        """How many turns differ, in words; the prompt is none of them and told by its name."""
+        """The number of differing turns in words; the prompt is named by itself."""
         found = [one.turn for one in self.turns if one.differs_at is not None]
         answers = sum(one.turn > 0 for one in self.turns)
         turns = f"{sum(turn > 0 for turn in found):,} of {answers:,} turns"
@@ -181,14 +181,14 @@ def _kind(entry: Entry) -> tuple[str, bool]:
 
 
 def _same(first: Entry | None, second: Entry | None) -> bool:
-    """Whether they say the same; one that is not there says nothing."""
+    """Whether two entries are equal; a missing one equals only a missing one."""
     if first is None or second is None:
         return first is second
     return _said(first) == _said(second)
 
 
 def _said(entry: Entry) -> tuple[object, ...]:
-    """What of an entry counts: ids and times of tool calls are never the same."""
+    """The compared part of an entry: ids and times of tool calls are never the same."""
     tool = entry.tool
     used = None if tool is None else (tool.name, _plain(tool.arguments), tool.result)
     return entry.role, entry.text, entry.reasoning, used
@@ -203,7 +203,7 @@ def _plain(arguments: str) -> object:
 
 @lru_cache(maxsize=256)
 def changed_words(first: str, second: str) -> tuple[tuple[Range, ...], tuple[Range, ...]]:
-    """Where each text has words that the other one has not.
+    """Places of words in each text that the other one lacks.
 
     None where the texts are too long for that, nor in one of many words where they have too
     little in common.

@@ -1,4 +1,4 @@
-"""The intervals that may stop a run early, and whether they do."""
+"""Anytime intervals, which may stop a run early."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class AnytimeMeans:
             interval.add(sum(values) / len(values))
 
     def takes(self, name: str) -> bool:
-        """Whether a name has an interval, or will have one."""
+        """Whether a name has or will have an interval."""
         return name in self._intervals and name not in self.unusable
 
     def estimate(self, name: str) -> Estimate | None:
@@ -84,7 +84,7 @@ class AnytimeMeans:
 def _value(state: RunState, name: str, row: int) -> float:
     if name == REWARD:
         return state.reward[row]
-    return state.facts.metric(name, row) if name in state.facts.metrics else math.nan
+    return state.details.metric(name, row) if name in state.details.metrics else math.nan
 
 
 def anytime_means(state: RunState) -> AnytimeMeans | None:

@@ -1,4 +1,4 @@
-"""The columns of a run as arrays, to filter and to sort by; nothing is copied where that goes."""
+"""Columns of a run as arrays, to filter and to sort by."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SPENT = ("input", "output", "tokens", "time")
 
 
 class Note(NamedTuple):
-    """What somebody put down about a rollout."""
+    """Somebody's note on a rollout."""
 
     text: str = ""
     tags: tuple[str, ...] = ()
@@ -30,7 +30,7 @@ Notes = Mapping[tuple[str, int], Note]
 
 
 class Version(NamedTuple):
-    """Which trajectory a row has: another one once the file is read again, or it ran again."""
+    """Version of a row's trajectory: another one once the file is read again, or it ran again."""
 
     reading: int
     """See `RunStarted.reading`."""
@@ -89,7 +89,7 @@ class Columns:
         if field in columns:
             found = columns[field]().astype(float)
         else:
-            metric = state.facts.metrics.get(field.removeprefix(METRIC), array("d"))
+            metric = state.details.metrics.get(field.removeprefix(METRIC), array("d"))
             found = self._array(metric, math.nan).copy()
         if field == "code":
             found[self.stages() < DONE] = np.nan
@@ -104,14 +104,14 @@ class Columns:
 
     def _numbers(self) -> np.ndarray:
         found = np.arange(self.total) % self.state.per_example
-        for row, number in self.state.facts.numbers.copy().items():
+        for row, number in self.state.details.numbers.copy().items():
             if row < self.total:
                 found[row] = number
         return found
 
     def _code(self) -> np.ndarray:
         found = np.ones(self.total)
-        for row, code in self.state.facts.code.copy().items():
+        for row, code in self.state.details.code.copy().items():
             if row < self.total:
                 found[row] = code
         return found
@@ -127,30 +127,30 @@ class Columns:
     def truncated(self) -> np.ndarray:
         """Whether an answer of it was cut off."""
         found = np.zeros(self.total, bool)
-        found[[row for row in list(self.state.facts.truncated) if row < self.total]] = True
+        found[[row for row in list(self.state.details.truncated) if row < self.total]] = True
         return found
 
     def text(self, field: str) -> TextColumn:
         """A field of texts; a KeyError where the index has no such field."""
-        facts = self.state.facts
+        details = self.state.details
         reported = {
-            "stop": facts.stop,
-            "error": facts.error,
-            "class": facts.error_class,
-            "finish": facts.finish,
-            "model": facts.models,
-            "tool": facts.tools,
-            "failed_tool": facts.failed_tools,
+            "stop": details.stop,
+            "error": details.error,
+            "class": details.error_class,
+            "finish": details.finish,
+            "model": details.models,
+            "tool": details.tools,
+            "failed_tool": details.failed_tools,
         }
         if field in reported:
             return TextColumn(self._array(reported[field].codes), reported[field].texts)
         if field == "example":
             return self._examples()
         if field == "question":
-            codes = self._array(facts.questions.codes)[self._position_of_rows()]
-            return TextColumn(codes, facts.questions.lower())
+            codes = self._array(details.questions.codes)[self._position_of_rows()]
+            return TextColumn(codes, details.questions.lower())
         if field == "answer":
-            return TextColumn(self._array(facts.answers.codes), facts.answers.lower())
+            return TextColumn(self._array(details.answers.codes), details.answers.lower())
         if field == "note":
             return self._by_row({row: note.text for row, note in self._noted()})
         if field == "tag":
@@ -215,14 +215,14 @@ def counts_of(state: RunState, row: int) -> tuple[int | None, int | None]:
 
 
 def seconds_of(state: RunState, row: int) -> float | None:
-    """How long a finished rollout took; None where that is not known."""
+    """Duration of a finished rollout; None where it is not known."""
     ms = state.total_ms[row]
     return ms / 1000 if state.stage[row] >= DONE and ms > 0 else None
 
 
 def number_of_row(state: RunState, row: int) -> int:
     """The number of a rollout among those of its example."""
-    return state.facts.numbers.get(row, row % state.per_example)
+    return state.details.numbers.get(row, row % state.per_example)
 
 
 def note_key(state: RunState, row: int) -> tuple[str, int]:
@@ -241,7 +241,7 @@ def ordered(
     """Rows sorted by a field, those without a value last; equal ones keep their order.
 
     Args:
-        field: Of the language of filters, but `text`; an unknown metric leaves the order as it is.
+        field: A field of filters, but `text`; an unknown metric leaves the order as it is.
     """
     columns = Columns(state, notes)
     rows = np.asarray(rows, np.int64)

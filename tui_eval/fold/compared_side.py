@@ -1,4 +1,4 @@
-"""A run that is compared, and what of its settings is not that of the others."""
+"""A run to compare, and the settings that differ from those of other runs."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ class Side(msgspec.Struct, frozen=True):
 
     state: RunState
     digests: Mapping[int, bytes]
-    """What distinguishes each example, by its place in the run: its content, or its id where its
-    row does not say what was requested."""
+    """Identity of each example, by its place in the run: a digest of its content, or its id where
+    its row has no content."""
     system: frozenset[str] = frozenset()
     """The system prompts that its examples have."""
-    untold: int = 0
-    """How many examples have only their ids."""
+    id_only: int = 0
+    """Number of examples without content, known by id only."""
     code: Mapping[str, str] = msgspec.field(default_factory=dict)
-    """The parts of its code by name, as it was last; empty where nothing says."""
+    """Its code in the last session, by the names of parts; empty where that is not known."""
     versions: Mapping[str, str] = msgspec.field(default_factory=dict)
-    """What was installed when it was worked on last, those that matter first."""
+    """Versions of packages in its last session, the important ones first."""
 
     @property
     def environment(self) -> str | None:
-        """The environment that it is of, where its files say that."""
+        """Its environment, where its files name one."""
         run = self.state.run
         return run.env_id if run is not None and run.names_env else None
 
@@ -49,15 +49,15 @@ class Side(msgspec.Struct, frozen=True):
 
 
 def differing_settings(sides: Sequence[Side]) -> dict[str, list[Any]]:
-    """Every setting that is not the same in all runs: its value in each, None where it has none.
+    """Settings that differ among runs: their values in each, None for a missing one.
 
-    Then what of the code and of what was installed differs, as far as that matters.
+    Then parts of the code and versions of packages that differ.
     """
     return _differing([_settings(side) for side in sides]) | _parts_that_differ(sides)
 
 
 def _differing(several: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """What is not the same in all of several, None where one has none."""
+    """Values that differ among several, None for a missing one."""
     names = dict.fromkeys(name for one in several for name in one)
     found = {name: [one.get(name) for one in several] for name in names}
     return {
@@ -94,7 +94,7 @@ def _settings(side: Side) -> dict[str, Any]:
 
 
 def _parts_that_differ(sides: Sequence[Side]) -> dict[str, list[Any]]:
-    """Parts of the code and versions that are not the same, where all runs say theirs.
+    """Parts of the code and versions that differ, where all runs have theirs.
 
     The first of each are named, those that matter first, and how many more there are.
     """

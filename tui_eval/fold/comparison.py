@@ -1,4 +1,10 @@
-"""Two or more runs beside each other: their numbers and their examples."""
+"""Comparison of two or more runs: their numbers and their examples.
+
+Examples are paired by content, not by id: a dataset that was reordered or filtered gives other ids
+to the same examples. Only examples with a reward in both runs count, so that a difference is not
+one of which examples were run. Whatever weakens the numbers is a sentence in `doubts`, shown beside
+them by console, screen and export alike.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +28,7 @@ from tui_eval.stats.paired import holm
 
 
 class Change(StrEnum):
-    """What became of an example from the first run to the second."""
+    """Outcome of an example in the second run against the first."""
 
     FIXED = "fixed"
     BROKEN = "broken"
@@ -52,18 +58,18 @@ class Comparison(msgspec.Struct):
     """A run beside the first one."""
 
     examples: list[PairedExample]
-    """Those that both have, in the order of the first run."""
+    """Examples that both runs have, in the order of the first."""
     figures: list[PairedFigure]
     """The reward first, then metrics that both have, then what was spent."""
     unpaired: dict[str, int]
-    """How many examples could not be paired, by why."""
+    """Numbers of examples that could not be paired, by reason."""
     doubts: list[str]
-    """Why the numbers may say less than they seem to."""
+    """Reasons to trust the numbers less."""
     changes: Counter[Change] = msgspec.field(default_factory=Counter)
     thresholds: tuple[float, float] = (0.5, 0.5)
-    """From which mean reward on an example passes, in the first and second run."""
+    """Mean rewards from which an example passes, in the first and second run."""
     is_rerun: bool = False
-    """Whether both are runs of one configuration, so that only chance is between them."""
+    """Whether both are runs of one configuration, which differ by chance alone."""
 
     @property
     def comparable(self) -> bool:
@@ -72,16 +78,16 @@ class Comparison(msgspec.Struct):
 
     @property
     def reward(self) -> PairedFigure:
-        """The number that a comparison is about; only of runs that are comparable."""
+        """The main number of a comparison; only of runs that are comparable."""
         return self.figures[0]
 
 
 def compare_runs(sides: Sequence[Side]) -> list[Comparison]:
-    """Every run but the first beside the first one.
+    """Compares every other run with the first one.
 
-    The reward is what the comparison is about: its chances are raised over the runs. All other
-    numbers are looked at together, so theirs are raised over the runs and over each other. A rerun
-    of the first run shows how far chance goes: nothing is looked for in it, so it raises none.
+    The reward is the main number: its p-values are raised over the runs. All other numbers are
+    looked at together, so theirs are raised over the runs and over each other. A rerun of the first
+    run shows the size of chance: nothing is looked for in it, so it raises none.
     """
     found = [_compare(sides[0], side) for side in sides[1:]]
     for kind in (False, True):
@@ -93,7 +99,7 @@ def compare_runs(sides: Sequence[Side]) -> list[Comparison]:
 
 
 def _raise_chances(family: Sequence[PairedFigure]) -> None:
-    """Holm's method over what is looked at together; what has no chance counts as 1."""
+    """Raises p-values of a family by Holm's method; a missing one counts as 1."""
     chances = [1.0 if one.difference.p is None else one.difference.p for one in family]
     for figure, p in zip(family, holm(chances), strict=True):
         if figure.difference.p is not None:
@@ -170,16 +176,16 @@ def _missing(side: Side) -> int:
 
 
 NAMED = 3
-"""Numbers that are named where more are uneven."""
+"""Uneven numbers that are named at most."""
 
 
 def comparison_doubts(
     first: Side, second: Side, counts: tuple[int, int, int], figures: Sequence[PairedFigure]
 ) -> Iterator[str]:
-    """What speaks against a comparison.
+    """Doubts about a comparison.
 
     Args:
-        counts: Of the examples that are paired, that both runs have, and that the greater one has.
+        counts: Numbers of examples: paired, in both runs, and in the larger run.
     """
     yield from _unlike_examples(first, second, counts)
     yield from _unlike_means(first, second, figures)
@@ -193,17 +199,17 @@ def _unlike_examples(first: Side, second: Side, counts: tuple[int, int, int]) ->
         yield "not comparable: no example has a reward in both runs"
     elif paired * 2 < of:
         yield f"only {paired} of {of} examples are in both runs with a reward"
-    if first.untold and second.untold:
-        yield "the rows do not say what was asked: examples are paired by their ids"
-    elif first.untold or second.untold:
-        which = "first" if first.untold else "second"
-        yield f"the rows of the {which} run do not say what was asked, and cannot be paired"
+    if first.id_only and second.id_only:
+        yield "the rows have no prompts: examples are paired by their ids"
+    elif first.id_only or second.id_only:
+        which = "first" if first.id_only else "second"
+        yield f"the rows of the {which} run have no prompts, and cannot be paired"
     for which, run in (("first", first), ("second", second)):
         if count := len(run.digests) - len(set(run.digests.values())):
-            ask = "1 example asks the same as another, and counts as one with it"
+            same = "1 example is the same as another, and counts as one with it"
             if count > 1:
-                ask = f"{count:,} examples ask the same as others, and count as one with them"
-            yield f"of the {which} run {ask}"
+                same = f"{count:,} examples are the same as others, and count as one with them"
+            yield f"of the {which} run {same}"
     environments = [first.environment, second.environment]
     if all(environments) and environments[0] != environments[1]:
         names = ", ".join(map(str, environments))
@@ -216,7 +222,7 @@ def _unlike_means(first: Side, second: Side, figures: Sequence[PairedFigure]) ->
         if without := left_out_text(side.errored, side.finished, side.outcomes.classes):
             as_0 = side.reward_mean.result().with_zeros(side.errored)
             yield f"of the {which} run {without}; {as_0:.2f} with errors as 0"
-        if count := len(side.facts.no_number):
+        if count := len(side.details.no_number):
             yield f"of the {which} run {no_number_text(count)}"
         if side.end is not None:
             yield from (f"of the {which} run {text}" for text in side.end.contradictions)

@@ -1,4 +1,4 @@
-"""Reads conditions on the numbers of a run; on after a fault, to find them all."""
+"""Parser of conditions on the numbers of a run; it finds all faults at once."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class _Token(NamedTuple):
 
 
 def parse_condition(text: str, where: str = "condition") -> Condition:
-    """What a condition says.
+    """Parses a condition.
 
     Args:
-        where: The flag or key that says it.
+        where: The flag or key that holds it.
 
     Raises:
         ConditionError: With every fault that was found.
@@ -55,7 +55,7 @@ def parse_condition(text: str, where: str = "condition") -> Condition:
 def check_names(
     condition: Condition, names: Collection[str], counts: Collection[str] = COUNTS
 ) -> None:
-    """Refuses a condition on what is nowhere: neither a name of a mean, nor a count.
+    """Refuses a condition on a name that is neither that of a mean nor of a count.
 
     Raises:
         ConditionError: With every such name.
@@ -150,7 +150,7 @@ class _Parser:
         return part
 
     def _skip(self) -> None:
-        """Goes on to what joins the next condition to this one."""
+        """Skips to the word that joins the next condition to this one."""
         depth = 0
         while (token := self._peek()) is not None:
             if depth <= 0 and token.is_word("and", "or", ")"):
@@ -221,7 +221,7 @@ class _Parser:
 
 
 def _no_measure(text: str, is_called: bool) -> tuple[str, str]:
-    """Why a text is no measure, and what to write."""
+    """Reason why a text is no measure, and what to write."""
     name, word = _shown(text), text.casefold()
     if number_from("", text) is not None:
         return "a number stands behind the comparison", f"As in mean(reward) < {name}"

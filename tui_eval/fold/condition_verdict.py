@@ -1,4 +1,4 @@
-"""The verdict on a run: which of the conditions that make it a failure are true."""
+"""Verdict on a run, from the conditions that make it a failure."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from tui_eval.stats.passk import ks_up_to
 
 
 class ConditionVerdict(NamedTuple):
-    """What conditions come to, of one run."""
+    """Verdict of conditions on one run."""
 
     code: ExitCode
     """One of `VERDICTS`."""
     why: list[str]
-    """A sentence for each thing that decides it; none where it passed."""
+    """The deciding sentences; none where it passed."""
     judged: list[tuple[Condition, Judged]]
-    """Every condition, with what it comes to."""
+    """Every condition with its result."""
 
     @property
     def word(self) -> str:
-        """What it is called."""
+        """The verdict in a word."""
         return VERDICTS[self.code]
 
 
@@ -52,7 +52,7 @@ def _estimate(mean: Mean) -> Estimate:
 
 
 def name_faults(conditions: Iterable[Condition], summary: Summary) -> list[Fault]:
-    """What in conditions is nowhere in a run; of one without any number nobody can know."""
+    """Faults of names that a run lacks; none for a run without any number."""
     faults: list[Fault] = []
     for one in conditions if summary.used else ():
         try:

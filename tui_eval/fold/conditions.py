@@ -24,7 +24,7 @@ _BARE = re.compile(r'[^\s()"<>=!]+')
 
 
 class Estimate(NamedTuple):
-    """A mean and its 95 % interval; None for what nothing can be said of."""
+    """A mean and its 95 % interval; None for unknown ones."""
 
     mean: float | None
     low: float | None
@@ -32,14 +32,14 @@ class Estimate(NamedTuple):
 
 
 Look: TypeAlias = Callable[[str], Estimate | None]
-"""What is known of a name; None where that is nothing."""
+"""Known numbers of a name; None where there are none."""
 
 
 class ConditionError(RefusedError):
     """A condition that makes no sense: every fault, and the character of each, from 1.
 
     Args:
-        where: The flag or key that says it.
+        where: The flag or key that holds it.
         places: (character, what is wrong, what to do about it), each.
     """
 
@@ -53,16 +53,16 @@ class Measure(msgspec.Struct, frozen=True):
     function: str
     """One of `FUNCTIONS`; empty for a count."""
     name: str
-    """What it is of, or the count's own name."""
+    """Name of its mean, or of the count."""
     at: int
-    """Where the name is in the condition, from 1."""
+    """Place of the name in the condition, from 1."""
 
     def __str__(self) -> str:
         bare = self.name if _BARE.fullmatch(self.name) else quoted(self.name)
         return f"{self.function}({bare})" if self.function else self.name
 
     def value(self, look: Look, counts: Mapping[str, int]) -> float | None:
-        """What it is now; None where there is no such number."""
+        """Its present value; None where there is no such number."""
         if not self.function:
             return counts.get(self.name)
         found = look(self.name)
@@ -74,10 +74,10 @@ class Measure(msgspec.Struct, frozen=True):
 
 
 class Judged(NamedTuple):
-    """What a condition comes to."""
+    """Result of a condition."""
 
     truth: bool | None
-    """None where it hangs on a number that does not exist."""
+    """None where it depends on a number that does not exist."""
     reason: str
     """The comparisons that decide, with their values."""
 
@@ -117,9 +117,9 @@ class Comparison(msgspec.Struct, frozen=True):
 
 
 class Joined(msgspec.Struct, frozen=True):
-    """Two parts at least that must all be true, or of which one must.
+    """Two parts or more, joined by `and` or by `or`.
 
-    What is not known decides only where no other part does (Kleene's logic of three values).
+    An unknown part decides only where no other part does (Kleene's logic of three values).
     """
 
     word: str
@@ -147,7 +147,7 @@ class Joined(msgspec.Struct, frozen=True):
 
 
 class Condition(msgspec.Struct, frozen=True):
-    """What a flag or key says (`where`), as data that prints itself in its own language."""
+    """Condition of a flag or key (`where`), as data that prints itself in its own language."""
 
     whole: Comparison | Joined
     where: str

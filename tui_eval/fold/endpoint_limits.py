@@ -1,4 +1,4 @@
-"""How many rollouts the endpoints of a run get, which gives way while they refuse requests."""
+"""Concurrency that the endpoints of a run get: it falls while they refuse requests."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ LIMITS_KEPT = 16
 
 
 class EndpointLimits:
-    """What a run's endpoints said of their load.
+    """Load of a run's endpoints, as they reported it.
 
-    `concurrency` has the last word on every endpoint, once one refused a request, and `limits` what
-    `at_a_time` lately was, in earlier sessions as well. `out` has the replicas that are out, by
-    their place.
+    `concurrency` has the last event of every endpoint, once one refused a request. `limits` has the
+    latest values of `concurrency_limits`, of earlier sessions as well. `out` has the replicas that
+    are out, by their place.
     """
 
     def __init__(self) -> None:
@@ -27,11 +27,11 @@ class EndpointLimits:
         self.limits: deque[tuple[int, int]] = deque(maxlen=LIMITS_KEPT)
 
     @property
-    def at_a_time(self) -> tuple[int, int]:
-        """How many rollouts are generated at a time now, and how many were meant to be.
+    def concurrency_limits(self) -> tuple[int, int]:
+        """The present limit on concurrent rollouts, and the configured one.
 
-        Over all endpoints; 0 for no limit, also where none has refused a request yet. Once the run
-        is over, what held in the last session in which one did.
+        Over all endpoints; 0 for no limit, also where none has refused a request yet. Of a run that
+        is over: the last limit of the last session in which one did.
         """
         every = self.concurrency.values()
         if not every:
@@ -51,8 +51,8 @@ class EndpointLimits:
 
     def _on_ConcurrencyMoved(self, event: ev.ConcurrencyMoved) -> None:
         self.concurrency[event.place] = event
-        if not self.limits or self.limits[-1] != self.at_a_time:
-            self.limits.append(self.at_a_time)
+        if not self.limits or self.limits[-1] != self.concurrency_limits:
+            self.limits.append(self.concurrency_limits)
 
     def _on_ReplicaMoved(self, event: ev.ReplicaMoved) -> None:
         if event.out_since:

@@ -1,4 +1,4 @@
-"""Where in people's code an error came from, read from the traceback that is kept."""
+"""Place of an error in people's code, read from its traceback."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ TRUTH = {"yes": "yes", "true": "yes", "no": "no", "false": "no"}
 
 
 class Field(NamedTuple):
-    """One field: what its values are, and what it means to people."""
+    """One field: the kind of its values, and its meaning for people."""
 
     kind: str
     meaning: str
@@ -44,7 +44,7 @@ FIELDS = {
     "class": Field(CHOICE, "what failed", tuple(ERROR_CLASSES)),
     "stop": Field(TEXT, "why it ended"),
     "finish": Field(TEXT, "why its last answer ended"),
-    "model": Field(TEXT, "models that answered, not asked for"),
+    "model": Field(TEXT, "other models that answered"),
     "tool": Field(TEXT, "tools that it called"),
     "failed_tool": Field(TEXT, "tools with a failed call"),
     "truncated": Field(CHOICE, "whether an answer was cut off", tuple(TRUTH)),
@@ -61,11 +61,11 @@ OTHER_NAMES = {
     "state": "stage",
     **{"error_class": "class", "finish_reason": "finish", "stop_condition": "stop"},
 }
-"""What else people call a field, its head over a column among them."""
+"""Other names of fields, such as the heads of columns."""
 OPERATORS = ("<=", ">=", "!=", "<", ">", "=", ":")
 OF_TEXT = (":", "=", "!=")
 METRIC = "metrics."
-"""Before a name it means the metric, also where a field has that name."""
+"""Prefix that makes a name a metric's, also where a field has that name."""
 
 _SECONDS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _TIMES = {"": 1.0, "k": 1e3, "m": 1e6}
@@ -75,7 +75,7 @@ _CLOCK = re.compile(r"(?:(\d{1,6}):)?(\d{1,6}):(\d\d(?:\.\d{1,6})?)", re.ASCII)
 
 
 def kind_of(field: str) -> str:
-    """What the values of a field are; those of a metric are numbers."""
+    """Kind of a field's values; those of a metric are numbers."""
     found = FIELDS.get(field)
     return found.kind if found is not None else NUMBERS
 

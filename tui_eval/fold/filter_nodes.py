@@ -1,4 +1,4 @@
-"""What a filter says, as plain data that prints itself in the filter's own language."""
+"""Nodes of a filter: plain data that prints itself in the filter's own language."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BARE_VALUE = re.compile(r"[^\s()\"<>=:!/][^\s()\"]*")
 
 
 class Pattern(msgspec.Struct, frozen=True):
-    """A regular expression; upper and lower case are the same to it."""
+    """A regular expression that ignores case."""
 
     source: str
 
@@ -48,7 +48,7 @@ class Compare(msgspec.Struct, frozen=True):
 
 
 class Not(msgspec.Struct, frozen=True):
-    """Everything but what its part says."""
+    """Negation of its part."""
 
     part: Node
 
@@ -57,7 +57,7 @@ class Not(msgspec.Struct, frozen=True):
 
 
 class All(msgspec.Struct, frozen=True):
-    """What every part says; two parts at least."""
+    """Conjunction of two parts or more."""
 
     parts: tuple[Node, ...]
 
@@ -66,7 +66,7 @@ class All(msgspec.Struct, frozen=True):
 
 
 class Either(msgspec.Struct, frozen=True):
-    """What one part at least says; two parts at least."""
+    """Disjunction of two parts or more."""
 
     parts: tuple[Node, ...]
 

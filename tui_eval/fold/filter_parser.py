@@ -46,7 +46,7 @@ class FilterError(RefusedError):
 
 
 def parse_filter(text: str, metrics: Iterable[str] = ()) -> Node | None:
-    """What a filter says; None where it is empty, which everything matches.
+    """Parses a filter; None where it is empty, which everything matches.
 
     Names of the run's metrics are fields as well. Every fault is in one `FilterError`.
     """
@@ -86,7 +86,7 @@ class _Parser:
         return _joined(All, found)
 
     def skip(self) -> bool:
-        """Goes to the next sign; False at the end."""
+        """Skips to the next sign; False at the end."""
         self.at = self.end_of(_SPACES, self.at)
         return self.at < len(self.text)
 

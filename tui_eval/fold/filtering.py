@@ -1,4 +1,10 @@
-"""Filters over the columns of a run: which rows match, all of them at once."""
+"""Filters over the columns of a run: the rows that match, all of them at once.
+
+A filter is evaluated over whole columns with numpy, since it is applied again whenever the run has
+changed. Only a trajectory on disk can decide a `text:` condition. Each node therefore has two
+masks, the rows that are sure to match and those that may; who needs the rest reads the rows between
+them in the background.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +27,12 @@ if TYPE_CHECKING:
     from tui_eval.fold.run_state import RunState
 
 INDEXED = ("example", "stage", "error", "stop", "tool", "question", "answer")
-"""What a word or a regular expression by itself is looked for in."""
+"""Fields that are searched for a word or a regular expression by itself."""
 LOWERED = ("question", "answer")
 """Columns of which the index has no more than a beginning, in lower case."""
 
 Find = Callable[[Sequence[str]], list[bool]]
-"""Says which texts, beginnings in lower case, hold something."""
+"""Finds the texts, beginnings in lower case, that hold something."""
 
 _NUMBER_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
@@ -40,7 +46,7 @@ _NUMBER_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 class RowFilter:
-    """A filter as people wrote it, to be asked again whenever the run has changed.
+    """A filter as people wrote it, applied again whenever the run has changed.
 
     Conditions on whole trajectories (`text:`) hold for no row until `received` reports it, see
     `runs.selection`, and never for a rollout that is not finished. A filter that holds regular
@@ -66,7 +72,7 @@ class RowFilter:
         self._searched = _Searched()
 
     def received(self, condition: Compare, row: int, holds: bool, version: Version) -> None:
-        """Says whether a condition holds for the trajectory that a row had in this version."""
+        """Takes in whether a condition holds for a row's trajectory of this version."""
         self._received[condition][row] = (version, holds)
 
     def rows(self, state: RunState, notes: Notes | None = None) -> np.ndarray:
@@ -79,7 +85,7 @@ class RowFilter:
         return np.flatnonzero(possible & ~sure)
 
     def bounds(self, state: RunState, notes: Notes | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """By row whether it is sure to match, and whether it may match."""
+        """Whether each row is sure to match, and whether it may match."""
         columns = Columns(state, notes)
         if self.node is None:
             everything = np.ones(columns.total, bool)
@@ -112,7 +118,7 @@ class RowFilter:
 
 
 class _Searched:
-    """What was found in the texts of questions and answers, which only become more.
+    """Matches in the texts of questions and answers, which only grow in number.
 
     Each is searched once, however often a resumed run is filtered.
     """
@@ -121,7 +127,7 @@ class _Searched:
         self._found: dict[tuple[Node, str], tuple[Sequence[str], list[bool]]] = {}
 
     def found(self, node: Node, field: str, texts: Sequence[str], find: Find) -> list[bool]:
-        """By text of a column whether something is in it."""
+        """Whether each text of a column holds something."""
         if field not in LOWERED:
             return find([text[:SHORT].lower() for text in texts])
         of, found = self._found.get((node, field), (texts, []))
@@ -170,7 +176,7 @@ def _indexed(node: Word | Pattern, columns: Columns, searched: _Searched) -> np.
 
 @contextmanager
 def _finder(value: str | Pattern) -> Iterator[Find]:
-    """Says which texts, heads in lower case, hold the words or a match."""
+    """Gives a `Find` for words or a regular expression."""
     if isinstance(value, Pattern):
         with Matcher(value.source, short=True) as matcher:
             yield matcher.found_in
@@ -238,6 +244,6 @@ def _as_numbers(column: TextColumn) -> np.ndarray:
 
 
 def _chosen(column: TextColumn, found: Sequence[bool]) -> np.ndarray:
-    """By row whether its text is one of the found ones."""
+    """Whether the text of each row is one of the found ones."""
     mask: np.ndarray = np.frombuffer(bytes(found), bool)[column.codes]
     return mask

@@ -1,4 +1,4 @@
-"""A gate of two compared runs: what is gated, what speaks against it, and what it comes to."""
+"""A gate on two compared runs: its numbers, its faults and its verdicts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LETTERS = ("A", "B")
 
 
 class GatedFigure(NamedTuple):
-    """One number of two runs, second minus first, and what the gate says of it."""
+    """One number of two runs, second minus first, and its verdict."""
 
     name: str
     figure: PairedFigure | None
@@ -33,7 +33,7 @@ class GatedFigure(NamedTuple):
 
     @property
     def difference(self) -> PairedDifference:
-        """What is judged."""
+        """The judged difference."""
         return NO_DIFFERENCE if self.figure is None else self.figure.difference
 
     @property
@@ -49,7 +49,7 @@ def gated_figures(
     margin: float,
     lower_is_better: bool = False,
 ) -> list[GatedFigure]:
-    """What the gate says of each number.
+    """The gate's verdict on each number.
 
     Args:
         sides: The two runs, and `figures` their numbers.
@@ -70,10 +70,10 @@ def gated_figures(
 
 
 def gate_faults(sides: Sequence[Side], names: Sequence[str], places: Sequence[str]) -> list[Fault]:
-    """Why a gate on two runs makes no sense; what was not measured is no fault.
+    """Faults of a gate on two runs; a run without rewards is none.
 
     Args:
-        places: What the two runs are called, as it was typed.
+        places: Names of the two runs, as typed.
     """
     faults: list[Fault] = []
     first, second = sides
@@ -85,14 +85,14 @@ def gate_faults(sides: Sequence[Side], names: Sequence[str], places: Sequence[st
         faults.append(Fault(places[1], what, "Name runs of one environment"))
     elif all(map(_is_measured, sides)) and not _share_examples(first, second):
         what = f"it has no example in common with {places[0]}"
-        if bool(first.untold) != bool(second.untold):
-            what += ": only one of them has rows that say what was asked"
+        if bool(first.id_only) != bool(second.id_only):
+            what += ": only one of them has rows with prompts"
         faults.append(Fault(places[1], what, "Name runs over the same examples"))
     return faults + list(_name_faults(sides, names))
 
 
 def margin_faults(gated: Sequence[GatedFigure], margin: float) -> list[Fault]:
-    """Why a margin is none: where all rewards lie from 0 to 1, nobody is worse by more than 1."""
+    """Faults of a margin: rewards from 0 to 1 never differ by more than 1."""
     for one in gated:
         scale = one.difference.scale
         if one.name == "reward" and scale is not None and margin > scale:
@@ -103,7 +103,7 @@ def margin_faults(gated: Sequence[GatedFigure], margin: float) -> list[Fault]:
 
 def _name_faults(sides: Sequence[Side], names: Sequence[str]) -> Iterator[Fault]:
     known = {
-        letter: {METRIC + name for name in side.state.facts.metrics}
+        letter: {METRIC + name for name in side.state.details.metrics}
         for letter, side in zip(LETTERS, sides, strict=True)
         if _is_measured(side)
     }
@@ -140,7 +140,7 @@ def _why_nothing(sides: Sequence[Side]) -> str:
 
 
 def _without_reward(letter: str, side: Side) -> str:
-    """Why a run has no number; empty where it has one."""
+    """Reason why a run has no number; empty where it has one."""
     state = side.state
     if _is_measured(side):
         return ""

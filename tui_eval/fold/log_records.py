@@ -1,4 +1,4 @@
-"""What a run logged, as records, and the part of them that is held in memory."""
+"""Records of a run's log, and the window of them that is held in memory."""
 
 from __future__ import annotations
 
@@ -29,32 +29,32 @@ _CAUSES = ("The above exception was the direct", "During handling of the above")
 
 
 def whole_lines(read: bytes, *, full: bool, final: bool = False) -> bytes:
-    """What was read up to the end of its last whole line.
+    """The part of some bytes up to the end of their last whole line.
 
-    A longer line than was requested (`full`), and the last one (`final`), are taken as they are.
+    A line longer than they are (`full`), and the last one (`final`), are taken as they are.
     """
     whole = read[: read.rfind(b"\n") + 1]
     return read if final or (full and not whole) else whole
 
 
 class LogRecord(NamedTuple):
-    """One thing that was logged, ready to be shown."""
+    """One log record, ready to be shown."""
 
     offset: int
-    """Where it begins in the log, in bytes: no other record has the same."""
+    """Its offset in the log, in bytes, which no other record has."""
     level: int
     time: str
-    """As the log has it, by the second; empty where it does not say."""
+    """Time of the log, to the second; empty where it has none."""
     name: str
-    """Of the logger, without what all of ours begin with."""
+    """Name of the logger, without the prefix of all of ours."""
     lines: list[str]
-    """Of the message, printable; those after the first may still grow in number."""
+    """Printable lines of the message; more may follow the first one."""
     row: int = -1
-    """Of the rollout that it belongs to; -1 for none."""
+    """Row of its rollout; -1 for none."""
 
 
 class LogParser:
-    """Finds the records in lines that come bit by bit."""
+    """Parser of log lines that come bit by bit."""
 
     def __init__(self) -> None:
         self._last: LogRecord | None = None
@@ -90,7 +90,7 @@ class LogParser:
 
         Args:
             printed: When it was printed, where the log says.
-            row: Of the rollout that printed it; -1 for none.
+            row: Row of the rollout that printed it; -1 for none.
         """
         if not line:
             return None
@@ -108,15 +108,15 @@ class LogParser:
             row = int(parts.get("row", row))
             return LogRecord(offset, level, parts.get("time", printed), name, [message], row)
         if line.startswith(_TRACEBACK):
-            goes_on = bool(self._traceback) or _is_of_logger(before, WARNING)
+            continues = bool(self._traceback) or _is_of_logger(before, WARNING)
             self._traceback = "within"
-            return None if goes_on else LogRecord(offset, ERROR, printed, "", [line], row)
-        if self._goes_on(line, before):
+            return None if continues else LogRecord(offset, ERROR, printed, "", [line], row)
+        if self._continues(line, before):
             return None
         level = WARNING if re.match(_PYTHON_WARNING, line) else OUTPUT
         return LogRecord(offset, level, printed, "", [line], row)
 
-    def _goes_on(self, line: str, before: LogRecord | None) -> bool:
+    def _continues(self, line: str, before: LogRecord | None) -> bool:
         if self._traceback:
             if line.startswith((" ", *_CAUSES)):
                 self._traceback = "within"
@@ -145,30 +145,30 @@ def _as_shown(raw: bytes) -> str:
 Read: TypeAlias = Callable[[int, int], tuple[bytes, int]]
 
 PIECE = 1 << 20
-"""Bytes that are read and parsed at a time."""
+"""Bytes that are read and parsed at once."""
 MOST_BYTES = 4 << 20
 MOST_RECORDS = 16_000
-"""What a window holds; where it is more, half is let go of."""
+"""Limits of a window; a fuller one drops half."""
 
 
 class LogPiece(NamedTuple):
-    """What was read at once: lines of the record before it, then records of its own."""
+    """Result of one read: lines of the record before it, then records of its own."""
 
     begin: int
     end: int
-    """Which bytes of the log it is."""
+    """Its bytes in the log."""
     late: list[str]
     """Lines that belong to the last record of what was read before."""
     records: list[LogRecord]
-    anew: bool = False
-    """Whether it does not go on where the window ends."""
+    restarts: bool = False
+    """Whether the window restarts with it, because it begins elsewhere."""
 
 
 class LogWindow:
-    """Records between two places of a log. What is read comes in two steps.
+    """Window on a log: its records between two places. Reading has two steps.
 
-    `newer` and `older` read and parse, and may run in a thread, one at a time; `take` and
-    `take_older` put what they found into `records`.
+    `newer` and `older` read and parse, and may run in one thread; `take` and `take_older`
+    put the result into `records`.
 
     Args:
         read: Gives bytes of the log from a place on, and its size: see `Feed.log`.
@@ -178,41 +178,41 @@ class LogWindow:
         self.records: list[LogRecord] = []
         self.begin = self.end = 0
         self.begun = 0
-        """How often it was begun again, at another place."""
+        """Number of its restarts at another place."""
         self._read = read
         self._parser = LogParser()
 
     @property
     def is_full(self) -> bool:
-        """Whether it holds as much as it may."""
+        """Whether it is over its limits."""
         return self.end - self.begin > MOST_BYTES or len(self.records) > MOST_RECORDS
 
     def newer(self, *, final: bool, skips: bool) -> LogPiece | None:
-        """What comes next; None where nothing does.
+        """Reads the next piece; None where there is none.
 
         Args:
             final: Nobody writes to the log any more.
             skips: Begins near the end of the log where that is far away.
         """
         read, size = self._read(self.end, PIECE)
-        at, anew = self.end, size < self.end
-        if anew or (skips and size - at > MOST_BYTES // 2):
-            at, anew = max(size - MOST_BYTES // 2, 0), True
+        at, restarts = self.end, size < self.end
+        if restarts or (skips and size - at > MOST_BYTES // 2):
+            at, restarts = max(size - MOST_BYTES // 2, 0), True
             read, size = self._read(at, PIECE)
         full = len(read) == PIECE
         whole = whole_lines(read, full=full, final=final and at + len(read) == size)
-        if anew:
+        if restarts:
             self._parser = LogParser()
             cut = _first_line(whole) if at else 0
             at, whole = at + cut, whole[cut:]
-        if not whole and not anew:
+        if not whole and not restarts:
             return None
         late, records = self._parser.parse(whole, at) if whole else ([], [])
-        return LogPiece(at, at + len(whole), late, records, anew)
+        return LogPiece(at, at + len(whole), late, records, restarts)
 
     def take(self, piece: LogPiece, *, drops: bool) -> None:
-        """Puts what comes next behind the rest; may drop the oldest where it is too much."""
-        if piece.anew:
+        """Appends the next piece; may drop the oldest records where there are too many."""
+        if piece.restarts:
             self.records, self.begin = [], piece.begin
             self.begun += 1
         if piece.late and self.records:
@@ -227,7 +227,7 @@ class LogWindow:
             self.begin = self.records[0].offset if self.records else self.end
 
     def older(self) -> LogPiece | None:
-        """What comes before the window; None where nothing does."""
+        """Reads the piece before the window; None where there is none."""
         at = max(self.begin - PIECE, 0)
         read, _ = self._read(at, self.begin - at)
         cut = _first_line(read) if at else 0
@@ -237,7 +237,7 @@ class LogWindow:
         return LogPiece(at + cut, self.begin, [], records)
 
     def take_older(self, piece: LogPiece) -> None:
-        """Puts it in front; where it is too much then, what is newest goes, to be read again."""
+        """Puts a piece in front; drops the newest records where there are too many."""
         self.records[:0] = piece.records
         self.begin = piece.begin
         if self.is_full:
@@ -252,5 +252,5 @@ class LogWindow:
 
 
 def _first_line(read: bytes) -> int:
-    """How long the line is that begins in the middle; 0 where it has no end here."""
+    """Length of the cut line at the begin; 0 where it has no end here."""
     return read.find(b"\n") + 1

@@ -1,4 +1,4 @@
-"""Texts in lower case that a regular expression is looked for in, many at a time."""
+"""Texts in lower case that are searched for a regular expression, many at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def stays_within_lines(source: str) -> bool:
 
 
 class LowerTexts(list[str]):
-    """Texts in lower case that only become more.
+    """Texts in lower case that only grow in number.
 
     To begin a search takes longer than a short text: what stays in a line is sought in `pieces`.
     """
@@ -35,7 +35,7 @@ class LowerTexts(list[str]):
 
     def pieces(self) -> list[Piece]:
         """The texts from the first one on, but for those that do not fill a piece."""
-        with self._lock:  # several threads may search at a time
+        with self._lock:  # several threads may search at once
             for start in range(len(self._pieces) * PIECE, len(self) - PIECE + 1, PIECE):
                 self._pieces.append(Piece(self[start : start + PIECE]))
             return self._pieces

@@ -1,33 +1,33 @@
-"""What became of rollouts in words: what a mean is without, how answers ended."""
+"""Words for outcomes of rollouts: those left out of a mean, and how answers ended."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 ENDED = {"refusal": "refused", "content_filter": "filtered"}
-"""What is said of an answer that ended so; one that was cut off is truncated."""
+"""Words for how an answer ended; one that was cut off is truncated."""
 MANY = 1 / 3
-"""From which share of errored rollouts on a run is no success, whatever the mean of the others."""
+"""Share of errored rollouts from which a run is no success, whatever its mean."""
 
 
 def has_many_errors(errored: int, finished: int) -> bool:
-    """Whether so many of the finished rollouts errored that the mean speaks for few."""
+    """Whether too many finished rollouts errored for the mean to be a success."""
     return errored > 0 and errored >= finished * MANY
 
 
 def errors_as_0(mean: float | None, errored: int, finished: int) -> float | None:
-    """What a mean over the others would be with errored rollouts as 0; None where none finished."""
+    """A mean with errored rollouts counted as 0; None where none finished."""
     return (mean or 0.0) * (finished - errored) / finished if finished else None
 
 
 def classes_text(classes: Mapping[str, int]) -> str:
-    """How many errors are of which class, most first: `2 endpoint, 1 tool`."""
+    """Errors by class, most first: `2 endpoint, 1 tool`."""
     most_first = sorted(classes.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{count:,} {name}" for name, count in most_first)
 
 
 def left_out_text(errored: int, finished: int, classes: Mapping[str, int]) -> str:
-    """What a mean is without: `2 of 10 not in the mean: 1 endpoint, 1 tool error`; or empty."""
+    """Rollouts left out of a mean: `2 of 10 not in the mean: 2 endpoint`; or empty."""
     if not errored:
         return ""
     noun = "error" if min(classes.values(), default=errored) == 1 else "errors"
@@ -35,7 +35,7 @@ def left_out_text(errored: int, finished: int, classes: Mapping[str, int]) -> st
 
 
 def no_number_text(count: int) -> str:
-    """That so many rewards are none: `2 rewards are no number, and not in the mean`."""
+    """Rewards that are no number: `2 rewards are no number, and not in the mean`."""
     nouns = "reward is" if count == 1 else "rewards are"
     return f"{count:,} {nouns} no number, and not in the mean"
 

@@ -18,23 +18,23 @@ from tui_eval.stats.rewards import is_equal, rounded
 from tui_eval.stats.verdict import Verdict, judge
 
 FIGURES = ("turns", "calls", "tokens", "time")
-"""What is compared beside reward and metrics."""
+"""Numbers that are compared beside reward and metrics."""
 
 
 class NoiseFloor(msgspec.Struct, frozen=True):
-    """How far runs of one configuration are apart by chance alone."""
+    """Difference between runs of one configuration, by chance alone."""
 
     reach: float
     """The far end of the paired interval of the first run and its rerun, from 0."""
     place: int
-    """Which run that rerun is; 0 is the first one."""
+    """Place of that rerun; 0 is the first run."""
 
 
 class PairedFigure(msgspec.Struct):
     """One number of both runs over the examples that both have, and second minus first."""
 
     field: str
-    """What it is in the language of filters."""
+    """Its field in the language of filters."""
     first: float | None
     second: float | None
     """Means over the rollouts, as a report has them; None where there is none."""
@@ -42,8 +42,7 @@ class PairedFigure(msgspec.Struct):
     by_example: tuple[float, float] | None = None
     """Means of the examples' means, whose difference is tested."""
     holm_p: float | None = None
-    """The chance of its difference, raised for all that is looked at together; None where it has
-    none."""
+    """The p-value of its difference, raised by Holm's method; None where it has none."""
     floor: NoiseFloor | None = None
     """Of a rerun of the first run; None where no run is one."""
 
@@ -54,7 +53,7 @@ class PairedFigure(msgspec.Struct):
 
     @property
     def is_equal(self) -> bool:
-        """Whether it is the same in every example."""
+        """Whether it is equal in every example."""
         found = self.difference
         return found.mean is not None and is_equal(found.mean, 0.0) and not found.se
 
@@ -79,12 +78,12 @@ class PairedFigure(msgspec.Struct):
 
     @property
     def verdict(self) -> Verdict:
-        """What its difference says."""
+        """Verdict on its difference."""
         return judge(self.difference, self.holm_p)
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """Its name for people."""
         return self.field.removeprefix(METRIC)
 
 
@@ -140,8 +139,8 @@ def paired_figures(first: ExampleRollouts, second: ExampleRollouts) -> list[Pair
     """The reward, metrics that both runs have, and what was spent; nothing without examples."""
     if not first.count:
         return []
-    theirs = second.side.state.facts.metrics
-    metrics = [METRIC + name for name in first.side.state.facts.metrics if name in theirs]
+    theirs = second.side.state.details.metrics
+    metrics = [METRIC + name for name in first.side.state.details.metrics if name in theirs]
     names = ("reward", *metrics, *FIGURES)
     both = [_of_examples_in_both(first.values(name), second.values(name)) for name in names]
     pairs = [_pairs(name, *values) for name, values in zip(names, both, strict=True)]

@@ -1,4 +1,4 @@
-"""Regular expressions that people type: none of them may take the screen's time.
+"""Regular expressions that people type, matched so that none blocks the screen.
 
 Python's matcher cannot be interrupted and some expressions take it forever. One whose cost on a
 short text has a small bound is matched right here; every other one, and every one on long texts,
@@ -25,7 +25,7 @@ SHORT = 200
 LONGEST_SOURCE = 1000
 PATIENCE_S = 2.0
 AT_ONCE, QUICK_S = 16, 0.001
-"""How many texts are looked at before the clock is; more once so many took so few seconds."""
+"""Texts that are matched between two looks at the clock; more once they are quick."""
 _COST_MOST, _COST_MOST_IN_MANY = 1e7, 1e5
 _ESCAPES_AND_SETS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
 _REPEATED_OR_LOOKING = re.compile(r"\)[*+{?]|\(\?(?![:P])|\(\?P=|[*+?}][*+]")
@@ -41,7 +41,7 @@ class PatternTooSlowError(Exception):
 
 
 def pattern_fault(source: str) -> str:
-    """Why this is no regular expression; empty where it is one."""
+    """Fault of a regular expression; empty where it has none."""
     if not source:
         return "it is empty"
     if len(source) > LONGEST_SOURCE:
@@ -71,7 +71,7 @@ def has_small_cost(source: str, most: float = _COST_MOST) -> bool:
 
 
 class Matcher:
-    """Says which texts a regular expression is found in; a context manager.
+    """Finds the texts that match a regular expression; a context manager.
 
     Args:
         short: Whether no text has more than `SHORT` characters.
@@ -102,7 +102,7 @@ class Matcher:
             OSError: No process could be started.
         """
         if self._here is None:
-            return self._ask(list(map(whole_text, texts)))
+            return self._request(list(map(whole_text, texts)))
         end = time.monotonic() + self._patience
         found = self._in_pieces(texts, end) if isinstance(texts, LowerTexts) else []
         search, now, many = self._here.search, time.monotonic(), AT_ONCE
@@ -129,7 +129,7 @@ class Matcher:
         if now > end:
             raise PatternTooSlowError(self._source)
 
-    def _ask(self, texts: list[str]) -> list[bool]:
+    def _request(self, texts: list[str]) -> list[bool]:
         process = self._process or self._start()
         requested, answers = process.stdin, process.stdout
         if requested is None or answers is None:
@@ -171,10 +171,10 @@ class Matcher:
 def matches_in(
     source: str, texts: Sequence[str], most: int, patience_s: float = PATIENCE_S
 ) -> list[tuple[int, int, int]]:
-    """Where an expression is found, in any case: the place of the text, begin and end in it.
+    """Matches of an expression, in any case: the place of the text, begin and end in it.
 
     Args:
-        most: So many matches are enough.
+        most: Matches that are enough.
 
     Raises:
         TimeoutError: It took longer than it may.
@@ -210,11 +210,11 @@ def matching_process(program: str) -> subprocess.Popen[bytes]:
 
 _PROGRAM = """
 import marshal, re, sys
-asked, answers = sys.stdin.buffer, sys.stdout.buffer
-search = re.compile(*marshal.load(asked)).search
+requests, answers = sys.stdin.buffer, sys.stdout.buffer
+search = re.compile(*marshal.load(requests)).search
 while True:
     try:
-        texts = marshal.load(asked)
+        texts = marshal.load(requests)
     except EOFError:
         break
     answers.write(bytes(search(text) is not None for text in texts))

@@ -1,4 +1,4 @@
-"""What small runs say of how large the next ones have to be."""
+"""Sizes of the next runs, planned from small ones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tui_eval.stats.power import (
 from tui_eval.stats.rewards import rounded
 
 ASSUMED = 0.5
-"""How alike the examples of two runs are taken to be where only one is known."""
+"""Assumed correlation of two runs' examples where only one run is known."""
 
 
 class NothingMeasuredError(Exception):
@@ -35,21 +35,21 @@ class NothingMeasuredError(Exception):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What it takes to show a difference."""
+    """Plan for showing a difference."""
 
     metric: str
-    """What is compared."""
+    """Name of the compared number."""
     detect: float
     """The difference."""
     pilots: list[Spread]
     """The spread of each pilot."""
     correlation: float | None
-    """How alike examples are taken to be in both runs; None where it was measured, and where it has
-    no part because no example has two rollouts."""
+    """Assumed correlation of both runs' examples; None where it was measured, and where no
+    example has two rollouts."""
     needs: list[Need]
     """The ways, by rollouts of an example."""
     detectable: float | None
-    """What two runs of the pilot's size can show; None where they can show nothing."""
+    """Smallest difference that two runs of the pilot's size show; None where there is none."""
 
     @property
     def cheapest(self) -> Need | None:
@@ -60,7 +60,7 @@ class Plan(msgspec.Struct, frozen=True):
 def plan_faults(
     sides: Sequence[Side], metric: str, detect: float, correlation: float | None
 ) -> list[Fault]:
-    """What is wrong with what `plan_for` is to take."""
+    """Faults of the arguments of `plan_for`."""
     faults = []
     if not (math.isfinite(detect) and detect > 0):
         hint = "Say how great a difference is to be shown, as in --detect 0.03"
@@ -72,7 +72,7 @@ def plan_faults(
         hint = "Leave out --correlation, or the second run"
         faults.append(Fault("--correlation", "how alike the two runs are is measured", hint))
     for side in sides:
-        known = side.state.facts.metrics
+        known = side.state.details.metrics
         names = ["reward", *known]
         if metric not in names:
             hint = nearest(metric, names) or f"There are: {', '.join(names)}"
@@ -97,7 +97,7 @@ def _is_from_0_to_1(state: RunState) -> bool:
 
 
 def plan_for(sides: Sequence[Side], metric: str, detect: float, correlation: float | None) -> Plan:
-    """What it takes to show a difference, by one pilot or two over the same examples.
+    """Plans how to show a difference, by one pilot or two over the same examples.
 
     Raises:
         RefusedError: An option is wrong, a run has no such metric, or the two cannot be compared.

@@ -1,4 +1,4 @@
-"""Where every rollout of a run is, and for how long: plain columns, one entry a rollout."""
+"""Stage and times of every rollout of a run: plain columns, one entry a rollout."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ WAITING, SLEEPING, HELD, MODEL, DONE, ERROR = 0, 1, 4, 5, 8, 9
 
 
 class Wait(NamedTuple):
-    """What a running rollout waits for."""
+    """The wait of a running rollout."""
 
     call: str
-    """The call; empty where the stage says all."""
+    """The awaited call; empty where the stage says all."""
     since: float
-    """Unix seconds since when."""
+    """Its begin in unix seconds."""
     worker: int
-    """The process that runs it; 0 where that is the engine's own."""
+    """The process that runs it; 0 for the engine's own."""
 
 
 class RolloutColumns:
@@ -103,13 +103,13 @@ class RolloutColumns:
         return row in self._held_at
 
     def _pass_time(self, row: int, at: float, stands: bool) -> None:
-        """Has a rollout's time stand still from now on, or pass again."""
+        """Stops a rollout's time, or lets it pass again."""
         self.since[row] += at - self._held_at.pop(row, at)
         if stands:
             self._held_at[row] = at
 
     def _stands_still(self, stage: int, again_at: float) -> bool:
-        """Whether a pause keeps a rollout from going on: at the gate, or from its slot."""
+        """Whether a pause holds a rollout back: at the gate, or from its slot."""
         return stage == HELD or (stage == SLEEPING and not again_at and not self.gate_open)
 
     def _move_gate(self, is_open: bool, at: float) -> None:

@@ -1,4 +1,4 @@
-"""What is known of finished rollouts beside numbers: of each texts and metrics, of all counts."""
+"""Details of finished rollouts: texts and metrics of each, and counts over all."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Outcomes:
     """Counts over finished rollouts; a rollout that is taken back to run again is taken out.
 
-    `errors` are rollouts by the names of their exceptions, `classes` the same ones by what failed,
+    `errors` are rollouts by the names of their exceptions, `classes` the same by error class,
     `stops` by the condition that ended them, `finishes` by why their last answer ended, where that
     was reported. `truncated` have an answer that was cut off. `tools` has the calls and errors of
     each tool, `failed_tools` counts the rollouts with a call that went wrong. `models` are calls by
@@ -95,7 +95,7 @@ class Outcomes:
 
 
 def class_of_event(event: RolloutFinished) -> str:
-    """What failed; reported by the names of the exceptions where the row does not say it."""
+    """Error class of a rollout, by the names of its exceptions where the row has none."""
     return event.error_class or class_of_names(event.error or "")
 
 
@@ -153,7 +153,7 @@ class Codes(_Texts):
 
 
 class Heads(_Texts):
-    """A column of beginnings of texts, and the same in lower case once somebody searches."""
+    """A column of beginnings of texts, in lower case too from the first search on."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -168,17 +168,17 @@ class Heads(_Texts):
 
     def lower(self) -> LowerTexts:
         """All texts in lower case, in their order."""
-        with self._lock:  # several threads may filter at a time
+        with self._lock:  # several threads may filter at once
             self._lower.extend(map(str.lower, self.texts[len(self._lower) :]))
             return self._lower
 
 
 TOOLS_APART = "\n"
-"""Between the names of the tools that one rollout used."""
+"""Separator of the names of tools that one rollout used."""
 
 
 ROOM = 256
-"""Rows that are made room for at a time."""
+"""Rows by which a column grows."""
 
 
 def _reach(column: array[Any], row: int, missing: float) -> None:
@@ -186,7 +186,7 @@ def _reach(column: array[Any], row: int, missing: float) -> None:
     column.extend(array(column.typecode, [missing]) * (row + ROOM - len(column)))
 
 
-class RowFacts:
+class RowDetails:
     """Columns indexed by row; each is at least as long as the rows that have something in it."""
 
     def __init__(self) -> None:
@@ -194,21 +194,21 @@ class RowFacts:
         self.error = Codes()
         self.error_class = Codes()
         self.finish = Codes()
-        """Why the last answer ended."""
+        """Finish reason of the last answer."""
         self.models = Codes()
         """Names of models that answered and were not requested, with `TOOLS_APART` between."""
         self.tools = Codes()
         """Names of the tools that were used, with `TOOLS_APART` between them."""
         self.failed_tools = Codes()
-        """Names of those of which a call went wrong."""
+        """Names of tools with a failed call."""
         self.truncated: set[int] = set()
         self.code: dict[int, int] = {}
-        """Which version of the code a rollout is of, where that is not the first."""
+        """Version of the code of a rollout, where that is not the first."""
         self.metrics: dict[str, array[float]] = {}
         self.no_number: set[int] = set()
         """Rows with a reward that is no number."""
         self.metrics_no_number: Counter[str] = Counter()
-        """How many rows have a metric that is no number, by its name."""
+        """Numbers of rows with a metric that is no number, by its name."""
         self.numbers: dict[int, int] = {}
         """The number of a rollout in its group, where its row does not have it."""
         self.questions = Heads()
@@ -250,7 +250,7 @@ class RowFacts:
         column[row] = value
 
     def remove(self, row: int) -> None:
-        """Takes an errored rollout back: what it said of its example stays."""
+        """Takes an errored rollout back; the text of its example stays."""
         texts = (self.stop, self.error, self.error_class, self.finish, self.models, self.tools)
         for column in (*texts, self.failed_tools, self.answers):
             column.remove(row)

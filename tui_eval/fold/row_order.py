@@ -1,4 +1,4 @@
-"""Which rollouts are listed, in which order: a line is a place in that order."""
+"""Listed rollouts and their order: a line is a place in that order."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ LEAST_FIRST = ("example", "number", "row", "stage", "error", "stop", "tool", "qu
 
 
 class Sorting(NamedTuple):
-    """How people want the rows.
+    """Requested order of the rows.
 
     Args:
-        field: Of the language of filters; empty for the order of the run.
+        field: A field of filters; empty for the order of the run.
         grouped: Whether the rollouts of an example stay together, at the first of them.
     """
 
@@ -29,13 +29,13 @@ class Sorting(NamedTuple):
     grouped: bool = True
 
     def by(self, field: str) -> Sorting:
-        """By a field, the other way round where it sorts already; empty for the run's order."""
+        """Sorted by a field, reversed where it sorts already; empty for the run's order."""
         if field and field == self.field:
             return self.turned()
         return self._replace(field=field, descending=bool(field) and field not in LEAST_FIRST)
 
     def turned(self) -> Sorting:
-        """The other way round."""
+        """The reversed order."""
         return self._replace(field=self.field or "row", descending=not self.descending)
 
 
@@ -49,7 +49,7 @@ class RowOrder(NamedTuple):
 def make_order(
     state: RunState, wanted: RowFilter | None, sorting: Sorting, notes: Notes
 ) -> RowOrder:
-    """What `listed_rows` gives, with the line of every row."""
+    """Result of `listed_rows`, with the line of every row."""
     import numpy as np
 
     total = state.total
@@ -85,7 +85,7 @@ def listed_rows(
 
 
 def _together(rows: np.ndarray, each: int) -> np.ndarray:
-    """The rows of an example moved up to the first of them."""
+    """Rows with those of each example moved up to its first one."""
     import numpy as np
 
     _, first, group = np.unique(rows // each, return_index=True, return_inverse=True)

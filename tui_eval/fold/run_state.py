@@ -1,6 +1,6 @@
-"""A run as its listeners see it: plain columns, one entry a rollout, and running sums.
+"""State of a run as its listeners see it: plain columns, one entry a rollout, and running sums.
 
-What is shown of a run is computed here, once: screen, console, reports and budgets read the same
+Everything shown of a run is computed here, once: screen, console, reports and budgets read the same
 numbers. Each event costs the same, whatever came before.
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.fold.endpoint_limits import LIMITS_KEPT, EndpointLimits
 from tui_eval.fold.rollout_columns import DONE, ERROR, NAN, WAITING, RolloutColumns, Wait
-from tui_eval.fold.row_facts import Outcomes, RowFacts
+from tui_eval.fold.row_facts import Outcomes, RowDetails
 from tui_eval.fold.times import Times
 from tui_eval.fold.usage import Usage
 from tui_eval.stats.cost import Prices, cost_of, run_prices
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tui_eval.fold.anytime import AnytimeMeans
 
 OURS = ("", "tui-eval")
-"""How a run's format is called that an engine of this program can resume."""
+"""Formats of runs that an engine of this program can resume."""
 
 
 class RunState(RolloutColumns, EndpointLimits):
@@ -42,17 +42,16 @@ class RunState(RolloutColumns, EndpointLimits):
     all rollouts, `times` how long they took, and `outcomes` counts what became of them. `trend` has
     the rewards in the order in which they came. `limit_moved` is the last change of the whole run's
     limit, `taken_back` how many rows were taken back to run again. `workers` has those of a run at
-    work, where it has any. `last_cause` is why the last one that sleeps had to. `facts` has what
+    work, where it has any. `last_cause` is why the last sleeping one does. `details` has what
     filters and sorting need of every finished rollout. `refusal` says why the disk takes nothing.
-    `read` is how much of a saved run's file is
-    read, in bytes of bytes, and `unreadable` has the first lines of it that were no rows, of
-    `unreadable_lines`, `doubtful` rows with a fault; `unfinished` is the number of its last line
-    where that is not whole. `anytime` is for `anytime_means` alone.
+    `read` is how much of a saved run's file is read, in bytes of bytes. `unreadable` has the first
+    lines of it that were no rows, of `unreadable_lines`, `doubtful` rows with a fault; `unfinished`
+    is the number of its last line where that is not whole. `anytime` is for `anytime_means` alone.
 
     Args:
-        keeps_texts: What `facts` has of each row beside metrics is kept, how questions and answers
-            begin above all: half of a finished rollout's time and most of its memory, which only
-            who lists, filters or exports rows needs.
+        keeps_texts: `details` keeps more of each row than its metrics, above all how questions and
+            answers begin. This takes half of a finished rollout's time and most of its memory; only
+            lists, filters and exports of rows need it.
     """
 
     def __init__(self, *, keeps_texts: bool = True) -> None:
@@ -80,7 +79,7 @@ class RunState(RolloutColumns, EndpointLimits):
         self.last_cause = ""
         self.errors: dict[int, str] = {}
         self.outcomes = Outcomes()
-        self.facts = RowFacts()
+        self.details = RowDetails()
         self.times = Times()
         self.reward_mean = RunningMean()
         self.anytime: AnytimeMeans | None = None
@@ -93,9 +92,9 @@ class RunState(RolloutColumns, EndpointLimits):
 
     @property
     def expected(self) -> int:
-        """Rollouts of the whole run; those that are there, where that is not known.
+        """Rollouts of the whole run; where that is not known, those found so far.
 
-        A last line that is not whole is one of them.
+        A last line that is not whole counts.
         """
         if self.run is None or self.run.total_known:
             return self.total
@@ -116,9 +115,7 @@ class RunState(RolloutColumns, EndpointLimits):
 
     @property
     def is_loading(self) -> bool:
-        """Whether more of the run is about to be reported, so that nothing is known to be
-        missing.
-        """
+        """Whether more of the run is about to be reported: nothing counts as missing yet."""
         return self.run is None or not self.is_read
 
     @property
@@ -128,7 +125,7 @@ class RunState(RolloutColumns, EndpointLimits):
 
     @property
     def prices(self) -> Prices:
-        """What the endpoint's tokens cost."""
+        """Prices of the endpoint's tokens."""
         run = self.run
         return run_prices(run) if run is not None else Prices()
 
@@ -150,9 +147,9 @@ class RunState(RolloutColumns, EndpointLimits):
 
     @property
     def has_gaps(self) -> bool:
-        """Whether there are places that no rollout ever had: they only make groups of one size."""
-        unasked = self.run is not None and not self.run.total_known and self.is_read
-        return unasked and self.by_stage[WAITING] > 0
+        """Whether some places never had a rollout: they only make groups of one size."""
+        total_unknown = self.run is not None and not self.run.total_known and self.is_read
+        return total_unknown and self.by_stage[WAITING] > 0
 
     def passes(self, reward: float) -> bool:
         """Whether a rollout or an example with this reward passes; NaN, which is none, does not."""
@@ -257,7 +254,7 @@ class RunState(RolloutColumns, EndpointLimits):
         self.total_ms[row] = event.total_ms
         self.since[row] = event.started_at
         if self._keeps_texts:
-            self.facts.add(event, self.per_example)
+            self.details.add(event, self.per_example)
         example = row // self.per_example
         if event.example_id != example:
             self.example_ids[example] = event.example_id
@@ -284,12 +281,12 @@ class RunState(RolloutColumns, EndpointLimits):
             self.pass_rates.add(example, passed)
             self.examples.add(example, reward, passed)
         else:
-            self.facts.no_number.add(row)
+            self.details.no_number.add(row)
         for name, value in event.metrics.items():
             if not is_number(value):
-                self.facts.metrics_no_number[name] += 1
+                self.details.metrics_no_number[name] += 1
                 continue
-            self.facts.add_metric(row, name, value)
+            self.details.add_metric(row, name, value)
             mean = self.metrics.get(name)
             if mean is None:
                 mean = self.metrics[name] = RunningMean(is_share=False)
@@ -300,9 +297,9 @@ class RunState(RolloutColumns, EndpointLimits):
             self._take_back(was)
 
     def _take_back(self, was: ev.RolloutFinished) -> None:
-        """An errored rollout waits again: all but its tokens is taken away, at constant cost.
+        """Takes an errored rollout back to run again: all but its tokens goes, at constant cost.
 
-        Nothing happens where the row was not reported, or is reported already as it came out later.
+        Nothing happens where its row was not reported, or a later one was already.
         """
         row = was.row
         if self.stage[row] != ERROR or self.since[row] != was.started_at:
@@ -313,7 +310,7 @@ class RunState(RolloutColumns, EndpointLimits):
         self.usage.take_back(was)
         self.attempt[row], self.offset[row], self.length[row] = 0, -1, 0
         self.total_ms[row] = self.since[row] = NAN
-        self.facts.remove(row)
+        self.details.remove(row)
         self.outcomes.remove(was)
         self.times.remove(was)
         self.examples.remove_error(row // self.per_example)
@@ -368,7 +365,7 @@ class RunState(RolloutColumns, EndpointLimits):
         self.again_at.clear()
         self.waits.clear()
         for row, stage in enumerate(self.stage):
-            if WAITING < stage < DONE:  # it begins again if the run goes on
+            if WAITING < stage < DONE:  # it begins again if the run is resumed
                 self._move(row, WAITING)
 
     def _on_Refused(self, event: ev.Refused) -> None:
@@ -384,5 +381,5 @@ _HANDLERS: dict[str, Callable[[RunState, Any], None]] = {
 
 
 def line_text(line: ev.LineUnreadable) -> str:
-    """Which line of a file is no row or has a fault, and which."""
+    """A sentence on a line of a file that is no row or has a fault."""
     return f"{line.file}, line {line.line}: {line.why}"

@@ -56,7 +56,7 @@ def number_of(value: Any) -> float | None:
 
 
 def score_of(value: Any) -> float | None:
-    """A reward or a metric: None where there is none, NaN where what is there is no number."""
+    """A reward or a metric: None where it is missing, NaN where it is no number."""
     if value is None:
         return None
     number = number_of(value)

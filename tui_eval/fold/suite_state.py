@@ -1,4 +1,4 @@
-"""What a suite's root socket says, folded: its evaluations and how far each of them is."""
+"""State of a suite, from the events of its root socket: its evaluations and their progress."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from tui_eval.events import (
 )
 
 CUT_OFF = "cut off"
-"""How an evaluation stands whose engine ended in the midst of it, as the disk says."""
+"""Status on disk of an evaluation whose engine ended in the midst of it."""
 OVER = frozenset(
     (*("finished", "interrupted", "stopped: budget", "stopped early"), CUT_OFF, "failed", "refused")
 )
-"""How an evaluation stands that nobody works on."""
+"""Statuses of an evaluation that nobody works on."""
 
 
 class EvaluationState(msgspec.Struct):
-    """One evaluation: what it is, and its last event."""
+    """One evaluation of the suite, and its last event."""
 
     listed: ListedEvaluation
     last: EvaluationMoved
@@ -38,7 +38,7 @@ class EvaluationState(msgspec.Struct):
 
     @property
     def total(self) -> int:
-        """Its rollouts, as far as that is known; 0 where it is not."""
+        """Number of its rollouts; 0 where it is not known."""
         return self.last.total or self.listed.total
 
 
@@ -92,7 +92,7 @@ class SuiteState(msgspec.Struct):
 
     @property
     def rollouts(self) -> int:
-        """All rollouts, as far as that is known, without those of what was refused."""
+        """Known number of all rollouts, without those of refused evaluations."""
         return sum(one.total for one in self.evaluations if one.last.status != "refused")
 
     @property

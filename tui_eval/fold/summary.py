@@ -1,4 +1,9 @@
-"""What a run came to, once: the numbers that console, JSON, metadata and tables show."""
+"""Summary of a run: the numbers that console, JSON, metadata and tables show.
+
+All of them read a `Summary`, and nobody computes a number of their own: two places never show
+different means of one run. It is a copy of what `RunState` held when it was made, so that a line
+printed late, or a table of a hundred runs, needs no state any more.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class AnytimeReward(NamedTuple):
-    """The anytime interval of the reward, and of how many of the first examples it is."""
+    """The anytime interval of the reward, over so many of the first examples."""
 
     low: float
     high: float
@@ -23,7 +28,7 @@ class AnytimeReward(NamedTuple):
 
 
 class CodeRows(NamedTuple):
-    """The finished rollouts of one version of the code: those with a reward, and their mean."""
+    """Numbers of the finished rollouts of one version of the code; `used` have a reward."""
 
     number: int
     finished: int
@@ -32,7 +37,7 @@ class CodeRows(NamedTuple):
 
 
 class Summary:
-    """The numbers of a run, finished or not, as they were when it was made.
+    """Numbers of a run, finished or not, as they were when this was made.
 
     Raises:
         ValueError: The run has not started.
@@ -44,11 +49,11 @@ class Summary:
         self.run, self.end = state.run, state.end
         self.threshold = state.threshold
         self.missing_columns = self.end.missing_columns if self.end is not None else {}
-        """State columns that no rollout's state had, and which key may have been meant, or ""."""
+        """State columns that no rollout's state had, each with the likely key, or ""."""
         self.code_versions = code_versions(state)
         """The rows of each version of the code, where there are several."""
         self.seconds = _seconds(self.run, self.end)
-        """How long the run was worked on, over all its sessions."""
+        """Seconds of work on the run, over all its sessions."""
         self._count(state)
         self._measure(state)
         self._spend(state)
@@ -57,7 +62,7 @@ class Summary:
         self.total = state.expected
         """Rollouts of the whole run: the sum of the next four."""
         self.used, self.errored = state.reward_mean.n, state.errored
-        self.no_number = len(state.facts.no_number)
+        self.no_number = len(state.details.no_number)
         """Rollouts whose reward is no number."""
         self.missing = self.total - self.used - self.errored - self.no_number
         """Rollouts that are not done, or done and not scored."""
@@ -66,10 +71,10 @@ class Summary:
         self.errors = dict(outcomes.errors.most_common())
         """Rollouts by the names of their exceptions."""
         self.error_classes = dict(outcomes.classes.most_common())
-        """The same by what failed."""
+        """Errored rollouts by error class."""
         self.stop_conditions = dict(outcomes.stops.most_common())
         self.finish_reasons = dict(outcomes.finishes.most_common())
-        """Rollouts by why their last answers ended."""
+        """Rollouts by the finish reason of their last answers."""
         self.truncated = outcomes.truncated
         """Rollouts with an answer that was cut off."""
         self.failed_tools = outcomes.failed_tools
@@ -86,7 +91,7 @@ class Summary:
         self.metrics = {
             name: held_mean(state, name, metric.result()) for name, metric in state.metrics.items()
         }
-        self.metrics_no_number = dict(state.facts.metrics_no_number.most_common())
+        self.metrics_no_number = dict(state.details.metrics_no_number.most_common())
         """Rollouts with a metric that is no number, by its name."""
         examples = state.examples
         self.examples = state.total // state.per_example
@@ -107,9 +112,9 @@ class Summary:
         self.input_tokens, self.output_tokens = usage.tokens_in, usage.tokens_out
         """Of all rollouts, in all their attempts."""
         self.lost_in, self.lost_out = usage.lost_in, usage.lost_out
-        """What of them went into attempts that a later one replaced."""
+        """Those of attempts that a later one replaced."""
         self.kinds = named(usage.kinds)
-        """What of all tokens was of which kind, by name, where there was any."""
+        """All tokens by the name of their kind, where there are any."""
         self.with_usage = usage.with_usage
         self.used_in, self.used_out = usage.used_in, usage.used_out
         """The finished rollouts whose endpoint reported tokens, and these."""
@@ -117,9 +122,9 @@ class Summary:
         self.cost = state.cost if state.tokens or not state.finished else None
         """US dollars; None where a price is not known."""
         self.refused_requests = state.refused_requests
-        """Those tried again after status 429 or 529; None where nobody counted them."""
+        """Requests retried after status 429 or 529; None where nobody counted them."""
         self.last_cause = state.last_cause if state.finished == state.errored else ""
-        """Why a rollout of this session was tried again last, where none succeeded."""
+        """Cause of the last retry in this session, where no rollout succeeded."""
 
     @property
     def known_tokens(self) -> tuple[int | None, int | None]:
@@ -131,12 +136,12 @@ class Summary:
 
     @property
     def reward_with_errors(self) -> float | None:
-        """What the mean reward would be with the rollouts that errored counted as 0."""
+        """The mean reward with errored rollouts counted as 0."""
         return self.reward.with_zeros(self.errored)
 
     @property
     def stopped_early(self) -> str:
-        """Why the run stopped before its end though nothing went wrong; empty where it did not."""
+        """Reason of an early stop that is no failure; empty where there was none."""
         from tui_eval.events import STOPPED_EARLY  # which takes longer to load
 
         return self.end.text if self.end is not None and self.end.status == STOPPED_EARLY else ""
@@ -148,7 +153,7 @@ class Summary:
 
 
 def summarize(state: RunState) -> Summary:
-    """What a run came to so far; a ValueError where it has not started."""
+    """Makes the summary of a run; a ValueError where it has not started."""
     return Summary(state)
 
 
@@ -161,7 +166,7 @@ def _anytime_reward(state: RunState) -> AnytimeReward | None:
 
 
 def code_versions(state: RunState) -> list[CodeRows]:
-    """What the rows of each version of the code came to; empty where all are of the first."""
+    """Numbers of each version of the code; empty where all rows are of the first."""
     later = state.outcomes.later_code
     if not later:
         return []
@@ -177,7 +182,7 @@ def code_versions(state: RunState) -> list[CodeRows]:
 
 
 def _seconds(run: RunStarted, end: RunFinished | None) -> float:
-    """How long the run was worked on; a running one that is not over says no time."""
+    """Seconds of work on the run, up to its last known moment."""
     now = end.at if end is not None else run.complete_at or run.at
     return max(now - run.at, 0.0) + run.worked_ms / 1000
 
@@ -196,7 +201,7 @@ def worst_examples(state: RunState, most: int) -> list[tuple[Any, ExampleFigures
     """The examples with the lowest mean rewards, by id; those without any reward come first.
 
     Args:
-        most: So many at most. Examples of which no rollout is finished are left out.
+        most: Length of the list. Examples of which no rollout is finished are left out.
     """
     begun = begun_examples(state)
     begun.sort(key=lambda item: (item[1].mean is not None, item[1].mean or 0.0, -item[1].errored))

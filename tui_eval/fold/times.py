@@ -1,4 +1,4 @@
-"""How long rollouts, their parts and their model calls took."""
+"""Durations of rollouts, their parts and their model calls."""
 
 from __future__ import annotations
 

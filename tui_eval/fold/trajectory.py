@@ -1,4 +1,10 @@
-"""One rollout's trajectory, from its events while it runs and from its row once it is saved."""
+"""Trajectory of one rollout, from its events while it runs and from its row once it is saved.
+
+Both sources fill the same `Rollout`, so that a view, a comparison or an export is written once for
+live and saved trajectories. Rows may be of any program and any age: a value of the wrong type is
+left out, and never ends the reading. Entries are made from messages on request: a row that is
+opened alone costs no more than itself.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +33,11 @@ class ToolUse(msgspec.Struct):
     error: str | None = None
     traceback: str = ""
     output: str = ""
-    """What it printed and logged."""
+    """Text that it printed and logged."""
 
 
 class ToolOutcome(NamedTuple):
-    """How a tool call went."""
+    """Result of a tool call."""
 
     ms: float | None = None
     error: str | None = None
@@ -54,11 +60,11 @@ class Entry(msgspec.Struct):
 _UNKNOWN = ToolOutcome()
 
 GAP = "\n[…]\n"
-"""Stands where text was left out because the listener did not read in time."""
+"""Mark for text that was left out because the listener did not read in time."""
 
 
 class RunningText(msgspec.Struct):
-    """What came so far of an answer that is being streamed; `parts` are texts by their kind."""
+    """The received part of an answer that is being streamed; `parts` are texts by kind."""
 
     call: int
     parts: dict[str, str] = msgspec.field(default_factory=dict)
@@ -76,7 +82,7 @@ class RunningText(msgspec.Struct):
 
 
 class Score(msgspec.Struct):
-    """What one reward function gave: `raw` is None where it failed, and `error` says how."""
+    """Result of one reward function: `raw` is None where it failed, and `error` says why."""
 
     name: str
     raw: float | None
@@ -86,12 +92,12 @@ class Score(msgspec.Struct):
 
     @property
     def contribution(self) -> float | None:
-        """What it adds to the reward."""
+        """Its part of the reward."""
         return None if self.raw is None else self.raw * self.weight
 
 
 class Rollout(msgspec.Struct):
-    """Everything there is to show of one rollout."""
+    """One rollout with everything that views show of it."""
 
     row: int
     attempt: int = 1
@@ -102,16 +108,16 @@ class Rollout(msgspec.Struct):
     scores: list[Score] = msgspec.field(default_factory=list)
     metrics: dict[str, float] = msgspec.field(default_factory=dict)
     judged: list[str] = msgspec.field(default_factory=list)
-    """What judges said."""
+    """Answers of judges."""
     reward: float | None = None
     advantage: float | None = None
-    """What its row has; None where it says none."""
+    """Its row's value; None where the row has none."""
     error: str | None = None
     error_class: str | None = None
-    """What failed, see `error_classes`; None where there is no error."""
+    """Class of its error, see `error_classes`; None without one."""
     traceback: str | None = None
     output: str = ""
-    """What its environment printed and logged, but for what belongs to a call."""
+    """Text that its environment printed and logged outside of calls."""
     answer: str = ""
     stop_condition: str | None = None
     is_truncated: bool = False
@@ -120,13 +126,13 @@ class Rollout(msgspec.Struct):
     version: int = 0
     coming: RunningText | None = None
     kinds: Kinds = ()
-    """What of its tokens was of which kind; see `token_kinds`."""
+    """Its tokens by kind; see `token_kinds`."""
     doubt: str = ""
-    """What of its line cannot be read as it is, and which line that is."""
+    """The fault of its line and the line's number, where there is one."""
 
     @property
     def finish_reason(self) -> str | None:
-        """Why the last answer ended; None where that is not known."""
+        """Finish reason of the last answer; None where it is not known."""
         reason = self.steps[-1].get("finish_reason") if self.steps else None
         return reason if isinstance(reason, str) else None
 
@@ -154,7 +160,7 @@ class Rollout(msgspec.Struct):
         self.steps[added.first_step :] = added.steps
 
     def entries(self) -> list[Entry]:
-        """The conversation to show: every tool result stands with its call."""
+        """The conversation to show, with each tool result at its call."""
         found: list[Entry] = []
         unanswered: dict[str, list[ToolUse]] = {}
         nth: Counter[str] = Counter()
@@ -229,7 +235,7 @@ def _json_text(value: Any) -> str:
 
 
 def content_text(content: Any) -> str:
-    """What a message's content shows: text as it is, other parts by their kind."""
+    """Text of a message's content; other parts by their kind."""
     if content is None:
         return ""
     if isinstance(content, str):
@@ -285,7 +291,7 @@ def from_row(row: int, saved: Mapping[str, Any]) -> Rollout:
 
 
 def _tool_outcomes(ours: Mapping[str, Any]) -> dict[str, list[ToolOutcome]]:
-    """What became of tool calls, by their ids."""
+    """Results of tool calls, by their ids."""
     tools: dict[str, list[ToolOutcome]] = {}
     for call in map(mapping, listing(ours.get("tool_calls"))):
         outcome = ToolOutcome(
@@ -307,7 +313,7 @@ def _score(saved: Mapping[str, Any]) -> Score:
 
 
 def _verdicts(saved: Any) -> list[str]:
-    """What judges said: by their prompts, as verifiers has it, or one after the other."""
+    """Answers of judges: by their prompts, as verifiers has it, or one after the other."""
     verdicts = list(mapping(saved).values()) or listing(saved) or [saved]
     return [str(verdict) for verdict in verdicts if verdict]
 
@@ -318,7 +324,7 @@ def _timing(saved: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _messages(value: Any, speaker: str) -> list[dict[str, Any]]:
-    """Saved messages; a plain text is what its speaker said."""
+    """Saved messages; a plain text is one message of the speaker."""
     messages = listing(value)
     if value and not messages:
         return [{"role": speaker, "content": str(value)}] if value != "[]" else []
@@ -345,7 +351,7 @@ _LONGEST = 200
 
 
 def placeholder(part: Mapping[str, Any]) -> str:
-    """A content part that is no text in a few words: its kind, media type, and size or address."""
+    """Short text for a content part that is none: its kind, media type, and size or address."""
     kind = str(part.get("type") or "part")
     word = {"image_url": "image", "input_image": "image", "input_audio": "audio"}.get(kind, kind)
     media, data, address = _found(part)

@@ -1,4 +1,4 @@
-"""Tokens of a run: what finished rollouts used, what was spent for nothing, what is to come."""
+"""Tokens of a run: those of finished rollouts, of replaced attempts, and an estimate in all."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class Usage:
         self.rollout_out = RunningQuantiles()
 
     def use(self, tokens_in: int, tokens_out: int) -> None:
-        """So many more, or fewer."""
+        """Adds tokens; negative numbers take some away."""
         self.tokens_in += tokens_in
         self.tokens_out += tokens_out
 
     def use_kinds(self, row: int, kinds: Kinds) -> None:
-        """What of the tokens that a running rollout has used is of which kind, in all."""
+        """Sets the tokens by kind that a running rollout has used in all."""
         before = self.row_kinds.pop(row, ())
         if kinds:
             self.row_kinds[row] = kinds
@@ -53,7 +53,7 @@ class Usage:
             self.kinds = minus(plus(self.kinds, kinds), before)
 
     def lose(self, row: int, tokens_in: int, tokens_out: int, kinds: Kinds = ()) -> None:
-        """What the attempts of a rollout that came to no row have used, in all."""
+        """Sets the tokens of a rollout's attempts that have no row."""
         before = self.lost.pop(row, (0, 0))
         if tokens_in or tokens_out:
             self.lost[row] = tokens_in, tokens_out, *kinds
@@ -61,7 +61,7 @@ class Usage:
         self._count_lost(tokens_in - before[0], tokens_out - before[1], more)
 
     def lose_only(self, lost: Mapping[int, Tokens]) -> None:
-        """What attempts that came to no row have used, of all rollouts that have none."""
+        """Sets the tokens of attempts without a row, of all rollouts that have none."""
         for row in self.lost.keys() - lost.keys():
             self.lose(row, 0, 0)
         for row, (tokens_in, tokens_out, *kinds) in lost.items():
@@ -76,7 +76,7 @@ class Usage:
             self.kinds = plus(self.kinds, kinds)
 
     def finish(self, event: ev.RolloutFinished) -> None:
-        """A row says what its attempts used; the last one is counted by `use`."""
+        """Takes in a row's tokens of replaced attempts; `use` counts the last one."""
         if event.kinds or self.row_kinds:
             self.use_kinds(event.row, event.kinds)
             self.row_kinds.pop(event.row, None)
@@ -119,10 +119,10 @@ class Usage:
             self.rollout_out.remove(was.output_tokens)
 
     def projected(self, finished: int, total: int) -> tuple[float, ...]:
-        """Tokens of the whole run, if what is to come uses what is finished did.
+        """Estimate of the whole run's tokens, from those of finished rollouts.
 
         Args:
-            finished: Rollouts that are; one at least.
+            finished: Finished rollouts; one at least.
             total: Rollouts of the whole run.
 
         Returns:
@@ -158,7 +158,7 @@ def projected_tokens(state: RunState) -> float | None:
 
 
 def _if_enough(state: RunState, whole: float | None, spent: float | None) -> float | None:
-    """What the whole run comes to, where that is no less than what is spent."""
+    """An estimate of the whole run; None where it is below what is spent."""
     if whole is None or spent is None:
         return None
     return whole if whole >= spent or state.finished == state.total else None

@@ -198,13 +198,13 @@ def side_of(run: RunDir, state: RunState, contents: Iterator[tuple[int, ExampleC
     """A side from contents that were read, by an example's place."""
     digests: dict[int, bytes] = {}
     system: set[str] = set()
-    without_content = 0
+    id_only = 0
     for place, content in contents:
         own_id = f"id {state.example_id(place * state.per_example)}".encode()
         digests[place] = content.digest or own_id
-        without_content += not content.digest
+        id_only += not content.digest
         system.add(content.system)
     versions = read_versions(run)
     code = {name: text for name, text in versions.parts.items() if name != DATASET}
     installed = versions.by_weight
-    return Side(state, digests, frozenset(system - {""}), without_content, code, installed)
+    return Side(state, digests, frozenset(system - {""}), id_only, code, installed)

@@ -184,7 +184,7 @@ def select_rows(
         RefusedError: The filter or the column makes no sense, an expression takes too long, or
             trajectories cannot be read.
     """
-    metrics = state.facts.metrics
+    metrics = state.details.metrics
     faults: list[Fault] = []
     column = sort_column(sort.removeprefix("-"), metrics, faults) if sort else ""
     try:

@@ -1,4 +1,4 @@
-"""numpy, loaded once something of it is asked for: a first frame and an engine need none of it."""
+"""numpy, loaded at its first use: a first frame and an engine need none of it."""
 
 from __future__ import annotations
 

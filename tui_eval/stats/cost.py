@@ -1,4 +1,4 @@
-"""What tokens cost, and whether a budget is spent."""
+"""Costs of tokens, and budgets."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 PER = 1_000_000
-"""Prices are for so many tokens."""
+"""Tokens that a price is for."""
 MOST_DIGITS = 8
 """Behind the point: one token may cost no less than that."""
 
 
 class Prices(NamedTuple):
-    """US dollars per million tokens; None where nobody says.
+    """US dollars per million tokens; None where they are not known.
 
     Tokens read from a cache or written to one cost what others cost where they have no price.
     """
@@ -23,7 +23,7 @@ class Prices(NamedTuple):
     cached: float | None = None
     cache_write: float | None = None
     listed: str = ""
-    """Where they come from, its date first, if no registry says them."""
+    """Source of the prices, its date first, if it is no registry."""
 
     @property
     def known(self) -> bool:
@@ -32,7 +32,7 @@ class Prices(NamedTuple):
 
 
 def run_prices(run: Any) -> Prices:
-    """What tokens cost in a run, of its plan or of its first event."""
+    """Token prices of a run, from its plan or its first event."""
     return Prices(
         run.input_price,
         run.output_price,
@@ -59,7 +59,7 @@ def cost_of(
 
 
 def prices_text(prices: Prices) -> str:
-    """What a million tokens of each kind costs, as far as that is known."""
+    """Known prices of a million tokens of each kind."""
     reported = {
         "in": prices.input,
         "out": prices.output,
@@ -92,12 +92,12 @@ def over_budget(
     max_cost: float | None = None,
     max_total_tokens: int | None = None,
 ) -> str:
-    """Why a call does not fit into what is left, as a sentence; empty where it does.
+    """Reason why a call exceeds the budget, as a sentence; empty where it does not.
 
     Args:
-        spent: What was used.
-        reserved: What calls in flight may still use, their prompts left out.
-        requested: What the call may use.
+        spent: Used tokens and cost.
+        reserved: The most that calls in flight may still use, without prompts.
+        requested: The most that the call may use.
         max_cost: US dollars at most; None for no limit.
         max_total_tokens: Tokens at most; None for no limit.
     """
@@ -127,7 +127,7 @@ def budget_spent(
     max_cost: float | None = None,
     max_total_tokens: int | None = None,
 ) -> str:
-    """Which limit is reached, as a sentence; empty while there is something left.
+    """The reached limit, as a sentence; empty while there is something left.
 
     A cost that is not known reaches none.
     """

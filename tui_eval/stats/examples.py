@@ -10,7 +10,7 @@ from tui_eval.stats.rewards import is_equal
 
 
 class ExampleFigures(NamedTuple):
-    """What the rollouts of one example came to."""
+    """Numbers of one example, over its rollouts."""
 
     n: int
     """Rollouts with a reward."""
@@ -37,7 +37,7 @@ class RunningExamples:
     """Figures of every example; constant cost a rollout.
 
     Args:
-        examples: How many there are at first; a further one is added when it comes.
+        examples: Number at first; further ones are added as they come.
         each: Rollouts that make an example complete.
     """
 
@@ -101,7 +101,7 @@ class RunningExamples:
         self._errored[example] -= 1
 
     def result(self, example: int) -> ExampleFigures:
-        """What the example at this place came to so far."""
+        """Present numbers of the example at this place."""
         n, errored, each = self._n[example], self._errored[example], self.each
         if not n:
             return ExampleFigures(0, errored, each, None, None, 0, False)

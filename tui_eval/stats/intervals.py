@@ -18,7 +18,7 @@ from tui_eval.stats.rewards import TOLERANCE
 from tui_eval.stats.student_t import Z95
 
 AGREEING = 15
-"""So many examples whose rollouts disagree are half of what is believed of the standard error."""
+"""Disagreeing examples at which the standard error has half the weight."""
 AGREEING_EACH = 2.5
 """Or this times the rollouts of an example, if more: the more there are, the more it can jump."""
 
@@ -39,7 +39,7 @@ def wilson(successes: float, n: float) -> Interval:
 def effective_number(
     n: int, groups: int, share: float, se: float | None, disagreeing: int
 ) -> float:
-    """How many independent rollouts of 0 or 1 are worth as much as these, from 1 to `n`.
+    """Effective number of independent rollouts of 0 or 1, from 1 to `n`.
 
     The standard error says it where rollouts of many examples disagree, n_eff = p (1 - p) / SE²
     (Kish 1965); where they all agree, an example is worth one rollout. In between the design effect
@@ -68,7 +68,7 @@ def degrees_of_freedom(of_size: Sequence[int]) -> float:
     they are one less than there are groups.
 
     Args:
-        of_size: How many groups there are of each size, from 0 on.
+        of_size: Number of groups of each size, from 0 on.
     """
     sizes = [(size, count) for size, count in enumerate(of_size) if size and count]
     if len(sizes) == 1:
@@ -82,7 +82,7 @@ def degrees_of_freedom(of_size: Sequence[int]) -> float:
 
 
 def unseen_share(groups: int) -> float:
-    """What share of examples may differ where none of `groups` >= 1 did: the exact 97.5 % bound."""
+    """Exact 97.5 % bound on the share of examples that differ where none of `groups` >= 1 did."""
     return float(-math.expm1(math.log(0.025) / groups))
 
 
@@ -95,7 +95,7 @@ def widened(half: float, groups: int, differing: float, scale: float) -> float:
     or a tenth of more than 50.
 
     Args:
-        half: That of t.
+        half: Half the width of t's interval.
         differing: Examples whose value is not the commonest one.
         scale: How far apart two values can be at most.
     """
@@ -104,7 +104,7 @@ def widened(half: float, groups: int, differing: float, scale: float) -> float:
 
 
 def estimator_name(method: str, weight: float | None, n: int) -> str:
-    """What gave an interval of `n` rollouts, by a `Mean`: `Wilson, n_eff 8.3`."""
+    """Method of an interval of `n` rollouts, by a `Mean`: `Wilson, n_eff 8.3`."""
     number = "" if weight is None else f"{weight:.4g}"
     names = {
         "wilson": "Wilson" if weight in (None, n) else f"Wilson, n_eff {number}",
@@ -117,7 +117,7 @@ def estimator_name(method: str, weight: float | None, n: int) -> str:
 
 
 def interval_name(method: str, weight: float | None, groups: int, n: int) -> str:
-    """What an interval is, beside it: `Wilson, n_eff 8.3, 5 examples, 15 rollouts`.
+    """Note beside an interval: `Wilson, n_eff 8.3, 5 examples, 15 rollouts`.
 
     Args:
         groups, n: Examples and rollouts; the rollouts are left out where each example has one.

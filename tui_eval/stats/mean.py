@@ -22,7 +22,7 @@ from tui_eval.stats.rewards import DIGITS, ROUNDING, TOLERANCE, rounded
 from tui_eval.stats.student_t import t_quantile
 
 ROOM = 256
-"""Clusters that are made room for at a time."""
+"""Clusters by which the arrays grow."""
 
 
 def half_of(mean: float | None, low: float, high: float) -> float:
@@ -48,8 +48,8 @@ class Mean(NamedTuple):
     high: float | None
     """95 % interval; None where nothing can be said."""
     method: str
-    """What the interval is: `wilson` on `weight` independent rollouts, `t` with `weight` degrees of
-    freedom, `t_widened` where few examples differ, `bound` where all are equal, which is what so
+    """Method of the interval: `wilson` on `weight` independent rollouts, `t` with `weight` degrees
+    of freedom, `t_widened` where few examples differ, `bound` where all are equal, which is what so
     many equal ones exclude, or `none`. `anytime`: see `fold.anytime`, of the first `weight`
     examples."""
     weight: float | None = None
@@ -57,17 +57,17 @@ class Mean(NamedTuple):
 
     @property
     def estimator(self) -> str:
-        """What gave the interval; empty where there is none."""
+        """Name of the interval's method; empty where there is none."""
         return "" if self.low is None else estimator_name(self.method, self.weight, self.n)
 
     @property
     def interval_name(self) -> str:
-        """What the interval is, and over how many values; empty where there is none."""
+        """The interval's method and number of values; empty where there is none."""
         found = interval_name(self.method, self.weight, self.groups, self.n)
         return "" if self.low is None else found
 
     def with_zeros(self, count: int) -> float | None:
-        """What the mean would be with so many further values of 0; None where that is none."""
+        """The mean with so many further values of 0; None where there is none."""
         return (self.mean or 0.0) * self.n / (self.n + count) if self.n + count else None
 
 

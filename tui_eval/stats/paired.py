@@ -1,4 +1,4 @@
-"""Two runs over the same examples: differences within each example, and how sure they are."""
+"""Paired differences of two runs over the same examples, with intervals and tests."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ class PairedDifference(msgspec.Struct, frozen=True):
     high: float | None
     """95 % interval; None where nothing can be said."""
     method: str
-    """What the interval is: `newcombe`; `t` with n - 1 degrees of freedom; `t_widened` where few
+    """Method of the interval: `newcombe`; `t` with n - 1 degrees of freedom; `t_widened` where few
     differ; `bound` where all differences are equal, which is what so many equal ones exclude; or
     `none`."""
     p: float | None
     """Chance of so great a difference where there is none, two-sided; None where nothing can be
     said."""
     test: str = "none"
-    """What `p` is of: `mcnemar` (exact), `sign_flip` (all flips), `sign_flip_drawn`, or `none`."""
+    """Test of `p`: `mcnemar` (exact), `sign_flip` (all flips), `sign_flip_drawn`, or `none`."""
     table: Table | None = None
     """Pairs by which side passes, as `newcombe` takes them; None for other methods."""
     scale: float | None = None
-    """How far apart two values can be at most; None where nobody knows."""
+    """Greatest possible distance of two values; None where it is not known."""
     differing: int | None = None
     """Pairs whose difference is not the commonest one, where they are so few that the interval is
     wider for it; else None."""
@@ -60,7 +60,7 @@ NO_DIFFERENCE = PairedDifference(0, None, None, None, None, "none", None)
 
 
 class Pairs(msgspec.Struct, frozen=True):
-    """What is to be compared of examples that two runs have."""
+    """One number of the examples that two runs share."""
 
     first: np.ndarray
     second: np.ndarray
@@ -68,8 +68,8 @@ class Pairs(msgspec.Struct, frozen=True):
     single: bool = False
     """Whether each of them is one rollout that passes or fails."""
     scale: float | None = None
-    """How far apart two values can be at most; None where nobody knows, and then equal differences
-    have no interval."""
+    """Greatest possible distance of two values; None where it is not known, and then equal
+    differences have no interval."""
 
 
 def paired_difference(

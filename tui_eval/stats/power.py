@@ -1,4 +1,4 @@
-"""What a number of examples can show, and how many it takes."""
+"""Power: what a number of examples can show, and how many are needed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tui_eval.stats.student_t import t_quantile
 LEVEL = 0.05
 """A chance that is not below this does not distinguish a difference from none."""
 POWER = 0.8
-"""How often a difference is to be found where there is one."""
+"""Chance with which an existing difference is to be found."""
 MOST_EXAMPLES = 10**9
-"""What takes more examples is no difference but what rounding left, or none that matters."""
+"""Examples beyond which a difference is rounding, or does not matter."""
 LEAST_EXAMPLES = 6
 """With fewer pairs no sign-flip test can be below `LEVEL`: of five the least is 2/32."""
 
@@ -74,7 +74,7 @@ EACH = (1, 2, 4, 8, 16)
 
 
 class Spread(msgspec.Struct, frozen=True):
-    """How much the rewards of a pilot differ."""
+    """Spread of a pilot's rewards."""
 
     groups: int
     """Examples with a reward."""
@@ -110,7 +110,7 @@ def spread_of(groups: Sequence[Sequence[float]]) -> Spread | None:
 
 
 class Need(msgspec.Struct, frozen=True):
-    """What one way to show a difference takes, in each of the two runs."""
+    """Size of each of two runs that can show a difference."""
 
     each: int
     examples: int
@@ -131,7 +131,7 @@ def unlike(first: Spread, correlation: float) -> float:
 
 
 def measured_unlike(first: Spread, second: Spread, differences: float) -> float:
-    """The same where both runs are known.
+    """That variance where both runs are known.
 
     Args:
         differences: Variance of the differences of the examples' measured means.
@@ -141,7 +141,7 @@ def measured_unlike(first: Spread, second: Spread, differences: float) -> float:
 
 
 def needs(first: Spread, second: Spread, variance: float, detect: float) -> list[Need]:
-    """What each number of rollouts an example takes to show a difference 8 times of 10.
+    """Sizes that show a difference 8 times of 10, by rollouts of an example.
 
     The variance of a measured difference is ω² + σA²/K + σB²/K: Miller 2024 (arXiv 2411.00640,
     section 5); how many examples it takes is `power.examples_needed`.

@@ -1,4 +1,4 @@
-"""How values are distributed: quantiles within half a percent for millions of them, histograms."""
+"""Distributions of values: quantiles within half a percent for millions of them, histograms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from tui_eval.stats.arrays import np
 
 EXACT_UP_TO = 5_000
-"""So many values are kept as they are; of more only the bucket of each is counted."""
+"""Values that are kept as they are; of more only the bucket of each is counted."""
 WIDTH = math.log(1.01)
 """A bucket's width, on a logarithmic scale: its middle is at most 0.5 % off."""
 
@@ -115,7 +115,7 @@ def _bucket(value: float) -> int:
 GREATEST = 1e300
 """Differences of greater numbers can be too great for a float."""
 PLACES = 9
-"""Decimals of a bin by which values are told apart: sums of decimals are a little off."""
+"""Decimals of a bin that distinguish values: sums of decimals are a little off."""
 
 
 def histogram(values: Sequence[float] | np.ndarray, bins: int) -> tuple[list[int], float, float]:

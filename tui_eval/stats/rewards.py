@@ -1,4 +1,4 @@
-"""Rewards compared: what every reader takes as equal, as passed, and as a number at all."""
+"""Comparison of rewards: which are equal, which pass, and which are numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def is_number(value: float) -> bool:
 
 
 def is_equal(one: float, other: float) -> bool:
-    """Whether two values are the same but for what rounding made of their sums."""
+    """Whether two values are equal but for the rounding of sums."""
     return math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
 
 

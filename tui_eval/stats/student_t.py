@@ -11,12 +11,12 @@ Z95 = 1.959963984540054
 
 NORMAL = NormalDist()
 MANY = 1000.0
-"""From so many degrees of freedom on, quantiles are a series around the normal distribution's."""
+"""Degrees of freedom from which quantiles are a series around the normal distribution's."""
 ALMOST_NORMAL = 1e6
-"""From so many on, t and the normal distribution agree in six digits."""
+"""Degrees of freedom from which t and the normal distribution agree in six digits."""
 STEPS = 10_000
 SLICES = 400
-"""Into so many the distribution of a standard deviation is cut."""
+"""Pieces of a standard deviation's distribution."""
 
 
 def t_chance(t: float, df: float) -> float:

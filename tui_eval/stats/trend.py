@@ -1,4 +1,4 @@
-"""What changes as a run goes on: how fast rollouts finish, and means of their values."""
+"""Trends of a run: the rate of finished rollouts, and means of their values over time."""
 
 from __future__ import annotations
 

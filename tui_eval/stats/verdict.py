@@ -1,4 +1,4 @@
-"""Whether a difference is one: better, worse, or inconclusive, and what it would take."""
+"""Verdicts on differences: better, worse, or inconclusive, and the examples needed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tui_eval.stats.student_t import (
 
 
 class Direction(StrEnum):
-    """Which way a difference goes."""
+    """Direction of a difference."""
 
     HIGHER = "higher"
     LOWER = "lower"
@@ -37,17 +37,17 @@ class Direction(StrEnum):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What a paired difference means."""
+    """Verdict on a paired difference."""
 
     direction: Direction
     """Inconclusive below `LEAST_EXAMPLES` pairs, and where p and interval disagree."""
     why: str = ""
-    """Why it is inconclusive; empty where it is not."""
+    """Reason for being inconclusive; empty where it is not."""
     detectable: float | None = None
     """The smallest difference that so many examples could show; None where they could show none, or
     nobody knows how much examples differ."""
     needed: int | None = None
-    """So many examples in all would show the difference that was seen; None where no number is
+    """Examples in all that would show the seen difference; None where the number is not
     known."""
 
     @property
@@ -57,7 +57,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 def judge(found: PairedDifference, p: float | None) -> Verdict:
-    """What a difference means.
+    """Gives the verdict on a difference.
 
     Args:
         p: Its chance, raised where several were looked at; None where there is none.
@@ -93,16 +93,16 @@ def judge(found: PairedDifference, p: float | None) -> Verdict:
 
 
 MARGIN = 0.02
-"""How much worse a run may be where nobody says it."""
+"""Default margin by which a run may be worse."""
 
 
 class Gate(msgspec.Struct, frozen=True):
-    """What a gate says of a difference."""
+    """Verdict of a gate on a difference."""
 
     code: ExitCode
     """`FINISHED` for passed, `FAILED`, `INCONCLUSIVE` or `NOTHING_MEASURED`."""
     why: str
-    """What decides."""
+    """The deciding sentence."""
     power: float | None = None
     """Chance that it passes where nothing changed, from 0 to 1; None where the differences do not
     say how much they vary."""
@@ -141,7 +141,7 @@ def judge_gate(
 
 
 def gate_power(found: PairedDifference, margin: float) -> float | None:
-    """Chance that a gate passes where nothing changed; None where nobody knows.
+    """Chance that a gate passes where nothing changed; None where it is not known.
 
     See `_chance` for each kind of interval. Whether lower or higher is better does not matter.
     """

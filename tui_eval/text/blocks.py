@@ -13,7 +13,7 @@ def bar(share: float, width: int) -> str:
     """A bar from the left, exact to an eighth of a cell, padded with spaces to `width`.
 
     Args:
-        share: How much of the width is filled; cut to 0 to 1. NaN draws nothing.
+        share: Filled share of the width; cut to 0 to 1. NaN draws nothing.
     """
     if math.isnan(share):
         return " " * width
@@ -28,7 +28,7 @@ def thread(share: float, width: int) -> tuple[str, str]:
     """A bar as a thin line, exact to half a cell, and the rest of its way.
 
     Args:
-        share: How much of the width is filled; cut to 0 to 1.
+        share: Filled share of the width; cut to 0 to 1.
     """
     halves = round(min(max(share, 0.0), 1.0) * width * 2)
     full, half = divmod(halves, 2)
@@ -44,7 +44,7 @@ def columns(
     Any value above 0 is at least an eighth of a line high; none is below.
 
     Args:
-        most: What reaches the top; the greatest value unless it is given.
+        most: Value at the top; the greatest one by default.
     """
     most = max(values, default=0) if most is None else most
     if most <= 0:

@@ -1,4 +1,4 @@
-"""How each outcome of an example looks: glyph, word, ink, and the key that shows only these."""
+"""Glyph, word and ink of each outcome of an example, and the key that shows only these."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words for what a dry run tells of an evaluation, or of those of a file."""
+"""Words for the dry run of an evaluation, or of those of a file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from tui_eval.text.figures import count_text, money_text, plural, tokens_text
 
 ONCE = " for one turn each"
-"""What an estimate is of: how many turns there will be is not known."""
+"""Unit of an estimate: the number of turns is not known."""
 
 
 def rollouts_text(found: Mapping[str, Any]) -> str:
@@ -25,7 +25,7 @@ def rollouts_text(found: Mapping[str, Any]) -> str:
 
 
 def spent_text(found: Mapping[str, Any], width: int) -> str:
-    """What it costs and about how many tokens, in a few words that fit, if such do."""
+    """Cost and approximate tokens, in as many words as fit."""
     put, got, usd = (found["estimate"][name] for name in ("input_tokens", "output_tokens", "usd"))
     cost = cost_text(usd)
     if got is None:
@@ -37,12 +37,12 @@ def spent_text(found: Mapping[str, Any], width: int) -> str:
 
 
 def cost_text(usd: float | None) -> str:
-    """What one turn of each rollout costs."""
+    """Cost of one turn of each rollout."""
     return "cost unknown" if usd is None else f"about {money_text(usd)}{ONCE}"
 
 
 def title_text(plan: Mapping[str, Any]) -> str:
-    """One of the evaluations of a file, and what varies from the others."""
+    """Title of an evaluation of a file, with its differences from the others."""
     varies = ", ".join(f"{name}={value}" for name, value in plan["varies"].items())
     return f"{plan['title']} ({varies})" if varies else str(plan["title"])
 

@@ -1,4 +1,4 @@
-"""An error as people read it: each cause on a line of its own, and nothing said twice."""
+"""Text of an error for people: each cause on a line of its own, and nothing twice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UNESCAPED = {"n": "\n", "t": "\t"}
 
 
 def error_text(error: str) -> str:
-    """An error and those causes that it does not tell of itself, as `type: message`.
+    """An error and those causes that its own text does not have, as `type: message`.
 
     A scoring error has its message only: the heading has the name.
 
@@ -35,7 +35,7 @@ def error_text(error: str) -> str:
 
 
 def _said(link: re.Match[str], before: list[str]) -> str:
-    """A link in words; empty where they stand in what was said before."""
+    """A link in words; empty where earlier text has them."""
     kind, arguments, literal = link.groups()
     if arguments and arguments != "()" and literal is None:
         return kind + arguments

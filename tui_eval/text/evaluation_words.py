@@ -1,4 +1,4 @@
-"""How the evaluations of a suite stand, as people read it."""
+"""Words for the status of a suite's evaluations."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ WORD = max(len(look.word) for look in (*LOOKS.values(), NOT_BEGUN))
 
 
 def errors_look(errored: int, finished: int) -> Look | None:
-    """Of what finished with so many errors that it is no success; None for others."""
+    """Look of an evaluation that finished with too many errors; None for others."""
     if not has_many_errors(errored, finished):
         return None
     return Look("✗", "errored", "bad") if errored == finished else Look("!", "errored", "warn")
 
 
 def look_of(one: EvaluationState, suite: SuiteState) -> Look:
-    """Its glyph, word and ink; one that was running when somebody ended the suite was stopped."""
+    """Its glyph, word and ink; stopped where the suite was ended meanwhile."""
     status = one.last.status
     if suite.end is not None and not one.is_over:
         if status == "waiting" and not one.last.finished:
@@ -61,18 +61,18 @@ def unfinished_word(status: str) -> str:
 
 
 def name_of(suite: SuiteState, most: int) -> str:
-    """What the suite is called: as its file."""
+    """Name of the suite, which is its file's."""
     path = suite.started.path if suite.started is not None else ""
     return one_line(PurePath(path).name, most) or "suite"
 
 
 def title_of(one: EvaluationState, most: int) -> str:
-    """What an evaluation is called."""
+    """Name of an evaluation."""
     return one_line(one.listed.title or one.listed.env_id, most)
 
 
 def varied(one: EvaluationState, suite: SuiteState) -> dict[str, str]:
-    """What distinguishes an evaluation from the others, its model among it where models differ."""
+    """Differences of an evaluation from the others, with its model where models differ."""
     varies = {name.removeprefix("env_args."): text for name, text in one.listed.varies.items()}
     if suite.several_models and "model" not in varies:
         return {"model": one.listed.model, **varies}
@@ -85,7 +85,7 @@ def names_that_vary(suite: SuiteState) -> list[str]:
 
 
 def variation_of(one: EvaluationState, suite: SuiteState, most: int) -> str:
-    """What distinguishes an evaluation from the others, as text."""
+    """Differences of an evaluation from the others, as text."""
     reported = (
         value if name == "model" else f"{name}={value}"
         for name, value in varied(one, suite).items()
@@ -103,7 +103,7 @@ def values_of(one: EvaluationState, suite: SuiteState, names: Sequence[str], mos
 
 
 def tally(suite: SuiteState, short: bool = False) -> tuple[tuple[str, str], ...]:
-    """How many of its evaluations have finished, and how many ended otherwise."""
+    """Numbers of its evaluations that finished, and that ended otherwise."""
     done, others = _ends(suite)
     of = f"{len(suite.evaluations):,}" if short else plural(len(suite.evaluations), "evaluation")
     rest = [span for text, ink in others for span in ((" · ", "faint"), (text, ink))]
@@ -111,14 +111,14 @@ def tally(suite: SuiteState, short: bool = False) -> tuple[tuple[str, str], ...]
 
 
 def _ends(suite: SuiteState) -> tuple[int, list[tuple[str, str]]]:
-    """How many have finished, and how many of each other end there are."""
+    """Number of finished evaluations, and of each other end."""
     ends = Counter(look_of(one, suite) for one in suite.evaluations if one.is_over)
     done = ends.pop(LOOKS["finished"], 0)
     return done, [(f"{count:,} {look.word}", look.ink) for look, count in ends.items()]
 
 
 def done_text(one: EvaluationState) -> str:
-    """How many of its rollouts have finished; none are to where it was refused."""
+    """Its finished rollouts of all; of a refused evaluation none are to finish."""
     if one.last.status == "refused":
         return NONE
     return part_text(one.last.finished, one.total) if one.total else ""
@@ -142,7 +142,7 @@ def spent(suite: SuiteState) -> list[str]:
 
 
 def rollouts_on_disk(suite: SuiteState) -> str:
-    """A sentence on how far the suite is."""
+    """A sentence on the suite's progress."""
     done, others = _ends(suite)
     over = f"{done:,} of {plural(len(suite.evaluations), 'evaluation')} done"
     ends = ", ".join([over, *(text for text, _ in others)])

@@ -14,11 +14,11 @@ NONE = "–"
 EXACT = 3
 """Places of rewards whose difference is beside them: with two it may not be that of both."""
 EVEN = 0.9
-"""How much of the longer side of an interval the shorter one is, at least, behind one ±."""
+"""Least ratio of the sides of an interval that is shown with one ±."""
 LEAST_CHANCE = 1e-12
-"""Smaller ones are not told apart."""
+"""Smallest p-value that is shown as a number."""
 ROUNDING = 1e-12
-"""What is less than this is what sums of floats leave of nothing."""
+"""Size below which a difference is rounding of sums."""
 
 
 def decimal_text(value: float, places: int) -> str:
@@ -35,7 +35,7 @@ def reward_text(value: float | None, places: int = 2) -> str:
     """A reward or metric in at most six characters; a dash for none.
 
     Args:
-        places: Of what is less than 10.
+        places: Decimals of a value below 10.
     """
     if value is None or math.isnan(value):
         return NONE
@@ -68,13 +68,13 @@ def count_text(value: float) -> str:
 
 
 def part_text(done: int, total: int | None) -> str:
-    """How many of all: 8/24, 12.4k/20.0k; the first alone where nobody knows how many there are."""
+    """A count of all: 8/24, 12.4k/20.0k; the first alone where the total is not known."""
     text = count_text if max(done, total or 0) >= 10_000 else str
     return f"{text(done)}/{text(total)}" if total else text(done)
 
 
 def list_price_text(listed: str) -> str:
-    """What is behind a cost that comes from a list of prices: that, and its date."""
+    """Note on a cost from a list of prices: the list and its date."""
     return f" list price {listed.partition(',')[0]}" if listed else ""
 
 
@@ -120,7 +120,7 @@ def again_text(seconds: float) -> str:
 
 
 def took_text(seconds: float) -> str:
-    """What a run took: 0.8s, 9.7s, and in whole seconds from ten on."""
+    """Duration of a run: 0.8s, 9.7s, and in whole seconds from ten on."""
     return span_text(seconds) if 0 < seconds < 9.95 else clock_text(seconds)
 
 
@@ -199,7 +199,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def refusal_text(path: str, why: str, rows: int, answers: int) -> str:
-    """What the disk refuses of a run, and what waits until it takes it."""
+    """A sentence on a disk that refuses a run, and what waits for it."""
     waits = f"{plural(rows, 'row')} and {plural(answers, 'answer')} wait in memory"
     return f"{path} cannot be written, {why}; {waits}"
 
@@ -223,5 +223,5 @@ def chance_text(p: float) -> str:
 
 
 def letter_of(place: int) -> str:
-    """What the run at this place is called in a comparison: A, B, and so on."""
+    """Letter of the run at this place in a comparison: A, B, and so on."""
     return chr(ord("A") + place) if place < 26 else f"R{place + 1}"

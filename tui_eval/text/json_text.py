@@ -25,7 +25,7 @@ _LANGUAGES = {
     "shell": "bash",
     "sql": "sql",
 }
-"""What an argument of this name is written in."""
+"""Languages of arguments by their names."""
 
 
 def pretty_json(text: str) -> str | None:

@@ -38,7 +38,7 @@ NAMES = {
 
 
 def sign_of(key: str) -> str:
-    """How one key is shown."""
+    """One key as it is shown."""
     *held, plain = key.split("+")
     sign = SIGNS.get(plain) or CHARACTERS.get(plain, plain)
     return "".join(HELD.get(one, f"{one}+") for one in held) + sign
@@ -55,7 +55,7 @@ def key_of(text: str) -> str:
     """The key that people mean: `?`, `esc`, `ctrl+d`, `^d`, `shift+tab`, `question_mark`.
 
     Raises:
-        ValueError: There is no such key, or a terminal does not tell it apart from another one.
+        ValueError: There is no such key, or a terminal sends another key for it.
     """
     held, plain = _apart(text)
     if len(plain) != 1:
@@ -86,7 +86,7 @@ def key_like(text: str) -> str:
 
 
 def _apart(text: str) -> tuple[set[str], str]:
-    """What is held, and the key that is pressed then."""
+    """The modifiers of a key, and the key itself."""
     held: set[str] = set()
     while len(text) > 1:
         first, plus, rest = text.partition("+")

@@ -1,4 +1,4 @@
-"""How a run stands, as people read it."""
+"""Words for the status of a run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tui_eval.text.figures import clock_text, limit_text, took_text
 REASON_WIDTH = 24
 """Cells of what the disk says."""
 MOVED_S = 10.0
-"""How long a limit is shown that was moved; longer while more rollouts than that are in flight."""
+"""Seconds for which a changed limit is shown; longer while more rollouts are in flight."""
 
 
 def elapsed(state: RunState, now: float) -> float:
@@ -25,7 +25,7 @@ def elapsed(state: RunState, now: float) -> float:
 def status(
     state: RunState, live: bool, requested_pause: bool | None, now: float
 ) -> tuple[str, str]:
-    """How the run is, in a word or two, and their ink."""
+    """Status of the run in a word or two, and their ink."""
     if state.run is None:
         return ("starting engine…" if live else "reading…", "muted")
     seconds = elapsed(state, now)
@@ -67,7 +67,7 @@ def _end_status(state: RunState, took: str) -> tuple[str, str]:
 
 
 def moved_limit(state: RunState, now: float, requested: int | None) -> str:
-    """How the limit of the run is being moved, or was a moment ago: `16 → 24`."""
+    """Change of the run's limit, requested or recent: `16 → 24`."""
     last, run = state.limit_moved, state.run
     if state.end is not None or run is None:
         return ""

@@ -1,4 +1,4 @@
-"""How each stage of a rollout looks: a glyph, a word and an ink, so that colour never stands alone.
+"""Glyph, word and ink of each stage of a rollout; colour is never the only sign.
 
 Stages are plain numbers here: the screen's first frame comes before the event language is loaded.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SCORING_ERROR = "ScoringError"
 TRUNCATED = "truncated"
-"""What is said of an answer that was cut off, and of a finished rollout that has one."""
+"""Word for an answer that was cut off, and for a finished rollout that has one."""
 CUT, RETRY, UNWILLING, TOOL_FAILED = "✂", "↻", "⊘", "◆✗"
 """Glyphs of an answer that was cut off, of a try that is not the first, of an answer that the model
 or a filter refused, and of a tool call that went wrong."""
@@ -45,7 +45,7 @@ LOOKS = (
 )
 
 NO_ROW = Look("·", "no row", "faint")
-"""A place of a run that nobody will fill: no line that can be read is of this rollout."""
+"""A rollout without a readable line, of a run that is over for good."""
 MISSING = Look("·", "missing", "faint")
 """A rollout whose turn had not come when its run ended; a resume runs it."""
 
@@ -64,14 +64,14 @@ MEANINGS = (
 OTHERS = (
     (CUT, TRUNCATED, "an answer ended at its length limit"),
     (UNWILLING, "refused", "the model refused, or, filtered, the endpoint did"),
-    (TOOL_FAILED, "failed", "calls of these tools went wrong; the model was told"),
+    (TOOL_FAILED, "failed", "calls of these tools went wrong; the model saw why"),
     (RETRY, "try", "which one it is: try 2, or ↻2 in short"),
 )
-"""What else may be beside a stage: glyph, word and meaning."""
+"""Marks beside a stage: glyph, word and meaning."""
 
 
 def look_of(state: RunState, row: int) -> Look:
-    """How a rollout is."""
+    """The stage of a rollout as people see it."""
     stage = state.stage[row]
     if stage == WAITING and state.end is not None:
         return NO_ROW if state.is_settled else MISSING
@@ -79,11 +79,11 @@ def look_of(state: RunState, row: int) -> Look:
 
 
 def endings_of(state: RunState, row: int) -> str:
-    """What is said of answers of a finished rollout that did not end by themselves."""
+    """Words for answers of a finished rollout that did not end by themselves."""
     if state.stage[row] != DONE:
         return ""
-    facts = state.facts
-    words = (TRUNCATED if row in facts.truncated else "", ENDED.get(facts.finish.get(row), ""))
+    details = state.details
+    words = (TRUNCATED if row in details.truncated else "", ENDED.get(details.finish.get(row), ""))
     return " · ".join(word for word in words if word)
 
 
@@ -99,11 +99,11 @@ def is_running(stage: int) -> bool:
 
 
 def example_name(example_id: object) -> str:
-    """What an example is called."""
+    """Name of an example."""
     return f"example {one_line(str(example_id), 24)}"
 
 
 def rollout_name(state: RunState, row: int) -> str:
-    """Which rollout of which example it is."""
+    """Name of a rollout: its example and its number."""
     name = example_name(state.example_id(row))
     return name if state.per_example == 1 else f"{name} #{number_of_row(state, row)}"

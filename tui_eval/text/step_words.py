@@ -1,4 +1,4 @@
-"""How a model call, a tool call and a rollout went, in a few words with their inks."""
+"""Short words with inks for the results of model calls, tool calls and rollouts."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 Words: TypeAlias = tuple[tuple[str, str], ...]
 """Texts, each with the name of its ink."""
 CUTS = (f"  {CUT} {TRUNCATED} at the length limit", f"  {CUT} {TRUNCATED}", f"  {CUT}")
-"""How an answer ended that came to its limit, shorter where the figures leave less room."""
+"""Words for an answer that reached its limit, shorter where there is less room."""
 
 MODEL_MOST = 32
 _EXPECTED_REASONS = (None, "stop", "tool_calls", "end_turn", "tool_use")
 
 
 def step_note(step: dict[str, Any] | None) -> Words:
-    """What a model call took, and how it ended where that is not as usual."""
+    """Time and tokens of a model call, and how it ended where that is unusual."""
     if not step:
         return ()
     notes = []
@@ -48,7 +48,7 @@ def step_note(step: dict[str, Any] | None) -> Words:
 
 
 def tool_note(use: ToolUse, live: bool, folded: bool) -> Words:
-    """How a call went; of an error its name only where the rest of it stands below."""
+    """Result of a call; of an error the name only where the rest is below."""
     took = "" if use.ms is None else f" {ms_text(use.ms)}"
     if use.error:
         shown = use.error if folded else use.error.partition(": ")[0]
@@ -59,10 +59,10 @@ def tool_note(use: ToolUse, live: bool, folded: bool) -> Words:
 
 
 def timing_note(timing: dict[str, float]) -> Words:
-    """How long a rollout was generated and scored."""
+    """Durations of a rollout's generating and scoring."""
     notes = [
         f"{ms_text(timing[key])} {word}"
         for key, word in (("generation_ms", "generating"), ("scoring_ms", "scoring"))
-        if timing.get(key)  # 0 is a time that nobody told
+        if timing.get(key)  # 0 is an unknown time
     ]
     return ((" · ".join(notes), "faint"),) if notes else ()

@@ -38,7 +38,7 @@ LOOKS: dict[tuple[Direction, bool], tuple[str, str]] = {
     (Direction.LOWER, False): ("▼ lower", "strong"),
 }
 UNITS = {"calls": "tool calls", "time": "time (seconds)"}
-"""How a number is called whose name does not say what it counts."""
+"""Names of numbers whose own name does not say what they count."""
 GATE_INKS = {ExitCode.FINISHED: "good", ExitCode.FAILED: "bad"}
 NAME_MOST = 30
 DIGITS = 2
@@ -46,12 +46,12 @@ DIGITS = 2
 
 
 def figure_name(one: PairedFigure) -> str:
-    """What a number is called where it is alone."""
+    """Name of a number that stands alone."""
     return UNITS.get(one.name, one.name)
 
 
 def verdict_look(one: PairedFigure) -> tuple[str, str]:
-    """Which way a number differs, as glyph and word, and its ink."""
+    """Direction of a difference as glyph and word, and its ink."""
     if one.difference.mean is None:
         return "· unknown", "muted"
     if one.is_equal:
@@ -65,7 +65,7 @@ def verdict_word(one: PairedFigure) -> str:
 
 
 def verdict_notes(one: PairedFigure) -> Iterator[str]:
-    """Why a difference is inconclusive and what it would take, the most important first."""
+    """Reasons for an inconclusive difference and the needed size, the most important first."""
     found, n = one.verdict, one.difference.n
     if found.is_conclusive or one.difference.mean is None:
         return
@@ -100,7 +100,7 @@ def floor_note(one: PairedFigure, found: Comparison) -> str:
 
 
 def method_text(found: PairedDifference) -> str:
-    """What an interval is, to put beside it; empty where there is none."""
+    """Note on an interval, to put beside it; empty where there is none."""
     if found.method.startswith("t"):
         return estimator_name(found.method, found.n - 1, found.n)
     return METHODS.get(found.method, "")
@@ -127,7 +127,7 @@ def verdict_text(one: PairedFigure, found: Comparison) -> str:
 
 
 def figure_sentence(one: PairedFigure, found: Comparison) -> str:
-    """A number's verdict, then what its interval and test are; empty where that is only a word."""
+    """A number's verdict, then its interval and test; empty for a mere word."""
     reported = figure_text(one, found)
     return f"{one_line(one.name, NAME_MOST)} {reported}" if reported else ""
 
@@ -142,7 +142,7 @@ def figure_text(one: PairedFigure, found: Comparison) -> str:
 
 
 def gate_look(one: PairedFigure) -> tuple[str, str]:
-    """What `tui-eval gate` says of a number, and its ink."""
+    """Verdict of `tui-eval gate` on a number, and its ink."""
     code = judge_gate(one.difference).code
     return f"gate {MARGIN:g}: {VERDICTS[code]}", GATE_INKS.get(code, "muted")
 
@@ -159,8 +159,8 @@ def power_text(gate: Gate, examples: int, needed: int | None, letter: str = "B")
     """The chance that a gate passes what is unchanged.
 
     Args:
-        examples: How many it is of.
-        needed: How many would pass it 8 times of 10; None where these do, or nobody knows.
+        examples: Examples of the gate.
+        needed: Examples with which it passes 8 times of 10; None where these do, or nobody knows.
     """
     if gate.power is None:
         return "power not known: all differences are equal"
@@ -172,7 +172,7 @@ def power_text(gate: Gate, examples: int, needed: int | None, letter: str = "B")
 
 
 def _percent(share: float) -> str:
-    """A share that is shown as none or all only where it is."""
+    """A share in percent; 0 and 100 only where it is exactly that."""
     if 0 < share < 0.01:
         return "below 1 %"
     return "above 99 %" if 0.99 < share < 1 else f"{100 * share:.0f} %"

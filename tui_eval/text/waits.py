@@ -1,4 +1,4 @@
-"""What the rollouts of a run wait for, as people read it."""
+"""Words for what the rollouts of a run wait for."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 LONGEST = 200
 SHOWN_AFTER_S = 10.0
-"""A wait is shown on the screen once it has lasted so long."""
+"""Seconds after which a wait is shown on the screen."""
 LONG_S = 60.0
-"""One that has lasted so long is pointed out."""
+"""Seconds after which a wait is highlighted."""
 _STARTS_A_SENTENCE = re.compile(r"[A-Z][a-z]+ ")
 _WITHOUT_A_CALL = {
     "held": "room in the budget",
@@ -31,7 +31,7 @@ PAUSE = "the end of the pause"
 
 
 def pause_text(state: RunState) -> str:
-    """Why a run at work is paused; empty where it is not."""
+    """Reason why a run at work is paused; empty where it is not."""
     if state.gate_open:
         return ""
     refusal = state.refusal
@@ -41,7 +41,7 @@ def pause_text(state: RunState) -> str:
 
 
 def sleeps_text(state: RunState, row: int, now: float) -> str:
-    """Why a rollout sleeps, and what comes of it; empty where it does not.
+    """Reason why a rollout sleeps, and its next try; empty where it does not.
 
     Args:
         now: Unix seconds: the time until the next try is counted from it.
@@ -54,7 +54,7 @@ def sleeps_text(state: RunState, row: int, now: float) -> str:
 
 
 def waits_text(state: RunState, row: int, now: float) -> str:
-    """What a running rollout waits for; empty for others.
+    """The wait of a running rollout in words; empty for others.
 
     Args:
         now: As for `sleeps_text`.
@@ -74,15 +74,15 @@ def waits_text(state: RunState, row: int, now: float) -> str:
 
 
 def waited_s(state: RunState, row: int, now: float) -> float:
-    """Seconds for which it has waited for that; 0 where nobody says."""
+    """Seconds of a rollout's wait; 0 where they are not known."""
     wait = state.waits.get(row)
     return max(now - wait.since, 0.0) if wait is not None and wait.since else 0.0
 
 
 def long_wait(state: RunState, row: int, now: float) -> str:
-    """What a running rollout waits for, its seconds first; empty for one that has not for long.
+    """The wait of a running rollout, its seconds first; empty for a short one.
 
-    Of one that sleeps nothing is said: it says so itself.
+    Empty for one that sleeps too: its stage says so.
     """
     seconds = waited_s(state, row, now)
     if seconds < SHOWN_AFTER_S or state.stage[row] == SLEEPING:
@@ -91,13 +91,13 @@ def long_wait(state: RunState, row: int, now: float) -> str:
 
 
 def is_long(state: RunState, row: int, now: float) -> bool:
-    """Whether a rollout that does not sleep has waited so long that somebody may want to know."""
+    """Whether a rollout that does not sleep has waited long enough to be highlighted."""
     is_awake = state.stage[row] not in (SLEEPING, HELD)
     return is_awake and waited_s(state, row, now) >= LONG_S
 
 
 def wait_note(state: RunState, row: int, now: float) -> str:
-    """The same as a sentence, also that its worker stands still; or why it sleeps."""
+    """A sentence on a wait and a worker that stands still; or on why the rollout sleeps."""
     if not 0 <= row < state.total or not is_running(state.stage[row]):
         return ""
     if state.stage[row] == SLEEPING:
@@ -118,7 +118,7 @@ def longest_wait(state: RunState, now: float) -> float:
 
 
 def turn_of(state: RunState, row: int) -> int:
-    """The turn that a running rollout is in, from 1: the next one once a model call is begun."""
+    """The turn of a running rollout, from 1: the next one once a model call is begun."""
     wait, stage, turns = state.waits.get(row), state.stage[row], state.turns[row]
     is_answered = stage > MODEL or (stage == MODEL and wait is not None and not wait.call)
     return max(turns, 1) if is_answered else turns + 1
@@ -138,12 +138,12 @@ def still_worker(state: RunState, row: int) -> WorkerSeen | None:
 
 
 def worker_text(worker: WorkerSeen, now: float) -> str:
-    """That a worker stands still, where, and for how long."""
+    """A sentence on a worker that stands still: where, and for how long."""
     where = f" in {one_line(worker.held_at, LONGEST)}" if worker.held_at else ""
     return f"worker {worker.pid} stands still{where} since {clock_text(now - worker.still_since)}"
 
 
 def replica_text(out: ReplicaMoved, now: float) -> str:
-    """That a replica is out, since when, why, and when it is asked again."""
+    """A sentence on a replica that is out: since when, why, and when it is retried."""
     since, again = clock_text(now - out.out_since), again_text(out.probe_at - now)
-    return f"Replica {out.url} is out since {since}: {out.why}; asked again {again}"
+    return f"Replica {out.url} is out since {since}: {out.why}; retried {again}"

@@ -125,7 +125,7 @@ def errors_object(state: RunState) -> dict[str, Any]:
     return {
         "finished": state.finished,
         "errored": state.errored,
-        "no_number": len(state.facts.no_number),
+        "no_number": len(state.details.no_number),
         "error_classes": dict(state.outcomes.classes.most_common()),
         "reward_with_errors_as_0": state.reward_mean.result().with_zeros(state.errored),
     }

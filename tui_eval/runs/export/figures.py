@@ -113,7 +113,7 @@ def metric_figures(source: ExportSource) -> dict[str, str]:
         name: _named_mean_text(held_mean(state, name, mean.result()))
         for name, mean in state.metrics.items()
     }
-    for name, count in state.facts.metrics_no_number.items():
+    for name, count in state.details.metrics_no_number.items():
         found[name] = f"{found.get(name, number_text(None))}; {count:,} no number"
     return found
 
@@ -130,11 +130,11 @@ def rollout_figures(source: ExportSource, rollout: Rollout) -> dict[str, str]:
     ends = {
         "unreadable": rollout.doubt,
         "error": rollout.error,
-        "failed": state.facts.error_class.get(row),
+        "failed": state.details.error_class.get(row),
         "stopped by": rollout.stop_condition,
-        "last answer ended by": state.facts.finish.get(row),
+        "last answer ended by": state.details.finish.get(row),
         "truncated": "yes" if rollout.is_truncated else "",
-        "answered by": state.facts.models.get(row).replace(TOOLS_APART, ", "),
+        "answered by": state.details.models.get(row).replace(TOOLS_APART, ", "),
     }
     found |= {name: text for name, text in ends.items() if text}
     turns, calls = counts_of(state, row)

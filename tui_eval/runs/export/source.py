@@ -77,7 +77,7 @@ class ExportSource(msgspec.Struct, frozen=True):
     @property
     def metrics(self) -> list[str]:
         """Names of the run's metrics."""
-        return sorted(self.state.facts.metrics)
+        return sorted(self.state.details.metrics)
 
 
 def question_of(rollout: Rollout) -> str:
@@ -97,7 +97,7 @@ def response_of(rollout: Rollout) -> str:
 
 def row_object(state: RunState, row: int, notes: Notes) -> dict[str, Any]:
     """Plain data, in the order in which it is shown; None for what nobody knows."""
-    facts = state.facts
+    facts = state.details
     stage = state.stage[row]
     note = notes.get(note_key(state, row), Note())
     finished = stage >= DONE

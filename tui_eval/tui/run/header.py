@@ -195,7 +195,7 @@ def progress_facts(
     gives_way = EMPTY if moved else _concurrency(state, words, terse)
     is_tight = terse and not words and len(gives_way) > LIMIT_SPANS
     comes = state.end is None and not state.is_foreign
-    bad = len(state.facts.no_number)
+    bad = len(state.details.no_number)
     has_tokens = (words or not terse) and (comes or state.tokens)
     texts = [
         *_pace(state, now, words)[left_out if is_tight else 0 :],
@@ -246,7 +246,7 @@ def counted(counts: Iterable[tuple[int, str, str, str]], spoken: bool) -> list[L
 
 def _concurrency(state: RunState, words: int, terse: bool) -> Line:
     """How many are generated at a time while endpoints refuse requests, and how many they did."""
-    limit, most = state.at_a_time if state.end is None else (0, 0)
+    limit, most = state.concurrency_limits if state.end is None else (0, 0)
     shown: list[Span] = []
     if limit and limit != most:
         of = f"{'/' if terse else ' of '}{most:,}" if most else ""

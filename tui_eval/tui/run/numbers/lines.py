@@ -106,7 +106,7 @@ def _scored(state: RunState, reward: Mean) -> str:
     parts = [f"{reward.n:,} scored"]
     if state.errored:
         parts.append(f"{state.errored:,} errored")
-    if no_number := len(state.facts.no_number):
+    if no_number := len(state.details.no_number):
         parts.append(f"{no_number:,} no number")
     expected = state.expected if state.end is not None else state.finished
     if (missing := expected - reward.n - state.errored - no_number) > 0:
@@ -174,7 +174,7 @@ def _histogram(state: RunState, width: int) -> Iterator[Line]:
 
 
 def _metrics(state: RunState, width: int) -> Iterator[Line]:
-    no_number = state.facts.metrics_no_number
+    no_number = state.details.metrics_no_number
     names = [*state.metrics, *(name for name in no_number if name not in state.metrics)]
     if not names:
         return
@@ -295,7 +295,7 @@ def _examples_head(state: RunState, width: int) -> Iterator[Line]:
     if equal:
         yield ((f"= {equal:,} of {groups:,} examples have equal rewards", "warn"),)
     head = _row("example", "mean", "std", "passed", f"pass@{state.pass_rates.ks[-1]}")
-    has_questions = state.facts.questions.has_any and width - FIGURES >= QUESTION_LEAST
+    has_questions = state.details.questions.has_any and width - FIGURES >= QUESTION_LEAST
     head += "  errors" if state.errored else " " * ERRORS if has_questions else ""
     yield ((f"{head}  question" if has_questions else head, "faint"),)
 
@@ -309,7 +309,7 @@ def example_line(state: RunState, place: int, width: int) -> Line:
     one = state.examples.result(place)
     name = one_line(str(state.example_id(place * state.per_example)), EXAMPLE)
     room = width - FIGURES
-    words = state.facts.questions.get(place) if room >= QUESTION_LEAST else ""
+    words = state.details.questions.get(place) if room >= QUESTION_LEAST else ""
     question: Span = (f"  {one_line(words, room)}" if words else "", "faint")
     if not one.n and not one.errored:
         return ((left(_row(name, NONE, "", "", ""), FIGURES - 2), "faint"), question)

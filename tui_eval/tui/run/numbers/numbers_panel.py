@@ -69,7 +69,7 @@ class NumbersPanel(LineView):
         state = self.state
         counts = (state.finished, state.taken_back, state.total, len(state.notices))
         reading = state.run.reading if state.run is not None else 0
-        has_questions = state.facts.questions.has_any
+        has_questions = state.details.questions.has_any
         made_of = (*counts, reading, state.end, has_questions, self.line_width)
         if made_of != self._made_of:
             self._made_of = made_of

@@ -253,8 +253,8 @@ def refusals(state: RunState, width: int) -> Iterator[Line]:
         return
     refused = plural(state.refused_requests, "request")
     spans: list[Span] = [("refused ", "faint"), (refused, "warn")]
-    if any(state.at_a_time):
-        limit, most = state.at_a_time
+    if any(state.concurrency_limits):
+        limit, most = state.concurrency_limits
         now = f" {limit_text(limit)}{f' of {most:,}' if most else ''}"
         spans.append(("  limit ", "faint"))
         room = max(width - line_width(spans) - len(now), 1)

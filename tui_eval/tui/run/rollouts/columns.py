@@ -93,14 +93,14 @@ COLUMNS = (
     _number("output", "out", 7, lambda state, row: tokens_of(state, row)[1] or 0, _tokens_text),
     _number("attempt", "try", 4, lambda state, row: state.attempt[row]),
     TIME_COLUMN,
-    _text("finish", 16, lambda state, row: state.facts.finish.get(row)),
-    _text("class", 13, lambda state, row: state.facts.error_class.get(row)),
-    _names("model", lambda state: state.facts.models),
-    _text("stop", 20, lambda state, row: state.facts.stop.get(row)),
-    _names("tool", lambda state: state.facts.tools),
-    _names("failed_tool", lambda state: state.facts.failed_tools),
-    _text("question", 42, lambda state, row: state.facts.questions.get(row // state.per_example)),
-    _text("answer", 32, lambda state, row: state.facts.answers.get(row)),
+    _text("finish", 16, lambda state, row: state.details.finish.get(row)),
+    _text("class", 13, lambda state, row: state.details.error_class.get(row)),
+    _names("model", lambda state: state.details.models),
+    _text("stop", 20, lambda state, row: state.details.stop.get(row)),
+    _names("tool", lambda state: state.details.tools),
+    _names("failed_tool", lambda state: state.details.failed_tools),
+    _text("question", 42, lambda state, row: state.details.questions.get(row // state.per_example)),
+    _text("answer", 32, lambda state, row: state.details.answers.get(row)),
 )
 HEADS = {"example": "ex", "number": "#", "stage": "state"} | {
     column.name: column.head for column in COLUMNS if column.head not in ("", column.name)
@@ -119,8 +119,8 @@ def metric_column(name: str, most: int = METRIC_MOST) -> Column:
     def value(state: RunState, row: int) -> str | None:
         if state.stage[row] < DONE:
             return None
-        known = name in state.facts.metrics
-        return reward_text(state.facts.metric(name, row) if known else None)
+        known = name in state.details.metrics
+        return reward_text(state.details.metric(name, row) if known else None)
 
     return Column(METRIC + name, head, max(len(head), 5) + 2, "metric", value)
 
@@ -128,7 +128,7 @@ def metric_column(name: str, most: int = METRIC_MOST) -> Column:
 def known_columns(state: RunState) -> dict[str, Column]:
     """Every column that a run can have, by name; metrics after what the reward comes to."""
     of_reward = COLUMNS[: 2 if state.per_example > 1 else 1]
-    found = [*of_reward, *map(metric_column, state.facts.metrics), *COLUMNS[2:]]
+    found = [*of_reward, *map(metric_column, state.details.metrics), *COLUMNS[2:]]
     return {column.name: column for column in found}
 
 
@@ -181,7 +181,7 @@ def fitting_columns(
 
 def _widen(state: RunState, shown: dict[str, Column], room: int) -> int:
     """Gives room to names of metrics and to tools as far as they need it; returns how much."""
-    texts = {"tool": state.facts.tools, "failed_tool": state.facts.failed_tools}
+    texts = {"tool": state.details.tools, "failed_tool": state.details.failed_tools}
     given = 0
     for name, column in shown.items():
         more, wide = max(room - given, 0), column
@@ -210,7 +210,7 @@ def _apart(columns: list[Column], room: int) -> tuple[Column, ...]:
 
 def _usual(state: RunState) -> list[str]:
     """By how much each is wanted, without what repeats another one and what is empty."""
-    facts = state.facts
+    facts = state.details
     names = ("stop", "tool", "answer", "question")
     texts = (facts.stop, facts.tools, facts.answers, facts.questions)
     filled = (name for name, known in zip(names, texts, strict=True) if known.has_any)

@@ -56,7 +56,7 @@ class SortLines(FieldLines):
 
     def __init__(self, state: RunState, sorting: Sorting, weighted: Collection[str]) -> None:
         self._sorting = sorting
-        metrics = [METRIC + name for name in state.facts.metrics]
+        metrics = [METRIC + name for name in state.details.metrics]
         fields = [name for name in FIELDS if name not in UNSORTABLE]
         super().__init__(["", *fields[:3], *metrics, *fields[3:]], weighted)
         self.cursor = self.names.index(sorting.field) if sorting.field in self.names else 0

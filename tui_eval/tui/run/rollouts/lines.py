@@ -170,7 +170,7 @@ class RolloutLines:
         numbers = (state.reward[row], self._seconds(row))
         waits = self._waits(row)
         how = (look_of(state, row), endings_of(state, row), state.errors.get(row), waits)
-        tried = (state.attempt[row], state.facts.failed_tools.get(row))
+        tried = (state.attempt[row], state.details.failed_tools.get(row))
         marks = (row == self.mark, self._note(row))
         group = self._group(row, brace)
         return (
@@ -216,7 +216,7 @@ class RolloutLines:
     def _reward(self, row: int) -> list[Span]:
         reward = self.state.reward[row]
         if math.isnan(reward):
-            is_none = row in self.state.facts.no_number
+            is_none = row in self.state.details.no_number
             dash = "–" if is_none or self.state.stage[row] == ERROR else ""
             return [(right(dash, REWARD), "warn" if is_none else "faint")]
         return [(right(reward_text(reward), REWARD), "strong")]
@@ -250,7 +250,7 @@ class RolloutLines:
         spans: list[Span] = []
         if stage == ERROR:
             spans.append((_error(self.state.errors.get(row, look.word), room), "bad"))
-            kind = self.state.facts.error_class.get(row)
+            kind = self.state.details.error_class.get(row)
             says_more = kind not in spans[0][0].lower()
             if says_more and line_width(spans) + len(kind) + 2 <= room:
                 spans.append((f"  {kind}", "muted"))
@@ -261,7 +261,7 @@ class RolloutLines:
                 spans = spans if line_width(spans) <= room else spans[2:]
             noted = line_width(_noted(self._note(row), room - line_width(spans)))
             left_over = room - line_width(spans) - noted
-            spans += _failed(self.state.facts.failed_tools.get(row), left_over)
+            spans += _failed(self.state.details.failed_tools.get(row), left_over)
             if attempt > 1:
                 forms = (f"  try {attempt}", f" try {attempt}", f" {RETRY}{attempt}")
                 fits = [text for text in forms if line_width(spans) + len(text) <= room]

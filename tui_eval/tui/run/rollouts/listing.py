@@ -67,7 +67,7 @@ class Listing:
 
         self.give_up()
         self.text = text
-        self._metrics = frozenset(self.state.facts.metrics)
+        self._metrics = frozenset(self.state.details.metrics)
         try:
             found = RowFilter(text, self._metrics)
         except FilterError as error:
@@ -149,7 +149,7 @@ class Listing:
 
     def catch_up(self) -> bool:
         """Finds the rows anew where that takes no time; returns whether `keep_up` is to begin."""
-        if self.faults and self._metrics != frozenset(self.state.facts.metrics):
+        if self.faults and self._metrics != frozenset(self.state.details.metrics):
             self.ask(self.text)
         if self.order is not None and len(self.order.lines) != self.state.total:
             self.order = None  # rows of a run that became another one meanwhile are none
