@@ -192,7 +192,7 @@ async def _turning(app: TuiEvalApp, pilot: Pilot[Any], row: int) -> float:
         app, lambda: app.live_screen.navigation.action_rollout(1), lambda: _shows(app, row)
     )
     passed = (time.perf_counter() - before) * 1000
-    await _until(lambda: app.live_screen.trajectory.is_laid_out)
+    await _until(lambda: app.live_screen.trajectory.has_layout)
     await pilot.pause(0.2)
     return passed
 

@@ -99,7 +99,7 @@ def is_at_rest(app: Any) -> bool:
     return bool(
         is_published
         and not live.reader.must_read
-        and live.trajectory.is_laid_out
+        and live.trajectory.has_layout
         and not listing.is_searching
         and listing.is_answered
     )

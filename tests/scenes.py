@@ -45,7 +45,7 @@ from textual.strip import Strip
 
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.base.app import ScreenApp
-from tui_eval.tui.home.pick_lists import ASKING
+from tui_eval.tui.home.pick_lists import CHECKING
 from tui_eval.tui.home_app import HomeApp
 from tui_eval.tui.suite.screen import SuiteScreen
 
@@ -205,7 +205,7 @@ def _has_all(app: Any) -> bool:
         return (
             home.polling.looked
             and home.runs.is_loaded
-            and ASKING not in home.endpoints.answers.values()
+            and CHECKING not in home.endpoints.answers.values()
         )
     if isinstance(app, ScreenApp):
         if isinstance(getattr(app.first, "reading", None), Stuck):
@@ -222,7 +222,7 @@ def _has_all(app: Any) -> bool:
     return (
         not app.feed.events
         and not live.reader.must_read
-        and live.trajectory.is_laid_out
+        and live.trajectory.has_layout
         and (log.is_current or not log.size.height)
     )
 

@@ -1,4 +1,4 @@
-"""An app with runs that are compared, and what a test wants to press and to look at."""
+"""An app with compared runs, and helpers to press keys and read the screen."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def runs_screen(paths: list[Path], only: str = "") -> CompareRuns:
     return CompareRuns(paths, only=only, now=lambda: NOW)
 
 
-def watched(*, ended: bool = True) -> tuple[Feed, RunState]:
+def live_run(*, ended: bool = True) -> tuple[Feed, RunState]:
     events = all_events() if ended else running_events()
     run = RunSession(ScriptedFeed(events, saved_rows(), live=not ended))
     run.fold(math.inf, lambda event: None)

@@ -33,6 +33,6 @@ def idle_wait(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture
 def nobody_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is typed into a form is looked at at once."""
-    for pause in ("CHECKS_AFTER_S", "ASKS_AFTER_S"):
+    """Checks a form at once after typing."""
+    for pause in ("CHECKS_AFTER_S", "ENGINE_CHECKS_AFTER_S"):
         monkeypatch.setattr(f"tui_eval.tui.form.screen.{pause}", 0.01)

@@ -1,4 +1,4 @@
-"""A form on a scripted backend, with what a test wants to press and to look at."""
+"""A form on a scripted backend, and helpers to press keys and read the screen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The home screen on a scripted backend, with what a test wants to press and to look at."""
+"""The home screen on a scripted backend, and helpers to press keys and read it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class HomeStage(AppDriver):
         return self.app.screen is self.home
 
     async def into_run(self) -> Any:
-        """Opens the selected run; returns its screen once it is told what the run is."""
+        """Opens the selected run; returns its screen once that has the run."""
         await self.press("enter")
         await self.watching()
         return self.app.live_screen

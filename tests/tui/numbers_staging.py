@@ -1,4 +1,4 @@
-"""What the panel of numbers shows, and the line that is selected there."""
+"""The lines of the panel of numbers, and the selected one."""
 
 from __future__ import annotations
 

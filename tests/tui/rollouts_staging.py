@@ -1,4 +1,4 @@
-"""What the list of rollouts shows, and how a filter is typed into it."""
+"""The lines of the list of rollouts, and typing of a filter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The app on a scripted feed, with what a test wants to press and to look at."""
+"""The app on a scripted feed, and helpers to press keys and read the screen."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Stage(AppDriver):
         await self.pilot.pause()
 
     async def at_rest(self, *views: LineView) -> list[int]:
-        """What each view was asked for, once several ticks in a row ask for nothing more."""
+        """Requested lines of each view, once several ticks in a row request no more."""
         seen: list[list[int]] = []
         for _ in range(300):
             await self.pilot.pause(0.05)
@@ -70,7 +70,7 @@ def said(stage: Stage) -> str:
 
 
 def question(stage: Stage) -> str:
-    """What is asked: its title and its lines."""
+    """The title and the lines of a question."""
     assert isinstance(stage.app.screen, Question)
     box = stage.app.screen.query_one(Choices)
     return f"{box.border_title}\n{stage.text(box)}"

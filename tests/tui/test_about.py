@@ -6,7 +6,7 @@ from home_staging import HomeStage, at_home
 
 
 def key_hints(stage: HomeStage) -> list[str]:
-    """What has the colour of keys in the second line."""
+    """The texts in the ink of keys in the second line."""
     return [text for text, ink in stage.home.about.line(1) if ink == "key"]
 
 

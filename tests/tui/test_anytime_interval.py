@@ -1,4 +1,4 @@
-"""Which interval of the reward the screen shows, where a run may stop early."""
+"""The interval of the reward on the screen, where a run may stop early."""
 
 from __future__ import annotations
 
@@ -57,19 +57,19 @@ def test_what_an_anytime_interval_is_stands_whole_beside_it(width: int) -> None:
 
 
 def test_a_run_that_may_stop_early_says_when_until_it_is_over() -> None:
-    state, told = run("width(reward) < 0.05"), "stops early once width(reward) < 0.05"
-    assert told in shown(state)[1]
+    state, output = run("width(reward) < 0.05"), "stops early once width(reward) < 0.05"
+    assert output in shown(state)[1]
     state.apply(RunFinished(0, 1060.0, "finished", 0))
-    assert told not in shown(state)[1]
+    assert output not in shown(state)[1]
     assert "stops early" not in shown(run(""))[1]
 
 
 def test_the_intervals_beside_an_anytime_one_are_named_as_well() -> None:
-    state, told = run("width(reward) < 0.05"), "intervals for a fixed number"
-    assert told in shown(state)[1]
+    state, output = run("width(reward) < 0.05"), "intervals for a fixed number"
+    assert output in shown(state)[1]
     assert "Other intervals: for a fixed number" in "\n".join(result_lines(state))
     state = run("")
-    assert told not in shown(state)[1]
+    assert output not in shown(state)[1]
     assert "Other intervals" not in "\n".join(result_lines(state))
 
 

@@ -1,4 +1,4 @@
-"""What every app does for all of its screens."""
+"""Behaviour of every app for all of its screens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written of a changed screen makes a terminal show it."""
+"""The output for a changed screen makes a terminal show it."""
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ def test_mended_code_is_named_and_accepted_on_the_screen(
 ) -> None:
     program.environment("own", ENV.replace("BODY", "return 1 / 0"))
     fault_server.script(CHAT, [Reply(body=chat_answer("yes"))])
-    asked = ("-m", "m", "-b", f"{fault_server.url}/v1", "-k", "", "-n", "1", "-r", "1", "-s")
-    program.run("own", *asked)
+    requested = ("-m", "m", "-b", f"{fault_server.url}/v1", "-k", "", "-n", "1", "-r", "1", "-s")
+    program.run("own", *requested)
     program.environment("own", ENV.replace("BODY", "return 1.0"))
     path = [str(program.only_run().path)] if words == ["open"] else []
     terminal = Terminal(program.folder, program.env, *words, *path)

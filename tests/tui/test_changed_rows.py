@@ -1,4 +1,4 @@
-"""What is drawn bit by bit is what one frame of everything would be."""
+"""Partial frames add up to one full frame."""
 
 from __future__ import annotations
 
@@ -64,18 +64,18 @@ async def test_scrolling_one_pane_draws_none_of_the_others_or_of_what_is_behind(
 ) -> None:
     async with staged_app(over(), size=SIZE) as stage:
         await press(stage.pilot, "2", "g")
-        asked = []
+        requested = []
         render_lines = Widget.render_lines
 
         def counted(widget: Widget, crop: Any) -> Any:
-            asked.append(widget.id or type(widget).__name__)
+            requested.append(widget.id or type(widget).__name__)
             return render_lines(widget, crop)
 
         monkeypatch.setattr(Widget, "render_lines", counted)
         stage.live.trajectory.scroll_lines(1)
-        await stage.until(lambda: "trajectory" in asked)
+        await stage.until(lambda: "trajectory" in requested)
         others = {"rollouts", "numbers", "reward", "header", "panes", "RunScreen"}
-        assert not others & set(asked)
+        assert not others & set(requested)
 
 
 async def test_a_piece_that_comes_into_sight_is_marked_with_the_frame_that_shows_it() -> None:

@@ -1,4 +1,4 @@
-"""Keys that a line tells are pressed by a click on what they do."""
+"""A click on a key in a line, or on its words, presses it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tui_eval.tui.base.lines.mouse_lines import key_in_line
 def test_the_key_of_a_line_is_that_whose_words_are_clicked() -> None:
     line = (("  D", "key"), ("  watch", ""), (", ", "faint"), ("^s", "key"), (" x", "faint"))
     line = (*line, ("  3 of 4", "strong"), ("name", "key"))
-    told = [key_in_line(line, x) for x in (0, 2, 9, 11, 12, 15, 17, 24, 90)]
-    assert told == ["", "D", "D", "D", "ctrl+s", "ctrl+s", "", "", ""]
+    output = [key_in_line(line, x) for x in (0, 2, 9, 11, 12, 15, 17, 24, 90)]
+    assert output == ["", "D", "D", "D", "ctrl+s", "ctrl+s", "", "", ""]
 
 
 async def test_where_there_are_no_runs_a_click_does_what_is_shown() -> None:

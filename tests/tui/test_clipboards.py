@@ -1,4 +1,4 @@
-"""That something is copied is said only where a program says that it has it."""
+"""A copy is confirmed only where a program confirms it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def write_program(path: Path, does: str) -> None:
 
 
 async def copied(stage: Stage) -> str:
-    """What is said after a message was copied."""
+    """The message after copying."""
     await stage.press("2", "g", "y", "m")
     await stage.until(lambda: stage.live.keys.message)
     return str(stage.live.keys.message)
@@ -56,8 +56,8 @@ def kept(tmp_path: Path) -> str:
 
 async def test_a_terminal_that_answers_nothing_is_not_said_to_have_it(tmp_path: Path) -> None:
     async with staged_app(over()) as stage:
-        told = await copied(stage)
-        assert told.startswith(
+        output = await copied(stage)
+        assert output.startswith(
             "Sent to the terminal's clipboard, if it takes it: the system message"
         )
         assert stage.app.clipboard == kept(tmp_path)
@@ -67,9 +67,10 @@ async def test_in_tmux_it_is_in_the_buffer_that_tmux_pastes(
     tmux: list[str], tmp_path: Path
 ) -> None:
     async with staged_app(over()) as stage:
-        told = await copied(stage)
+        output = await copied(stage)
         assert (
-            told.startswith("Copied the system message, ") and ", into the buffer of tmux" in told
+            output.startswith("Copied the system message, ")
+            and ", into the buffer of tmux" in output
         )
     shown = subprocess.run([*tmux, "show-buffer"], check=True, capture_output=True, text=True)
     assert shown.stdout == kept(tmp_path)

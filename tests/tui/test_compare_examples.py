@@ -120,8 +120,8 @@ async def test_a_question_that_its_line_has_not_whole_is_below_the_list(tmp_path
         assert last.split()[0] == "7" and not blank and first.startswith(" ex 4  A workshop")
         while selected_id(stage) != "2":
             await stage.press("j")
-        asked = "What is 17 % of 2,350, rounded to the nearest whole number?"
-        assert stage.text("pairs").splitlines()[-1].strip() == f"ex 2  {asked}"
+        requested = "What is 17 % of 2,350, rounded to the nearest whole number?"
+        assert stage.text("pairs").splitlines()[-1].strip() == f"ex 2  {requested}"
         while selected_id(stage) != "8":
             await stage.press("j")
         assert stage.text("pairs").count("A recipe for 4 takes 350 g of flour.") == 1
@@ -150,8 +150,8 @@ async def test_a_click_on_the_question_selects_no_example_below_it(tmp_path: Pat
 
 
 async def test_a_question_longer_than_three_lines_is_cut(tmp_path: Path) -> None:
-    asked = " ".join(f"word{n}" for n in range(100))
-    paths = [write_run(tmp_path, name, (1,), questions=(asked,), each=1) for name in "ab"]
+    requested = " ".join(f"word{n}" for n in range(100))
+    paths = [write_run(tmp_path, name, (1,), questions=(requested,), each=1) for name in "ab"]
     async with comparing(runs_screen(paths), (80, 24)) as stage:
         lines = stage.text("pairs").splitlines()
         assert lines[-3].startswith(" ex 0  word0 ") and lines[-1].endswith("…")

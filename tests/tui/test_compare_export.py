@@ -1,4 +1,4 @@
-"""What is compared as a file, and in other programs."""
+"""A comparison as a file, and in other programs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from compare_staging import comparing, runs_screen, watched
+from compare_staging import comparing, live_run, runs_screen
 from compared_runs import QUESTIONS, two_runs
 
 from tui_eval.printable import printable
@@ -54,8 +54,8 @@ async def test_a_comparison_is_exported_as_markdown_a_table_or_json(
         assert len(rows) == 4, "the fixed ones, which are listed"
         await stage.press("x", *["backspace"] * 3, *".json", "enter")
         await stage.until(lambda: (tmp_path / "careful-prompt-short-prompt.json").exists())
-        told = json.loads((tmp_path / "careful-prompt-short-prompt.json").read_text())
-        assert [one["change"] for one in told["comparisons"][0]["examples"]] == ["fixed"] * 3
+        shown = json.loads((tmp_path / "careful-prompt-short-prompt.json").read_text())
+        assert [one["change"] for one in shown["comparisons"][0]["examples"]] == ["fixed"] * 3
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
@@ -66,9 +66,9 @@ async def test_the_box_shows_every_ending_whatever_the_terminal_is_wide(
         await stage.press("f", "x")
         box = stage.screen.query_one("TypedLines")
         lines = [box.render_line(y).text.strip() for y in range(box.size.height)]
-        told = " ".join(lines)
-        assert "The examples that are listed. The ending says how: .md to read," in told
-        assert ".csv a table, .json." in told
+        shown = " ".join(lines)
+        assert "The examples that are listed. The ending says how: .md to read," in shown
+        assert ".csv a table, .json." in shown
         assert lines[-1] == "enter writes it · esc closes"
 
 
@@ -77,21 +77,21 @@ async def test_what_no_file_takes_as_it_is_is_exported_all_the_same(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     paths = two_runs(tmp_path)
-    facts = json.loads((paths[1] / "metadata.json").read_text())
-    facts["sampling_args"] = {"stop": "\ud800", "temperature": math.nan}
-    (paths[1] / "metadata.json").write_text(json.dumps(facts))
+    details = json.loads((paths[1] / "metadata.json").read_text())
+    details["sampling_args"] = {"stop": "\ud800", "temperature": math.nan}
+    (paths[1] / "metadata.json").write_text(json.dumps(details))
     async with comparing(CompareRuns(paths)) as stage:
         for suffix in ("md", "csv", "json"):
             await stage.press("x", *["backspace"] * 2, *suffix, "enter")
             name = f"careful-prompt-short-prompt.{suffix}"
             await stage.until(lambda name=name: f"is in {name}" in stage.text("keys"))
-        told = json.loads((tmp_path / name).read_text(), parse_constant=pytest.fail)
-        assert told["settings"]["temperature"][1] is None
+        shown = json.loads((tmp_path / name).read_text(), parse_constant=pytest.fail)
+        assert shown["settings"]["temperature"][1] is None
 
 
 @pytest.fixture
 def browser(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What `tui-eval serve` tells the processes that it starts."""
+    """The environment of processes that `tui-eval serve` starts."""
     monkeypatch.setenv("TEXTUAL_DRIVER", DRIVER)
     in_browser.cache_clear()
     yield
@@ -109,8 +109,8 @@ async def test_in_a_browser_an_exported_comparison_is_downloaded(
             stage.app, "deliver_binary", lambda file, **how: delivered.append(file.read().decode())
         )
         await stage.press("x", "enter")
-        told = "The comparison is downloaded; also on the server in careful-prompt-short-prompt.md"
-        await stage.until(lambda: told in stage.text("keys"))
+        shown = "The comparison is downloaded; also on the server in careful-prompt-short-prompt.md"
+        await stage.until(lambda: shown in stage.text("keys"))
     assert delivered[0].startswith("# careful-prompt and short-prompt")
 
 
@@ -147,8 +147,8 @@ async def test_two_rollouts_are_exported_to_read_as_json_or_as_they_were_saved(
         lines = (tmp_path / f"{name}.jsonl").read_text().splitlines()
         for path, line in zip(paths, lines, strict=True):
             assert line in (path / "results.jsonl").read_text().splitlines()
-        told = json.loads((tmp_path / f"{name}.json").read_text())
-        assert told == {"A": json.loads(lines[0]), "B": json.loads(lines[1])}
+        shown = json.loads((tmp_path / f"{name}.json").read_text())
+        assert shown == {"A": json.loads(lines[0]), "B": json.loads(lines[1])}
 
 
 async def test_what_models_said_steers_no_pager(
@@ -174,11 +174,11 @@ async def test_two_rollouts_are_read_in_the_pager_once_there_are_two(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("PAGER", "cat")
-    async with comparing(CompareRollouts(*watched(), 29, 30), (200, 60)) as stage:
+    async with comparing(CompareRollouts(*live_run(), 29, 30), (200, 60)) as stage:
         assert "o pager" in stage.text("keys")
         await stage.press("o")
         await stage.until(lambda: "cannot be lent" in stage.text("keys"))
-    async with comparing(CompareRollouts(*watched(ended=False), 29, 30), (200, 60)) as stage:
+    async with comparing(CompareRollouts(*live_run(ended=False), 29, 30), (200, 60)) as stage:
         assert "o pager" not in stage.text("keys")
         await stage.press("o")
         assert "Nothing is compared yet that could be read." in stage.text("keys")

@@ -25,7 +25,7 @@ async def test_runs_that_are_not_comparable_say_why(tmp_path: Path, size: tuple[
         shown = " ".join(stage.text("pairs").split())
         assert "12 examples only in A 12 examples only in B" in shown
         assert "the environments differ (calculator, geography): their rewards may not" in shown
-        assert "paired by what they ask" in shown
+        assert "paired by prompt" in shown
         await stage.press("enter")
         assert isinstance(stage.screen, CompareRuns)
 
@@ -103,8 +103,8 @@ async def test_nothing_harmful_of_a_run_reaches_the_terminal(tmp_path: Path) -> 
         row["prompt"][0]["content"] = evil
         row["completion"].append({"role": evil, "content": evil})
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    facts = json.loads((paths[1] / "metadata.json").read_text())
-    (paths[1] / "metadata.json").write_text(json.dumps(facts | {"env_id": evil, "model": evil}))
+    details = json.loads((paths[1] / "metadata.json").read_text())
+    (paths[1] / "metadata.json").write_text(json.dumps(details | {"env_id": evil, "model": evil}))
     async with comparing(runs_screen(paths), (200, 60)) as stage:
         for keys in (("2",), ("1", "enter"), ("G",), ("v",)):
             await stage.press(*keys)

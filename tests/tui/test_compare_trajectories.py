@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compare_staging import comparing, runs_screen, watched
+from compare_staging import comparing, live_run, runs_screen
 from compared_runs import PASSES, three_runs, two_runs, write_run
 from scripted_run import ERRORS
 from staging import running, staged_app
@@ -23,9 +23,9 @@ async def test_enter_opens_the_two_trajectories_where_they_part(tmp_path: Path) 
     async with comparing(runs_screen(two_runs(tmp_path))) as stage:
         await stage.press("enter")
         assert "example 4 · 1 of 12 · ↑ fixed" in stage.title("trajectories")
-        names, facts = stage.text("heads").splitlines()
+        names, details = stage.text("heads").splitlines()
         assert "A  careful-prompt" in names and "B  short-prompt" in names
-        assert facts.count("✓ done") == 2 and "0.10" in facts and "1.00" in facts
+        assert details.count("✓ done") == 2 and "0.10" in details and "1.00" in details
         lines = stage.text("trajectories").splitlines()
         (parting,) = [line for line in lines if "they part here" in line]
         assert parting.startswith("▌") and "turn 2" in parting
@@ -51,14 +51,14 @@ async def test_the_sides_of_two_trajectories_are_called_as_their_runs_are(tmp_pa
 async def test_a_truncated_rollout_is_no_plain_success_beside_another_one(tmp_path: Path) -> None:
     paths = two_runs(tmp_path)
     rows = [json.loads(line) for line in (paths[0] / "results.jsonl").read_text().splitlines()]
-    told = [json.dumps(row | {"is_truncated": True}) + "\n" for row in rows]
-    (paths[0] / "results.jsonl").write_text("".join(told))
+    output = [json.dumps(row | {"is_truncated": True}) + "\n" for row in rows]
+    (paths[0] / "results.jsonl").write_text("".join(output))
     async with comparing(runs_screen(paths)) as stage:
         await stage.press("enter")
-        facts = stage.text("heads").splitlines()[1]
-        assert facts.split("reward")[0].split() == ["✓", "done", "·", "truncated"]
-        assert facts.count("truncated") == 1 and facts.count("✓ done") == 2
-        assert facts.count("tool calls") == 2
+        details = stage.text("heads").splitlines()[1]
+        assert details.split("reward")[0].split() == ["✓", "done", "·", "truncated"]
+        assert details.count("truncated") == 1 and details.count("✓ done") == 2
+        assert details.count("tool calls") == 2
 
 
 async def test_a_prompt_that_differs_is_shown_whole_with_its_changed_words_marked(
@@ -137,8 +137,8 @@ async def test_the_same_call_stands_beside_itself_where_one_side_says_nothing_be
         shown = stage.text("trajectories")
         assert shown.count("multiply(a=14, b=36) → 504") == 2
         assert "a = 14" not in shown
-        (asked,) = [line for line in shown.splitlines() if "› user" in line]
-        assert asked.count("› user") == 2
+        (requested,) = [line for line in shown.splitlines() if "› user" in line]
+        assert requested.count("› user") == 2
 
 
 async def test_differences_are_gone_through_and_both_sides_scroll_together(tmp_path: Path) -> None:
@@ -238,10 +238,10 @@ async def test_q_leaves_one_screen_after_the_other(tmp_path: Path) -> None:
 
 async def test_two_rollouts_of_one_group_are_read_the_same_way() -> None:
     errored = ERRORS[0]
-    async with comparing(CompareRollouts(*watched(), errored + 1, errored)) as stage:
-        names, facts = stage.text("heads").splitlines()
+    async with comparing(CompareRollouts(*live_run(), errored + 1, errored)) as stage:
+        names, details = stage.text("heads").splitlines()
         assert "#2 of 4 rollouts" in names and "#1 of 4 rollouts" in names
-        assert "✓ done" in facts and "✗ error" in facts
+        assert "✓ done" in details and "✗ error" in details
         assert "2 of 4 turns differ" in stage.title("trajectories")
         assert "≠ only in A" in stage.text("trajectories")
         await stage.press("b", "b")
@@ -251,7 +251,7 @@ async def test_two_rollouts_of_one_group_are_read_the_same_way() -> None:
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_rollouts_of_two_examples_say_of_which(size: tuple[int, int]) -> None:
-    async with comparing(CompareRollouts(*watched(), 1, 6), size) as stage:
+    async with comparing(CompareRollouts(*live_run(), 1, 6), size) as stage:
         assert "example 0 and example 1 ·" in stage.title("trajectories")
         heads = stage.text("heads")
         assert "A  example 0  #1 of 4" in heads and "B  example 1  #2 of 4" in heads
@@ -278,12 +278,12 @@ async def test_both_screens_stand_over_a_run_too_and_give_way_to_it(tmp_path: Pa
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_what_has_no_room_below_a_name_stands_at_its_right(size: tuple[int, int]) -> None:
     errored = ERRORS[0]
-    async with comparing(CompareRollouts(*watched(), errored + 1, errored), size) as stage:
+    async with comparing(CompareRollouts(*live_run(), errored + 1, errored), size) as stage:
         assert stage.text("heads").count("k tokens") == 2
 
 
 async def test_a_rollout_that_is_not_finished_says_so() -> None:
-    async with comparing(CompareRollouts(*watched(ended=False), 29, 30)) as stage:
+    async with comparing(CompareRollouts(*live_run(ended=False), 29, 30)) as stage:
         assert "The rollout of B is not finished" in stage.text("trajectories")
 
 
@@ -363,10 +363,10 @@ async def test_what_differs_far_below_is_named_and_gone_to_from_the_head_of_its_
     for size in ((120, 40), (80, 24)):
         async with comparing(runs_screen(paths), size) as stage:
             await stage.press("enter")
-            told = "≠ at line 4,323 of the text"
+            output = "≠ at line 4,323 of the text"
             lines = stage.text("trajectories").splitlines()
             head = next(at for at, line in enumerate(lines) if "they part here" in line)
-            assert told in lines[head + 1] and "l shows it" in lines[head + 1]
+            assert output in lines[head + 1] and "l shows it" in lines[head + 1]
             assert lines[head].startswith("▌")
             await stage.press(key)
             assert "turn 1 ours 4322" in stage.text("trajectories")

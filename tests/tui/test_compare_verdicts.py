@@ -1,4 +1,4 @@
-"""What is said of the difference between runs, and what speaks against it."""
+"""Sentences on the difference between runs, and doubts about it."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ async def test_the_gate_has_the_words_of_the_command(tmp_path: Path) -> None:
     async with comparing(runs_screen(two_runs(tmp_path)), (200, 60)) as stage:
         assert "  gate 0.02: inconclusive" in stage.text("compared").splitlines()[2]
         await stage.press("2", "z")
-        told = " ".join(stage.text("paired-numbers").split())
-        assert "reward gate 0.02: inconclusive (B may be at most 0.02 worse than A)" in told
-        assert "; power 3 %: the chance that 12 examples pass an unchanged B; " in told
-        assert "; about 4,100 examples have 80 %" in told
+        output = " ".join(stage.text("paired-numbers").split())
+        assert "reward gate 0.02: inconclusive (B may be at most 0.02 worse than A)" in output
+        assert "; power 3 %: the chance that 12 examples pass an unchanged B; " in output
+        assert "; about 4,100 examples have 80 %" in output
 
 
 @pytest.mark.parametrize(("width", "is_cut"), [(80, True), (120, False)])
@@ -65,8 +65,8 @@ async def test_a_doubt_that_is_cut_says_where_it_is_whole(
     tmp_path: Path, width: int, is_cut: bool
 ) -> None:
     first, second = two_runs(tmp_path)
-    told = json.loads((second / "metadata.json").read_text())
-    (second / "metadata.json").write_text(json.dumps(told | {"avg_reward": 0.123456}))
+    output = json.loads((second / "metadata.json").read_text())
+    (second / "metadata.json").write_text(json.dumps(output | {"avg_reward": 0.123456}))
     async with comparing(CompareRuns([first, second]), (width, 40)) as stage:
         doubt = stage.text("compared").splitlines()[-1]
         assert doubt.startswith(" ! of B metadata.json says avg_reward 0.1235")
@@ -110,8 +110,8 @@ def test_a_chance_is_never_shown_as_none() -> None:
     figure = PairedFigure("reward", 0.2, 0.9, difference, holm_p=2**-58)
     example = PairedExample("1", 0.2, 0.9, Change.FIXED, [0], [0])
     found = Comparison([example], [figure], {}, [])
-    told = "".join(text for line in number_lines(found, "B", 120) for text, _ in line)
-    assert "Newcombe; p < 1e-12, McNemar's exact test; p < 1e-12 by Holm" in told
+    output = "".join(text for line in number_lines(found, "B", 120) for text, _ in line)
+    assert "Newcombe; p < 1e-12, McNemar's exact test; p < 1e-12 by Holm" in output
 
 
 @pytest.mark.parametrize("width", range(24, 60))
@@ -168,7 +168,7 @@ async def test_a_doubt_is_seen_however_many_runs_there_are(tmp_path: Path, count
             assert why.strip().startswith("fewer than 6 shared examples; ")
             assert [line[1] for line in runs if line.startswith("▌")] == [letter]
             assert runs[0].split()[0] == "A" and len(runs) == 4
-            assert runs[0].endswith("8 more runs") == (count == 12), "what is out of sight is told"
+            assert runs[0].endswith("8 more runs") == (count == 12), "what is out of sight is shown"
             await stage.press("greater_than_sign")
         await stage.pilot.click("#compared", offset=(5, 3))
         await stage.pilot.pause()

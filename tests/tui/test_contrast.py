@@ -212,8 +212,8 @@ async def test_good_warning_failed_and_accent_are_four_colours(theme: str) -> No
         stage.app.theme = theme
         await stage.pilot.pause()
         colors = [stage.live.rollouts.ink(ink).color for ink in ("good", "warn", "bad", "accent")]
-        told_apart = {color.name.replace("bright_", "") for color in colors}  # bold may brighten
-        assert len(told_apart) == 4
+        distinct = {color.name.replace("bright_", "") for color in colors}  # bold may brighten
+        assert len(distinct) == 4
 
 
 @pytest.mark.parametrize("theme", ["tui-eval-dark", "tui-eval-light", "ansi-dark", "ansi-light"])

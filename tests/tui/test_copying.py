@@ -1,4 +1,4 @@
-"""Copying from a run: what is chosen is exactly what is copied, to the clipboard and to a file."""
+"""Copying from a run: the exact choice goes to the clipboard and to a file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def kept(cache: Path) -> str:
 
 
 async def copied(stage: Stage, *keys: str) -> str:
-    """What a sentence says after a choice from the menu."""
+    """The sentence after a choice from the menu."""
     stage.live.keys.message = ""
     await stage.press("y")
     assert isinstance(stage.app.screen, Menu)
@@ -43,9 +43,9 @@ async def copied(stage: Stage, *keys: str) -> str:
 async def test_a_tool_call_is_copied_as_json_and_its_result_as_it_is(cache: Path) -> None:
     async with staged_app(over()) as stage:
         await stage.press("j", "2", "g", "right_parenthesis")
-        told = await copied(stage, "c")
-        assert ": the tool call, " in told
-        assert told.endswith("copied.txt")
+        shown = await copied(stage, "c")
+        assert ": the tool call, " in shown
+        assert shown.endswith("copied.txt")
         call = {"id": "c1", "name": "multiply", "arguments": {"a": 14, "b": 36}}
         assert json.loads(stage.app.clipboard) == json.loads(kept(cache)) == call
         assert ": the result of the call" in await copied(stage, "o")
@@ -101,8 +101,8 @@ async def test_what_no_clipboard_takes_is_in_the_file_only(cache: Path) -> None:
     rows[0] = saved_row(0, prompt=[{"role": "user", "content": "x" * (MOST_BYTES + 1)}])
     async with staged_app(ScriptedFeed(all_events(), rows, live=False)) as stage:
         await stage.press("2", "g")
-        told = await copied(stage, "m")
-        assert told.startswith("Too long for a clipboard, 74 kB: the user message is in ")
+        shown = await copied(stage, "m")
+        assert shown.startswith("Too long for a clipboard, 74 kB: the user message is in ")
         assert stage.app.clipboard == ""
         assert len(kept(cache)) == MOST_BYTES + 1
 
@@ -111,8 +111,8 @@ async def test_without_a_file_the_clipboard_has_it_and_the_reason_is_shown(cache
     cache.write_text("this is no folder")
     async with staged_app(over()) as stage:
         await stage.press("2", "g")
-        told = await copied(stage, "m")
-        assert "no file could be written" in told
+        shown = await copied(stage, "m")
+        assert "no file could be written" in shown
         assert stage.app.clipboard
 
 
@@ -137,12 +137,12 @@ async def test_a_saved_rollout_is_its_line_and_the_run_its_path_and_command(
         assert kept(cache) == lines[1]
         await copied(stage, "p")
         assert kept(cache) == str(run.path)
-        told = await copied(stage, "r")
+        shown = await copied(stage, "r")
         assert kept(cache) == "tui-eval run sums -m tiny -n 2 -r 2"
-        assert "without -H, " in told
+        assert "without -H, " in shown
         await stage.press("j")
-        facts = json.loads(run.metadata.read_text())
-        run.metadata.write_text(json.dumps(facts | {"sampling_args": {"n": 1}}))
+        details = json.loads(run.metadata.read_text())
+        run.metadata.write_text(json.dumps(details | {"sampling_args": {"n": 1}}))
         await copied(stage, "x")
         assert kept(cache) == "tui-eval run sums -m tiny --examples 1 -r 1"
 

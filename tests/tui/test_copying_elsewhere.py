@@ -44,7 +44,7 @@ class Shown:
             await self.pilot.pause(0.02)
 
     async def copied(self, *keys: str) -> str:
-        """What is in the file after these keys, once the screen says so."""
+        """The contents of the file after these keys, once the screen confirms it."""
         screen: Any = self.app.screen
         screen.keys.message = ""
         await self.pilot.press(*keys)

@@ -1,4 +1,4 @@
-"""What no program can catch leaves a whole terminal as well."""
+"""Ends that no program can catch leave a whole terminal as well."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def children(on: Terminal) -> list[int]:
     return [int(pid) for pid in listed.stdout.split()]
 
 
-def has_asked(guardian: int) -> bool:
+def has_prompted(guardian: int) -> bool:
     """Whether the first `stty` has ended: then page faults of children are counted."""
     fields = Path(f"/proc/{guardian}/stat").read_text().rpartition(")")[2].split()
     return int(fields[8]) > 0
@@ -109,7 +109,7 @@ def test_while_the_terminal_is_a_shells_nothing_is_written_to_it(program: Progra
 def test_settings_that_a_shell_has_taken_meanwhile_stay_its_own(program: Program) -> None:
     with on_screen(program) as on:
         (guardian,) = children(on)
-        wait_until(lambda: has_asked(guardian), "the settings are known")
+        wait_until(lambda: has_prompted(guardian), "the settings are known")
         settings = on.shell_takes_it()
         on.process.kill()
         on.finish()

@@ -1,4 +1,4 @@
-"""What opens over a screen stands out from it."""
+"""Dialogs stand out from the screen behind."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ async def test_a_bar_is_redrawn_where_it_looks_other_than_before(
         trajectory, bar = stage.live.trajectory, stage.live.trajectory.vertical_scrollbar
         messages = [{"role": "user", "content": f"number {n}"} for n in range(3_000)]
         stage.live.reader.rollout = Rollout(0, messages=messages, finished=True)
-        trajectory.show(stage.live.reader.rollout, anew=True)
+        trajectory.show(stage.live.reader.rollout, reset=True)
         assert trajectory.count() > 9_000
         steps = range(0, 300, 7)
         for top in steps:
@@ -184,7 +184,7 @@ async def test_rollouts_that_were_left_are_not_kept_by_the_trajectory() -> None:
             for row in range(50):
                 text = f"{row} " + "x" * 200_000
                 messages = [{"role": "user", "content": text}]
-                stage.live.trajectory.show(Rollout(row, messages=messages), anew=True)
+                stage.live.trajectory.show(Rollout(row, messages=messages), reset=True)
             kept, _ = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
@@ -196,7 +196,7 @@ async def test_a_change_of_size_keeps_the_place_in_the_trajectory() -> None:
         words = "many words to be wrapped " * 20
         messages = [{"role": "user", "content": f"number {n} {words}"} for n in range(30)]
         stage.live.reader.rollout = Rollout(0, messages=messages, finished=True)
-        stage.live.trajectory.show(stage.live.reader.rollout, anew=True)
+        stage.live.trajectory.show(stage.live.reader.rollout, reset=True)
         await stage.press("2", "G", *["k"] * 10)
         assert "number 20" in stage.text(stage.live.trajectory)
         await stage.pilot.resize_terminal(80, 24)

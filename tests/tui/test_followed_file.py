@@ -1,4 +1,4 @@
-"""A file of another program that is cut off, written anew or removed while it is on the screen."""
+"""A file of another program that is cut off, rewritten or removed while it is on the screen."""
 
 from __future__ import annotations
 
@@ -126,14 +126,14 @@ class SlowDisk(FeedFromDisk):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(run_on_disk(folder))
-        self.goes_on = threading.Event()
+        self.continues = threading.Event()
         self.read: list[Rollout] = []
 
     def saved(self, row: int, offset: int, length: int) -> Rollout | None:
         found = Rollout(row=row, finished=True)
         self.read.append(found)
         if len(self.read) == 1:
-            self.goes_on.wait()
+            self.continues.wait()
         return found
 
 
@@ -141,16 +141,16 @@ async def test_a_rollout_that_was_being_read_when_its_file_was_rewritten_is_read
     tmp_path: Path,
 ) -> None:
     feed, state = SlowDisk(tmp_path / "run"), RunState()
-    reader, anew = Reader(feed, state), run_started(reading=1)
+    reader, reset = Reader(feed, state), run_started(reading=1)
     for event in (run_started(), finished(0)):
         state.apply(event)
     reader.open(0)
     reading = asyncio.create_task(reader.read())
     await asyncio.sleep(0)
-    state.apply(anew)
-    reader.take(anew)
+    state.apply(reset)
+    reader.take(reset)
     state.apply(finished(0))
-    feed.goes_on.set()
+    feed.continues.set()
     assert not await reading
     assert reader.must_read and await reader.read()
     assert reader.rollout is feed.read[1]
@@ -185,7 +185,7 @@ async def test_a_file_that_is_rewritten_while_two_rollouts_are_read_of_it_is_rep
     for event in (run_started(), finished(7), finished(8)):
         state.apply(event)
     screen = CompareRollouts(Shrinking(run_on_disk(tmp_path / "run")), state, 7, 8)
-    assert screen._two(7, 8) == "✗ Their file was written anew and has fewer rollouts now."
+    assert screen._two(7, 8) == "✗ Their file was rewritten and has fewer rollouts now."
 
 
 async def test_a_byte_that_is_no_utf_8_is_reported_above_the_trajectory_that_has_it(
@@ -195,14 +195,14 @@ async def test_a_byte_that_is_no_utf_8_is_reported_above_the_trajectory_that_has
     write(file, [0.5] * 3, "x" * 1000)
     lines = file.read_bytes().splitlines(keepends=True)
     file.write_bytes(lines[0] + lines[1].replace(b"x 1", b"x \xff") + lines[2])
-    told = "some.jsonl, line 2: not UTF-8 at byte 1"
+    output = "some.jsonl, line 2: not UTF-8 at byte 1"
     async with staged_app(FeedFromDisk(find_run(file)), size=(200, 60)) as stage:
         await stage.until(lambda: stage.live.state.finished == 3)
         await stage.press("j")
-        await stage.until(lambda: told in stage.text(stage.live.trajectory).splitlines()[0])
+        await stage.until(lambda: output in stage.text(stage.live.trajectory).splitlines()[0])
         await stage.press("j")
         await stage.until(lambda: "x 2" in stage.text(stage.live.trajectory))
         assert "UTF-8" not in shown(stage)
         screen = CompareRollouts(stage.feed, stage.live.state, 0, 1)
         stage.app.push_screen(screen)
-        await stage.until(lambda: f"B: {told}" in stage.text(screen.keys))
+        await stage.until(lambda: f"B: {output}" in stage.text(screen.keys))

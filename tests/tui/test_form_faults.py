@@ -1,4 +1,4 @@
-"""What is wrong with a form, what it would do, and the run that it starts."""
+"""Faults of a form, its plan, and the run that it starts."""
 
 from __future__ import annotations
 
@@ -166,11 +166,11 @@ async def test_who_scrolled_away_is_left_there_when_the_engine_answers() -> None
     backend = HeldBackend()
     draft = draft_of(env_id="reverse-text", model="demo")
     async with staged(form_app(draft, backend), size=(120, 24)) as stage:
-        fields, asked = stage.screen.fields, len(backend.estimated)
+        fields, requested = stage.screen.fields, len(backend.estimated)
         backend.may_answer.clear()
         await stage.to("name")
         await stage.press("3")
-        await stage.until(lambda: len(backend.estimated) > asked)
+        await stage.until(lambda: len(backend.estimated) > requested)
         assert fields.scroll_offset.y > 0
         fields.scroll_lines(-100)
         backend.may_answer.set()

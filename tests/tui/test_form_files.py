@@ -121,7 +121,7 @@ async def test_leaving_asks_also_for_what_was_typed_just_now(
         await stage.until_question()
 
 
-async def test_loading_asks_where_something_would_be_lost(
+async def test_loading_is_confirmed_where_something_would_be_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -137,7 +137,7 @@ async def test_loading_asks_where_something_would_be_lost(
             assert (stage.screen.draft.path is not None) is loaded
 
 
-async def test_leaving_asks_where_something_would_be_lost() -> None:
+async def test_leaving_is_confirmed_where_something_would_be_lost() -> None:
     async with staged(ready()) as stage:
         for stays in ("escape", "enter"):
             await stage.press("escape")
@@ -149,7 +149,7 @@ async def test_leaving_asks_where_something_would_be_lost() -> None:
     assert stage.requests == []
 
 
-async def test_leaving_an_empty_form_asks_nothing() -> None:
+async def test_leaving_an_empty_form_needs_no_answer() -> None:
     async with staged(form_app()) as stage:
         await stage.press("escape")
     assert stage.app.return_value == Leave("closed")

@@ -1,4 +1,4 @@
-"""What is read off the form: what holds, where it comes from, what keeps it from running."""
+"""Values in the form, their origins, and the faults that prevent a run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("nobody_pauses")
 
 
 def row(stage: Stage, label: str) -> str:
-    """What stands behind the name of a field."""
+    """The text behind the name of a field."""
     lines = stage.text(stage.screen.fields).splitlines()
     return next(line[1:].strip().removeprefix(label) for line in lines if f" {label} " in line)
 
@@ -48,7 +48,7 @@ async def test_what_is_wrong_first_stands_on_top_and_no_numbers() -> None:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_what_is_wrong_at_no_field_stands_on_top_and_is_gone_to(
+async def test_what_is_wrong_at_no_field_stands_on_top_and_is_reached(
     size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -87,15 +87,15 @@ async def test_a_form_that_is_refused_for_no_field_opens_with_the_reason() -> No
 
 
 @pytest.mark.parametrize(
-    ("size", "told"),
+    ("size", "output"),
     [
         ((80, 24), "about $0.0433 for one turn each, 89.1k tokens"),
         ((120, 40), "about $0.0433 for one turn each, tokens 12.3k in 76.8k out"),
     ],
 )
-async def test_cost_and_tokens_stand_whole_on_top(size: tuple[int, int], told: str) -> None:
+async def test_cost_and_tokens_stand_whole_on_top(size: tuple[int, int], output: str) -> None:
     async with staged(ready(), size) as stage:
-        assert stage.text(stage.screen.top).rstrip().endswith(f"150 rollouts  {told}")
+        assert stage.text(stage.screen.top).rstrip().endswith(f"150 rollouts  {output}")
 
 
 async def test_a_file_of_several_evaluations_shows_how_to_reach_the_others() -> None:
@@ -143,8 +143,8 @@ async def test_what_is_no_value_is_shown_where_it_is_left_out(
 
 async def test_the_footer_shows_what_enter_and_escape_do_here() -> None:
     async with staged(ready()) as stage:
-        told = {"env_id": "choose", "sampling_args": "edit", "shuffle": "switch", "name": "next"}
-        for name, word in told.items():
+        output = {"env_id": "choose", "sampling_args": "edit", "shuffle": "switch", "name": "next"}
+        for name, word in output.items():
             stage.screen.fields.go_to("env_id")
             while stage.screen.fields.name_here != name:
                 await stage.press("down")
@@ -222,8 +222,8 @@ async def test_where_a_default_comes_from_is_shown_by_its_end() -> None:
     async with staged(ready(), (120, 60)) as stage:
         assert row(stage, "num_examples").strip() == "50  …pyproject.toml:12"
     async with staged(ready(), (200, 60)) as stage:
-        told = row(stage, "num_examples").strip()
-        assert told == "50  from environments/pyproject.toml:12"
+        output = row(stage, "num_examples").strip()
+        assert output == "50  from environments/pyproject.toml:12"
 
 
 async def test_a_field_is_shown_with_all_that_is_wrong_with_it() -> None:

@@ -1,4 +1,4 @@
-"""What is typed, pasted and clicked in a form, and how it is drawn."""
+"""Typing, pasting and clicking in a form, and its drawing."""
 
 from __future__ import annotations
 
@@ -110,11 +110,11 @@ async def test_every_pane_is_reached_at_80_columns_with_one_key() -> None:
 
 async def test_the_key_that_copies_a_pane_is_shown_where_that_pane_stands() -> None:
     async with staged(ready(), size=(80, 24)) as stage:
-        told = []
+        output = []
         for _ in stage.screen.panes:
-            told.append(stage.text(stage.screen.keys).rpartition("  ")[2])
+            output.append(stage.text(stage.screen.keys).rpartition("  ")[2])
             await stage.press("f2")
-        assert told[2:4] == ["F4 copy TOML", "F3 copy command"]
+        assert output[2:4] == ["F4 copy TOML", "F3 copy command"]
 
 
 async def test_what_people_wrote_cannot_steer_the_terminal() -> None:
@@ -146,6 +146,6 @@ async def test_a_box_covers_the_help_below_it_or_leaves_it_whole(height: int) ->
         await stage.to("sampling_args")
         await stage.press("enter")
         await stage.until(lambda: isinstance(stage.app.screen, TextBox))
-        box, told = stage.app.screen.query_one("#text-box").region, stage.screen.about.region
-        left = told.y < box.bottom < told.bottom
-        assert not left, f"{told.bottom - box.bottom} lines of {told.height}"
+        box, output = stage.app.screen.query_one("#text-box").region, stage.screen.about.region
+        left = output.y < box.bottom < output.bottom
+        assert not left, f"{output.bottom - box.bottom} lines of {output.height}"

@@ -41,9 +41,9 @@ async def test_help_that_is_longer_than_the_screen_says_how_to_scroll() -> None:
         assert str(box.border_subtitle) == "j k scroll"
         await stage.press("G")
         assert "States" in stage.text(box)
-        told = stage.text(box)
-        assert "✂ truncated  an answer ended at its length limit" in told
-        assert "↻ try        which one it is: try 2, or ↻2 in short" in told
+        shown = stage.text(box)
+        assert "✂ truncated  an answer ended at its length limit" in shown
+        assert "↻ try        which one it is: try 2, or ↻2 in short" in shown
 
 
 @pytest.mark.parametrize(("width", "box"), [(80, 80), (120, 120), (200, 118)])
@@ -55,13 +55,13 @@ async def test_no_single_letters_of_the_screen_stand_beside_the_help(width: int,
 
 async def test_what_an_engine_alone_can_do_is_shown_while_one_is_at_work() -> None:
     async with staged_app(running()) as stage:
-        told = await helped(stage)
-        assert [one for one in AT_WORK if one not in told] == []
+        shown = await helped(stage)
+        assert [one for one in AT_WORK if one not in shown] == []
     async with staged_app(over()) as stage:
-        told = await helped(stage)
-        assert [one for one in AT_WORK if one in told] == []
+        shown = await helped(stage)
+        assert [one for one in AT_WORK if one in shown] == []
         for does in ("Run errored or missing", "Next, previous error", "To the end", "Quit"):
-            assert does in told
+            assert does in shown
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ async def test_keys_that_leave_a_run_that_is_over_are_shown_by_what_they_do(
 ) -> None:
     feed = ScriptedFeed(all_events(saved=saved), saved_rows(), live=False)
     async with staged_app(feed, size=(80, 40)) as stage:
-        told = (await helped(stage)).partition("Leaving\n")[2].split("\n\n")[0]
-        lines = [" ".join(line.split()) for line in told.splitlines()]
+        shown = (await helped(stage)).partition("Leaving\n")[2].split("\n\n")[0]
+        lines = [" ".join(line.split()) for line in shown.splitlines()]
         assert lines == [*leaving, "^z To the shell; fg comes back"]
 
 
@@ -93,8 +93,8 @@ async def test_a_complete_run_without_errors_has_nothing_to_run_again() -> None:
     events = [finished(one.row) if getattr(one, "row", -1) in ERRORS else one
               for one in all_events()]  # fmt: skip
     async with staged_app(ScriptedFeed(events, saved_rows(), live=False)) as stage:
-        told = await helped(stage)
-        assert "Run errored" not in told and "previous error" not in told
+        shown = await helped(stage)
+        assert "Run errored" not in shown and "previous error" not in shown
 
 
 @pytest.mark.slow
@@ -102,13 +102,13 @@ async def test_a_suite_is_resumed_after_one_of_its_evaluations() -> None:
     async with staged_suite() as stage:
         await stage.press("less_than_sign")
         await stage.until(lambda: stage.live.state.end is not None)
-        told = await helped(stage)
-        assert "Pause the run" in told and "Cancel the selected" not in told
+        shown = await helped(stage)
+        assert "Pause the run" in shown and "Cancel the selected" not in shown
 
 
 @pytest.mark.parametrize(
     ("name", "leaves"),
-    [("3f9a2c10", "q +Back home; what runs goes on"), ("11aa22bb", r"q \^c +Back home")],
+    [("3f9a2c10", "q +Back home; what runs continues"), ("11aa22bb", r"q \^c +Back home")],
 )
 async def test_help_and_footer_say_the_same_of_leaving_a_run_that_home_opened(
     name: str, leaves: str
@@ -123,17 +123,17 @@ async def test_help_and_footer_say_the_same_of_leaving_a_run_that_home_opened(
 
 async def test_every_key_that_leaves_home_says_that_it_leaves_what_runs_alone() -> None:
     async with at_home() as stage:
-        told = await helped(stage)
-        assert re.search(r"q \^c \^q +Quit; what runs goes on", told)
-        assert "Stop and quit" not in told and "Ask how to leave" not in told
+        shown = await helped(stage)
+        assert re.search(r"q \^c \^q +Quit; what runs continues", shown)
+        assert "Stop and quit" not in shown and "Ask how to leave" not in shown
 
 
 @pytest.mark.parametrize("key", ["0", "1"])
 async def test_help_of_a_suite_names_each_place_of_a_key_once(key: str) -> None:
     async with staged_suite() as stage:
         await stage.press(key)
-        told = await helped(stage)
-        places = re.findall(r"(\S+) +(In the [^:]+):", told)
+        shown = await helped(stage)
+        places = re.findall(r"(\S+) +(In the [^:]+):", shown)
         assert len(places) == len(set(places))
         assert (("enter", "In the list") in places) is (key == "0")
 
@@ -150,18 +150,18 @@ async def test_help_of_home_and_form_stands_in_two_columns_at_120() -> None:
 
 
 async def test_a_comparison_of_two_has_no_next_run(tmp_path: Path) -> None:
-    for write, told in ((two_runs, False), (three_runs, True)):
+    for write, shown in ((two_runs, False), (three_runs, True)):
         async with comparing(CompareRuns(write(tmp_path / write.__name__))) as stage:
             await stage.until(lambda stage=stage: stage.screen.is_ready)
-            assert ("previous run beside the first" in await helped(stage)) == told
+            assert ("previous run beside the first" in await helped(stage)) == shown
 
 
-@pytest.mark.parametrize(("app", "told"), [(ready, False), (monday, True)])
+@pytest.mark.parametrize(("app", "shown"), [(ready, False), (monday, True)])
 async def test_a_form_has_other_evaluations_where_its_file_has_several(
-    app: Callable[[], FormApp], told: bool
+    app: Callable[[], FormApp], shown: bool
 ) -> None:
     async with staged(app()) as stage:
-        assert ("Choose an evaluation" in await helped(stage, "f1")) == told
+        assert ("Choose an evaluation" in await helped(stage, "f1")) == shown
 
 
 async def test_what_works_on_a_list_is_in_its_pane_wherever_else_it_works() -> None:

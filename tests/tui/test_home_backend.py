@@ -1,4 +1,4 @@
-"""What home is told by files, engines and endpoints."""
+"""The backend of home: files, engines and endpoints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is opened from the home screen, and how one comes back."""
+"""Opening runs from the home screen, and coming back."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tui_eval.tui.home_app import joined_text, left_text
 from tui_eval.tui.suite.screen import SuiteScreen
 
 
-class LateDesk(FormBackend):
+class LateBackend(FormBackend):
     """Looks for runs until it is let go."""
 
     def __init__(self) -> None:
@@ -36,13 +36,13 @@ class LateDesk(FormBackend):
 
 
 class LateStage(HomeStage):
-    backend: LateDesk
+    backend: LateBackend
 
 
 @asynccontextmanager
 async def looking() -> AsyncIterator[LateStage]:
     """Home that looks for runs until its backend is let go."""
-    stage = LateStage(LateDesk())
+    stage = LateStage(LateBackend())
     async with stage.app.run_test(size=(80, 24)) as stage.pilot:
         try:
             assert "looking for runs…" in stage.list
@@ -52,7 +52,7 @@ async def looking() -> AsyncIterator[LateStage]:
 
 
 async def found(stage: LateStage) -> None:
-    """Lets the backend tell the runs, and waits until all is done that this brings about."""
+    """Lets the backend return the runs, and waits until their effects are done."""
     stage.backend.goes.set()
     await stage.until(lambda: stage.home.runs.is_loaded)
     for _ in range(3):
@@ -190,9 +190,9 @@ async def test_a_suite_that_is_left_is_called_one() -> None:
         await stage.until(lambda: isinstance(stage.app.screen, SuiteScreen))
         await stage.press("q")
         await stage.until_question()
-        assert "it goes on without" in stage.text(stage.app.screen.query_one(Choices))
+        assert "it continues without" in stage.text(stage.app.screen.query_one(Choices))
         await stage.press("d")
-        await stage.until(lambda: "The suite goes on; enter attaches to a run of" in stage.keys)
+        await stage.until(lambda: "The suite continues; enter attaches to a run of" in stage.keys)
 
 
 async def test_a_run_that_began_since_the_list_was_made_is_resumed_without_a_question() -> None:
@@ -228,7 +228,7 @@ async def test_quitting_at_once_leaves_an_attached_run_alone() -> None:
         assert Detach in [type(command) for command in stage.backend.feeds[0].sent]
 
 
-async def test_an_incomplete_run_is_resumed_and_leaving_it_asks() -> None:
+async def test_an_incomplete_run_is_resumed_and_leaving_it_is_confirmed() -> None:
     async with at_home() as stage:
         await stage.select("9e8d7c6b")
         assert "r resumes what is missing" in stage.about

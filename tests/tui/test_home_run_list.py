@@ -94,8 +94,8 @@ async def test_settings_of_a_run_distinguish_it_and_find_it_without_its_secrets(
     async with at_home(backend) as stage:
         await stage.press("slash", *"prompt=short", "enter")
         assert [one.run.path.name for one in stage.home.runs.shown] == ["11aa22bb"]
-        told = " 48 with a reward  ·  prompt=short, api_key=***  ·  outputs/evals/calculator"
-        assert stage.about.startswith(told)
+        text = " 48 with a reward  ·  prompt=short, api_key=***  ·  outputs/evals/calculator"
+        assert stage.about.startswith(text)
 
 
 @pytest.mark.parametrize(
@@ -116,22 +116,22 @@ async def test_an_interval_has_as_many_decimals_as_there_is_room_for(
         assert f" {text} " in stage.list.splitlines()[1]
 
 
-@pytest.mark.parametrize(("low", "told"), [(0.71, "~0.22"), (0.865, "±0.07"), (0.87, "±0.06")])
+@pytest.mark.parametrize(("low", "text"), [(0.71, "~0.22"), (0.865, "±0.07"), (0.87, "±0.06")])
 async def test_the_longer_side_of_an_uneven_interval_is_shown_as_such(
-    low: float, told: str
+    low: float, text: str
 ) -> None:
     backend = FormBackend([found_run("11aa22bb", reward=0.93, low=low, high=0.99)])
     async with at_home(backend, (80, 24)) as stage:
         head, line = stage.list.splitlines()[:2]
-        assert "±95%" in head and f"0.93 {told} " in line
-        assert (f", 95 % [{low:.2f}, 0.99]" in stage.about) == told.startswith("~")
+        assert "±95%" in head and f"0.93 {text} " in line
+        assert (f", 95 % [{low:.2f}, 0.99]" in stage.about) == text.startswith("~")
 
 
 async def test_errors_of_a_run_that_has_not_ended_are_shown_as_well() -> None:
     broken = found_run("9e8d7c6b", done=9, total=60, n=7, errored=2)
     async with at_home(FormBackend([running_run(errored=2), broken]), (80, 24)) as stage:
-        told = [line.rstrip() for line in stage.list.splitlines()[1:3]]
-        assert told[0].endswith("running 30/48  ✗ 2") and told[1].endswith("incomplete 9/60  ✗ 2")
+        text = [line.rstrip() for line in stage.list.splitlines()[1:3]]
+        assert text[0].endswith("running 30/48  ✗ 2") and text[1].endswith("incomplete 9/60  ✗ 2")
         await stage.until(lambda: "0.54 with errors as 0" in stage.about)
 
 
@@ -157,8 +157,8 @@ async def test_the_heading_over_short_names_costs_the_states_nothing() -> None:
     short = {"env_id": "odd", "model": "demo-scripted-policy"}
     runs = [running_run(**short), found_run("11aa22bb", errored=3, **short)]
     async with at_home(FormBackend(runs), (80, 24)) as stage:
-        told = [line.rstrip() for line in stage.list.splitlines()[1:3]]
-        assert told[0].endswith("running 30/48  ✗ 2") and told[1].endswith("complete  ✗ 3")
+        text = [line.rstrip() for line in stage.list.splitlines()[1:3]]
+        assert text[0].endswith("running 30/48  ✗ 2") and text[1].endswith("complete  ✗ 3")
 
 
 async def test_what_is_running_is_shown_before_how_to_sort_and_mark() -> None:
@@ -173,21 +173,21 @@ async def test_errors_take_the_place_of_a_word_that_the_sign_shows() -> None:
     broken = found_run("9e8d7c6b", done=3190, **far)
     unsaved = found_run("77aa01ff", done=3190, saved=False, date=0.0, **far)
     async with at_home(FormBackend([broken, unsaved]), (80, 24)) as stage:
-        told = [line.rstrip() for line in stage.list.splitlines()[1:3]]
-        assert told[0].endswith("  3190/4800  ✗ 19") and "■" in told[0]
-        assert told[1].endswith("  unsaved 3190/4800")
+        text = [line.rstrip() for line in stage.list.splitlines()[1:3]]
+        assert text[0].endswith("  3190/4800  ✗ 19") and "■" in text[0]
+        assert text[1].endswith("  unsaved 3190/4800")
 
 
 async def test_facts_of_a_run_stand_whole_beside_the_end_of_its_path() -> None:
     backend = FormBackend([running_run(given={"prompt": "short"})])
     async with at_home(backend, (80, 24)) as stage:
-        told = stage.about.splitlines()[0].split("  ·  ")
-        assert told[:2] == [" 28 with a reward", "0.54 with errors as 0"]
-        assert told[2].startswith("…") and told[2].rstrip().endswith("3f9a2c10")
-        assert len(told) == 3
+        text = stage.about.splitlines()[0].split("  ·  ")
+        assert text[:2] == [" 28 with a reward", "0.54 with errors as 0"]
+        assert text[2].startswith("…") and text[2].rstrip().endswith("3f9a2c10")
+        assert len(text) == 3
     async with at_home(backend, (200, 60)) as stage:
-        told = stage.about.splitlines()[0].split("  ·  ")
-        assert told[2:4] == ["✗ 2 errored", "prompt=short"]
+        text = stage.about.splitlines()[0].split("  ·  ")
+        assert text[2:4] == ["✗ 2 errored", "prompt=short"]
         assert stage.about.splitlines()[0].rstrip().endswith("/3f9a2c10  ·  process 4242")
 
 

@@ -17,10 +17,10 @@ async def test_environments_and_endpoints_say_how_they_are_and_never_a_key() -> 
         await stage.until(lambda: "✗ not reachable" in stage.text(stage.home.endpoints))
         environments = stage.text(stage.home.environments)
         assert environments.index("triage-tickets") < environments.index("calculator")
-        gpt, claude, house, demo, local = stage.text(stage.home.endpoints).splitlines()[:5]
+        gpt, claude, own, demo, local = stage.text(stage.home.endpoints).splitlines()[:5]
         assert "✓ key is set" in gpt and "✓ reachable" in gpt
         assert "✗ key not set" in claude and "not checked" in claude
-        assert "no key needed" in house and "✗ not reachable" in house
+        assert "no key needed" in own and "✗ not reachable" in own
         assert "built in" in demo and "✓ reachable" in local
 
 
@@ -229,8 +229,8 @@ async def test_the_footer_shows_how_all_runs_come_back() -> None:
 async def test_what_marks_are_for_and_what_takes_them_away_is_shown_while_there_are_any() -> None:
     async with at_home(size=(120, 40)) as stage:
         await stage.press("m", "m")
-        told = ("m mark", "d compare", "esc unmark", "r resume")  # the third is incomplete
-        assert [one for one in told if one not in stage.keys] == []
+        output = ("m mark", "d compare", "esc unmark", "r resume")  # the third is incomplete
+        assert [one for one in output if one not in stage.keys] == []
         assert "2 runs marked: d compares them, esc unmarks" in stage.about
         await stage.press("slash", *"calc", "enter")
         assert "esc clear" in stage.keys

@@ -1,4 +1,4 @@
-"""Every screen by keyboard alone, and by mouse: what is told works, and leads out again."""
+"""Every screen by keyboard alone, and by mouse: shown keys work, and lead out again."""
 
 from __future__ import annotations
 
@@ -100,8 +100,8 @@ class Walker:
         for times in range(6):
             if self.app.screen is self.screen:
                 return
-            asked = times > 1 and isinstance(self.app.screen, Question)
-            await press(self.pilot, "s" if asked else "escape")
+            requested = times > 1 and isinstance(self.app.screen, Question)
+            await press(self.pilot, "s" if requested else "escape")
         raise AssertionError(f"escape does not lead out\n{seen(self.app)}")
 
     async def to(self, pane: str) -> None:
@@ -116,7 +116,7 @@ class Walker:
         assert self.screen.focused.region.height > 2
 
     @property
-    def told(self) -> list[Command]:
+    def shown(self) -> list[Command]:
         """The commands whose keys work here."""
         scopes = {*self.screen.keys.scopes, "app"}
         return [one for one in COMMANDS if one.scope in scopes]
@@ -153,7 +153,7 @@ async def test_every_key_that_is_shown_does_something_and_escape_leads_back(name
         silent = []
         for pane in walk.apart:
             await walker.to(pane)
-            for command in walker.told:
+            for command in walker.shown:
                 is_there = USUAL.keys(command) == walk.panes[pane]
                 moves = command.scope in ("view", "fields") and command.id != "fields.open"
                 if moves or is_there or command.id in tried | LEAVES:
@@ -183,18 +183,18 @@ async def test_every_pane_is_reached_and_its_help_shows_its_keys_first(
             keys = walker.screen.keys
             footer = {command.id for command, _ in keys._fitting(keys.line_width)}
             assert {"help", "leave", "quit"} & {one.split(".")[1] for one in footer}
-            works = {one.id for one in walker.told if one.group not in (ABOVE, HIDDEN)}
+            works = {one.id for one in walker.shown if one.group not in (ABOVE, HIDDEN)}
             assert footer <= works
             await press(pilot, walk.helps)
-            told = walker.app.screen
-            assert isinstance(told, Help)
-            groups = told.box.topic.commands()
+            shown = walker.app.screen
+            assert isinstance(shown, Help)
+            groups = shown.box.topic.commands()
             for _, commands in groups:
                 apart = [one for one in commands if one.scope not in PANE_SCOPES]
                 keys = [key for one in apart for key in USUAL.keys(one)]
-                assert sorted(keys) == sorted(set(keys)), "a key is told twice"
+                assert sorted(keys) == sorted(set(keys)), "a key is shown twice"
             listed = {one.id for _, commands in groups for one in commands}
-            silent = {one for one, text in told.box.topic.others.items() if not text}
+            silent = {one for one, text in shown.box.topic.others.items() if not text}
             missing = {one for one in works - listed if not one.startswith("app.")}
             assert missing <= silent
             assert not silent & footer

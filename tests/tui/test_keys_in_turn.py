@@ -1,4 +1,4 @@
-"""When a key goes on: after the one before it has done what it does."""
+"""Each key is handled once the one before it is done."""
 
 from __future__ import annotations
 

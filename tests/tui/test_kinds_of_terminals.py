@@ -1,4 +1,4 @@
-"""What differs from terminal to terminal: keys, the mouse, and those that show lines only."""
+"""Differences between terminals: keys, the mouse, and those that show lines only."""
 
 from __future__ import annotations
 

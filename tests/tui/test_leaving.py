@@ -16,7 +16,7 @@ from tui_eval.tui.base.dialogs.question import Question
     ("key", "command", "leave"),
     [("s", Stop, Leave("stop")), ("d", Detach, Leave("detach"))],
 )
-async def test_quitting_a_running_run_asks_what_becomes_of_it(
+async def test_quitting_a_running_run_opens_a_question(
     key: str, command: type, leave: Leave
 ) -> None:
     async with staged_app(running()) as stage:
@@ -44,7 +44,7 @@ async def test_a_saved_run_that_ended_is_left_without_a_question() -> None:
     assert stage.feed.sent == []
 
 
-async def test_ctrl_c_asks_first_and_stops_the_second_time() -> None:
+async def test_ctrl_c_opens_a_question_and_stops_the_second_time() -> None:
     async with staged_app(running()) as stage:
         await stage.press("ctrl+c")
         assert isinstance(stage.app.screen, Question)
@@ -80,7 +80,7 @@ async def test_a_run_that_ends_stays_open_for_reading() -> None:
         assert stage.live.rollouts.row == 0
 
 
-async def test_leaving_between_the_last_rollout_and_the_end_of_the_run_asks_nothing() -> None:
+async def test_leaving_between_the_last_rollout_and_the_end_of_the_run_needs_no_answer() -> None:
     *rows, end = all_events()
     async with staged_app(ScriptedFeed(rows, saved_rows())) as stage:
         await stage.press("q")

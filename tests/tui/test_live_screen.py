@@ -43,17 +43,17 @@ async def test_a_followed_rollout_is_subscribed_and_its_tool_calls_stand_with_re
 
 
 @pytest.mark.parametrize(
-    ("live", "told", "other"),
+    ("live", "output", "other"),
     [(True, "starting engine…", "reading"), (False, "reading…", "engine")],
 )
 async def test_before_the_first_event_a_file_is_read_and_an_engine_starts(
-    live: bool, told: str, other: str
+    live: bool, output: str, other: str
 ) -> None:
     stage = Stage(ScriptedFeed(live=live, starts=False))
     async with stage.app.run_test(size=(120, 40)) as stage.pilot:
         await stage.pilot.pause()
         text = stage.text(stage.live.header) + stage.text(stage.live.rollouts)
-        assert told in text and other not in text
+        assert output in text and other not in text
 
 
 async def test_the_selection_survives_updates() -> None:
@@ -279,7 +279,7 @@ async def test_a_run_that_failed_says_why_and_nothing_runs_in_it() -> None:
         assert "▶" not in stage.text(stage.live.rollouts)
         waiting = [line for line in stage.text(stage.live.rollouts).splitlines() if " · " in line]
         assert waiting
-        assert not any(re.search(r"\d+s\b", line) for line in waiting), "no clock goes on"
+        assert not any(re.search(r"\d+s\b", line) for line in waiting), "no clock runs"
         assert "3 says why" in stage.text(stage.live.keys)
         assert "R resumes it." in stage.text(stage.live.keys)
 

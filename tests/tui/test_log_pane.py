@@ -295,8 +295,8 @@ async def test_long_messages_continue_under_their_begin_where_they_have_a_column
         assert [line[:column].strip() for line in lines[at : at + 4]] == ["sums", "", "", ""]
         assert lines[at + 1][column:].startswith("word-")
         assert [line[column:] for line in lines[at + 2 : at + 4]] == [begin, "  File 1"]
-        told = [line[column:] for line in lines[at : at + 2]]
-        assert " ".join(told) == words
+        output = [line[column:] for line in lines[at : at + 2]]
+        assert " ".join(output) == words
 
 
 @pytest.mark.parametrize("live", [True, False])

@@ -1,4 +1,4 @@
-"""The mouse as a terminal tells of it: pressed at one place, let go at another."""
+"""The mouse as a terminal reports it: pressed at one place, released at another."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from tui_eval.tui.copying.copyable import MenuLines
 from tui_eval.tui.run.rollouts.columns_dialog import ColumnLines, SortLines
 
 
-async def tell(stage: Stage, kind: type[events.MouseEvent], x: int, y: int, button: int) -> None:
+async def report(stage: Stage, kind: type[events.MouseEvent], x: int, y: int, button: int) -> None:
     stage.app.post_message(kind(None, x, y, 0, 0, button, False, False, False, x, y))
     await stage.pilot.pause()
 
 
 async def drag(stage: Stage, start: tuple[int, int], end: tuple[int, int]) -> None:
-    await tell(stage, events.MouseDown, *start, 1)
+    await report(stage, events.MouseDown, *start, 1)
     if end != start:
-        await tell(stage, events.MouseMove, *end, 1)
-    await tell(stage, events.MouseUp, *end, 1)
+        await report(stage, events.MouseMove, *end, 1)
+    await report(stage, events.MouseUp, *end, 1)
 
 
 async def click_twice_at_once(stage: Stage, x: int, y: int) -> None:
@@ -81,10 +81,10 @@ async def test_the_palette_runs_what_is_clicked_twice_at_once_once(
 async def test_a_row_that_moves_away_while_the_button_is_down_is_the_one_that_was_pressed() -> None:
     async with staged_app(over()) as stage:
         rollouts = stage.live.rollouts
-        await tell(stage, events.MouseDown, *place(rollouts, 4), 1)
+        await report(stage, events.MouseDown, *place(rollouts, 4), 1)
         rollouts.jump(5)
         await stage.pilot.pause()
-        await tell(stage, events.MouseUp, *place(rollouts, 4), 1)
+        await report(stage, events.MouseUp, *place(rollouts, 4), 1)
         assert rollouts.row == 3
 
 
@@ -135,7 +135,7 @@ async def test_a_click_on_a_title_goes_to_its_pane_and_the_wheel_scrolls_what_it
             title = pane.region.x + 4, pane.region.y
             await drag(stage, title, title)
             assert stage.app.focused is pane
-        await tell(stage, events.MouseScrollDown, *place(live.trajectory, 3), 0)
+        await report(stage, events.MouseScrollDown, *place(live.trajectory, 3), 0)
         assert (live.trajectory.scroll_offset.y, live.rollouts.scroll_offset.y) == (3, 0)
         assert stage.app.focused is live.rollouts
 
@@ -165,11 +165,11 @@ async def test_a_click_on_the_name_of_a_hidden_pane_in_a_title_goes_there(
         await stage.press(*keys)
         for key, pane in (("3", live.numbers), ("5", live.reward), ("1", live.rollouts)):
 
-            def told(key: str = key) -> int:
+            def shown(key: str = key) -> int:
                 return seen(stage.app).splitlines()[2].find(f" {key} ")
 
-            await stage.until(lambda told=told: told() > 0)
-            at = told() + 1, 2
+            await stage.until(lambda shown=shown: shown() > 0)
+            at = shown() + 1, 2
             await drag(stage, at, at)
             await stage.until(lambda pane=pane: stage.app.focused is pane)
 

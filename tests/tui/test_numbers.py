@@ -61,22 +61,22 @@ def test_mean_generation_and_scoring_time_are_shown() -> None:
     state.apply(run_started())
     for row, (generation, scoring) in enumerate(took):  # the last one's are not known
         state.apply(finished(row, generation_ms=generation, scoring_ms=scoring))
-    told = ("".join(text for text, _ in one.line) for one in numbers(state, 80))
-    line = next(line for line in told if line.startswith("mean time"))
+    output = ("".join(text for text, _ in one.line) for one in numbers(state, 80))
+    line = next(line for line in output if line.startswith("mean time"))
     assert line.split()[2:] == ["4.0s", "generating", "500ms", "scoring"]
 
 
 async def test_header_and_numbers_are_of_one_moment() -> None:
     async with staged_app(ScriptedFeed([run_started(), finished(0)]), size=(200, 60)) as stage:
 
-        def told() -> tuple[bool, bool]:
+        def output() -> tuple[bool, bool]:
             """Whether both rollouts are counted in the header, in the numbers."""
             counted = "2 scored" in shown(stage)
             return " 2/" in stage.text(stage.live.header), counted
 
         stage.app.state.apply(finished(1))
-        assert told() == (False, False)
-        await stage.until(lambda: told() == (True, True))
+        assert output() == (False, False)
+        await stage.until(lambda: output() == (True, True))
 
 
 @pytest.mark.parametrize("truncated", [0, 2])

@@ -1,4 +1,4 @@
-"""Which rollouts of a compared example are read first."""
+"""The first pair of rollouts of a compared example."""
 
 from __future__ import annotations
 

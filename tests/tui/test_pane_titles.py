@@ -1,4 +1,4 @@
-"""The titles of the panes tell which other panes there are."""
+"""The titles of the panes name the other panes."""
 
 from __future__ import annotations
 

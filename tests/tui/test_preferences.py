@@ -1,4 +1,4 @@
-"""The screen as people set it, and what they choose on it is there the next time."""
+"""Settings apply to the screen, and choices on it are saved."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def having(file: Path, text: str) -> Preferences:
 
 
 async def kept(file: Path, stage: Any, condition: Any) -> dict[str, Any]:
-    """What the file says as soon as a condition holds of it."""
+    """The contents of the file as soon as they meet a condition."""
     found: dict[str, Any] = {}
 
     def holds() -> bool:
@@ -78,8 +78,8 @@ async def test_footer_help_and_palette_show_the_keys_that_there_are(file: Path) 
         assert re.search("F8 +Follow the newest", text)
         assert re.search("↓ k \\^j ↑ +Down, up", text)
         await stage.press("escape")
-        told = {one.title: one.help for one in stage.app.get_system_commands(stage.live)}
-        assert told[BY_ID["run.follow"].help] == "key F8"
+        output = {one.title: one.help for one in stage.app.get_system_commands(stage.live)}
+        assert output[BY_ID["run.follow"].help] == "key F8"
 
 
 async def test_titles_texts_and_boxes_name_the_keys_that_there_are(file: Path) -> None:
@@ -150,7 +150,7 @@ async def test_a_broken_file_is_shown_in_one_line_and_all_is_as_usual(file: Path
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "output"),
     [
         ('[keys]\nrun.follow = "F99x"\n', "config.toml:2: keys.run.follow: there is no key 'F99x'"),
         ('theme = "drak"\n', "config.toml:1: theme: 'drak' is none of dark, light, terminal"),
@@ -158,11 +158,11 @@ async def test_a_broken_file_is_shown_in_one_line_and_all_is_as_usual(file: Path
     ],
 )
 async def test_what_is_wrong_with_the_settings_is_shown_in_80_columns(
-    file: Path, text: str, told: str
+    file: Path, text: str, output: str
 ) -> None:
     file.write_text(text)
     async with staged_app(over(), preferences=Preferences.read(file), size=(80, 24)) as stage:
-        await stage.until(lambda: told in stage.text(stage.live.keys))
+        await stage.until(lambda: output in stage.text(stage.live.keys))
 
 
 async def test_the_order_of_the_list_is_there_the_next_time(file: Path) -> None:

@@ -19,7 +19,7 @@ from tui_eval.tui.run.reader import Reader
 
 
 class OneThread(ThreadPoolExecutor):
-    """Reads one rollout at a time; while it `is_held` none, until row 2 is asked for."""
+    """Reads one rollout at a time; while it `is_held` none, until row 2 is requested."""
 
     def __init__(self) -> None:
         super().__init__(1)

@@ -140,7 +140,7 @@ ValueError: two things are wrong:
 caused by KeyError: 'x'"""
 
 
-def told(error: str, width: int = 60) -> list[str]:
+def output(error: str, width: int = 60) -> list[str]:
     row = unscored_row(1)
     row["tui_eval"]["scores"][-1]["error"] = error
     lines = breakdown(from_row(1, row), None, width)
@@ -148,7 +148,7 @@ def told(error: str, width: int = 60) -> list[str]:
 
 
 def test_all_that_an_error_says_stands_before_where_it_came_from() -> None:
-    lines = told(SPOKEN)
+    lines = output(SPOKEN)
     at = lines.index("✗ ValueError: two things are wrong:")
     assert lines[at + 1 : at + 3] == ["  - the first is small", "  - the second is not"]
     below = lines.index("style failed at")
@@ -160,7 +160,7 @@ def test_all_that_an_error_says_stands_before_where_it_came_from() -> None:
 
 
 def test_a_long_error_is_whole_below_its_table() -> None:
-    lines = told("ValueError: " + "\n".join(f"line {n}" for n in range(20)))
+    lines = output("ValueError: " + "\n".join(f"line {n}" for n in range(20)))
     assert lines.count("  line 1") == 2
     assert lines.count("  line 19") == 1
     assert "style failed with" in lines

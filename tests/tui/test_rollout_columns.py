@@ -1,4 +1,4 @@
-"""Columns of the list of rollouts: which there are, which are chosen, which have room."""
+"""Columns of the list of rollouts: known, chosen, and those that fit."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ async def test_columns_are_chosen_and_carried_and_the_usual_ones_come_back() -> 
 
 
 @pytest.mark.parametrize(
-    ("width", "told"),
+    ("width", "output"),
     [
         (120, "No room for bar, group, closeness, answer_format. z zooms."),
         (80, "No room for group, answer_format."),
     ],
 )
 async def test_what_was_chosen_comes_before_bar_and_group_and_what_has_no_room_is_shown(
-    width: int, told: str
+    width: int, output: str
 ) -> None:
     async with staged_app(over(), size=(width, 40)) as stage:
         await stage.press("c", *"jjjj", "space", "j", "space", "j", "space", "enter")
         assert "exact_match" in shown(stage).splitlines()[0]
-        assert stage.text(stage.live.keys).strip() == told
+        assert stage.text(stage.live.keys).strip() == output
 
 
 async def test_tokens_come_before_pass_at_k_and_tools_take_what_the_state_leaves() -> None:
@@ -63,30 +63,30 @@ async def test_the_name_of_an_error_has_room(width: int) -> None:
         assert states[3].removesuffix(" -> KeyError") == "scoring error"
 
 
-@pytest.mark.parametrize(("width", "told"), [(80, "done · truncated"), (100, "truncated")])
-async def test_a_truncated_answer_is_no_plain_success(width: int, told: str) -> None:
+@pytest.mark.parametrize(("width", "output"), [(80, "done · truncated"), (100, "truncated")])
+async def test_a_truncated_answer_is_no_plain_success(width: int, output: str) -> None:
     events = [run_started(), *(finished(row, truncated=row == 1) for row in range(3))]
     feed = ScriptedFeed([*events, ev.RunFinished(0, NOW, "interrupted", 130)], saved_rows())
     async with staged_app(feed, size=(width, 40)) as stage:
         states = [line.split("  ")[-1].strip() for line in shown(stage).splitlines()[1:4]]
-        assert states == ["done ◆✗", f"{told} ◆✗", "done"]
+        assert states == ["done ◆✗", f"{output} ◆✗", "done"]
         await stage.press("g", "2")
         await stage.until(lambda: "example 0 #0 · ✓ done · " in seen(stage.app))
         await stage.press("right_square_bracket")
-        await stage.until(lambda: f"example 0 #1 · ✓ {told} · " in seen(stage.app))
+        await stage.until(lambda: f"example 0 #1 · ✓ {output} · " in seen(stage.app))
 
 
 @pytest.mark.parametrize(
-    ("width", "told"),
+    ("width", "text"),
     [(80, ["sleeping  try 2", "scoring  try 3"]), (120, ["sleeping ↻2", "scoring try 3"])],
 )
-async def test_a_later_try_is_shown_in_the_room_that_there_is(width: int, told: list[str]) -> None:
+async def test_a_later_try_is_shown_in_the_room_that_there_is(width: int, text: list[str]) -> None:
     asleep = staged(0, ev.Stage.SLEEPING, attempt=2)
     events = [run_started(), asleep, staged(1, ev.Stage.SCORING, attempt=3)]
     async with staged_app(ScriptedFeed(events, saved_rows()), size=(width, 40)) as stage:
         lines = shown(stage).splitlines()
         at = lines[0].index("state")
-        assert [line[at:].strip() for line in lines[1:3]] == told
+        assert [line[at:].strip() for line in lines[1:3]] == text
 
 
 async def test_a_rollout_of_hours_keeps_its_time_apart_from_its_turns() -> None:
@@ -149,7 +149,7 @@ async def test_metrics_that_count_for_the_reward_are_distinguished_once_one_was_
         await stage.until(lambda: stage.live.reader.rollout is not None)
         for box in "cs":
             await stage.press(box)
-            told = seen(stage.app)
-            assert re.search(r" exact_match +reward function ", told), told
-            assert re.search(r" num_turns +metric ", told), told
+            output = seen(stage.app)
+            assert re.search(r" exact_match +reward function ", output), output
+            assert re.search(r" num_turns +metric ", output), output
             await stage.press("escape")

@@ -1,4 +1,4 @@
-"""The list of rollouts is filtered by what is typed, and by errors."""
+"""The list of rollouts is filtered by typed text, and by errors."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ async def test_a_fault_is_shown_with_its_place_until_it_is_mended() -> None:
         await typed(stage, "turns>5")
         before = listed(stage)
         await stage.press("space", *"rewrd<1")
-        told = " ".join(shown(stage).split())
-        assert "✗ character 9: there is no field rewrd. Did you mean reward" in told
+        output = " ".join(shown(stage).split())
+        assert "✗ character 9: there is no field rewrd. Did you mean reward" in output
         assert listed(stage) == before  # and not what the word matched before it was a field
-        assert f"{len(before)} of 48 · last good filter" in told
+        assert f"{len(before)} of 48 · last good filter" in output
         await stage.press(*["backspace"] * 8)
         assert listed(stage) == before
         assert "character" not in shown(stage)
@@ -145,8 +145,8 @@ async def test_a_filter_for_which_no_process_can_be_started_says_so_and_the_scre
             without.setattr(sys, "executable", str(tmp_path / "python-that-is-gone"))
             await typed(stage, text)
             await stage.press("enter")
-            told = "no process could be started: No such file or directory"
-            await stage.until(lambda: told in " ".join(shown(stage).split()))
+            output = "no process could be started: No such file or directory"
+            await stage.until(lambda: output in " ".join(shown(stage).split()))
         await stage.press("escape")
         await typed(stage, "text:/needle/")
         await stage.until(lambda: listed(stage) == [5])
@@ -189,7 +189,7 @@ async def test_escape_or_a_fault_ends_a_search_before_the_filter_goes_away(
     from tui_eval.runs import selection
     from tui_eval.runs.selection import SearchProgress
 
-    go_on = threading.Event()
+    proceed = threading.Event()
 
     def slow(run: object, state: RunState, wanted: Any, notes: object) -> Any:
         for searched in range(1, 41):
@@ -197,7 +197,7 @@ async def test_escape_or_a_fault_ends_a_search_before_the_filter_goes_away(
             wanted.received(wanted.text_conditions[0], searched, searched == 3, version)
             yield SearchProgress(searched, 40, 1, 0)
             if searched == 10:
-                go_on.wait(20)
+                proceed.wait(20)
 
     monkeypatch.setattr(selection, "search_trajectories", slow)
     async with staged_app(scripted_on_disk(tmp_path)) as stage:
@@ -206,7 +206,7 @@ async def test_escape_or_a_fault_ends_a_search_before_the_filter_goes_away(
         assert "esc cancels" in shown(stage)
         await stage.until(lambda: listed(stage) == [3])
         await stage.press(")" if by_fault else "escape")
-        go_on.set()
+        proceed.set()
         await stage.until(lambda: "stopped after" in shown(stage))
         assert ("character" in shown(stage)) == by_fault
         assert listed(stage) == [3]

@@ -50,9 +50,9 @@ async def test_the_arrow_of_the_order_touches_no_other_name(size: tuple[int, int
 async def test_what_can_be_typed_is_shown_in_whole_words(size: tuple[int, int]) -> None:
     async with staged_app(over(), size=size) as stage:
         await stage.press("slash")
-        told = next(line for line in shown(stage).splitlines() if "/regex/" in line)
-        assert set(told.split()) <= {*HINTS, "…"}
-        assert "reward<1" in told and "tag:odd" in told and "text:fox" in told
+        output = next(line for line in shown(stage).splitlines() if "/regex/" in line)
+        assert set(output.split()) <= {*HINTS, "…"}
+        assert "reward<1" in output and "tag:odd" in output and "text:fox" in output
 
 
 async def test_the_selected_rollout_stays_in_sight_when_the_order_changes() -> None:

@@ -1,4 +1,4 @@
-"""A tick folds what is new, and comes again soon only where it left something."""
+"""A tick folds new events, and another comes soon only where some are left."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tui_eval.feeds.feed import NullFeed
 from tui_eval.tui.run.session import BATCH, RunSession
 
 
-class Telling(NullFeed):
+class ScriptedEvents(NullFeed):
     def __init__(self, events: int) -> None:
         self._events: list[Event] = [Noticed(0, 0.0, "info", str(at)) for at in range(events)]
 
@@ -20,9 +20,9 @@ class Telling(NullFeed):
 
 
 def folded_too_late(events: int) -> tuple[bool, int]:
-    told: list[Any] = []
-    is_all = RunSession(Telling(events)).fold(time.perf_counter(), told.append)
-    return is_all, len(told)
+    shown: list[Any] = []
+    is_all = RunSession(ScriptedEvents(events)).fold(time.perf_counter(), shown.append)
+    return is_all, len(shown)
 
 
 def test_a_tick_without_time_leaves_what_is_more_than_a_batch_for_soon() -> None:

@@ -1,4 +1,4 @@
-"""What the screen of a run on disk says, cannot do, and hands to an engine."""
+"""The screen of a saved run: its texts, its limits, and its requests to an engine."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def test_the_run_of_another_program_says_what_cannot_be_read_and_no_more()
         header = stage.text(stage.live.header)
         assert "2 lines unreadable, see pane 4" in header
         assert "■ stopped" in header
-        assert "resumable" not in header, "no engine of ours can go on with it"
+        assert "resumable" not in header, "no engine of ours can resume it"
         await stage.press("space")
         assert "has ended" in said(stage)
         assert "47 missing" in header, "what cannot be read is missing as well"
@@ -54,8 +54,8 @@ async def test_the_run_of_another_program_says_what_cannot_be_read_and_no_more()
 async def test_a_saved_run_says_that_its_files_contradict_each_other(
     size: tuple[int, int], said_as: str
 ) -> None:
-    told = ["metadata.json says one thing", "and another"]
-    end = ev.RunFinished(0, NOW, "finished", 0, contradictions=told)
+    output = ["metadata.json says one thing", "and another"]
+    end = ev.RunFinished(0, NOW, "finished", 0, contradictions=output)
     events = [run_started(format="verifiers"), *map(finished, range(48)), end]
     async with staged_app(ScriptedFeed(events, live=False), size=size) as stage:
         assert said_as in stage.text(stage.live.header)
@@ -141,8 +141,8 @@ async def test_a_saved_run_is_handed_to_an_engine_and_shown_again_where_it_is_re
         await stage.press("R", "a")
         await stage.until_question()
         assert started[-1]["again"] == sorted(ERRORS)
-        told = " ".join(question(stage).split())
-        assert "--resume: process 7 is writing this run. Join it: tui-eval open runs/a" in told
+        output = " ".join(question(stage).split())
+        assert "--resume: process 7 is writing this run. Join it: tui-eval open runs/a" in output
         await stage.press("escape")
         await stage.until(lambda: stage.live.state.errored == 2)
 

@@ -72,7 +72,7 @@ asyncio.run(main())
 
 
 def said_by(program: Program, script: str, *args: str) -> Any:
-    """What a Python script of its own says, which is JSON."""
+    """The JSON output of a separate Python script."""
     said = subprocess.run(
         [sys.executable, "-c", script, *args],
         cwd=program.folder,

@@ -38,7 +38,7 @@ def ctrl_c_twice(terminal: Terminal) -> None:
     terminal.type("\x03")
 
 
-def told(number: signal.Signals) -> Callable[[Terminal], None]:
+def sent(number: signal.Signals) -> Callable[[Terminal], None]:
     return lambda terminal: terminal.process.send_signal(number)
 
 
@@ -78,7 +78,7 @@ def left(folder: Path, phase: str, leave: Callable[[Terminal], None]) -> None:
 @pytest.mark.parametrize("phase", PHASES)
 def test_whatever_the_run_is_at_it_is_left_in_time(tmp_path: Path, phase: str) -> None:
     number = (signal.SIGTERM, signal.SIGINT)[PHASES.index(phase) % 2]
-    ways = [ctrl_c_twice, told(number)]
+    ways = [ctrl_c_twice, sent(number)]
     with ThreadPoolExecutor() as pool:
         for one in [
             pool.submit(left, tmp_path / str(place), phase, way) for place, way in enumerate(ways)

@@ -36,7 +36,7 @@ def marked(on: SlowTerminal) -> int:
 
 
 @pytest.mark.parametrize("answers", [True, False], ids=["answers", "silent"])
-def test_a_run_is_watched_over_a_slow_line(on: SlowTerminal, answers: bool) -> None:
+def test_a_run_is_followed_over_a_slow_line(on: SlowTerminal, answers: bool) -> None:
     on.bytes_a_second = SLOW
     on.type(b"1g")
     on.read_until(lambda: marked(on) == 4, PATIENCE_S)

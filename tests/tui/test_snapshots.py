@@ -65,7 +65,7 @@ ACCEPTED = Path(__file__).parent / "__snapshots__" / "test_snapshots"
 
 
 def accepted(name: str, size: tuple[int, int]) -> str:
-    """What a scene looks like that began at a size."""
+    """The accepted snapshot of a scene that began at a size."""
     test = f"test_scene_looks_as_accepted[{name}-{size[0]}x{size[1]}].txt"
     return (ACCEPTED / test).read_text()
 

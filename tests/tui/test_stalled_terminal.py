@@ -1,4 +1,4 @@
-"""A terminal that takes nothing for a while holds up nothing, and is drawn anew afterwards."""
+"""A terminal that takes nothing for a while holds up nothing, and is redrawn afterwards."""
 
 from __future__ import annotations
 

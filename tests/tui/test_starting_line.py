@@ -1,4 +1,4 @@
-"""What stands on a terminal while the screen is loaded, and that nothing is left of it."""
+"""The line on a terminal while the screen is loaded is erased afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people ask of a running run by its screen, and what the engine is then asked."""
+"""Commands to a running run from its screen, and those that reach the engine."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from tui_eval.tui.run.steering import next_limit
 CONTROLS = (Cancel, Rerun, MoveLimit, SaveNow, SaveAs)
 
 
-def asked(feed: Any) -> list[Command]:
+def requested(feed: Any) -> list[Command]:
     return [command for command in feed.sent if isinstance(command, CONTROLS)]
 
 
 async def test_a_rollout_is_cancelled_once_somebody_says_yes() -> None:
     async with staged_app(running()) as stage:
         await stage.press("K", "escape")
-        assert asked(stage.feed) == []
+        assert requested(stage.feed) == []
         await stage.press("2", "K")
         assert "yes, cancel it" in question(stage)
         await stage.press("y")
-        assert asked(stage.feed) == [Cancel(SELECTED)]
+        assert requested(stage.feed) == [Cancel(SELECTED)]
         await stage.publish(ev.CommandAnswered(0, NOW, "Cancelled; it runs again."))
         assert "Cancelled; it runs again." in said(stage)
         await stage.press("g", "1", "g", "K")
@@ -56,7 +56,7 @@ async def test_a_rollout_that_finishes_meanwhile_is_not_cancelled() -> None:
         await stage.press("y")
         assert "has finished" in question(stage)
         await stage.press("escape")
-        assert asked(stage.feed) == []
+        assert requested(stage.feed) == []
 
 
 async def test_what_runs_again_is_counted_as_long_as_the_question_is_open() -> None:
@@ -67,7 +67,7 @@ async def test_what_runs_again_is_counted_as_long_as_the_question_is_open() -> N
         await stage.publish(failed(35, "ModelError -> APITimeoutError"))
         assert "all 3 errored" in question(stage)
         await stage.press("o")
-        assert asked(stage.feed) == [Rerun([row])]
+        assert requested(stage.feed) == [Rerun([row])]
 
 
 async def test_errored_rollouts_run_again_alone_by_their_error_or_all_of_them() -> None:
@@ -81,7 +81,7 @@ async def test_errored_rollouts_run_again_alone_by_their_error_or_all_of_them() 
         await stage.press("o", "R", "t", "R", "a")
         row = stage.live.rollouts.row
         error = "ToolCallError -> ZeroDivisionError"
-        assert asked(feed) == [Rerun([row]), Rerun([], error), Rerun()]
+        assert requested(feed) == [Rerun([row]), Rerun([], error), Rerun()]
         assert row in ERRORS
 
 
@@ -99,10 +99,10 @@ async def test_the_error_under_the_cursor_of_the_numbers_is_the_one_in_question(
         assert "APITimeoutError, 1 rollout" in question(stage)
         assert "only this one" not in question(stage)
         await stage.press("t")
-        assert asked(feed) == [Rerun([], "ModelError -> APITimeoutError")]
+        assert requested(feed) == [Rerun([], "ModelError -> APITimeoutError")]
 
 
-async def test_a_row_that_is_taken_back_waits_again_and_its_story_is_that_of_the_new_one() -> None:
+async def test_a_row_that_is_taken_back_waits_again_and_its_trajectory_is_the_new_one() -> None:
     feed = running()
     row = ERRORS[0]
     feed.trajectories[row] = [
@@ -126,17 +126,17 @@ async def test_a_row_that_is_taken_back_waits_again_and_its_story_is_that_of_the
 async def test_the_limit_is_shown_at_once_and_stays_for_a_while() -> None:
     async with staged_app(running(), size=(140, 40)) as stage:
         await stage.press("+")
-        assert asked(stage.feed) == [MoveLimit(6)]
+        assert requested(stage.feed) == [MoveLimit(6)]
         assert "limit 4 → 6" in stage.text(stage.live.header)
         await stage.press("+")
-        assert asked(stage.feed)[1:] == [MoveLimit(8)]
+        assert requested(stage.feed)[1:] == [MoveLimit(8)]
         await stage.publish(ev.LimitMoved(0, NOW, 8, 4))
         assert "limit 4 → 8" in stage.text(stage.live.header)
         stage.clock = NOW + 11
         await stage.publish(staged(36, ev.Stage.MODEL))
         assert "limit" not in stage.text(stage.live.header)
         await stage.press("-", "-", "-", "-", "-", "-", "-", "-")
-        assert asked(stage.feed)[-1] == MoveLimit(1)
+        assert requested(stage.feed)[-1] == MoveLimit(1)
         assert "One rollout at a time is the least" in said(stage)
         await stage.publish(ev.LimitMoved(0, NOW, 1, 8))
         assert "limit 8 → 1" in stage.text(stage.live.header), "more than one still are"
@@ -161,7 +161,7 @@ async def test_a_run_whose_disk_refuses_is_saved_elsewhere_by_its_engine() -> No
         await stage.until(lambda: "No space left" in said(stage))
         assert "‖ paused: no space left" in stage.text(stage.live.header)
         await stage.press("C", "ctrl+u", *"/other", "enter")
-        assert asked(feed) == [SaveAs("/other")]
+        assert requested(feed) == [SaveAs("/other")]
         await stage.publish(
             ev.RunMoved(0, NOW, "/other", True),
             ev.CommandAnswered(0, NOW, "The run continues in /other."),
@@ -173,7 +173,7 @@ async def test_a_run_whose_disk_refuses_is_saved_elsewhere_by_its_engine() -> No
         assert stage.live.state.run is not None and stage.live.state.run.path == "/other"
         await stage.publish(ev.WritingMoved(0, NOW, "it is gone", "/other", "Put it back there"))
         await stage.publish(ev.WritingMoved(0, NOW, ""))
-        assert "The disk takes what is written again" in said(stage)
+        assert "The disk takes writes again" in said(stage)
 
 
 async def test_without_a_limit_there_is_nothing_to_raise_but_it_can_be_lowered() -> None:
@@ -183,7 +183,7 @@ async def test_without_a_limit_there_is_nothing_to_raise_but_it_can_be_lowered()
         await stage.press("+")
         assert "no limit that could be raised" in said(stage)
         await stage.press("-")
-        assert asked(feed) == [MoveLimit(4)]
+        assert requested(feed) == [MoveLimit(4)]
 
 
 @pytest.mark.parametrize(("now", "greater", "smaller"), [(1, 2, 1), (2, 3, 1), (4, 6, 3),
@@ -198,16 +198,16 @@ async def test_the_limit_of_a_run_that_is_not_known_yet_is_not_moved(key: str) -
     async with TuiEvalApp(feed, now=lambda: NOW).run_test(size=(120, 40)) as pilot:
         await pilot.press(key)
         assert str(pilot.app.live_screen.keys.message) == "Not yet: the run is still loading."
-        assert asked(feed) == []
+        assert requested(feed) == []
 
 
 async def test_saving_now_commands_the_engine_and_needs_none_once_the_run_is_over() -> None:
     async with staged_app(running()) as stage:
         await stage.press("ctrl+s")
-        assert asked(stage.feed) == [SaveNow()]
+        assert requested(stage.feed) == [SaveNow()]
     async with staged_app(over()) as stage:
         await stage.press("ctrl+s")
-        assert asked(stage.feed) == []
+        assert requested(stage.feed) == []
         assert "on the disk already" in said(stage)
 
 
@@ -217,7 +217,7 @@ async def test_what_a_finished_run_cannot_do_is_said() -> None:
         for key, why in (("K", "has ended"), ("R", "No rollout has errored"), ("+", "has ended")):
             await stage.press(key)
             assert why in said(stage)
-        assert asked(feed) == []
+        assert requested(feed) == []
 
 
 @pytest.mark.slow
@@ -225,12 +225,12 @@ async def test_the_limit_of_a_suite_is_that_of_all_its_evaluations() -> None:
     async with staged_suite() as stage:
         stage.app.suite.started.max_concurrent = 32
         await stage.press("+")
-        assert asked(stage.feed) == [MoveLimit(48)]
+        assert requested(stage.feed) == [MoveLimit(48)]
         assert "At most 48 rollouts at a time" in said(stage)
         await stage.publish(ev.LimitMoved(0, NOW, 48, 32))
         assert stage.app.suite.started.max_concurrent == 48
         await stage.press("ctrl+s")
-        assert asked(stage.feed)[1:] == [SaveNow()]
+        assert requested(stage.feed)[1:] == [SaveNow()]
 
 
 async def test_the_palette_knows_every_command() -> None:

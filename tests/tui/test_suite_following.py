@@ -1,4 +1,4 @@
-"""Which evaluation of a suite is shown, and what is shown of it."""
+"""The shown evaluation of a suite, and its panes."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ async def test_what_was_open_before_the_suite_began_does_not_stay_below_it(keys:
     ("key", "command", "leave"),
     [("s", Stop, Leave("stop")), ("d", Detach, Leave("detach"))],
 )
-async def test_leaving_asks_what_becomes_of_the_suite(
+async def test_leaving_opens_a_question_about_the_suite(
     key: str, command: type, leave: Leave
 ) -> None:
     async with staged_suite() as stage:
@@ -159,7 +159,7 @@ async def test_unsaved_runs_that_ended_are_left_without_a_question() -> None:
     assert stage.app.return_value == Leave("closed")
 
 
-async def test_ctrl_c_asks_first_and_stops_the_suite_the_second_time() -> None:
+async def test_ctrl_c_opens_a_question_and_stops_the_suite_the_second_time() -> None:
     async with staged_suite() as stage:
         await stage.press("ctrl+c")
         assert isinstance(stage.app.screen, Question)

@@ -1,4 +1,4 @@
-"""What the list of a suite and the lines over it tell, and the room that they take."""
+"""The list of a suite and the lines over it, and their room."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from scripted_suite import (
     CASES,
     ended_events,
     moved,
+    reported,
     suite_events,
     suite_started,
-    told,
 )
 from staging import staged_suite
 
@@ -32,7 +32,7 @@ async def test_the_list_shows_of_every_evaluation_what_it_is_and_how_far() -> No
 
 
 async def test_one_that_waits_to_be_resumed_shows_how_far_it_was() -> None:
-    half = told(all_events()[:25])
+    half = figures(all_events()[:25])
     events = [*suite_events(), moved(2, "waiting", path="", **half)]
     async with staged_suite(events, size=(200, 60)) as stage:
         waiting, never_begun = stage.evaluations[2:4]
@@ -50,8 +50,8 @@ async def test_the_names_of_the_settings_stand_over_their_values_alone(width: in
         end = min([*bars, head.index("done")])
         settings = head[start:end].strip()
         whole = "model, temperature, max_turns"
-        told = {80: "model, temp., max_turns", 200: "settings"}
-        assert settings == told.get(width, whole)
+        expected = {80: "model, temp., max_turns", 200: "settings"}
+        assert settings == expected.get(width, whole)
         assert head[end - 1] == " "
 
 
@@ -173,7 +173,7 @@ async def test_a_very_small_cost_stands_apart_from_the_tokens() -> None:
 
 
 async def test_what_was_begun_before_and_waits_when_all_end_was_stopped() -> None:
-    events = [suite_started(), moved(0, "waiting", **told(all_events()[:25]))]
+    events = [suite_started(), moved(0, "waiting", **reported(all_events()[:25]))]
     events.append(ev.RunFinished(0, NOW, "interrupted", 130))
     async with staged_suite(events, live=False, size=(120, 40)) as stage:
         assert stage.evaluations[0].endswith("stopped")

@@ -1,4 +1,4 @@
-"""A suite that is over goes on from its own screen: what errored and what is missing."""
+"""A suite that is over is resumed from its own screen: errored and missing rollouts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FILE = "configs/eval/benchmark.toml"
 
 
 class Over(Stage):
-    """A suite that nobody works on, with what an engine is asked for."""
+    """A suite without an engine, with the requests to start one."""
 
     def __init__(self, events: list[ev.Event], then: list[ev.Event]) -> None:
         super().__init__(ScriptedFeed(events, live=False))
@@ -59,16 +59,16 @@ async def test_all_that_errored_or_is_missing_runs_again_on_the_same_screen() ->
         assert "R rerun" in stage.said
         before = stage.live
         await stage.press("R")
-        told = " ".join(question(stage).split())
-        assert "Run again?" in told and "8 evaluations resume the runs they have" in told
-        assert "13 errored, 36 missing, 1 refused" in told
-        assert "One of them alone: tui-eval open PATH; y copies its path." in told
+        shown = " ".join(question(stage).split())
+        assert "Run again?" in shown and "8 evaluations resume the runs they have" in shown
+        assert "13 errored, 36 missing, 1 refused" in shown
+        assert "One of them alone: tui-eval open PATH; y copies its path." in shown
         await stage.press("g")
         await stage.until(lambda: isinstance(stage.app.screen, SuiteScreen))
         await stage.until(lambda: stage.live is not before and stage.app.suite is not None)
         runs = [*map(run_path, range(7)), ""]
-        asked = {"env_id": FILE, "raw": {"resume": "newest"}, "runs": runs}
-        assert stage.started == [asked]
+        requested = {"env_id": FILE, "raw": {"resume": "newest"}, "runs": runs}
+        assert stage.started == [requested]
         await stage.until(lambda: stage.live.status.is_live and stage.live.status.at_work)
         assert all(feed.closed for feed in (stage.feed, stage.feeds.feeds[0]))
 
@@ -88,8 +88,8 @@ async def test_a_budget_that_held_for_one_command_is_shown_to_hold_no_more() -> 
     events[0].budgets = ["--max-cost"]
     async with over(events) as stage:
         await stage.press("R")
-        told = " ".join(question(stage).split())
-        assert "They do without --max-cost, which held for one command." in told
+        shown = " ".join(question(stage).split())
+        assert "They do without --max-cost, which held for one command." in shown
 
 
 async def test_where_that_is_refused_the_suite_is_shown_again_and_why() -> None:
@@ -97,8 +97,8 @@ async def test_where_that_is_refused_the_suite_is_shown_again_and_why() -> None:
     async with over(then=[ev.Refused(0, [refused])]) as stage:
         await stage.press("R", "g")
         await stage.until_question()
-        told = " ".join(question(stage).split())
-        assert "The suite was not resumed" in told and "is working on these" in told
+        shown = " ".join(question(stage).split())
+        assert "The suite was not resumed" in shown and "is working on these" in shown
         await stage.press("escape")
         await stage.until(lambda: stage.app.screen is stage.live and stage.app.suite.over == 8)
         assert isinstance(stage.live, SuiteScreen) and "13 errors" in stage.text(stage.live.top)
@@ -153,6 +153,6 @@ async def test_what_was_stopped_before_anything_errored_is_resumed() -> None:
     async with over(events, size=(200, 60)) as stage:
         assert "R resume" in stage.said
         await stage.press("R")
-        told = " ".join(question(stage).split())
-        assert "Resume the suite?" in told and "384 missing" in told
-        assert "superseded" not in told
+        shown = " ".join(question(stage).split())
+        assert "Resume the suite?" in shown and "384 missing" in shown
+        assert "superseded" not in shown

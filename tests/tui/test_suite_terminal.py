@@ -86,9 +86,9 @@ def test_a_suite_runs_to_its_end_and_is_looked_at_again(
     assert "2 of 2 evaluations finished" in again.text
     assert "ex rolls" in again.text
     assert len(program.runs()) == 2
-    told = program.run("open", "suite.toml")
-    assert told.code == 2
-    assert "Open it on a terminal" in told.err
+    shown = program.run("open", "suite.toml")
+    assert shown.code == 2
+    assert "Open it on a terminal" in shown.err
 
 
 @pytest.mark.slow
@@ -134,10 +134,10 @@ def test_a_detached_suite_is_joined_as_a_whole(
     terminal = on_terminal(answers=answers)
     terminal.wait_for("▶ 2 running")
     leave(terminal, "d")
-    told = program.run("open", "suite.toml")
-    assert told.code == 0, told
-    assert "0 of 2 evaluations done; " in told.out
-    assert "Join it: tui-eval open suite.toml" in told.out
+    shown = program.run("open", "suite.toml")
+    assert shown.code == 0, shown
+    assert "0 of 2 evaluations done; " in shown.out
+    assert "Join it: tui-eval open suite.toml" in shown.out
     joined = on_terminal(answers=answers, command="open")
     joined.wait_for("suite.toml ·")
     for text in ("temperature=0.2", "temperature=0.9", "▶ 2 running"):
@@ -192,7 +192,7 @@ def test_what_errored_in_a_suite_runs_again_from_its_screen(
 
 
 def errs(terminal: Terminal, fault_server: FaultServer) -> None:
-    """Every rollout of a suite that has just been asked for errors."""
+    """Every rollout of a suite that has just been requested errors."""
     fault_server.script(CHAT, [Reply(400)])
     terminal.wait_for("12 errors")
     terminal.wait_for("finished in")

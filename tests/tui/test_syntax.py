@@ -1,4 +1,4 @@
-"""Inks of JSON, Markdown and code, and what is shown of what a model wrote."""
+"""Inks of JSON, Markdown and code in texts of a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page of ten tasks says is pressed, key by key, and what is seen then."""
+"""The page of ten tasks, key by key, and the screen afterwards."""
 
 from __future__ import annotations
 

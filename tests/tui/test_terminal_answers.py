@@ -1,4 +1,4 @@
-"""What a terminal answers when it is asked: in time, late, cut off, wrongly, or not at all."""
+"""Answers of a terminal: in time, late, cut off, wrong, or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a frame may be made: as far as the terminal has come, or as it is reckoned."""
+"""A frame is made when the last one is out, by answers of the terminal or by estimate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Private names of Textual and Rich are touched in one module, which does without each of them."""
+"""Private names of Textual and Rich are used in one module, which does without each of them."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ MODULES = [
 
 
 def test_no_other_module_touches_a_private_name_of_textual_or_rich() -> None:
-    touched = {one.__name__: sorted(set(touched_by(one))) for one in MODULES}
-    assert touched.pop(textual_private.__name__)
-    assert {name: found for name, found in touched.items() if found} == {}
+    used = {one.__name__: sorted(set(used_by(one))) for one in MODULES}
+    assert used.pop(textual_private.__name__)
+    assert {name: found for name, found in used.items() if found} == {}
 
 
-def test_each_name_that_is_touched_has_its_reason() -> None:
-    touched = {name.split()[-1] for name in touched_by(textual_private)}
-    assert touched == {name.rpartition(".")[2] for name in NAMES}
+def test_each_name_that_is_used_has_its_reason() -> None:
+    used = {name.split()[-1] for name in used_by(textual_private)}
+    assert used == {name.rpartition(".")[2] for name in NAMES}
 
 
-def touched_by(module: Any) -> Iterator[str]:
+def used_by(module: Any) -> Iterator[str]:
     """The private names that a module imports, overrides, sets, reads or calls."""
     tree = ast.parse(inspect.getsource(module))
     for node in ast.walk(tree):
@@ -76,11 +76,11 @@ def touched_by(module: Any) -> Iterator[str]:
                 args=[_, ast.Constant(str(name)), *_],
             ) if name in every_name():
                 yield f"{node.lineno} {name}"
-    yield from (one for made in tree.body for one in touched_in(made, module))
+    yield from (one for made in tree.body for one in used_in(made, module))
 
 
-def touched_in(node: ast.AST, place: Any) -> Iterator[str]:
-    """What the classes in a place touch of the classes that they are made of."""
+def used_in(node: ast.AST, place: Any) -> Iterator[str]:
+    """Private names of their base classes that the classes in a place use."""
     if not isinstance(node, ast.ClassDef):
         return
     made = vars(place).get(node.name)
@@ -94,7 +94,7 @@ def touched_in(node: ast.AST, place: Any) -> Iterator[str]:
             case ast.Name(id=name, ctx=ast.Store()) if name in theirs:
                 yield f"{inner.lineno} {name}"
     for below in node.body:
-        yield from touched_in(below, made)
+        yield from used_in(below, made)
 
 
 def is_theirs(name: str) -> bool:
@@ -198,7 +198,7 @@ IN_TERMINALS = [name for name in NAMES if name != IN_BROWSERS]
 
 
 def missing(name: str) -> str:
-    """What the log says of a name that is missing."""
+    """The log of a missing name."""
     package, newer = ("Rich", version("rich")) if name.startswith("rich") else ("Textual", NEWER)
     seen, without = f"{package} {SEEN[package]}", NAMES[name].without
     return f"{package} {newer} has no {name} as {seen} had it: {without}."

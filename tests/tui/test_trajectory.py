@@ -214,13 +214,13 @@ def test_histogram_columns_reach_the_top_and_never_vanish() -> None:
 
 
 def test_leaving_offers_what_can_be_decided() -> None:
-    def choices(goes_on: bool, saved: bool) -> Sequence[Choice]:
-        return leave_question(goes_on, saved, "9 rollouts are on disk.", "run").choices
+    def choices(is_at_work: bool, saved: bool) -> Sequence[Choice]:
+        return leave_question(is_at_work, saved, "9 rollouts are on disk.", "run").choices
 
-    assert [c.key for c in choices(goes_on=False, saved=True)] == ["l", "escape"]
-    assert [c.key for c in choices(goes_on=True, saved=True)] == ["s", "d", "escape"]
-    assert [c.key for c in choices(goes_on=False, saved=False)] == ["y", "n", "escape"]
-    unsaved = choices(goes_on=True, saved=False)
+    assert [c.key for c in choices(is_at_work=False, saved=True)] == ["l", "escape"]
+    assert [c.key for c in choices(is_at_work=True, saved=True)] == ["s", "d", "escape"]
+    assert [c.key for c in choices(is_at_work=False, saved=False)] == ["y", "n", "escape"]
+    unsaved = choices(is_at_work=True, saved=False)
     assert {choice.answer.save for choice in unsaved if choice.answer} == {True, False}
 
 
@@ -254,11 +254,11 @@ def test_a_traceback_has_the_whole_width_and_keeps_its_indentation() -> None:
 
 def test_how_a_rollout_stopped_is_shown_in_the_room_that_there_is() -> None:
     rollout = Rollout(0, stop_condition="no_tools_called", is_truncated=True, reward=0.9)
-    told = {
+    output = {
         width: words(Part(None, rollout=rollout).lay_out(View(), width).lines)[0]
         for width in (70, 56, 44)
     }
-    assert told == {
+    assert output == {
         70: "✓ done · reward 0.90 · truncated · stopped by no_tools_called",
         56: "✓ done · reward 0.90 · truncated · stop: no_tools_called",
         44: "✓ done · reward 0.90 · truncated · stop: no…",
@@ -280,8 +280,8 @@ def test_a_cut_answer_says_so_in_the_room_that_its_figures_leave() -> None:
     step = {"model_ms": 900, "input_tokens": 790, "output_tokens": 16, "finish_reason": "length"}
     entry = Entry("assistant", 3, "It has")
     widths = (80, 60, 52, 40)
-    told = [words(piece_of(entry, step, None, width, False).lines)[0] for width in widths]
-    assert [line.removeprefix("● assistant · turn 3").lstrip() for line in told] == [
+    output = [words(piece_of(entry, step, None, width, False).lines)[0] for width in widths]
+    assert [line.removeprefix("● assistant · turn 3").lstrip() for line in output] == [
         "900ms · 790 → 16 tokens  ✂ truncated at the length limit",
         "900ms · 790 → 16 tokens  ✂ truncated",
         "900ms · 790 → 16 tokens  ✂",
@@ -304,7 +304,7 @@ CHAIN = (
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "output"),
     [
         (
             CHAIN,
@@ -326,10 +326,10 @@ CHAIN = (
     ],
     ids=["said before", "escapes", "not yet said", "quoted", "longer name", "arrow", "cut", "text"],
 )
-def test_an_error_is_said_once_and_each_cause_on_a_line_of_its_own(error: str, told: str) -> None:
+def test_an_error_is_said_once_and_each_cause_on_a_line_of_its_own(error: str, output: str) -> None:
     lines = words(Part(None, rollout=Rollout(0, error=error)).lay_out(View(), 200).lines)[1:]
     assert lines[0].startswith("  error     ")
-    assert [line[12:] for line in lines] == told.split("|")
+    assert [line[12:] for line in lines] == output.split("|")
 
 
 def test_a_folded_text_does_not_end_with_an_empty_line() -> None:

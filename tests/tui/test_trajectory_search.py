@@ -204,7 +204,7 @@ async def test_an_expression_that_takes_forever_is_given_up_and_the_screen_lives
         counting.cancel()
         await stage.pilot.pause()
         assert "takes too long" in foot(stage)
-        assert turns > 5, "the screen's loop goes on meanwhile"
+        assert turns > 5, "the screen's loop runs meanwhile"
 
 
 async def test_jumps_go_by_tool_call_and_by_what_went_wrong() -> None:

@@ -1,4 +1,4 @@
-"""What is typed faster than the screen takes it, all at once, on a real terminal."""
+"""Keys typed faster than the screen takes them, on a real terminal."""
 
 from __future__ import annotations
 

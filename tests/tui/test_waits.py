@@ -1,4 +1,4 @@
-"""What a rollout waits for, on the screen: in the list, at the end of its trajectory, on top."""
+"""The wait of a rollout on the screen: in the list, at the end of its trajectory, on top."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from tui_eval import clock
 from tui_eval.config.env_file import load_env_file
 from tui_eval.config.expansion import expand
 from tui_eval.config.options import NEWEST
@@ -24,7 +25,7 @@ from tui_eval.fold.run_state import RunState
 from tui_eval.fold.suite_state import CUT_OFF
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.opening import saved_events
-from tui_eval.runs.outcome import saved_suite_outcome
+from tui_eval.runs.outcome import saved_suite_outcome, unreadable
 from tui_eval.runs.run_info import read_metadata
 
 

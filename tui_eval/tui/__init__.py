@@ -1,1 +1,1 @@
-"""The full-screen app: draws what a feed tells, and sends commands back."""
+"""The full-screen app: draws the events of a feed and sends commands back."""

@@ -1,4 +1,9 @@
-"""The full-screen app: shows a run as a feed tells it, and sends commands back."""
+"""The app of a run or a suite: folds the events of a feed, and sends commands back.
+
+Only `tick` folds events, for a bounded time, and screens draw from the folded state: so a feed of
+any speed leaves room for keys. The feed is the only connection to an engine: so one app shows runs
+that are live, saved or recorded, and tests need no engine.
+"""
 
 from __future__ import annotations
 
@@ -32,26 +37,27 @@ if TYPE_CHECKING:
     from tui_eval.events import Event
     from tui_eval.feeds.feed import Feed, OpenFeed
     from tui_eval.fold.suite_state import SuiteState
+    from tui_eval.tui.suite.controllers import OpenRuns
 
 TICK_S = 1 / 12
 BUDGET_S = 0.015
-"""How long one tick may fold events; what is left comes with the next one, soon."""
+"""Seconds for which one tick may fold events; the next one, soon, folds the rest."""
 WHOLE_AFTER = 100
-"""So many collections of what is young come before one of everything, which outlasts a frame."""
+"""Collections of young objects before a full one, which takes longer than a frame."""
 
 
 class TuiEvalApp(BaseApp[Leave]):
-    """Watches one run, or the evaluations of a suite if that is what the feed tells of.
+    """Watches one run, or the evaluations of a suite where the feed has those.
 
     Args:
         feed: It is started after the first frame, and closed at the end.
-        open_feed: How the evaluations of a suite are read.
+        open_feed: Opens the feed of an evaluation of a suite.
         now: Unix seconds, for every clock on the screen.
         form: A screen that comes first; the feed is started when it is dismissed with a request,
             and the app is left when it is dismissed without one.
-        begin: Is given that request before the feed is started.
-        start: Makes the feed of an engine that goes on with a run.
-        joined: The engine was at work before this app.
+        begin: Gets that request before the feed is started.
+        start: Makes the feed of an engine that resumes a run.
+        joined: Whether the engine was at work before this app.
     """
 
     CSS_PATH: ClassVar[CSSPathType | None] = str(shipped("styles", "live.tcss"))
@@ -76,7 +82,7 @@ class TuiEvalApp(BaseApp[Leave]):
         self._if_refused: Callable[[list[Fault]], object] | None = None
         """Gets why there is no run to watch; the app is left where there is none."""
         self._once_shown: Callable[[], object] | None = None
-        """What is done as soon as something is known of the run."""
+        """Called at the first event that says something of the run."""
         self._now = now
         self._more_is_due = False
         self._events_taken = 0
@@ -85,22 +91,23 @@ class TuiEvalApp(BaseApp[Leave]):
         self._turn_to(feed)
 
     def _turn_to(self, feed: Feed) -> None:
-        """A run that nothing is known of yet."""
+        """Begins with a new feed, of which no event has come yet."""
         self.feed = feed
         self.state = RunState()
         self.suite: SuiteState | None = None
+        self._open_runs: OpenRuns | None = None
         self._root = RunSession(feed, self.state)
         self.live_screen = RunScreen(self._root, self._now)
         self._arrange()
 
     def _arrange(self) -> None:
-        """The list as people left it."""
+        """Sorts and groups the list as people left it."""
         settings = self.preferences.settings
         sorting = Sorting(settings.sort, settings.descending, settings.grouped)
         self.live_screen.rollouts.begin_with(settings.columns, sorting)
 
     def get_default_screen(self) -> Screen[Any]:
-        """The first screen; that of a suite goes over it."""
+        """The first screen; a suite's is pushed over it."""
         return self.live_screen
 
     def on_mount(self) -> None:
@@ -108,7 +115,7 @@ class TuiEvalApp(BaseApp[Leave]):
             self.push_screen(self._form, self._configured)
 
     def on_ready(self) -> None:
-        """After the first frame the rest is loaded."""
+        """Loads the rest after the first frame."""
         self.call_after_refresh(self._start)
 
     def _start(self) -> None:
@@ -117,14 +124,14 @@ class TuiEvalApp(BaseApp[Leave]):
             self.run_worker(self._begin(), group="feed")
 
     def _collect_from_here(self) -> None:
-        """What was loaded until here stays to the end: no collection looks through it again."""
+        """Exempts all loaded modules from garbage collection: they stay to the end."""
         if not self.is_headless:
             gc.freeze()
             gc.set_threshold(*gc.get_threshold()[:2], WHOLE_AFTER)
             gc.enable()
 
     def _configured(self, request: dict[str, Any] | None) -> None:
-        """Begins with what the form was left with."""
+        """Begins with the request of the form."""
         if request is None:
             self._leave(Leave("closed"))
         else:
@@ -142,7 +149,7 @@ class TuiEvalApp(BaseApp[Leave]):
         self._collect_from_here()
 
     async def on_event(self, event: events.Event) -> None:
-        """Takes in an event; what comes of a key is looked for soon."""
+        """Takes in an event; the next tick comes soon after a key."""
         if isinstance(event, events.InputEvent | events.Paste):
             self.ticking.wake()
         await super().on_event(event)
@@ -152,17 +159,18 @@ class TuiEvalApp(BaseApp[Leave]):
         return begins or self.live_screen.status.at_work
 
     def _tick_once(self) -> Hashable:
-        """Ticks; what it returns changes with all that may be seen."""
+        """Ticks; returns a value that changes with all that may be seen."""
         self.tick()
         live = self.live_screen
         return (self._events_taken, live, live.state.changed, live.reader.version)
 
     def tick(self) -> None:
-        """Folds what is new, for a bounded time, and draws what changed."""
+        """Folds new events, for a bounded time, and draws the changes."""
         if not self.is_running:
             return  # it was due already when the screens were closed
         deadline = time.perf_counter() + BUDGET_S
-        if not (self._root.fold(deadline, self._take_root) and self.live_screen.fold(deadline)):
+        is_all = self._root.fold(deadline, self._take_root)
+        if not is_all or (self._open_runs is not None and not self._open_runs.fold(deadline)):
             self._fold_more_soon()
         is_nothing = self.state.run is None and self.suite is None
         if self.state.refused or (self.state.end is not None and is_nothing):
@@ -171,7 +179,7 @@ class TuiEvalApp(BaseApp[Leave]):
             self.live_screen.refresh_run()
 
     def _close_without_run(self) -> None:
-        """There is nothing to watch: the request was refused, or no engine came up."""
+        """Closes where the request was refused, or no engine came up."""
         if_refused, self._if_refused = self._if_refused, None
         if if_refused is None:
             self.exit(Leave("closed"))
@@ -200,37 +208,38 @@ class TuiEvalApp(BaseApp[Leave]):
         again: RunScreen.RunAgain,
         title: str,
         faults: list[Fault],
-        go_on: Callable[[RunScreen.RunAgain], object],
+        resume: Callable[[RunScreen.RunAgain], object],
     ) -> None:
-        """Says why a run did not go on; changes alone can be accepted there.
+        """Says why a run was not resumed; changes alone can be accepted there.
 
         Args:
-            go_on: Gets what is asked then.
+            resume: Gets the request with the accepted changes.
         """
         from tui_eval.tui.base.dialogs.question import refusal_question
 
         def answered(accepts: bool | None) -> None:
             if accepts:
                 request = {**again.request, "raw": {**again.request["raw"], "accept_changes": True}}
-                go_on(self.live_screen.RunAgain(request, again.row))
+                resume(self.live_screen.RunAgain(request, again.row))
 
         self.push_screen(refusal_question(title, faults), answered)
 
     def _become_suite(self) -> None:
-        """Puts the list of evaluations over the panes; what is open over these is closed."""
+        """Puts the list of evaluations over the panes; closes dialogs over these."""
         from tui_eval.fold.suite_state import SuiteState
         from tui_eval.tui.suite.screen import SuiteScreen
 
         self.suite = SuiteState(notices=list(self.state.notices))
         before = self.live_screen
-        self.live_screen = SuiteScreen(self._root, self.suite, self._open_feed, before.now)
+        screen = SuiteScreen(self._root, self.suite, self._open_feed, before.now)
+        self.live_screen, self._open_runs = screen, screen.open_runs
         self._arrange()
         while self.screen is not before:
             self.pop_screen()
         self.push_screen(self.live_screen)
 
     def _fold_more_soon(self) -> None:
-        """Before the clock's next tick; once, so that a backlog leaves room for keys."""
+        """Folds more before the next tick; once, so that a backlog leaves room for keys."""
         if not self._more_is_due:
             self._more_is_due = True
             after(BUDGET_S, self, self._fold_more)
@@ -240,7 +249,7 @@ class TuiEvalApp(BaseApp[Leave]):
         self.tick()
 
     def on_rollout_list_arranged(self) -> None:
-        """Keeps how somebody arranged the list."""
+        """Saves the columns and the sorting of the list."""
         rollouts = self.live_screen.rollouts
         columns, sorting = rollouts.lines.chosen, rollouts.listing.sorting
         sort = ("-" if sorting.descending else "") + sorting.field if sorting.field else None
@@ -263,9 +272,9 @@ class TuiEvalApp(BaseApp[Leave]):
         self._leave(message.leave)
 
     def on_run_screen_run_again(self, message: RunScreen.RunAgain) -> None:
-        """Has an engine go on with the run; its screen stands in place of this one.
+        """Has an engine resume the run; its screen replaces this one.
 
-        Where that is refused the run, or the suite, is shown again, and why.
+        Where that is refused the run, or the suite, is shown again with the reason.
         """
         path, of_suite = message.request["raw"]["resume"], self.suite.events if self.suite else []
         title = f"The {self.live_screen.noun} was not resumed"
@@ -281,7 +290,7 @@ class TuiEvalApp(BaseApp[Leave]):
         self._replace(self._start_feed(message.request), message.row)
 
     def _replace(self, feed: Feed, row: int) -> None:
-        before, screen = self.feed, self.live_screen
+        before, open_runs = self.feed, self._open_runs
         self._turn_to(feed)
         state = self.state
         self.live_screen.first_row = row
@@ -292,14 +301,13 @@ class TuiEvalApp(BaseApp[Leave]):
         show(self.live_screen)
 
         async def change() -> None:
-            await screen.close()
-            await before.close()
+            await close_feeds(before, open_runs)
             await begin(feed, state)
 
         self.run_worker(change(), group="feed")
 
     def _leave(self, leave: Leave) -> None:
-        """Tells the engine, and goes."""
+        """Sends stop or detach to the engine, and exits."""
         if self.live_screen.status.at_work:
             from tui_eval.commands import Detach, Stop
 
@@ -307,18 +315,18 @@ class TuiEvalApp(BaseApp[Leave]):
         self.exit(leave)
 
     async def action_quit(self) -> None:
-        """Stops the run if it goes on, and leaves without a question."""
+        """Stops a running run, and leaves without a question."""
         self._stop_and_leave()
 
     def leave_at_once(self) -> None:
-        """Stops the run if it goes on; a tab that only joined it lets it go on."""
+        """Stops a running run; a tab that only joined it lets it continue."""
         if self._joined and in_browser() and self.live_screen.status.at_work:
             self._leave(Leave("detach"))
         else:
             self._stop_and_leave()
 
     def lose_terminal(self) -> None:
-        """Ends; a run goes on as after `disown`, which keeps the signal away that would stop it."""
+        """Ends; a run continues, as after `disown`, which keeps away the signal that stops it."""
         if self.return_code is None:
             self._leave(Leave("detach" if self.live_screen.status.at_work else "closed"))
 
@@ -326,7 +334,7 @@ class TuiEvalApp(BaseApp[Leave]):
         self._leave(Leave("stop" if self.live_screen.status.at_work else "closed"))
 
     def action_interrupt(self) -> None:
-        """Asks as quitting does; asked a second time it stops the run. A form is just left."""
+        """Opens the question of quitting; the second time stops the run. A form is just left."""
         from tui_eval.tui.base.dialogs.question import Question
 
         if self._form is not None and self._form in self.screen_stack:
@@ -340,23 +348,29 @@ class TuiEvalApp(BaseApp[Leave]):
         self.live_screen.quit_flow.confirm_leaving()
 
     def screen_of_commands(self, screen: Screen[Any]) -> Any:
-        """Boxes have no commands of their own: the run has."""
+        """The screen with the commands: dialogs have none, the run has."""
         return screen if hasattr(screen, "scopes") else self.live_screen
 
     async def on_unmount(self) -> None:
         self.ticking.stop()
-        await self.live_screen.close()
-        await self.feed.close()
+        await close_feeds(self.feed, self._open_runs)
+
+
+async def close_feeds(feed: Feed, open_runs: OpenRuns | None) -> None:
+    """Closes the open runs of a suite, if any, and then the root's feed."""
+    if open_runs is not None:
+        await open_runs.close()
+    await feed.close()
 
 
 async def load(*modules: str) -> None:
-    """Loads modules off the loop: it takes longer than a frame."""
+    """Loads modules off the loop, as that takes longer than a frame."""
     for name in modules:
         await asyncio.to_thread(import_module, name)
 
 
 def load_highlighting() -> None:
-    """The same for the languages that texts are highlighted in."""
+    """Loads the languages that texts are highlighted in."""
     from tui_eval.tui.trajectory.syntax import load
 
     load()

@@ -12,7 +12,7 @@ from tui_eval import clock
 from tui_eval.errors import Fault
 from tui_eval.feeds.feed import NullFeed
 from tui_eval.shipped import shipped
-from tui_eval.tui.app import TuiEvalApp, load
+from tui_eval.tui.app import TuiEvalApp, close_feeds, load
 from tui_eval.tui.base.dialogs.prompts import Leave
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.preferences import Preferences
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
 
 
 def joined_text() -> str:
-    """What can be done with a run that somebody else started."""
+    """A sentence on the keys for a run that somebody else started."""
     back, stop = key_for("run.leave"), key_for("app.interrupt")
     return f"Attached: {back} goes back and leaves it running, {stop} asks whether to stop it."
 
 
 def left_text(leave: Leave, noun: str = "run") -> str:
-    """What became of a run, or of a suite of them, that was left while it ran."""
+    """A sentence on a run or suite that was left while it ran."""
     one = "it" if noun == "run" else "a run of it"
     if leave.action == "detach":
-        return f"The {noun} goes on; {key_for('runs.open')} attaches to {one} again."
+        return f"The {noun} continues; {key_for('runs.open')} attaches to {one} again."
     kept = f"What finished is kept; {key_for('home.resume')} resumes {one}."
-    return f"The {noun} was told to stop. {kept}"
+    return f"The {noun} is stopping. {kept}"
 
 
 class HomeApp(TuiEvalApp):
-    """One run is watched at a time, or none."""
+    """The app over home: shows one run or suite, or none."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = [
         str(shipped("styles", name)) for name in ("live.tcss", "home.tcss")
@@ -76,7 +76,7 @@ class HomeApp(TuiEvalApp):
         await self._load_highlighting()
 
     def on_home_screen_run_wanted(self, wanted: HomeScreen.RunWanted) -> None:
-        """Puts a run over home."""
+        """Opens a run over home."""
         if self.watches:
             return
         self._turn_to(wanted.feed)
@@ -96,12 +96,12 @@ class HomeApp(TuiEvalApp):
         self.live_screen.over_home = True
 
     def on_run_screen_left(self, message: RunScreen.Left) -> None:
-        """Goes back home; a run that goes on does so without this screen."""
+        """Goes back home; a running run continues without this screen."""
         message.prevent_default()  # the handler of the app that ends with its run
         self._go_home(message.leave)
 
     def on_run_screen_run_again(self, message: RunScreen.RunAgain) -> None:
-        """Opens the run anew, with an engine that goes on with it."""
+        """Opens the run again, with an engine that resumes it."""
         message.prevent_default()
         self._go_home(Leave("closed"))
         self._run_again(message)
@@ -115,7 +115,7 @@ class HomeApp(TuiEvalApp):
         self.live_screen.first_row = again.row
 
     def _close_without_run(self) -> None:
-        """Goes back home, and says there why there is nothing to watch."""
+        """Goes back home, and says there why there is no run."""
         refused = [Fault(*fault) for fault in self.state.refused]
         why = self.state.end.text if self.state.end is not None else ""
         self._go_home(Leave("closed"))
@@ -127,8 +127,9 @@ class HomeApp(TuiEvalApp):
             self.push_screen(closing_question("This run did not begin", text))
 
     def _go_home(self, leave: Leave) -> None:
-        """Lets go of the run that is watched."""
+        """Closes the run that is shown."""
         feed, starting, live = self.feed, self._starting, self.live_screen
+        open_runs = self._open_runs
         path = self.state.run.path if self.state.run is not None else ""
         at_work = live.status.at_work
         self.watches = False
@@ -141,14 +142,13 @@ class HomeApp(TuiEvalApp):
             self.home.say(left_text(leave, live.noun))
 
         async def close() -> None:
-            """A connection is never dropped half made: that would stop the run."""
+            """Closes the run; a half made connection is never dropped: that would stop it."""
             from tui_eval.commands import Detach, Stop
 
             if starting is not None:
                 await starting
             feed.send(Stop() if leave.action == "stop" else Detach())
-            await live.close()
-            await feed.close()
+            await close_feeds(feed, open_runs)
             if leave.action != "detach":
                 save = path if leave.save else ""
                 if why := await asyncio.to_thread(self._backend.end, feed, save=save):
@@ -160,7 +160,7 @@ class HomeApp(TuiEvalApp):
         task.add_done_callback(self._let_go.discard)
 
     def _stop_and_leave(self) -> None:
-        """Leaves the app; a run that was joined goes on."""
+        """Leaves the app; a joined run continues."""
         if not self.watches:
             self.exit(Leave("closed"))
         elif self.live_screen.joined:
@@ -169,7 +169,7 @@ class HomeApp(TuiEvalApp):
             super()._stop_and_leave()
 
     def action_interrupt(self) -> None:
-        """At home it leaves; over a run it asks; elsewhere it leads back."""
+        """Leaves home; over a run opens the question; elsewhere goes back."""
         if self.watches:
             super().action_interrupt()
         elif self.screen is not self.home:
@@ -181,6 +181,6 @@ class HomeApp(TuiEvalApp):
         return self.watches and super()._is_at_work()
 
     async def on_unmount(self) -> None:
-        """Waits until every run was let go."""
+        """Waits until every run is closed."""
         self.ticking.stop()
         await asyncio.gather(*self._let_go)

@@ -1,1 +1,1 @@
-"""What every screen is made of: app, terminal, keys, lines, dialogs, looks."""
+"""Parts of every screen: app, terminal, keys, lines, dialogs, looks."""

@@ -1,7 +1,7 @@
-"""What every app has: people's own settings, the palette, the themes; and an app of one screen.
+"""The base of every app: people's settings, the palette, the themes; and an app of one screen.
 
 There are three apps (a run, home, a single screen), and people's keys and colours hold in all of
-them. Only what an app alone can do is here; what a screen does is in the controllers that it holds.
+them. Here is only what needs the app; a screen acts by the controllers that it holds.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class BaseApp(InTurnApp[Result]):
-    """An app as people set it: keys, theme, motion; what they choose in it is kept.
+    """An app with people's settings: keys, theme, motion; their choices in it are saved.
 
     Args:
-        preferences: What is usual where they are None, and nothing is kept.
+        preferences: None for the defaults, of which no change is saved.
     """
 
     TITLE = "tui-eval"
@@ -73,7 +73,7 @@ class BaseApp(InTurnApp[Result]):
         self.stylesheet = KeptStylesheet(self.get_css_variables())
         self._ends_on_signals = False
         self._handlers_before: dict[int, Any] = {}
-        """What the signals of `ENDING` did before they ended the app."""
+        """The handlers that the signals of `ENDING` had before."""
         self.preferences = preferences or Preferences()
         keymap = self.preferences.keymap
         IN_USE.set(keymap)
@@ -88,7 +88,7 @@ class BaseApp(InTurnApp[Result]):
         return "terminal" if self.no_color else self.preferences.settings.theme
 
     def take_ground(self, is_light: bool | None) -> None:
-        """The terminal said whether its ground is light, or nothing."""
+        """Takes whether the terminal's background is light; None where it has not answered."""
         keep_answer(is_light)
         self.theme = fitting_theme(self, self._chosen_theme)
 
@@ -97,7 +97,7 @@ class BaseApp(InTurnApp[Result]):
         return shades_of(self.current_theme)
 
     def get_driver_class(self) -> type[Driver]:
-        """Our own driver where Textual would take its own for a terminal."""
+        """Our driver in place of Textual's for a terminal."""
         usual = super().get_driver_class()
         if usual.__name__ != "LinuxDriver" or not can_drive_terminals(usual):
             return usual
@@ -106,14 +106,14 @@ class BaseApp(InTurnApp[Result]):
         return TerminalDriver
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """What every line goes through; no colour of the terminal's own has a grey of its own."""
+        """Filters of every line, without Textual's for ANSI colours, which have no greys."""
         filters = super().get_line_filters()
         if not (self.no_color and self.native_ansi_color):
             return filters
         return [NO_COLOUR if isinstance(one, Monochrome) else one for one in filters]
 
     async def run_async(self, *, headless: bool = False, **options: Any) -> Result | None:
-        """Runs the app; when that ends the terminal is whole, and signals mean what they did."""
+        """Runs the app; restores the terminal and the signal handlers at its end."""
         if headless:
             return await super().run_async(headless=True, **options)
         if os.environ.get("TUI_EVAL_NO_MOUSE", "0") not in ("", "0"):
@@ -130,9 +130,9 @@ class BaseApp(InTurnApp[Result]):
                 signal.signal(number, handler)
 
     def pop_screen(self) -> AwaitComplete:
-        """Takes the top screen away; what others do after a frame is done after the next one's.
+        """Removes the top screen; callbacks that wait for its frame get the next screen's.
 
-        Textual keeps that with the screen that is on top just then, and loses it with that screen.
+        Textual holds these at the top screen, and loses them with that.
         """
         gone = self.screen
         popped = super().pop_screen()
@@ -143,14 +143,14 @@ class BaseApp(InTurnApp[Result]):
         return popped
 
     def notify_server(self, path: str) -> None:
-        """Tells `tui-eval serve` which run or file of evaluations this app shows."""
+        """Reports to `tui-eval serve` which run or file of evaluations this app shows."""
         if publish := getattr(self.drawn_by, "notify_server", None):
             publish(path)
 
     def on_load(self) -> None:
-        """From before the terminal is taken, signals that end programs end the app.
+        """Has signals that end programs end the app, from before the terminal is taken.
 
-        An exception in place of that would come from wherever the loop is just then, also from the
+        An exception instead would come from wherever the loop is just then, also from the
         middle of taking the terminal or of giving it back.
         """
         for number in ENDING if self._ends_on_signals else ():
@@ -163,26 +163,26 @@ class BaseApp(InTurnApp[Result]):
         self.exit()
 
     def lose_terminal(self) -> None:
-        """Ends the app, whose terminal is gone and no signal told of it."""
+        """Ends the app when its terminal is gone without a signal."""
         self.leave_at_once()
 
     def on_mount(self) -> None:
-        """The whole screen is drawn after a suspension."""
+        """Has the whole screen drawn after a suspension."""
         self.on_load()  # the driver of browsers has taken some of the signals
         self.app_resume_signal.subscribe(self, lambda _: self.redraw())
 
     def on_ready(self) -> None:
-        """Tells what is wrong with the settings, once there is a line to tell it on."""
+        """Shows faults of the settings once there is a line for them."""
         if warning := self.preferences.warning:
             self.call_after_refresh(self.show_message, warning)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """No cursor blinks where nothing moves."""
+        """Stops the cursor's blinking where motion is off."""
         if self.preferences.is_still and hasattr(event.widget, "cursor_blink"):
             event.widget.cursor_blink = False
 
     def show_message(self, text: str) -> None:
-        """Says something on the bottom line of the screen."""
+        """Shows a message on the bottom line of the screen."""
         for screen in reversed(self.screen_stack):
             line = getattr(screen, "keys", None)
             if isinstance(line, KeyLine):
@@ -196,7 +196,7 @@ class BaseApp(InTurnApp[Result]):
         self.show_message(await copy(self, message.text, "the selection"))
 
     def keep(self, changes: Mapping[tuple[str, ...], Any]) -> None:
-        """Keeps what somebody chose, off the loop; says so where it cannot be kept."""
+        """Saves changed settings, off the loop; says so where that fails."""
         self.preferences.choose(changes)
         loop = asyncio.get_running_loop()
         loop.run_in_executor(None, self.preferences.write).add_done_callback(self._kept)
@@ -210,7 +210,7 @@ class BaseApp(InTurnApp[Result]):
         self.keep({("theme",): name})
 
     def action_suspend_process(self) -> None:
-        """To the shell, where there is one."""
+        """Suspends to the shell, where there is one."""
         if in_browser():
             self.show_message("In a browser there is no shell to go to.")
         else:
@@ -227,7 +227,7 @@ class BaseApp(InTurnApp[Result]):
         return screen
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """What the tables have for the screen, and the themes."""
+        """The commands of the screen, by the tables, and the themes."""
         where = self.screen_of_commands(screen)
         listed = getattr(where, "listed", "")
         for command in COMMANDS:
@@ -243,7 +243,7 @@ class BaseApp(InTurnApp[Result]):
 
 
 class ScreenApp(BaseApp[None]):
-    """Ends when its first screen is left, which ends it itself where it is the only one."""
+    """An app of one screen, which ends with that."""
 
     def __init__(self, first: Screen[Any], preferences: Preferences | None = None) -> None:
         styles = (shipped("styles", "live.tcss"), first.CSS_PATH)  # a first screen's is not loaded
@@ -254,5 +254,5 @@ class ScreenApp(BaseApp[None]):
         return self.first
 
     def action_interrupt(self) -> None:
-        """Nothing is at work that would have to be asked about."""
+        """Quits without a question: nothing is at work."""
         self.exit()

@@ -1,4 +1,4 @@
-"""How a screen fits its panes into a terminal: by width and height, one alone, or as tabs."""
+"""Layout of panes in a terminal: by width and height, one alone, or as tabs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ONE_PANE = "Only one pane fits here; it already fills the screen."
 
 
 def size_classes(size: Size) -> list[str]:
-    """The classes that a screen of a size gets: what they change can be mounted with them."""
+    """The classes of a screen of a size, to be set before it is mounted."""
     cells = zip(size, (WIDTHS, HEIGHTS), strict=True)
     return [max(point for point in points if count >= point[0])[1] for count, points in cells]
 
@@ -49,7 +49,7 @@ class Zoom:
 
     @property
     def word(self) -> str:
-        """What the key does, in a word; empty where it does nothing."""
+        """The footer word of the key; empty where it does nothing."""
         return ("unzoom" if self.is_zoomed else "zoom") if self.can_zoom else ""
 
     def action_zoom(self) -> None:
@@ -61,22 +61,22 @@ class Zoom:
 
 
 def style_of_others(app: App[Any]) -> str:
-    """How the titles of panes that are not shown look in that of another."""
+    """The style of hidden panes' titles in the title of another pane."""
     return "not bold $foreground " + ("dim" if app.native_ansi_color else "68%")
 
 
 class Tab(NamedTuple):
-    """A pane by its name, and how many things are in it; -1 while nobody knows."""
+    """A pane's name, and how many things are in it; -1 while that is unknown."""
 
     name: str
     holds: int
 
 
 class PaneTabs(LineView, can_focus=False):
-    """The panes of a screen as tabs, on one line, where only one of them has room.
+    """A line with the panes as tabs, where only one of them has room.
 
     Args:
-        ruled: Whether they stand in a rule, as the title of the pane below would.
+        ruled: Whether they are in a rule, as the title of the pane below would be.
     """
 
     @dataclass
@@ -89,7 +89,7 @@ class PaneTabs(LineView, can_focus=False):
         super().__init__(id=id)
         self.tabs = tabs
         self.key_ink = "key"
-        """Of their numbers; faint where these are no keys."""
+        """The ink of their numbers; faint where these are no keys."""
         self.ruled = ruled
         self.current = 1
 
@@ -98,7 +98,7 @@ class PaneTabs(LineView, can_focus=False):
         self.update()
 
     def _tab(self, at: int) -> Line:
-        """A tab; the one that is shown looks as the title of a pane with the focus."""
+        """A tab; the current one looks like the title of a focused pane."""
         name, holds = self.tabs[at]
         count = f" {holds:,}" if holds >= 0 else ""
         ink = "key" if at + 1 == self.current else "muted"
@@ -119,7 +119,7 @@ class PaneTabs(LineView, can_focus=False):
         return ((RULE_START, "busy"), *tabs, ("─" * rest, "busy"))
 
     def _build(self, y: int, frame: Frame) -> Strip:
-        """A rule goes from edge to edge, as the frame of a pane does."""
+        """Draws a rule from edge to edge, as the frame of a pane."""
         if not self.ruled:
             return super()._build(y, frame)
         return strip_of(self.line(0), self.size.width, self.ink, NO_STYLE)

@@ -1,4 +1,4 @@
-"""What people set for themselves: read before the first frame, written where they choose."""
+"""People's own settings: read before the first frame, written when they change."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from tui_eval.errors import Fault
 from tui_eval.tui.base.keys.keymap import USUAL, Keymap, read_keymap
 
 DRAWS_REDUCED_S = 0.5
-"""How often what goes on is drawn where motion is reduced."""
+"""Seconds between drawings of progress where motion is reduced."""
 
 
 def drawn_every(app: object, seconds: float) -> float:
-    """How often an app draws what goes on that is usually drawn so often."""
+    """Seconds between an app's drawings of progress; `seconds` where motion is full."""
     found = getattr(app, "preferences", None)
     return found.draws_every(seconds) if isinstance(found, Preferences) else seconds
 
 
 @dataclass(eq=False)
 class Preferences:
-    """Settings, keys, and what is wrong with the file they come from; no path: nothing is kept."""
+    """Settings, keys, and faults of their file; without a path nothing is saved."""
 
     settings: UserSettings = field(default_factory=UserSettings)
     keymap: Keymap = USUAL
@@ -41,7 +41,7 @@ class Preferences:
 
     @classmethod
     def read(cls, path: Path | None = None) -> Preferences:
-        """Those of a file, the user's own by default."""
+        """Reads the settings of a file, by default the user's."""
         path = path or user_file()
         settings, file, faults = read_user_settings(path)
         keymap, wrong = read_keymap(settings.keys, partial(place_of_key, file))
@@ -50,7 +50,7 @@ class Preferences:
 
     @property
     def warning(self) -> str:
-        """What is wrong, in one line; empty where nothing is."""
+        """The faults in one line; empty without any."""
         if not self.faults:
             return ""
         first, *others = self.faults
@@ -61,24 +61,24 @@ class Preferences:
 
     @property
     def is_still(self) -> bool:
-        """Whether nothing moves that need not."""
+        """Whether motion is reduced."""
         return self.settings.motion == "reduced"
 
     def draws_every(self, seconds: float) -> float:
-        """How often what goes on is drawn, where it is usually drawn so often."""
+        """Seconds between drawings of progress; `seconds` where motion is full."""
         return max(seconds, DRAWS_REDUCED_S) if self.is_still else seconds
 
     def choose(self, changes: Mapping[tuple[str, ...], Any]) -> None:
-        """Notes what was chosen; `write` brings it to the disk."""
+        """Takes in changes; `write` saves them."""
         if self.path is not None:
             self._unsaved.update(changes)
 
     def write(self) -> None:
-        """Writes what was chosen and is not on the disk yet; takes longer than a frame may.
+        """Saves pending changes; takes longer than a frame may.
 
         Raises:
             OSError: The file cannot be written.
-            ValueError: What it holds is no TOML.
+            ValueError: It is no TOML.
         """
         from tui_eval.config.user_settings import save_settings
 

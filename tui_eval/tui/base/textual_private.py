@@ -36,7 +36,7 @@ SEEN = {"Textual": "8.2.8", "Rich": "15.0.0"}
 
 
 class PrivateName(NamedTuple):
-    """Why a private name is touched, and what is without it."""
+    """The reason for using a private name, and the loss without it."""
 
     why: str
     without: str
@@ -55,7 +55,7 @@ NAMES = {
     "App._batch_count": PrivateName("in a batch no frame is drawn", _FRAMES),
     "textual._compositor.LayoutUpdate": PrivateName("the cells of a whole frame", _FRAMES),
     "textual._compositor.ChopsUpdate": PrivateName("the cells that changed", _FRAMES),
-    "textual._compositor.Compositor": PrivateName("asks widgets for their rows", _ROWS),
+    "textual._compositor.Compositor": PrivateName("requests the rows of widgets", _ROWS),
     "Compositor._dirty_regions": PrivateName("the rows that changed", _ROWS),
     "Screen._compositor": PrivateName("where a screen has its compositor", _ROWS),
     "Screen._on_timer_update": PrivateName("the one place where frames are due", _CLOCK),
@@ -69,12 +69,12 @@ NAMES = {
     "WebDriver._write": PrivateName("writes the packets for `tui-eval serve`", _PACKETS),
     "rich._unicode_data.load": PrivateName("the cells that each sign fills", _MARKS),
 }
-"""All of them, by where they stand."""
+"""All of them, by their full names."""
 _missed: set[str] = set()
 
 
 def _has(name: str, found: object) -> bool:
-    """Whether a private name is what it was; says so once in the log where it is not."""
+    """Whether a private name is as expected; says so once in the log where it is not."""
     if not found and name not in _missed:
         from importlib.metadata import version
 
@@ -114,7 +114,7 @@ if not TYPE_CHECKING:
     ChopsUpdate = _class("textual._compositor", "ChopsUpdate")
 
 Update: TypeAlias = "LayoutUpdate | ChopsUpdate"
-"""What a frame draws: all cells of a region, or those that changed."""
+"""The contents of a frame: all cells of a region, or those that changed."""
 _SEES_FRAMES = all(
     (
         _has("App._display", _is_method(App, "_display", "screen", "renderable")),
@@ -129,10 +129,10 @@ class FrameSource(App[Result]):
     """An app that may write its frames itself."""
 
     takes_frames = False
-    """Whether `take_frame` is called for what is drawn, in place of Textual's writing it."""
+    """Whether frames go to `take_frame`, and Textual writes none."""
 
     def take_frame(self, update: Update) -> None:
-        """Takes in what is drawn."""
+        """Takes in a frame."""
         raise NotImplementedError
 
     if _SEES_FRAMES:
@@ -163,7 +163,7 @@ _DRAWS_PARTS = all(
 
 
 def changed_regions(compositor: Compositor) -> set[Region]:
-    """What changed since the last frame."""
+    """The regions that changed since the last frame."""
     changed = compositor._dirty_regions
     if _has("Compositor._dirty_regions", isinstance(changed, set)):
         return changed.copy()
@@ -181,7 +181,7 @@ _DRAWS_LATER = all(
 
 
 GATHERS_S = 0.008
-"""How long a frame waits, after the first pane has asked for one, for those that ask next."""
+"""Seconds that a frame waits for further panes after the first one requested it."""
 
 
 def use_compositor(screen: Screen[Any], make: Callable[[], Compositor]) -> None:
@@ -191,9 +191,9 @@ def use_compositor(screen: Screen[Any], make: Callable[[], Compositor]) -> None:
 
 
 class FrameClock:
-    """Draws what one key changed on a screen in one frame.
+    """Draws all changes by one key in one frame.
 
-    After a rest Textual's clock of frames comes at once: only the pane that asked first would be
+    After a rest Textual's clock of frames fires at once: only the first pane would be
     drawn, and the others up to two periods later.
     """
 
@@ -225,7 +225,7 @@ class FrameClock:
 
 
 def take_callbacks(screen: Screen[Any]) -> list[tuple[Callable[[], Any], MessagePump]]:
-    """What waits for the next frame of a screen, and for whom; nothing waits any more."""
+    """Removes and returns the callbacks for the next frame of a screen, with their senders."""
     waiting = getattr(screen, "_callbacks", None)
     if not _has("Screen._callbacks", isinstance(waiting, list)):
         return []
@@ -242,7 +242,7 @@ _READS_TEXTS = _has(
 
 
 class KeptStylesheet(Stylesheet):
-    """Keeps what its texts say in the colours they were read with, for all apps of the process.
+    """A style sheet with a cache of its parsed texts by colours, for all apps of the process.
 
     Textual reads them all again for each change of the theme, which an app makes twice before its
     first frame, and for each screen with styles of its own that opens.
@@ -280,18 +280,18 @@ def key_parser() -> XTermParser | None:
 
 
 def can_drive_terminals(driver: type[Driver]) -> bool:
-    """Whether this driver of Textual's can be given what it writes to, and its keys be read."""
+    """Whether this Textual driver takes another output, and another reader of keys."""
     writes = _has("LinuxDriver._file", _sets(driver, "_file"))
     return key_parser() is not None and writes
 
 
 def write_to(driver: Any, file: Any) -> None:
-    """Has the thread of a terminal's driver write to a file."""
+    """Has a terminal driver's thread write to a file."""
     driver._file = file
 
 
 def write_packets_by(driver: Any, make: Callable[[], Callable[[bytes], int]]) -> None:
-    """Has the driver of browsers write its packets by what is made here."""
+    """Has the driver of browsers write its packets by the function that `make` returns."""
     if _has("WebDriver._write", callable(getattr(driver, "_write", None))):
         driver._write = make()
 

@@ -1,6 +1,6 @@
-"""When things are done: what an app does over and over, and what is done after a while.
+"""Timers: the ticks of an app, and calls after a while.
 
-An app looks for what is new often while there is something, and hardly ever at rest.
+An app ticks often while there are events, and hardly ever at rest.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Callable, Hashable
 from textual.message_pump import MessagePump
 
 RESTS_AFTER_S = 3.0
-"""So long after the last thing that was new, or that somebody did, it goes on looking often."""
+"""Seconds of frequent ticks after the last event or key."""
 QUIET_S = 0.25
-"""How often it is looked while an engine is at work that says nothing."""
+"""Seconds between ticks while an engine is at work without events."""
 REST_S = 1.0
-"""How often it is looked while nothing is at work."""
+"""Seconds between ticks while nothing is at work."""
 
 
 class Ticking:
@@ -23,9 +23,9 @@ class Ticking:
 
     Args:
         call: Calls each tick, in its turn.
-        every_s: Seconds between two ticks while there is something new.
-        tick: Looks for what is new; returns a value that changes with it.
-        is_at_work: Whether something may be new at any moment.
+        every_s: Seconds between two ticks while there are events.
+        tick: Handles events; returns a value that changes with them.
+        is_at_work: Whether events may come at any moment.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Ticking:
         """The tick that is due next, or is at work; none before the start and after the end."""
 
     def wake(self) -> None:
-        """Somebody did something: what comes of it is looked for soon."""
+        """Ticks soon, after a key."""
         now = self._stay_awake()
         if self._next is not None and self._next.when() > now + self._every_s:
             self._schedule(self._every_s)

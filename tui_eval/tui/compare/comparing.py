@@ -1,4 +1,4 @@
-"""Runs that are read from disk to be compared, in a thread that tells how far it is."""
+"""Reads runs from disk for a comparison, in a thread that reports its progress."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class _CancelledError(Exception):
-    """Nobody wants the runs any more."""
+    """The reading was cancelled."""
 
 
 class Reading:
-    """Reads and compares; `over` once `runs` are there, or `faults` says why not.
+    """Reads and compares; `over` once `runs` or `faults` are set.
 
     Args:
-        paths: What people named: a run, a file in it, or a folder that holds one run.
+        paths: Each a run, a file in it, or a folder with one run.
     """
 
     def __init__(self, paths: Sequence[Path]) -> None:
@@ -31,9 +31,9 @@ class Reading:
         self.place = 0
         self.share = 0.0
         self.runs: Sequence[ComparedRun] = ()
-        """All of them, each but the first beside it; none before all were read."""
+        """All runs, each compared with the first; empty until all were read."""
         self.settings: dict[str, list[Any]] = {}
-        """Where they differ."""
+        """The settings that differ."""
         self.faults: list[str] = []
         self.over = False
         self.took_s = 0.0
@@ -42,7 +42,7 @@ class Reading:
 
     @property
     def text(self) -> str:
-        """How far it is: reading B 41 %."""
+        """The progress: reading B 41 %."""
         if self.place >= len(self.paths):
             return "comparing…"
         return f"reading {letter_of(self.place)} {self.share:.0%}".replace("%", " %")
@@ -52,14 +52,14 @@ class Reading:
 
     @property
     def again(self) -> Reading | None:
-        """The same runs to be read once more; None where nothing was written to them since."""
+        """A new reading of the same runs; None where these have not changed."""
         from tui_eval.runs.opening import size_of
 
         is_changed = any(size_of(one.run.results) != one.size for one in self.runs)
         return Reading(self.paths) if is_changed else None
 
     def cancel(self) -> None:
-        """Ends the reading at the next row; nothing is found then."""
+        """Ends the reading at the next row, without a result."""
         self._cancelled.set()
 
     def _work(self) -> None:
@@ -80,7 +80,7 @@ class Reading:
             self.faults = [f"{self.paths[self.place]}: this cannot be read: {error.strerror}"]
         except _CancelledError:
             self.faults = ["Cancelled."]
-        except Exception as error:  # the screen waits for a word, whatever went wrong
+        except Exception as error:  # the screen waits for `over`, whatever went wrong
             self.faults = [f"These runs cannot be compared: {type(error).__name__}: {error}"]
         finally:
             gc.freeze()

@@ -1,4 +1,4 @@
-"""What is compared, as a file or a text to read: runs or two rollouts, in several formats."""
+"""Exports of a comparison of runs or of two rollouts, in several formats."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOTHING = "Nothing is compared yet that could be {}."
 
 
 class ExportFlow:
-    """Of a screen with a comparison; it has no whole text before there is any."""
+    """Exports the comparison of a screen, once it has one."""
 
     def __init__(
         self, screen: DrawnScreen[Any], whole_text: Callable[[], WholeText | None]
@@ -27,7 +27,7 @@ class ExportFlow:
         self._screen, self._whole_text = screen, whole_text
 
     def action_export(self) -> None:
-        """Asks for a file, and writes what is compared as its name says."""
+        """Asks for a file, and writes the comparison in the format of its name."""
         whole = self._whole_text()
         if whole is None:
             self._screen.say(NOTHING.format("exported"))
@@ -57,7 +57,7 @@ class ExportFlow:
             self._screen.say(f"{whole.what} is {delivered}{lies_in(shown_path(path))}.")
 
     def action_read_elsewhere(self, editor: bool) -> None:
-        """Opens what is compared in the pager or the editor."""
+        """Opens the comparison in the pager or the editor."""
         whole = self._whole_text()
         if whole is None:
             self._screen.say(NOTHING.format("read"))

@@ -1,4 +1,4 @@
-"""The top of a comparison: which runs, and what the one beside the first came to."""
+"""The top of a comparison: its runs, and the verdict on the one beside the first."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ verdict among them."""
 
 
 def age_text(seconds: float) -> str:
-    """How long ago something was."""
+    """An age in words."""
     for size, noun in ((86_400, "day"), (3600, "hour"), (60, "minute")):
         if seconds >= size:
             return f"{plural(int(seconds // size), noun)} ago"
@@ -51,20 +51,20 @@ def age_text(seconds: float) -> str:
 
 
 class ComparedHeader(TextPanel, can_focus=False):
-    """A line a run, then what the difference of rewards is and what speaks against it."""
+    """A line a run, then the difference of rewards and the doubts about it."""
 
     def __init__(self, reading: Reading, now: Callable[[], float], *, id: str) -> None:
         super().__init__(self._all, id=id)
         self.reading = reading
         self.runs: Sequence[ComparedRun] = ()
-        """Those that are shown: what is being read finds others at any time."""
+        """The runs that are shown; a reading may have found others."""
         self.now = now
         self.place = 1
         self._places: list[int] = []
-        """Which runs have a line; all where there is room."""
+        """The runs with a line; all where there is room."""
 
     def marked(self, index: int) -> bool:
-        """The run that stands beside the first one, where there are several."""
+        """Whether a run is the one beside the first, where there are several."""
         return len(self.reading.paths) > 2 and self._place_at(index) == self.place
 
     def _place_at(self, index: int) -> int | None:
@@ -95,20 +95,20 @@ class ComparedHeader(TextPanel, can_focus=False):
         yield from text
 
     def _shown_places(self, runs: Sequence[ComparedRun], text: list[Line]) -> list[int]:
-        """Which runs have a line above such a verdict: the first, and some around the second."""
+        """The runs with a line above such a verdict: the first, and some around the second."""
         most, many = self.styles.max_height, len(runs)
         room = many if most is None else max(int(most.value) - len(text), 2)
         start = min(max(self.place - room + 2, 1), max(many - room + 1, 1))
         return [0, *range(start, min(start + room - 1, many))]
 
     def _run_lines(self, runs: Sequence[ComparedRun], width: int) -> list[Line]:
-        """Names, rewards, and between them the facts that there is room for in every line."""
+        """Names, rewards, and between them the columns that fit in every line."""
         room = width - len("A  reward 0.625") - 2
         most = min(max(room - BESIDE, NAME_LEAST), NAME_MOST)
         names = padded([one_line(one.name, most) for one in runs])
         room -= cell_len(names[0])
         ends = [self._reward(one, room >= BESIDE + INTERVAL) for one in runs]
-        columns = [padded(texts) for texts in zip(*map(self._facts, runs), strict=True)]
+        columns = [padded(texts) for texts in zip(*map(self._columns_of, runs), strict=True)]
         letters = max(len(one.letter) for one in runs)
         room = width - letters - 4 - len(names[0]) - max(map(line_width, ends))
         kept, lines = _columns_that_fit(columns, room), []
@@ -121,7 +121,7 @@ class ComparedHeader(TextPanel, can_focus=False):
             lines.append(spread(tuple(start), ends[place], width))
         return lines
 
-    def _facts(self, one: ComparedRun) -> tuple[str, ...]:
+    def _columns_of(self, one: ComparedRun) -> tuple[str, ...]:
         run, state = one.state.run, one.state
         if run is None:
             return ("", "", "", "")
@@ -180,7 +180,7 @@ def _verdict(found: Comparison, letter: str, width: int) -> Iterator[Line]:
 
 
 def _difference(found: Comparison, letter: str, width: int) -> Line:
-    """The verdict, the difference, and as much of what they stand on as there is room for."""
+    """The verdict, the difference, and as much of their basis as there is room for."""
     one, reward = found.reward, found.reward.difference
     parts: list[tuple[int, Span]] = [
         (0, verdict_look(one)),
@@ -203,11 +203,11 @@ def _difference(found: Comparison, letter: str, width: int) -> Line:
 
 
 def _fitting(parts: list[tuple[int, Span]], width: int, between: str = "") -> list[Span]:
-    """The parts of a line that it has room for, each whole; the greatest ranks are left out.
+    """The parts that fit into a line, each whole; the greatest ranks are left out.
 
     Args:
         parts: Each with its rank; those of rank 0 stay.
-        between: What stands between two of them.
+        between: The text between two of them.
     """
     kept = list(parts)
     while True:
@@ -220,7 +220,7 @@ def _fitting(parts: list[tuple[int, Span]], width: int, between: str = "") -> li
 
 
 def _columns_that_fit(columns: list[list[str]], room: int) -> list[list[str]]:
-    """The columns that there is room for: the age is the last to have any, what differs first."""
+    """The columns that fit: differing ones have priority, the age comes last."""
     kept = set()
     last = len(columns) - 1
     for at in sorted(range(len(columns)), key=lambda at: (at == last, len(set(columns[at])) == 1)):

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from tui_eval.tui.compare.comparing import Reading
 
 ID_MOST, NUMBER, DIFFERENCE = 12, 7, 8
-PAIRED_BY = "Examples are paired by what they ask: prompt, answer and info."
+PAIRED_BY = "Examples are paired by prompt, answer and info."
 FOOT_MOST = 3
-"""Lines that the question of the selected example takes at most."""
+"""The most lines for the question of the selected example."""
 SORTS: dict[str, Callable[[float], float]] = {
     "greatest difference first": lambda difference: -abs(difference),
     "worst first": lambda difference: difference,
@@ -36,7 +36,7 @@ SORTS: dict[str, Callable[[float], float]] = {
 
 
 class PairedExamples(LineList):
-    """Filtered by what became of them; the selection stays with its example."""
+    """Paired examples, filtered by outcome; the selection stays with its example."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("pairs")
     heads = 2
@@ -53,7 +53,7 @@ class PairedExamples(LineList):
         self._id_width = 2
 
     def show(self, comparison: Comparison, letter: str) -> None:
-        """Shows the examples of a comparison; the selected one stays selected if it has it too."""
+        """Shows the examples of a comparison; keeps the selected one if it is among them."""
         examples, place = self.comparison.examples if self.comparison else [], self.selected
         before = [examples[place].example_id] if place is not None else []
         self.comparison, self.letter = comparison, letter
@@ -88,11 +88,11 @@ class PairedExamples(LineList):
         return bool(self.shown) and index == self.cursor
 
     def key(self, index: int) -> Hashable:
-        """Its place; a comparison never changes."""
+        """The place of an example: a comparison never changes."""
         return (self.letter, self.shown[index]) if self.shown else self.line(index)
 
     def _chips(self) -> list[tuple[str, list[Span]]]:
-        """Every filter with what is shown of it: its key, its sign, how many there are."""
+        """Every filter with its spans: key, sign, number of examples."""
         found = self.comparison
         if found is None or not found.comparable:
             return []
@@ -119,9 +119,9 @@ class PairedExamples(LineList):
         return ((f"{text}{numbers}  outcome", "faint"),)
 
     def foot(self) -> tuple[Line, ...]:
-        """The question of the selected example where its line has not all of it.
+        """The question of the selected example where it does not fit into its line.
 
-        It stands right below a short list, and takes of the room of a long one what it may.
+        It is right below a short list, and takes a share of the room of a long one.
         """
         if self.comparison is None or (place := self.selected) is None:
             return ()
@@ -165,12 +165,12 @@ class PairedExamples(LineList):
         self.show_line(self.cursor, margin=1)
 
     def action_open(self) -> None:
-        """Opens the trajectories; whoever shows this says so where there are none yet."""
+        """Requests the trajectories; the screen says so where there are none yet."""
         if self.shown or self.comparison is None:
             self.call_later(self.screen.run_action, "open")
 
     def clicked_at(self, x: int, index: int) -> None:
-        """Selects an example; a click on the selected one opens it. Without any, keys are told."""
+        """Selects an example; opens a selected one. Without examples presses a shown key."""
         if not self.shown and self.press_key_at(self.line(index), x):
             return
         if index == self.cursor:
@@ -179,7 +179,7 @@ class PairedExamples(LineList):
             self.select(index)
 
     def head_clicked(self, x: int, index: int) -> None:
-        """An outcome shows only its examples; the names of the columns sort anew."""
+        """Filters by the clicked outcome, or sorts by the clicked column."""
         if index == 1:
             self.call_later(self.screen.run_action, "sort")
             return
@@ -194,11 +194,11 @@ class PairedExamples(LineList):
 def why_empty(
     reading: Reading, comparison: Comparison | None, letter: str, only: str, width: int
 ) -> Iterator[Line]:
-    """What stands in place of the examples where there are none.
+    """The lines in place of examples where there are none.
 
     Args:
-        letter: Of the run beside the first.
-        only: Which examples are shown; all for the empty text.
+        letter: The letter of the run beside the first.
+        only: The outcome that is shown; all for the empty text.
     """
     if comparison is None and not reading.over:
         cancels = (f"   {key_for('compared.back')}", "key"), (" cancels", "faint")
@@ -207,7 +207,7 @@ def why_empty(
         for fault in reading.faults:
             yield from wrapped("✗ ", fault, "fault", width)
     elif not comparison.comparable:
-        for doubt in comparison.doubts[1:]:  # the first one stands above
+        for doubt in comparison.doubts[1:]:  # the first one is above
             yield from wrapped("! ", one_line(lettered(doubt, letter), 400), "warn", width)
         for why, count in comparison.unpaired.items():
             yield ((f"  {plural(count, 'example')} {lettered(why, letter)}", "muted"),)

@@ -1,4 +1,4 @@
-"""Which two rollouts are read beside each other, where they come from, and what they came to."""
+"""Pairs of rollouts to read beside each other, and the lines at their head."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ Head: TypeAlias = "tuple[Source, int, Sequence[int]]"
 
 
 class Pair(msgspec.Struct, frozen=True):
-    """Two rollouts to read, and others of their example that can stand in their place.
+    """Two rollouts to read, and others of their example to replace them.
 
     Args:
-        example_ids: Of both; one where they are of the same example.
+        example_ids: Those of both; one where they are of the same example.
         rows: The finished rollouts of the example, for each side.
-        at: Which of them is shown at first.
+        at: The place of the one that is shown first.
     """
 
     example_ids: tuple[Any, ...]
@@ -46,7 +46,7 @@ class Pair(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, example: PairedExample, first: RunState, second: RunState) -> Pair:
-        """The rollouts that show best what became of an example."""
+        """The pair of an example that shows its change best."""
         ours, theirs = _done(first, example.first_rows), _done(second, example.second_rows)
         change, more = example.change, example.difference
         if change is Change.FIXED or (change is not Change.BROKEN and more > 0):
@@ -60,7 +60,7 @@ class Pair(msgspec.Struct, frozen=True):
 
     @classmethod
     def of_rows(cls, state: RunState, a: int, b: int) -> Pair:
-        """Two rollouts of one run."""
+        """A pair of two rollouts of one run."""
         (ours, at), (theirs, there) = _group(state, a), _group(state, b)
         ids = dict.fromkeys(map(state.example_id, (a, b)))
         return cls(tuple(ids), (ours, theirs), (at, there))
@@ -71,9 +71,9 @@ def _done(state: RunState, rows: Sequence[int]) -> list[int]:
 
 
 def _extreme(state: RunState, rows: Sequence[int], least: bool) -> int:
-    """The place of the row with the least or the greatest reward, the first of several.
+    """The place of the first row with the least or the greatest reward.
 
-    One without a reward is neither where there is another.
+    Rows without a reward count only where there is no other.
     """
     rewards = [state.reward[row] for row in rows]
     keys = [(math.isnan(reward), reward if least else -reward) for reward in rewards]
@@ -89,21 +89,21 @@ def _group(state: RunState, row: int) -> tuple[list[int], int]:
 
 
 def head_lines(heads: Sequence[Head], apart: bool, beside: bool, width: int) -> list[Line]:
-    """Beside each other names, then facts; else one side each.
+    """Names, then figures of both sides in columns; else a line a side.
 
     Args:
         apart: Whether they are of different examples.
-        beside: Whether the sides stand beside each other, over their columns.
+        beside: Whether the sides are in columns.
     """
     most = max(cell_len(one_line(source.name, NAME_MOST)) for source, *_ in heads)
     names = [_who(head, most, apart) for head in heads]
-    facts = _columns([_row_facts(source.state, row) for source, row, _ in heads])
+    figures = _columns([_row_figures(source.state, row) for source, row, _ in heads])
     if not beside:
         most = max(map(line_width, names))
-        sides = zip(names, facts, strict=True)
+        sides = zip(names, figures, strict=True)
         return [_filled((*fitted(who, most), *what), width) for who, what in sides]
     half = max((width - GUTTER) // 2, 8)
-    columns = (_beside(who, what, half) for who, what in zip(names, facts, strict=True))
+    columns = (_beside(who, what, half) for who, what in zip(names, figures, strict=True))
     rows = zip(*columns, strict=True)
     return [(*fitted(first, half), (" │ ", "rule"), *second) for first, second in rows]
 
@@ -124,14 +124,14 @@ def _who(head: Head, most: int, apart: bool) -> Line:
     return tuple(spans)
 
 
-def _beside(name: Line, facts: list[Span], width: int) -> tuple[Line, Line]:
-    """A side's name, at its right those facts that have no room below; and those below."""
-    who, below = _filled(name, width), _filled(facts, width)
-    rest = _filled(facts[len(below) :], width - line_width(who))
+def _beside(name: Line, figures: list[Span], width: int) -> tuple[Line, Line]:
+    """A side's name with the figures that have no room below; and the line below."""
+    who, below = _filled(name, width), _filled(figures, width)
+    rest = _filled(figures[len(below) :], width - line_width(who))
     return spread(who, rest, width, least=0), below
 
 
-def _row_facts(state: RunState, row: int) -> list[Span]:
+def _row_figures(state: RunState, row: int) -> list[Span]:
     if not 0 <= row < state.total:
         return []
     look = look_of(state, row)
@@ -150,7 +150,7 @@ def _row_facts(state: RunState, row: int) -> list[Span]:
 
 
 def _columns(sides: list[list[Span]]) -> list[list[Span]]:
-    """The facts of both sides as wide as the wider ones; those of one as they are."""
+    """The figures of both sides padded to equal widths; those of one as they are."""
     if not all(sides):
         return sides
     widths = [max(map(line_width, ([one], [other]))) for one, other in zip(*sides, strict=True)]

@@ -42,7 +42,7 @@ SAME = "All settings are the same."
 
 
 def number_lines(found: Comparison, letter: str, width: int) -> Iterator[Line]:
-    """Every number, what the reward tells, what to doubt, what is not paired, then the others."""
+    """The lines of all numbers: reward, doubts, unpaired examples, then the metrics."""
     if not found.comparable:
         yield from wrapped("· ", NOTHING, "muted", width)
         return
@@ -60,7 +60,7 @@ def number_lines(found: Comparison, letter: str, width: int) -> Iterator[Line]:
 
 
 def _metric_sentences(found: Comparison) -> Iterator[str]:
-    """What the numbers beside the reward tell; those that tell the same share a sentence."""
+    """Sentences on the metrics; those with the same verdict share one."""
     names: dict[str, list[str]] = {}
     for one in found.figures:
         if not one.is_reward and (text := figure_text(one, found)):
@@ -105,7 +105,7 @@ def _table(found: Comparison, letter: str, width: int) -> Iterator[Line]:
 
 
 def interval_picture(one: PairedFigure, width: int) -> str:
-    """An interval and its mean around 0 in the middle, to a scale of its own."""
+    """A picture of an interval and its mean around 0, to a scale of its own."""
     found = one.difference
     middle = width // 2
     cells = [" "] * width
@@ -134,7 +134,7 @@ def wrapped(sign: str, text: str, ink: str, width: int, most: int = 8) -> Iterat
 def setting_lines(
     letters: Sequence[str], settings: Mapping[str, Sequence[Any]], width: int
 ) -> Iterator[Line]:
-    """Every setting that differs, with its value in each run; runs are called by their letters."""
+    """The settings that differ, with their value in each run, by its letter."""
     if not settings:
         yield ((SAME, "muted"),)
         return

@@ -36,16 +36,16 @@ if TYPE_CHECKING:
     from tui_eval.tui.copying.copyable import Copyable
 
 BESIDE_LEAST = 100
-"""Cells from which on two trajectories stand beside each other."""
+"""The least width for two trajectories beside each other."""
 
 
 class TrajectoriesScreen(DrawnScreen[int]):
-    """Two rollouts, and those of other examples after them; left with the place last read.
+    """Two rollouts beside each other, a pair after the other; returns the last place.
 
     Args:
-        pairs: What there is to read, by its place.
-        count: How many pairs there are.
-        place: Which one is shown at first.
+        pairs: Returns the pair at a place.
+        count: The number of pairs.
+        place: The place of the first one to show.
     """
 
     CSS_PATH = str(shipped("styles", "compare.tcss"))
@@ -92,7 +92,7 @@ class TrajectoriesScreen(DrawnScreen[int]):
 
     @property
     def rows(self) -> tuple[int, int]:
-        """The rows of the rollouts that are shown; -1 where there is none, or no more."""
+        """The rows of the shown rollouts; -1 where there is none, or no more."""
         first, second = (
             rows[at] if at < len(rows) and rows[at] < side.state.total else -1
             for side, rows, at in zip(self.sides, self.pair.rows, self.at, strict=True)
@@ -101,11 +101,11 @@ class TrajectoriesScreen(DrawnScreen[int]):
 
     @property
     def is_ready(self) -> bool:
-        """Whether both were read and laid out, or cannot be."""
-        return self._shown == (self.place, *self.at) and self.trajectories.is_laid_out
+        """Whether both are laid out, or cannot be read."""
+        return self._shown == (self.place, *self.at) and self.trajectories.has_layout
 
     def _open(self) -> None:
-        """Reads what is wanted now."""
+        """Reads the current pair."""
         self.trajectories.show(None, ((("reading…", "faint"),),))
         self._draw()
         self.run_worker(self._read(), group="read", exclusive=True)
@@ -127,7 +127,7 @@ class TrajectoriesScreen(DrawnScreen[int]):
         self._draw()
 
     def _two(self, *rows: int) -> Alignment | str:
-        """Both rollouts, aligned, or why they cannot be shown."""
+        """Both rollouts, aligned, or the reason why they cannot be shown."""
         found = []
         for side, row in zip(self.sides, rows, strict=True):
             try:
@@ -136,7 +136,7 @@ class TrajectoriesScreen(DrawnScreen[int]):
                     return f"✗ {what}: its trajectory comes then."
                 rollout = side.read(row)
             except IndexError:
-                return "✗ Their file was written anew and has fewer rollouts now."
+                return "✗ Their file was rewritten and has fewer rollouts now."
             if rollout is None:
                 return f"✗ The rollout of {side.letter} cannot be read back from results.jsonl."
             found.append(rollout)
@@ -180,11 +180,11 @@ class TrajectoriesScreen(DrawnScreen[int]):
         return Content(name + " ")
 
     def on_resize(self) -> None:
-        """Beside each other where there is room, unless somebody chose."""
+        """Puts them beside each other where there is room, unless somebody chose."""
         self.call_after_refresh(self._draw)
 
     def action_switch_view(self) -> None:
-        """Beside each other, or one above the other."""
+        """Switches between beside each other and one above the other."""
         self._beside = not self.trajectories.beside
         self._draw()
 
@@ -209,7 +209,7 @@ class TrajectoriesScreen(DrawnScreen[int]):
             self.say(f"{letter} has no other finished rollout of this example.")
 
     def action_copy(self) -> None:
-        """Asks what to copy of the two rollouts: what is selected of each, or all of it."""
+        """Asks what to copy of the two rollouts: the selected unit of each, or all."""
         from tui_eval.tui.copying.copyable import of_entry, of_example, of_rollout, offer_copies
 
         found: list[Copyable] = []
@@ -224,7 +224,7 @@ class TrajectoriesScreen(DrawnScreen[int]):
         offer_copies(self, found, "compared.copy")
 
     def whole_text(self) -> WholeText | None:
-        """The two rollouts that are shown."""
+        """The text of the two shown rollouts."""
         from tui_eval.runs.export.whole_text import whole_pair
 
         two = self.trajectories.two
@@ -253,7 +253,7 @@ class TrajectoriesScreen(DrawnScreen[int]):
 
 
 class CompareRollouts(TrajectoriesScreen):
-    """Two rollouts of one run, `a` and `b`, and the others of their examples in their place."""
+    """Two rollouts of one run, `a` and `b`, which others of their examples can replace."""
 
     def __init__(
         self, feed: Feed, state: RunState, a: int, b: int, *, now: Callable[[], float] = time.time

@@ -1,4 +1,4 @@
-"""The screen on which runs are compared: settings, numbers, and what became of each example."""
+"""The screen on which runs are compared: settings, numbers, and examples."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 TICK_S = 1 / 12
 POLL_INTERVAL_S = 3.0
 FOLLOWS_EVERY_S = 1.0
-"""How often it is looked, once all was read, whether there is something to do."""
+"""Seconds between two ticks once all was read."""
 RESTS = 10
-"""How many times as long as the last reading took there is none."""
+"""The pause between two readings, in durations of the last one."""
 SETTINGS = "Settings that differ"
 
 
@@ -53,7 +53,7 @@ class CompareRuns(DrawnScreen[None]):
 
     Args:
         paths: Two runs or more, as people name them on the command line.
-        only: Which examples are shown at first; all for the empty text.
+        only: The outcome whose examples are shown first; all for the empty text.
     """
 
     CSS_PATH = str(shipped("styles", "compare.tcss"))
@@ -103,13 +103,13 @@ class CompareRuns(DrawnScreen[None]):
         self._tick()
 
     def on_unmount(self) -> None:
-        """Whoever leaves wants nothing read any more."""
+        """Cancels the reading."""
         self.reading.cancel()
         if self.again is not None:
             self.again.cancel()
 
     def _tick(self) -> None:
-        """Shows how far the reading is, then what it found."""
+        """Shows the progress of the reading, then its result."""
         if self.is_ready:
             self.keys.expire(self.now())
             self._follow()
@@ -121,7 +121,7 @@ class CompareRuns(DrawnScreen[None]):
         self._take(self.reading)
 
     def _follow(self) -> None:
-        """Now and then reads runs again that have grown; until that is over nothing changes."""
+        """Reads grown runs again now and then; shows them once that is over."""
         if self.again is None:
             if self.now() >= self.look_at:
                 self.look_at = self.now() + POLL_INTERVAL_S
@@ -135,7 +135,7 @@ class CompareRuns(DrawnScreen[None]):
                 self._take(again)
 
     def _take(self, reading: Reading) -> None:
-        """Shows what was read so far; once that is all, a run beside the first one."""
+        """Shows the reading so far; once it is over, a run beside the first one."""
         self.reading = self.header.reading = reading
         self.runs = self.header.runs = reading.runs
         if self.runs:
@@ -146,7 +146,7 @@ class CompareRuns(DrawnScreen[None]):
 
     @property
     def comparison(self) -> Comparison | None:
-        """The run that is shown, beside the first one."""
+        """The comparison of the shown run with the first one."""
         return self.runs[self.place].beside if self.runs else None
 
     @property
@@ -230,11 +230,11 @@ class CompareRuns(DrawnScreen[None]):
         self.keys.tick(self.now())
 
     def on_resize(self) -> None:
-        """Lays out what depends on the width."""
+        """Lays out the parts that depend on the width."""
         self.call_after_refresh(self._draw)
 
     def on_screen_resume(self) -> None:
-        """Does so where the width may be another than when it was covered."""
+        """Lays out again where the width changed while it was covered."""
         self.call_after_refresh(self._draw)
 
     def on_descendant_focus(self) -> None:
@@ -258,13 +258,13 @@ class CompareRuns(DrawnScreen[None]):
         self.action_pane((here + by) % len(self.panes) + 1)
 
     def action_only(self, only: str) -> None:
-        """Shows the examples of one outcome; asked for the same again, all of them."""
+        """Shows the examples of one outcome; the second time all of them."""
         view = self.examples
         view.only = "" if only == view.only else only
         self._put_in_order()
 
     def _put_in_order(self) -> None:
-        """Lists the examples anew, and goes to them where they cannot be seen."""
+        """Lists the examples again, and goes to them where they are hidden."""
         self.examples.put_in_order()
         if self.examples.region:
             self._draw()
@@ -273,7 +273,7 @@ class CompareRuns(DrawnScreen[None]):
             self.call_after_refresh(self._draw)
 
     def action_sort(self) -> None:
-        """Sorts in the next way."""
+        """Sorts by the next order."""
         names = list(SORTS)
         self.examples.sort = names[(names.index(self.examples.sort) + 1) % len(names)]
         self._put_in_order()
@@ -311,7 +311,7 @@ class CompareRuns(DrawnScreen[None]):
             self.examples.select(place)
 
     def action_copy(self) -> None:
-        """Asks what to copy of the two runs that stand beside each other."""
+        """Asks what to copy of the two compared runs."""
         from tui_eval.tui.copying.copyable import of_run, offer_copies
 
         runs = [self.runs[0], self.runs[self.place]] if self.runs else []
@@ -323,7 +323,7 @@ class CompareRuns(DrawnScreen[None]):
         offer_copies(self, [*chain(*of_runs)], "compared.copy")
 
     def whole_text(self) -> WholeText | None:
-        """The comparison, with the examples that are listed."""
+        """The text of the comparison, with the listed examples."""
         from tui_eval.runs.export.whole_text import whole_comparison
 
         return whole_comparison(self.runs, self.examples.only) if self.runs else None

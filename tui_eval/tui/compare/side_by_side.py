@@ -1,4 +1,4 @@
-"""Two trajectories laid out together: aligned rollouts as lines, and places found again in them."""
+"""Two trajectories laid out together: aligned rollouts as lines, and places in them."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from tui_eval.tui.trajectory.rendering import (
 GUTTER = 3
 """Cells between the sides."""
 MARGIN = 2
-"""Cells before each side where one stands above the other."""
+"""Cells before each side where one is above the other."""
 
 RAILS = ("│", "┆")
-"""What the lines of a side have before them there: its ink may be that of the other."""
+"""The rail before the lines of a side there: its ink may be that of the other."""
 
 Spot: TypeAlias = tuple[int, int, int]
 """A side of a unit, the place of one of its texts, -1 for the head of them all, and a character."""
 Place: TypeAlias = tuple[int, int, Spot | None]
-"""A unit, a line of it, and what that line begins with, if that is anybody's text."""
+"""A unit, a line of it, and the spot at its beginning, if that is in a text."""
 
 
 class Block(msgspec.Struct, frozen=True):
@@ -40,7 +40,7 @@ class Block(msgspec.Struct, frozen=True):
 
     Args:
         parting: The first line in which the sides differ, or that says where they do.
-        is_far: Whether they differ only in what is not shown.
+        is_far: Whether they differ only in hidden lines.
     """
 
     lines: tuple[Line, ...]
@@ -51,14 +51,14 @@ class Block(msgspec.Struct, frozen=True):
 
 
 class Shape(NamedTuple):
-    """Two rollouts as they are laid out; units are named by their places.
+    """The layout of two rollouts; units are named by their places.
 
     Args:
-        letters: Of the sides.
-        beside: Whether the sides stand beside each other, and not one above the other.
-        limits: Lines of a text to show, by unit; 0 for folded. Where there is none, what is usual:
-            what differs in a tool call or in the prompt is unfolded, and a text that differs in
-            what is usually not shown.
+        letters: The letters of the sides.
+        beside: Whether the sides are beside each other, not one above the other.
+        limits: Lines of a text to show, by unit; 0 for folded. By default a tool call or a
+            prompt that differs is unfolded, and a text that differs in lines that are usually
+            hidden.
     """
 
     two: Alignment
@@ -69,16 +69,16 @@ class Shape(NamedTuple):
 
     @property
     def keys(self) -> list[Hashable]:
-        """What determines the block of each unit."""
+        """Values that determine the block of each unit."""
         units = range(len(self.two.units))
         return [(at, self.limits.get(at), self.width, self.beside) for at in units]
 
     def blocks(self, made: Mapping[Hashable, Block]) -> dict[Hashable, Block]:
-        """The blocks of all units, in their order; those that were made before as they are."""
+        """The blocks of all units in order; takes those that are in `made`."""
         return {key: made.get(key) or self.block(at) for at, key in enumerate(self.keys)}
 
     def block(self, at: int, marks: bool = False) -> Block:
-        """A unit laid out; `marks` of the words that differ take some milliseconds."""
+        """The block of a unit; `marks` of differing words take some milliseconds."""
         unit = self.two.units[at]
         if unit.is_head:
             return Block((self._head(unit),))
@@ -95,12 +95,12 @@ class Shape(NamedTuple):
         )
 
     def place_of(self, unit: int, line: int) -> Place:
-        """A line of a unit, with what it or the nearest one above begins with."""
+        """The place of a line, with the spot of it or of the nearest line above."""
         above = [(at, -spot[0], spot) for at, spot in self._spots(unit) if at <= line]
         return unit, line, max(above)[-1] if above else None
 
     def line_of(self, place: Place) -> int:
-        """The line of the unit that is at a place; of a side that is not told, the other one's."""
+        """The line of the unit at a place; the other side's where that side has none."""
         unit, line, spot = place
         if spot is None:
             return line
@@ -113,7 +113,7 @@ class Shape(NamedTuple):
         return max(above)[-1] if above else line
 
     def _spots(self, at: int) -> list[tuple[int, Spot]]:
-        """With what each line of a unit begins; a head has no such lines."""
+        """The spots at the beginnings of a unit's lines; a head has none."""
         if self.two.units[at].is_head:
             return []
         pieces, parting = self._pieces(at)
@@ -138,8 +138,8 @@ class Shape(NamedTuple):
         return min(self.width, before + MEASURE)
 
     def _pieces(self, at: int) -> tuple[list[Piece | None], int | None]:
-        """What the sides say, once where it is the same and they are not beside each other; and
-        the first line in which they part, None where that is not shown."""
+        """The pieces of the sides, one where they are equal and not beside each other; and
+        the first line that differs, None where it is hidden."""
         unit, limit = self.two.units[at], self.limits.get(at)
         limits = [limit]
         if limit is None and unit.starts_unfolded:
@@ -157,7 +157,7 @@ class Shape(NamedTuple):
         return pieces[:1] if is_once else pieces, parting
 
     def _piece(self, unit: Unit, side: int, limit: int | None) -> Piece | None:
-        """What a side says in a unit; None where it says nothing."""
+        """The piece of a side in a unit; None where it has none."""
         rollout = (self.two.first, self.two.second)[side]
         entry = (unit.first, unit.second)[side]
         if unit.is_ending:
@@ -174,7 +174,7 @@ class Shape(NamedTuple):
         return part.lay_out(View(limit), self._half if self.beside else self.width - MARGIN)
 
     def _lead(self, at: int, pieces: Sequence[Piece | None], parting: int | None) -> list[Line]:
-        """What stands above the lines of a unit: what it is, or where its sides part far below."""
+        """The line above a unit: its kind, or where its sides differ far below."""
         unit = self.two.units[at]
         if unit.is_ending:
             return [_rule((("──", "rule"), (" ending ", "muted")), self._ruled)]
@@ -221,7 +221,7 @@ class Shape(NamedTuple):
 
 
 def _far_below(ours: Piece | None, theirs: Piece | None) -> Line:
-    """Where two pieces part, though that is not shown of them."""
+    """A line that says where two pieces differ in their hidden lines."""
     assert ours is not None and theirs is not None
     pairs = zip(ours.placed, theirs.placed, strict=False)
     texts = ((one.block.text, other.block.text) for one, other in pairs)
@@ -233,7 +233,7 @@ def _far_below(ours: Piece | None, theirs: Piece | None) -> Line:
 
 
 def _parting(ours: Piece | None, theirs: Piece | None) -> int | None:
-    """The first line in which two pieces differ, 0 without any; None where it is not shown."""
+    """The first line in which two pieces differ, 0 without any; None where it is hidden."""
     if ours is None or theirs is None:
         return 0
     for one, other in zip(ours.placed, theirs.placed, strict=False):
@@ -264,7 +264,7 @@ def _sides(pieces: Sequence[Piece | None], marks: bool) -> list[list[Line]]:
 
 
 def _mark_changes(first: Piece, second: Piece, sides: list[list[Line]]) -> None:
-    """Marks the words in the lines of two pieces that are not in the other one."""
+    """Marks the words of two pieces that are not in the other one."""
     others = {one.block.name: one for one in second.placed}
     for ours in first.placed:
         theirs = others.get(ours.block.name)

@@ -1,4 +1,4 @@
-"""Two trajectories on one sheet: what belongs together stands on the same lines, and scrolls so."""
+"""Two trajectories in one view: aligned units are on the same lines, and scroll together."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tui_eval.tui.trajectory.piece import STEP
 from tui_eval.tui.trajectory.rendering import TEXT_LINES
 
 AT_ONCE = 60
-"""Units that are laid out without a thread: more take longer than a frame."""
+"""The most units that are laid out without a thread: more take longer than a frame."""
 
 
 class Trajectories(PieceView):
@@ -61,9 +61,9 @@ class Trajectories(PieceView):
         return self._blocks[unit].lines[index - self._starts[unit]]
 
     def show(self, two: Alignment | None, empty: tuple[Line, ...] = ()) -> None:
-        """Shows two rollouts where they first differ; `empty` while there are none."""
+        """Shows two rollouts at their first difference; `empty` while there are none."""
         self.two = two
-        if two is None:  # what is there stays until others are laid out
+        if two is None:  # the lines stay until others are laid out
             self.empty = empty
         self._limits.clear()
         self._made.clear()
@@ -82,12 +82,12 @@ class Trajectories(PieceView):
 
     @property
     def selected_unit(self) -> Unit | None:
-        """What is under the cursor."""
+        """The unit under the cursor."""
         return self._units[self.cursor] if self.cursor < len(self._units) else None
 
     @property
-    def is_laid_out(self) -> bool:
-        """Whether all that there is can be seen."""
+    def has_layout(self) -> bool:
+        """Whether all units are laid out."""
         return self._shape == self._shape_now
 
     @property
@@ -114,7 +114,7 @@ class Trajectories(PieceView):
             self.update()
 
     def _take(self, shape: Shape, blocks: dict[Hashable, Block]) -> None:
-        """Shows what was laid out, at the place that was seen before."""
+        """Shows a finished layout, at the place that was seen before."""
         place = self._place()
         self._made = blocks
         self._blocks = list(blocks.values())
@@ -131,7 +131,7 @@ class Trajectories(PieceView):
             self._kept = self.scroll_offset.y, place
 
     def _place(self) -> Place | None:
-        """What stands first; as long as nobody scrolls, what stood first before the last layout."""
+        """The first visible place; without scrolling, that of before the last layout."""
         if self._shape is None or not self._blocks:
             return None
         top = self.scroll_offset.y
@@ -150,7 +150,7 @@ class Trajectories(PieceView):
         return self._starts[piece], self._starts[piece + 1]
 
     def go_to(self, unit: int) -> None:
-        """Selects a unit and shows it with what comes after it."""
+        """Selects a unit and shows it with the lines after it."""
         if self._blocks:
             self.cursor = min(max(unit, 0), len(self._blocks) - 1)
             self._bring(*self.span(self.cursor))
@@ -163,7 +163,7 @@ class Trajectories(PieceView):
         self.update()
 
     def _open(self) -> None:
-        """Goes to where the two part; without any such place to the beginning."""
+        """Goes to the first difference; without one to the beginning."""
         two = self.two
         if two is None or two.parting is None or not self._blocks:
             self.go_to(0)
@@ -171,9 +171,9 @@ class Trajectories(PieceView):
         self._go_to_difference(next(at for at in two.stops if two.units[at].turn == two.parting))
 
     def _difference(self, head: int) -> tuple[int, int]:
-        """What is selected of a turn that differs, and the line in which its sides part.
+        """The unit to select of a turn that differs, and the line of the difference.
 
-        It is the head, or what differs where that line is too far below the head.
+        It is the head, or the differing unit where that line is too far below the head.
         """
         units = self._units
         after = range(head + 1, len(units))
@@ -183,7 +183,7 @@ class Trajectories(PieceView):
         return (head if fits else unit), line
 
     def _go_to_difference(self, head: int) -> None:
-        """Shows where the sides of a turn part, with what comes after it."""
+        """Shows the difference in a turn, with the lines after it."""
         self.cursor, line = self._difference(head)
         height = self.view_height
         start = self._starts[head] if self.cursor == head else line
@@ -202,7 +202,7 @@ class Trajectories(PieceView):
                 self.go_to(found)
 
     def action_difference(self, by: int) -> None:
-        """Goes to the next or previous turn that differs; before the next one, to all of this."""
+        """Goes to the next or previous turn that differs; before, to the rest of this one."""
         if self.two is not None and self._blocks and not (by > 0 and self._go_far()):
             heads = {self._difference(head)[0]: head for head in self.two.stops}
             found = self._next(heads, by, "There is no other difference this way.")
@@ -210,7 +210,7 @@ class Trajectories(PieceView):
                 self._go_to_difference(heads[found])
 
     def _go_far(self) -> bool:
-        """Goes to where the sides of the selected unit part, if that is below what is seen."""
+        """Goes to the difference in the selected unit, if that is below the view."""
         assert self._shape is not None
         unit = self._folding
         block = self._blocks[unit]

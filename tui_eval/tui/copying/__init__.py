@@ -1,1 +1,1 @@
-"""What leaves the screen: copies, exports, other programs."""
+"""Ways out of the screen: copies, exports, other programs."""

@@ -1,4 +1,4 @@
-"""What can be copied: texts of the trajectory, a rollout as JSON, a run's path and command."""
+"""Things to copy: texts of the trajectory, a rollout as JSON, a run's path and command."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class Copyable(NamedTuple):
 
     Args:
         key: Chooses it in the menu.
-        note: A few words on it, or how it begins.
-        make: Gets the text, and what of it was left out: `without ...`, or nothing; for a thread.
-            It raises RefusedError, ValueError or OSError where it cannot.
-        is_path: The note is a path, of which the end says most.
+        note: A few words on it, or its beginning.
+        make: Returns the text, and what it leaves out: `without ...`, or nothing; for a thread.
+            May raise RefusedError, ValueError or OSError.
+        is_path: Whether the note is a path, of which the end is shown.
     """
 
     key: str
@@ -52,13 +52,13 @@ class Copyable(NamedTuple):
     is_path: bool = False
 
     def of(self, side: str, *, capital: bool) -> Copyable:
-        """The same of one of two rollouts, under a key of its own."""
+        """The same for one of two rollouts, under a key of its own."""
         key = self.key.upper() if capital else self.key
         return self._replace(key=key, label=f"{side}: {self.label}")
 
 
 def given(key: str, label: str, text: str, without: str = "") -> Copyable:
-    """A text that is there."""
+    """A text that needs no work."""
     return Copyable(key, label, text, lambda: (text, without))
 
 
@@ -95,7 +95,7 @@ def of_entry(entry: Entry) -> Iterator[Copyable]:
 
 
 def of_rollout(state: RunState, row: int, rollout: Rollout | None, notes: Notes) -> Copyable:
-    """A whole rollout as JSON: its line as it was saved, or what is known while it runs."""
+    """A whole rollout as JSON: its saved line, or its present state while it runs."""
     is_saved = state.stage[row] >= DONE
     note = "JSON, its line of the results" if is_saved else "JSON of what is known so far"
     return Copyable(
@@ -104,11 +104,11 @@ def of_rollout(state: RunState, row: int, rollout: Rollout | None, notes: Notes)
 
 
 def of_run(path: str, name: str = "", keys: str = "pr") -> Iterator[Copyable]:
-    """The path of a run, and the command line that asks for the same again.
+    """The path of a run, and the command line that repeats it.
 
     Args:
-        name: What tells it from other runs in the menu.
-        keys: One for each.
+        name: Its name among other runs in the menu.
+        keys: A key for each.
     """
     of = f"of {name or 'this run'}"
     yield Copyable(keys[0], f"path {of}", path, lambda: (str(Path(path).absolute()), ""), True)
@@ -118,8 +118,8 @@ def of_run(path: str, name: str = "", keys: str = "pr") -> Iterator[Copyable]:
 def of_example(state: RunState, row: int) -> Iterator[Copyable]:
     """The command line that runs the example of a rollout alone, once.
 
-    There is none for runs of some programs, nor before a rollout of the example has finished: its
-    id is not known then.
+    There is none for runs of some programs, nor before a rollout of the example has finished,
+    when its id is unknown.
     """
     first = row // state.per_example * state.per_example
     is_known = max(state.stage[first : first + state.per_example]) >= DONE
@@ -138,7 +138,7 @@ def _command_of(path: str, example: str | None = None) -> tuple[str, str]:
 
 
 class MenuLines(Picking):
-    """What can be copied, one of it under the cursor."""
+    """The menu of things to copy."""
 
     def __init__(self, items: Sequence[Copyable]) -> None:
         super().__init__()
@@ -149,7 +149,7 @@ class MenuLines(Picking):
         return len(self.items)
 
     def line(self, index: int) -> Line:
-        """Key, label and note; notes may be text that somebody else wrote."""
+        """Key, label and note; notes may be untrusted text."""
         one, room = self.items[index], max(self.line_width - self._label - 6, 1)
         shorten = cut_start if one.is_path else cut
         note = one_line(" ".join(one.note[:NOTE_MOST].split()), NOTE_MOST)
@@ -161,10 +161,10 @@ class MenuLines(Picking):
 
 
 class Menu(Dialog[MenuLines, int]):
-    """Dismissed with the place of what was chosen by its key, the cursor or a click; None for none.
+    """Returns the place of the item chosen by key, cursor or click; None for none.
 
     Args:
-        again: The key that opened it, as it is shown: pressed again it chooses what is under the
+        again: The key that opened it, as it is shown: pressed again it chooses the item under the
             cursor.
     """
 
@@ -191,7 +191,7 @@ class Menu(Dialog[MenuLines, int]):
 
 
 def offer_copies(screen: DrawnScreen[Any], items: Sequence[Copyable], command: str) -> None:
-    """Has something chosen to be copied; the key of `command` chooses what is under the cursor."""
+    """Opens the menu and copies the choice; the key of `command` chooses under the cursor."""
     if not items:
         screen.say("There is nothing to copy yet.")
         return

@@ -1,6 +1,6 @@
-"""Reading in other programs: a text in the pager or the editor that somebody is used to.
+"""Reading in other programs: a text in the user's pager or editor.
 
-Texts are plain, without anything that steers a terminal.
+Texts are plain, without control characters of a terminal.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
 AT_ONCE = 1 << 20
 PAGERS, EDITORS = ("less", "more"), ("vi", "nano")
-"""What is tried where nobody named one."""
+"""Programs to try where none is named."""
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Readable(NamedTuple):
-    """A text, and the ending of a file's name that says what it is."""
+    """A text, and the file name's ending for its format."""
 
     text: str
     suffix: str
@@ -75,7 +75,7 @@ def rollout_text(
 
 
 def log_text(feed: Feed) -> Readable:
-    """What the engine and people's code printed so far; for a thread.
+    """The output of the engine and of people's code so far; for a thread.
 
     Raises:
         OSError: It cannot be read.
@@ -89,14 +89,14 @@ def log_text(feed: Feed) -> Readable:
 
 
 class NoProgramError(Exception):
-    """Nothing can show the text; says why and what to do."""
+    """No program can show the text; says why and what to do."""
 
 
 def program(editor: bool, env: Mapping[str, str] = os.environ) -> list[str]:
-    """The words of the program to read in.
+    """The command of the program to read in.
 
     Raises:
-        NoProgramError: The one that is named, or any, is not there.
+        NoProgramError: The named program, or any, is missing.
     """
     names, usual = (("VISUAL", "EDITOR"), EDITORS) if editor else (("PAGER",), PAGERS)
     for name in names:
@@ -117,7 +117,7 @@ def program(editor: bool, env: Mapping[str, str] = os.environ) -> list[str]:
 def open_elsewhere(
     screen: DrawnScreen[Any], editor: bool, make: Callable[[], Awaitable[Readable | None]]
 ) -> None:
-    """Opens a text, if one is made, in the pager or the editor; one being made gives way to it."""
+    """Opens a text in the pager or the editor; replaces a text that is still being made."""
     try:
         words = program(editor)
     except NoProgramError as error:
@@ -141,13 +141,13 @@ async def _open(
 
 
 def read_elsewhere(app: App[Any], words: list[str], found: Readable) -> str:
-    """Gives the terminal to a program until it ends; returns what went wrong, or an empty text.
+    """Gives the terminal to a program until it ends; returns a fault, or an empty text.
 
-    The text is in a file that only its owner can read and nobody is meant to write; it is removed
-    afterwards. Blocks the loop: nothing may draw meanwhile.
+    The text is in a read-only file for its owner alone; it is removed afterwards. Blocks the loop:
+    nothing may draw meanwhile.
 
     Args:
-        words: From `program`, which may colour by the ending of the file's name.
+        words: From `program`; the program may colour by the ending of the file's name.
     """
     from textual.app import SuspendNotSupported
 
@@ -181,8 +181,8 @@ def _run(words: list[str]) -> str:
 def _lend_terminal(words: list[str], env: Mapping[str, str]) -> int:
     """Runs a program to its end; returns its exit code.
 
-    Meanwhile keys are for that alone, also Ctrl-C and Ctrl-Z. What ends this process ends the
-    program first, and is told to the loop afterwards.
+    Meanwhile it gets all keys, also Ctrl-C and Ctrl-Z. A signal that ends this process ends the
+    program first, and reaches the loop afterwards.
     """
     came: list[int] = []
     programs: list[subprocess.Popen[bytes]] = []
@@ -192,10 +192,10 @@ def _lend_terminal(words: list[str], env: Mapping[str, str]) -> int:
         for one in programs:
             one.terminate()
 
-    # Of Ctrl-C a handler, for what is ignored the program would ignore, too.
+    # Ctrl-C gets a handler: the program would inherit an ignored signal.
     handlers: dict[int, Any] = {**dict.fromkeys(ENDING, end), signal.SIGTSTP: signal.SIG_DFL}
     handlers[signal.SIGINT] = lambda number, frame: None
-    wakes = signal.set_wakeup_fd(-1)  # by which the loop would hear of all of them
+    wakes = signal.set_wakeup_fd(-1)  # by which the loop would get all of them
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         programs.append(subprocess.Popen(words, env=env))

@@ -1,4 +1,4 @@
-"""The form of an export: which format, which rollouts, which file; then how far it is."""
+"""The form of an export: format, rollouts and file; then its progress."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 NAME, LABEL = 10, 10
 KINDS = list(FORMATS)
 USUAL, OF_LISTED = "html", "jsonl"
-"""Formats to begin with: a page for a whole run, rows for those that somebody filtered out."""
+"""Default formats: a page for a whole run, rows for filtered ones."""
 DOWNLOADS = "the file stays on the server; your browser downloads a copy"
-HINT = "tab goes on · enter writes · esc closes"
+HINT = "tab moves · enter writes · esc closes"
 CURRENT = "in the current folder"
 CANCELS: Line = (("esc", "key"), (" cancels", "faint"))
 GROUPS = FORMAT, WHICH, FILE = "format", "rollouts", "file"
@@ -39,10 +39,10 @@ BAR = 28
 
 
 class ExportLines(LineView):
-    """Two lists to choose from and a line to type on; below them what is wrong, or how far it is.
+    """Two lists to choose from and a line to type on; below them a fault, or the progress.
 
     Args:
-        run: Names the file.
+        run: The name for the file.
         parts: The rollouts to choose from, at least one.
     """
 
@@ -71,7 +71,7 @@ class ExportLines(LineView):
         return self.parts[self.chosen[WHICH]]
 
     def _propose(self) -> None:
-        """Names the file after the choice, unless somebody named it; then only its ending."""
+        """Names the file after the choice; of a name that was typed only the ending."""
         proposed = str(default_path(self._run, self.kind, self.part.name))
         if self.path.text == self._proposed:
             self.path.put(proposed)
@@ -83,7 +83,7 @@ class ExportLines(LineView):
         self._look()
 
     def _look(self) -> None:
-        """Says what stands in the way."""
+        """Shows faults of the path."""
         path, what, ink = typed_path(self.path.text), "", "fault"
         if package := missing_package(self.kind):
             what = f"✗ {package} is missing: pip install 'tui-eval[{self.kind}]'"
@@ -96,13 +96,13 @@ class ExportLines(LineView):
         self.show_message(what, ink)
 
     def show_message(self, text: str, ink: str) -> None:
-        """Says something below the choices; nothing for the empty text."""
+        """Shows a message below the choices; none for an empty text."""
         self.message = ((text, ink),) if text else EMPTY
         self.update()
 
     @property
     def is_ready(self) -> bool:
-        """Whether nothing stands in the way but a file that is there."""
+        """Whether there is no fault but an existing file."""
         return not self.message or self.message[0][1] == "warn"
 
     def count(self) -> int:
@@ -112,7 +112,7 @@ class ExportLines(LineView):
         return self.export is None and self._at(index) == (self.group, self.chosen[self.group])
 
     def lit(self, index: int) -> bool:
-        """A choice that keys act on; a caret could not be seen on that ground."""
+        """Whether a choice has the focus; a caret would be invisible on that background."""
         return self.marked(index) and self.group != FILE
 
     def _at(self, index: int) -> tuple[str, int]:
@@ -174,17 +174,17 @@ class ExportLines(LineView):
             group, which = places[at]
             self._choose(group, which if group == self.group else self.chosen[group])
 
-    def go_on(self, by: int) -> None:
-        """To the next or previous group."""
+    def turn_to_group(self, by: int) -> None:
+        """Goes to the next or previous group."""
         group = GROUPS[(GROUPS.index(self.group) + by) % len(GROUPS)]
         self._choose(group, self.chosen[group])
 
     def on_key(self, event: events.Key) -> None:
-        """Goes on to another group, or types."""
+        """Goes to another group, or types."""
         if self.export is not None or event.key in ("enter", "escape", "up", "down"):
             return
         if event.key in ("tab", "shift+tab"):
-            self.go_on(1 if event.key == "tab" else -1)
+            self.turn_to_group(1 if event.key == "tab" else -1)
         elif self.group == FILE and type_into(self.path, event):
             self._look()
         else:
@@ -193,7 +193,7 @@ class ExportLines(LineView):
         event.prevent_default()
 
     def on_paste(self, event: events.Paste) -> None:
-        """Takes what is pasted as a part of the path."""
+        """Pastes into the path."""
         event.stop()
         if self.export is None:
             self.group = FILE
@@ -210,7 +210,7 @@ class ExportLines(LineView):
 
 
 class ExportDialog(Dialog[ExportLines, str]):
-    """Dismissed with a sentence that says where the export is; None where there is none."""
+    """Returns a sentence that says where the export is; None for none."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         ("escape", "give_up", "Cancel"),
@@ -223,7 +223,7 @@ class ExportDialog(Dialog[ExportLines, str]):
         self._replaces: Path | None = None
 
     def action_write(self) -> None:
-        """Writes it; a file that is there is replaced when it is asked for twice."""
+        """Writes the export; a second request replaces an existing file."""
         lines = self.box
         path = typed_path(lines.path.text)
         if lines.export is not None or not lines.is_ready:
@@ -263,7 +263,7 @@ class ExportDialog(Dialog[ExportLines, str]):
                 self.dismiss(f"{count} written to {shown_path(path)}{took}")
 
     def action_give_up(self) -> None:
-        """Ends what is being written, or leaves."""
+        """Cancels the writing, or leaves."""
         if self.box.export is not None:
             self.box.export.cancel()
         else:
@@ -271,7 +271,7 @@ class ExportDialog(Dialog[ExportLines, str]):
 
 
 def offer_export(screen: DrawnScreen[Any], path: str, name: str, parts: Sequence[Part]) -> None:
-    """Asks how to export a run at a path, and says what became of it."""
+    """Asks how to export a run at a path, and says the result."""
 
     def closed(message: str | None) -> None:
         if message:

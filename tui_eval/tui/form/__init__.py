@@ -1,1 +1,1 @@
-"""The form of an evaluation: what it asks of the rest, and what stands around it."""
+"""The form of an evaluation: its backend, its screen, the texts around it."""

@@ -1,6 +1,6 @@
-"""What a form asks of engines and files, and what its draft amounts to by the answers.
+"""Queries of a form to engines and files, and the state of its draft by the answers.
 
-Nothing of it runs people's code in this process.
+None of them runs people's code in this process.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 DESCRIBES_WITHIN_S = 60.0
 PLANS_WITHIN_S = 300.0
 FOLDERS = (".", "configs", "configs/eval", "configs/evals")
-"""Where files of evaluations are looked for."""
+"""Folders that are searched for files of evaluations."""
 MOST_FILES = 200
 OF_EVALUATIONS = ("[[eval]]", "[[ablation]]", "env_id")
-"""How a line begins that only a file of evaluations has."""
+"""Beginnings of lines that only files of evaluations have."""
 
 
 class Offer(NamedTuple):
     """Something to choose from.
 
     Args:
-        name: What is written into the field.
+        name: The text for the field.
         note: A few words beside it.
         about: A text on it; empty where there is none yet.
-        sets: Other fields that the choice fills; empty text clears one.
+        sets: Other fields that the choice sets; an empty text clears one.
         good: Whether it can be used as it is.
     """
 
@@ -52,7 +52,7 @@ class FormBackend:
     """Answers of the engine, of the registry and of the disk."""
 
     def check(self, request: Mapping[str, Any]) -> list[Fault]:
-        """What is wrong with a request, as far as settings and registry tell; for a thread."""
+        """Faults of a request by settings and registry; for a thread."""
         from tui_eval.config.env_file import load_env_file
         from tui_eval.config.expansion import Expander
         from tui_eval.config.plan import Request
@@ -87,7 +87,7 @@ class FormBackend:
         return found
 
     def files(self) -> list[Offer]:
-        """TOML files of evaluations that are near; for a thread."""
+        """TOML files of evaluations in the usual folders; for a thread."""
         return [Offer(str(path)) for path in _eval_files()][:MOST_FILES]
 
     def resumable(self, environments_dir: str) -> list[Offer]:
@@ -106,7 +106,7 @@ class FormBackend:
         return found
 
     async def environments(self, environments_dir: str) -> list[Offer]:
-        """Those that there are."""
+        """Environments that can be run."""
         from tui_eval.engine.transport.engine_query import query_engine
 
         words = ("--list", "--env-dir-path", environments_dir)
@@ -119,7 +119,7 @@ class FormBackend:
         ]
 
     async def describe(self, env_id: str, form: Form) -> dict[str, Any]:
-        """What an engine tells of an environment where the form looks for it, or its faults."""
+        """An engine's description of an environment at the form's place, or its faults."""
         from tui_eval.engine.transport.engine_query import query_engine
 
         words = ["--describe", env_id, "--env-dir-path", str(form.effective("env_dir_path"))]
@@ -127,7 +127,7 @@ class FormBackend:
         return await query_engine(*words, within=DESCRIBES_WITHIN_S)
 
     async def estimate(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """What a dry run tells, or its faults; nothing is sent to an endpoint."""
+        """The result of a dry run, or its faults; nothing is sent to an endpoint."""
         from tui_eval.engine.transport.engine_query import query_engine
 
         raw = {**request["raw"], "no_preflight": True}
@@ -136,7 +136,7 @@ class FormBackend:
 
 
 def _resumed_plan(path: str | None) -> RunPlan | None:
-    """What is not set is as it was in the run that a request names; None where it names none."""
+    """The plan of the run that a request resumes, for unset values; None for a new run."""
     from tui_eval.config.options import NEWEST
     from tui_eval.config.plan import read_plan
     from tui_eval.errors import RefusedError
@@ -156,14 +156,14 @@ def _endpoint(alias: str, replicas: list[Endpoint], faults: str) -> Offer:
     first = replicas[0]
     usable = not first.key_var or has_key(first.key_var)
     key = f"{first.key_var}, which is {'' if usable else 'not '}set" if first.key_var else "none"
-    facts = {
+    details = {
         "model": first.model,
         "at": ", ".join(masked_url(one.url) for one in replicas),
         "key": key,
         "price of a million tokens": prices_text(run_prices(first)) or "unknown",
         "from": first.source,
     }
-    about = "\n".join(f"{name}: {fact}" for name, fact in facts.items())
+    about = "\n".join(f"{name}: {detail}" for name, detail in details.items())
     lacks = "" if usable else f"{first.key_var} is not set · "
     more = f" and {len(replicas) - 1} more" if len(replicas) > 1 else ""
     note = f"{lacks}{first.model} at {masked_url(first.url)}{more}"
@@ -172,7 +172,7 @@ def _endpoint(alias: str, replicas: list[Endpoint], faults: str) -> Offer:
 
 
 def _eval_files() -> Iterator[Path]:
-    """TOML files that hold evaluations, by what is at the beginning of a line in them."""
+    """TOML files with evaluations, by the beginnings of their lines."""
     for folder in FOLDERS:
         for path in sorted(Path(folder).glob("*.toml")):
             try:
@@ -184,14 +184,14 @@ def _eval_files() -> Iterator[Path]:
 
 
 class Looked(NamedTuple):
-    """A draft as it was when somebody looked.
+    """A checked draft.
 
     Args:
-        request: What to start an engine on; None where it cannot be said.
-        no_toml: Why there is no TOML; empty where there is.
-        by_field: What is wrong with fields, by their names.
-        others: What is wrong with no field.
-        is_changed: Whether the file says something else.
+        request: The request to an engine; None where the draft gives none.
+        no_toml: The reason why there is no TOML; empty where there is one.
+        by_field: Faults of fields by name.
+        others: Faults of no field.
+        is_changed: Whether it differs from its file.
         not_taken: See `Draft.not_taken`.
     """
 
@@ -205,7 +205,7 @@ class Looked(NamedTuple):
     not_taken: tuple[str, ...] = ()
 
     def with_faults(self, faults: Iterable[Fault], draft: Draft) -> Looked:
-        """The same with more that is wrong, each at its field and none twice."""
+        """The same with more faults, each at its field and none twice."""
         by_field, others = dict(self.by_field), list(self.others)
         for fault in faults:
             name = draft.field_of(fault)
@@ -218,7 +218,7 @@ class Looked(NamedTuple):
 
 
 def look(draft: Draft, backend: FormBackend) -> Looked:
-    """Looks at a draft that nobody changes meanwhile; takes longer than a frame may."""
+    """Checks a draft, which must not change meanwhile; takes longer than a frame may."""
     toml = no_toml = ""
     request: dict[str, Any] | None = None
     faults: list[Fault] = []

@@ -1,4 +1,4 @@
-"""What opens over a form: lists to choose fields, tables and files from, and room to type in."""
+"""Dialogs over a form: lists of values, tables and files, and a box to type in."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tui_eval.tui.form.texts import readme_of, wrapped
 
 
 def field_box(field: Field, form: Form, backend: FormBackend) -> Picker | TextBox:
-    """What may stand in a field, or room to type it."""
+    """A list of values for a field, or a box to type one."""
     text = form.text(field.name)
     if field.name == "env_id":
         return _environments(form, backend, text)
@@ -67,13 +67,13 @@ def _environments(form: Form, backend: FormBackend, text: str) -> Picker:
 
 
 def table_picker(draft: Draft) -> Picker:
-    """The evaluations of a file."""
+    """A list of the evaluations of a file."""
     current = draft.titles[draft.places.index(draft.place)]
     return _picker_of("Evaluations of the file", draft.titles, current)
 
 
 def load_picker(backend: FormBackend) -> Picker:
-    """Files to load, or any path."""
+    """A list of files to load, or any path."""
     return Picker(
         "Load a TOML file",
         lambda: asyncio.to_thread(backend.files),
@@ -84,7 +84,7 @@ def load_picker(backend: FormBackend) -> Picker:
 
 
 def save_picker(draft: Draft) -> Picker:
-    """Where to save."""
+    """A list of paths to save to, or any other."""
     name = f"configs/eval/{draft.form.env_id or 'new'}.toml"
     text = str(draft.path or name)
     return Picker(
@@ -122,7 +122,7 @@ HEIGHTS = [(0, "-short"), (28, "-tall")]
 
 
 class TextBox(Dialog[Container, Offer]):
-    """Gives a changed text back as one line; what is wrong with it stands below meanwhile."""
+    """Returns a changed text as one line; shows its faults below."""
 
     VERTICAL_BREAKPOINTS = HEIGHTS
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "keep", "Keep", priority=True)]
@@ -143,7 +143,7 @@ class TextBox(Dialog[Container, Offer]):
         self.on_text_area_changed()
 
     def on_text_area_changed(self) -> None:
-        """Looks at the text while it is typed."""
+        """Checks the text while it is typed."""
         text, fault = self._text(), ""
         try:
             if text:
@@ -164,7 +164,7 @@ class TextBox(Dialog[Container, Offer]):
             return " ".join(text.splitlines())
 
     def action_keep(self) -> None:
-        """Goes back with the text, if it is another one."""
+        """Returns the text, if it has changed."""
         text = self._text()
         self.dismiss(Offer(text) if text != self._before else None)
 

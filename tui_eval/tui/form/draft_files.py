@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class DraftFiles:
-    """Of the draft that a screen shows."""
+    """Loads, saves and copies the draft of a screen."""
 
     def __init__(self, screen: ConfigureScreen) -> None:
         self._screen = screen
@@ -34,7 +34,7 @@ class DraftFiles:
         self._choose(table_picker(draft), self._turn_to)
 
     def _choose(self, picker: Picker, work: Callable[[str], Awaitable[None]]) -> None:
-        """Works on what is chosen, if something is."""
+        """Has something chosen, and works on that."""
 
         def chosen(offer: Offer | None) -> None:
             if offer is not None:
@@ -59,22 +59,22 @@ class DraftFiles:
             load = partial(self._load_file, Path(offer.name))
             self.unless_lost("Load another one?", "load", lambda: self._screen.work("file", load))
 
-    def unless_lost(self, title: str, word: str, go_on: Callable[[], object]) -> None:
-        """Goes on; asks before where something that was typed would be lost.
+    def unless_lost(self, title: str, word: str, proceed: Callable[[], object]) -> None:
+        """Calls `proceed`, after a question where typed text would be lost.
 
         Args:
-            word: For going on; its first letter is the key.
+            word: The answer for proceeding; its first letter is the key.
         """
         if not self._screen.draft.is_changed():
-            go_on()
+            proceed()
             return
         from tui_eval.tui.base.dialogs.question import Question
 
         def answered(answer: Leave | None) -> None:
             if answer is not None and answer.save:
-                self.action_save(go_on)
+                self.action_save(proceed)
             elif answer is not None:
-                go_on()
+                proceed()
 
         going = Choice(word[0], word, "what was typed is lost", Leave("closed"))
         saving = Choice("w", f"save and {word}", "", Leave("closed", save=True))
@@ -94,7 +94,7 @@ class DraftFiles:
         """Saves the TOML.
 
         Args:
-            then: What is done once it is saved.
+            then: Called once it is saved.
         """
         self._choose(save_picker(self._screen.draft), partial(self._save, then))
 

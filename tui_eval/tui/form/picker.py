@@ -21,7 +21,7 @@ from tui_eval.tui.form.backend import Offer
 from tui_eval.tui.form.texts import readme_lines
 
 NAME_MOST = 32
-"""Cells of the longest name, where no more are left beside the notes."""
+"""The most cells of a name beside notes."""
 NOTE_LEAST = 18
 AROUND = 3
 """Lines of a box beside its offers: its border, and the line that is typed on."""
@@ -32,11 +32,11 @@ KEYS = {
 
 
 class OfferList(LineList, inherit_bindings=False):
-    """The offers that have every word that was typed, below the line it is typed on.
+    """A line to type on, and below it the offers with every typed word.
 
     Args:
-        free: Says of a text that is no offer what choosing it means; None where it cannot be.
-        paths: Whether they are files: one that there is stands before those that have its words.
+        free: Describes the choice of a text that is no offer; None where it is not allowed.
+        paths: Whether they are files: an existing path comes before offers with its words.
     """
 
     heads = 1
@@ -52,10 +52,10 @@ class OfferList(LineList, inherit_bindings=False):
         self.found: list[Offer] = []
         self.is_waiting = True
         self._is_chosen = False
-        """Whether enter was pressed before the offers were there."""
+        """Whether enter was pressed before the offers came."""
 
     def offer(self, offers: Sequence[Offer], current: str) -> None:
-        """Shows offers, the cursor on the one that is set already."""
+        """Shows offers, the cursor on the current one."""
         self.offers, self.is_waiting = offers, False
         is_chosen = self._is_chosen
         self._filter()
@@ -78,7 +78,7 @@ class OfferList(LineList, inherit_bindings=False):
         self.select(0)
 
     def select(self, index: int) -> None:
-        """Puts the cursor on an offer, of which the next one can be seen as well."""
+        """Puts the cursor on an offer, and shows the next one as well."""
         super().select(index)
         self.show_line(self.cursor, margin=1)
         self.post_message(self.Retitled())
@@ -115,7 +115,7 @@ class OfferList(LineList, inherit_bindings=False):
         )
 
     async def on_key(self, event: events.Key) -> None:
-        """Other keys edit the filter."""
+        """Edits the filter."""
         before = self.typing.text
         if action := KEYS.get(event.key):
             await self.run_action(action)
@@ -128,13 +128,13 @@ class OfferList(LineList, inherit_bindings=False):
         event.stop()
 
     def on_paste(self, event: events.Paste) -> None:
-        """So is what is pasted."""
+        """Pastes into the filter."""
         event.stop()
         self.typing.insert(event.text.strip())
         self._filter()
 
     def action_choose(self) -> None:
-        """Goes back with what is under the cursor."""
+        """Returns the offer under the cursor."""
         self._is_chosen = self.is_waiting
         if self.here is not None:
             self.screen.dismiss(self.here)
@@ -147,7 +147,7 @@ class OfferList(LineList, inherit_bindings=False):
 
 
 def _distance(name: str, text: str) -> int:
-    """How far a name is from what was typed: it is that, begins with it, has it, has its words."""
+    """The rank of a name for a typed text: equal, begins with it, has it, has its words."""
     name, text = name.lower(), text.lower()
     return (name != text) + (not name.startswith(text)) + (text not in name)
 
@@ -156,12 +156,12 @@ class Picker(Dialog[Container, Offer]):
     """A list of offers with a text on the one under the cursor.
 
     Args:
-        load: Gets the offers.
-        current: The one that is set already.
-        about: Gets the text on an offer that has none.
-        text: What the filter begins with.
+        load: Returns the offers.
+        current: The name of the current one.
+        about: Returns the text on an offer that has none.
+        text: The initial filter.
         free, paths: See `OfferList`.
-        how: What typing and enter do.
+        how: A hint for typing and enter.
     """
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-normal")]  # noqa: RUF012
@@ -203,7 +203,7 @@ class Picker(Dialog[Container, Offer]):
         self.list.offer(offers, self._current)
 
     def on_line_view_retitled(self) -> None:
-        """Shows the text on what is under the cursor."""
+        """Shows the text on the offer under the cursor."""
         here = self.list.here
         known = (here.about or self._abouts.get(here.name, "")) if here else ""
         if here and self._about and not known and not self.list.is_waiting:

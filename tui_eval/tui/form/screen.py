@@ -45,19 +45,19 @@ from tui_eval.tui.form.texts import (
 from tui_eval.tui.form.view import FormView
 
 CHECKS_AFTER_S = 0.15
-"""How long nobody has typed before what is typed is looked at."""
-ASKS_AFTER_S = 0.4
-"""And before an engine is asked."""
+"""Seconds without typing before the draft is checked."""
+ENGINE_CHECKS_AFTER_S = 0.4
+"""The same before an engine checks it."""
 TITLES = ("Settings", "What it will do", "TOML", "Command line", "Environment")
 NO_README = "Choose an environment to read about it."
 
 
 class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
-    """A form, and beside it what it amounts to; dismissed with the request to run, or None.
+    """A form, and beside it its plan; returns the request to run, or None.
 
     Args:
-        draft: What is edited.
-        refused: What an engine said of it.
+        draft: The draft to edit.
+        refused: Faults that an engine found in it.
     """
 
     scopes: ClassVar[tuple[Scope, ...]] = ("form",)
@@ -105,7 +105,7 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
         return (self.files,)
 
     def work(self, group: str, work: Callable[[], Awaitable[object]]) -> None:
-        """Awaits a function in the background, in place of what the group worked on."""
+        """Awaits a function in the background, in place of the group's last one."""
         self.run_worker(work, group=group, exclusive=True)
 
     def compose(self) -> ComposeResult:
@@ -123,7 +123,7 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
         yield self.keys
 
     def on_mount(self) -> None:
-        """Begins to look at what stands there already."""
+        """Begins to check the draft as it is."""
         self.about.can_focus = False
         self.keys.scopes = ("form", "fields")
         self.set_focus(self.fields)
@@ -136,14 +136,14 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing is being looked at."""
+        """Whether no check is under way."""
         return not self._waiting
 
     def on_pane_tabs_chosen(self, message: PaneTabs.Chosen) -> None:
         self.action_pane(message.number)
 
     def field_changed(self, name: str) -> None:
-        """What was typed is looked at soon."""
+        """Has the draft checked soon."""
         self._refused = []
         if name in ("env_id", "env_dir_path", "no_alias"):
             self._undescribed = []
@@ -153,7 +153,7 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
         self.about.lay_out()
 
     def field_moved(self) -> None:
-        """Shows the help of the field, and what enter does there."""
+        """Shows the help of the field, and the word of enter there."""
         self.about.lay_out()
         self._update_keys()
 
@@ -165,11 +165,11 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
             self._update_keys()
 
     def on_resize(self) -> None:
-        """Names the panes that this width has no room for."""
+        """Names the panes that have no room at this width."""
         self.call_after_refresh(self.on_descendant_focus)
 
     def follow(self) -> None:
-        """Looks at what is typed, soon."""
+        """Checks the draft, soon."""
         self.work("look", self._look_soon)
 
     async def _look_soon(self) -> None:
@@ -178,7 +178,7 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
         await asyncio.sleep(CHECKS_AFTER_S)
         await self._look_alone(self._refused)
         if self.can_run:
-            await asyncio.sleep(ASKS_AFTER_S)
+            await asyncio.sleep(ENGINE_CHECKS_AFTER_S)
             found = await self.backend.estimate(self.looked.request or {})
             faults = [Fault(**fault) for fault in found.get("faults", ())]
             self.plan = None if faults else found
@@ -200,12 +200,12 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
 
     @property
     def can_run(self) -> bool:
-        """Whether nothing is known to be wrong."""
+        """Whether there is no known fault."""
         return self.looked.request is not None and not self._problems
 
     @property
     def _can_try(self) -> bool:
-        """Whether only an engine refused it, which may take it the next time."""
+        """Whether only an engine refused it, which may accept it the next time."""
         alone = self._looked_alone.with_faults(self._undescribed, self.draft)
         known = alone.by_field or alone.others or self.draft.form.faults()
         return alone.request is not None and not known
@@ -224,7 +224,7 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
 
     async def _describe_environment(self) -> None:
         self._waiting.add("describe")
-        await asyncio.sleep(ASKS_AFTER_S)
+        await asyncio.sleep(ENGINE_CHECKS_AFTER_S)
         env_id = self.draft.form.env_id
         found = await self.backend.describe(env_id, self.draft.form)
         if env_id == self.draft.form.env_id:
@@ -246,7 +246,7 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
         self._update_keys()
 
     def _update_keys(self) -> None:
-        """One key copies what stands here; where there is room, both are told."""
+        """Updates the footer; with little room only the copy key for the pane in view."""
         refused = "try again" if self._can_try else "first problem" if self._problems else ""
         self.keys.words = {
             "run": "run" if self.can_run else refused,
@@ -265,7 +265,7 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
         if wrong:
             state = (f"✗ {plural(wrong, 'problem')}", "bad")
         elif self._waiting:
-            state = ("… asking the engine", "muted")
+            state = ("… estimating", "muted")
         faults, others = self.fields.faults, self.looked.others
         figures = figures_line(self.draft.form, faults, others, self.plan, width)
         return [spread(title, (state,), width), figures]
@@ -290,7 +290,7 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
             yield from wrapped(f"{text}: see Settings", width, "warn")
 
     def pick(self, field: Field) -> None:
-        """Shows what there is to choose from for a field, or room to type in."""
+        """Opens the list of values for a field, or a box to type one."""
         box = field_box(field, self.draft.form, self.backend)
         self.app.push_screen(box, partial(self._picked, field))
 
@@ -323,7 +323,7 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
             self._go_to_fault()
 
     def _go_to_fault(self) -> None:
-        """Shows the first field that keeps it from running; where none does, what else does."""
+        """Goes to the first field with a fault; without one shows the other fault."""
         first = next((f.name for f in self.draft.form.fields() if f.name in self.fields.faults), "")
         if first:
             self.set_focus(self.fields)
@@ -370,7 +370,7 @@ class ConfigureScreen(DrawnScreen[dict[str, Any] | None]):
             self.app.push_screen(Help(Topic((FORM, PANES), ("form", "panels"), "view", others)))
 
     def action_leave(self) -> None:
-        """Back to the form, then out of it; asks where something would be lost."""
+        """Back to the form, then out of it, after a question where typed text would be lost."""
         if self.focused is not self.fields:
             self._go_to(self.fields)
             return

@@ -1,4 +1,4 @@
-"""What stands around a form, as lines: its title, the plan of a run, help, TOML, README."""
+"""The texts around a form, as lines: its title, the plan of a run, help, TOML, README."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _COMMENT = re.compile(r"""\s+#[^"']*$""")
 
 
 def wrapped(text: str, width: int, ink: str = "", most: int = MOST_LINES) -> Iterator[Line]:
-    """Anybody's text in lines of one ink."""
+    """An untrusted text in lines of one ink."""
     for line in shown_lines(text, max(width, 1), most)[0]:
         yield ((line, ink),)
 
@@ -50,7 +50,7 @@ def fact(
 
 
 def plan_lines(found: Mapping[str, Any], width: int) -> Iterator[Line]:
-    """What a dry run tells."""
+    """The lines of a dry run's result."""
     yield ((rollouts_text(found), "strong"),)
     estimate = found["estimate"]
     got, usd = estimate["output_tokens"], estimate["usd"]
@@ -114,11 +114,11 @@ def figures_line(
     plan: Mapping[str, Any] | None,
     width: int,
 ) -> Line:
-    """What is wrong first, else how much it will be: as an engine said, or before one has.
+    """The first fault, else the size of the run: by an engine, or an estimate before.
 
     Args:
-        faults: What is wrong with fields, by their names.
-        others: What is wrong with no field.
+        faults: Faults of fields by name.
+        others: Faults of no field.
     """
     for field in form.fields():
         if faults.get(field.name, REQUIRED) != REQUIRED:  # the empty field says that itself
@@ -139,18 +139,18 @@ def figures_line(
 
 
 def not_taken_text(labels: Sequence[str]) -> str:
-    """What TOML and command line are without; empty for nothing."""
+    """A note on fields that TOML and command line leave out; empty for none."""
     return f"without what is typed at {', '.join(labels)}" if labels else ""
 
 
 def pane_lines(
     others: Sequence[Fault], wrong: Sequence[str], plan: Mapping[str, Any] | None, width: int
 ) -> Iterator[Line]:
-    """What it will do, or what keeps anybody from telling.
+    """The plan of the run, or the faults that prevent one.
 
     Args:
-        others: What is wrong with no field.
-        wrong: Fields that something is wrong with.
+        others: Faults of no field.
+        wrong: Fields with faults.
     """
     for fault in others:
         yield from fact("✗ ", f"{fault.where}: {fault.what}", width, "fault", 2, "bad")
@@ -178,7 +178,7 @@ def about_field(field: Field, width: int) -> Iterator[Line]:
 
 
 def toml_lines(text: str, width: int) -> Iterator[Line]:
-    """TOML with its comments, tables and keys told apart."""
+    """TOML with inks for comments, tables and keys."""
     for line in text.splitlines():
         ink = "faint" if line.lstrip().startswith("#") else "role" if line.startswith("[") else ""
         key, equals, rest = line.partition(" = ")
@@ -195,7 +195,7 @@ def toml_lines(text: str, width: int) -> Iterator[Line]:
 
 
 def readme_of(found: Mapping[str, Any]) -> str:
-    """What an environment says of itself."""
+    """The README of an environment."""
     version = f" {found['release']}" if found["release"] else ""
     head = f"{found['env_id']}{version} · {found['origin']}\n{found['path']}"
     words = (found["module_docstring"], found["readme"] or found["docstring"])
@@ -203,7 +203,7 @@ def readme_of(found: Mapping[str, Any]) -> str:
 
 
 def readme_lines(text: str, width: int) -> Iterator[Line]:
-    """A README with its headings told apart."""
+    """A README with an ink for headings."""
     for line in text.splitlines():
         if line.startswith("#"):
             yield from wrapped(line.lstrip("# "), width, "role")

@@ -1,4 +1,4 @@
-"""The fields of a form, a line each; the one under the cursor is typed into."""
+"""The fields of a form, a line each; keys type into the one under the cursor."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ VALUE_LEAST, VALUE_STUB = 10, 5
 """Cells of a default before a path that can be cut, and before words that cannot."""
 MOST_FAULT_LINES = 8
 PICKED = frozenset(("env_id", "model", "resume"))
-"""Fields that have something to choose from and take other text as well."""
+"""Fields with a list of values that take other text as well."""
 
 
 class Row(NamedTuple):
-    """A line: a heading, a field, or a part of what is wrong with the field above it."""
+    """A line: a heading, a field, or a part of a fault of the field above."""
 
     text: str = ""
     field: Field | None = None
@@ -40,7 +40,7 @@ class Row(NamedTuple):
 
 
 def _origin(source: str, room: int) -> str:
-    """Where a default comes from: of a path its end if need be, of words all or nothing."""
+    """The origin of a default: a path may be cut to its end, words are whole or left out."""
     if not source or room < SOURCE_LEAST:
         return ""
     is_path = " " not in source
@@ -56,7 +56,7 @@ def _origin(source: str, room: int) -> str:
 
 
 class FormView(LineView, inherit_bindings=False):
-    """Draws a form and changes its texts; faults that others found stand below their fields."""
+    """Draws a form and edits its texts; faults are shown below their fields."""
 
     def __init__(self, form: Form, around: ConfigureScreen) -> None:
         super().__init__(id="fields")
@@ -65,7 +65,7 @@ class FormView(LineView, inherit_bindings=False):
         self.name_here = "env_id"
         self._rows: list[Row] = []
         self.faults: dict[str, str] = {}
-        """What is wrong, by the names of the fields."""
+        """Faults by name of the field."""
         self.show_form(form)
 
     def show_form(self, form: Form) -> None:
@@ -82,9 +82,9 @@ class FormView(LineView, inherit_bindings=False):
         self._show_here()
 
     def lay_out(self) -> None:
-        """Takes in which fields there are, what stands in them and what is wrong.
+        """Takes in the fields, their texts and their faults.
 
-        Whoever has scrolled the cursor out of sight is left there.
+        A view that was scrolled away from the cursor stays there.
         """
         fields, top = self.form.fields(), self.scroll_offset.y
         was_seen = top <= self._row_of(self.name_here) < top + self.view_height
@@ -126,11 +126,11 @@ class FormView(LineView, inherit_bindings=False):
         return next((at for at, row in rows if row.field and row.field.name == name), 0)
 
     def on_resize(self) -> None:
-        """What is wrong is wrapped anew."""
+        """Wraps the faults again."""
         self.lay_out()  # and `LineView.on_resize` is called by Textual
 
     def on_focus(self) -> None:
-        """The caret is drawn where the focus is."""
+        """Draws the caret."""
         self.update()
 
     on_blur = on_focus
@@ -169,7 +169,7 @@ class FormView(LineView, inherit_bindings=False):
         return (*caret, *self._default(field, width - len(caret)))
 
     def _has_opposite(self, field: Field) -> bool:
-        """Whether a flag of its own says the contrary: then `no` is no more than unset."""
+        """Whether another flag says the contrary: then `no` means unset."""
         name = field.name
         other = name.removeprefix("no_") if name.startswith("no_") else f"no_{name}"
         return any(one.name == other for one in self.form.fields())
@@ -199,9 +199,9 @@ class FormView(LineView, inherit_bindings=False):
         self._around.field_changed(name)
 
     async def on_key(self, event: events.Key) -> None:
-        """Characters go into the field; those of a flag turn it over.
+        """Types into the field; of a flag toggles it.
 
-        Bindings would come later than characters that were typed after them.
+        Bindings would run later than characters that were typed after them.
         """
         if action := IN_USE.get().of_fields.get(event.key):
             event.stop()
@@ -218,7 +218,7 @@ class FormView(LineView, inherit_bindings=False):
         self._write()
 
     def on_paste(self, event: events.Paste) -> None:
-        """A pasted text goes into the field."""
+        """Pastes into the field."""
         event.stop()
         if self.here.kind != "flag":
             self.typing.insert(event.text.strip("\r\n").replace("\r\n", "\n"))
@@ -236,7 +236,7 @@ class FormView(LineView, inherit_bindings=False):
 
     @property
     def word_of_enter(self) -> str:
-        """What enter does with the field."""
+        """The footer word of enter for the field."""
         here = self.here
         if here.kind == "flag":
             return "switch"
@@ -245,7 +245,7 @@ class FormView(LineView, inherit_bindings=False):
         return "choose" if here.choices or here.name in PICKED else "next"
 
     def action_open(self) -> None:
-        """Chooses, turns over, or goes on."""
+        """Opens the list, toggles, or goes to the next field."""
         if self.here.kind == "flag":
             self._turn_over()
         elif self.word_of_enter == "next":
@@ -254,12 +254,12 @@ class FormView(LineView, inherit_bindings=False):
             self._around.pick(self.here)
 
     def action_clear(self) -> None:
-        """Nothing is set here: the default holds."""
+        """Clears the field: the default holds."""
         self.typing.put("")
         self._write()
 
     def action_caret(self, by: int) -> None:
-        """Moves the caret, or turns a flag or a choice."""
+        """Moves the caret, or changes a flag or a choice."""
         if self.here.kind == "flag":
             self._turn_over()
         elif self.here.choices and abs(by) == 1:
@@ -276,7 +276,7 @@ class FormView(LineView, inherit_bindings=False):
         self.update()
 
     def action_delete(self, by: int) -> None:
-        """Deletes a character; of a flag, what was set."""
+        """Deletes a character; clears a flag."""
         if self.here.kind == "flag":
             self.action_clear()
             return
@@ -291,7 +291,7 @@ class FormView(LineView, inherit_bindings=False):
         self._write()
 
     def clicked_at(self, x: int, index: int) -> None:
-        """Goes to a field; turns a flag over; puts the caret into the text of the field."""
+        """Goes to a field; toggles a flag; puts the caret into the text of the field."""
         field = self._rows[index].field
         if field is None:
             return

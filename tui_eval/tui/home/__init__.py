@@ -1,1 +1,1 @@
-"""What home lists."""
+"""The home screen: runs, environments, endpoints."""

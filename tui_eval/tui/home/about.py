@@ -1,4 +1,4 @@
-"""The lines around the panes of home: where one is, and two on what is selected there."""
+"""The lines around the panes of home: the title, and two on the selected item."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tui_eval.text.stages import TOOL_FAILED
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut_start, letter_ink, line_width, spread
 from tui_eval.tui.home.backend import EndpointInfo, EnvironmentInfo
-from tui_eval.tui.home.pick_lists import ASKING, host_of
+from tui_eval.tui.home.pick_lists import CHECKING, host_of
 from tui_eval.tui.home.run_lines import OURS, can_resume, request_text
 
 if TYPE_CHECKING:
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 NAME = "tui-eval"
 MOST = 400
 REQUEST_MOST = 60
-"""Cells for what was asked for: it stands before the path."""
+"""The most cells of the request, which is before the path."""
 PATH_LEAST = 16
 APART = "  ·  "
 
 
 def title_line(runs: RunList, folder: str, width: int) -> Line:
-    """Where one is, and how many runs there are."""
+    """The title: the folder, and the number of runs."""
     running = sum(one.running for one in runs.all)
     state: list[Span] = [(f"▶ {running:,} running   ", "busy")] if running else []
     if runs.is_loaded:
@@ -39,77 +39,77 @@ def title_line(runs: RunList, folder: str, width: int) -> Line:
     return spread(((NAME, "role"), (f"  {shown}", "faint")), tuple(state), width)
 
 
-def _facts_of_run(one: FoundRun, width: int) -> Line:
-    """What is known of a run: its numbers, where it is, then as many whole facts as fit."""
-    facts: list[Span] = []
+def _run_line(one: FoundRun, width: int) -> Line:
+    """A run's numbers, its path, and as many other details as fit whole."""
+    parts: list[Span] = []
     if one.n is not None:
         is_known = not is_even(one.reward, one.low, one.high)
         interval = f", 95 % {interval_text(one.low, one.high)}" if is_known else ""
-        facts.append((f"{one.n:,} with a reward{interval}", ""))
+        parts.append((f"{one.n:,} with a reward{interval}", ""))
     if one.stopped_early:
-        facts.append((f"stopped early: {one_line(one.stopped_early, REQUEST_MOST)}", ""))
+        parts.append((f"stopped early: {one_line(one.stopped_early, REQUEST_MOST)}", ""))
     if one.errored:
         if (zeros := one.reward_with_errors) is not None:
-            facts.append((f"{reward_text(zeros)} with errors as 0", ""))
+            parts.append((f"{reward_text(zeros)} with errors as 0", ""))
         kinds = f": {classes_text(one.classes)}" if one.classes else ""
-        facts.append((f"✗ {one.errored:,} errored{kinds}", "bad"))
+        parts.append((f"✗ {one.errored:,} errored{kinds}", "bad"))
     if one.failed_tools:
-        facts.append((f"{TOOL_FAILED} {one.failed_tools:,} with failed tools", "warn"))
+        parts.append((f"{TOOL_FAILED} {one.failed_tools:,} with failed tools", "warn"))
     if one.interval_name:
-        facts.append((one_line(one.interval_name, REQUEST_MOST), "muted"))
+        parts.append((one_line(one.interval_name, REQUEST_MOST), "muted"))
     if requested := request_text(one):
-        facts.append((one_line(requested, REQUEST_MOST), ""))
-    while len(facts) > 1 and line_width(facts) + len(APART) * len(facts) + PATH_LEAST > width:
-        facts.pop()
-    room = width - line_width(facts) - len(APART) * len(facts)
-    facts.append((cut_start(one_line(str(one.run.place), MOST), room), "muted"))
+        parts.append((one_line(requested, REQUEST_MOST), ""))
+    while len(parts) > 1 and line_width(parts) + len(APART) * len(parts) + PATH_LEAST > width:
+        parts.pop()
+    room = width - line_width(parts) - len(APART) * len(parts)
+    parts.append((cut_start(one_line(str(one.run.place), MOST), room), "muted"))
     others = [f"written by {one_line(one.format, 40)}"] if one.format != OURS else []
     others += [f"process {one.pid}"] if one.running and one.pid else []
     for other in others:
-        if line_width(facts) + len(APART) * len(facts) + cell_len(other) <= width:
-            facts.append((other, "faint"))
-    spans = [span for fact in facts for span in ((APART, "faint"), fact)]
+        if line_width(parts) + len(APART) * len(parts) + cell_len(other) <= width:
+            parts.append((other, "faint"))
+    spans = [span for part in parts for span in ((APART, "faint"), part)]
     return tuple(spans[1:])
 
 
 def key_hints(*hints: tuple[str, str], between: str = ", ") -> Line:
-    """Keys and what each does."""
+    """Keys and their effects."""
     spans = (((between, "faint"), (key, "key"), (f" {does}", "faint")) for key, does in hints)
     return tuple(span for one in spans for span in one)[1:]
 
 
 def about_run(one: FoundRun, marked: int, width: int) -> tuple[Line, Line]:
-    """Where a run is, who wrote it, and what a key does with it.
+    """Two lines on a run: its numbers and its path; its keys.
 
     Args:
-        marked: Runs that are marked.
-        width: Cells that there are.
+        marked: The number of marked runs.
+        width: Cells of a line.
     """
-    facts = _facts_of_run(one, width)
+    parts = _run_line(one, width)
     compare, mark = key_for("home.compare"), key_for("runs.mark")
     enter, leave = key_for("runs.open"), key_for("run.leave")
     if marked == 1:
         hints = ((" is marked: on another run ", ""), (compare, "key"), (" compares the two, ", ""))
-        return facts, (("A", letter_ink("A")), *hints, (mark, "key"), (" marks it as well", ""))
+        return parts, (("A", letter_ink("A")), *hints, (mark, "key"), (" marks it as well", ""))
     if marked:
         count = plural(marked, "run")
         hints = ((f"{count} marked: ", ""), (compare, "key"), (" compares them", ""))
-        return facts, (*hints, (", ", ""), (key_for("home.back"), "key"), (" unmarks", ""))
+        return parts, (*hints, (", ", ""), (key_for("home.back"), "key"), (" unmarks", ""))
     if one.running:
         stop = key_for("app.interrupt")
-        there = key_hints((leave, "leads back, the run goes on"), (stop, "asks to stop it"))
-        return facts, (*key_hints((enter, "attaches")), ("; there ", "faint"), *there)
+        there = key_hints((leave, "leads back, the run continues"), (stop, "asks to stop it"))
+        return parts, (*key_hints((enter, "attaches")), ("; there ", "faint"), *there)
     keys = [(enter, "opens it")]
     if not can_resume(one):
         keys.append((key_for("home.resume"), "resumes what is missing"))
     if not one.saved:
         why = "keeps it for good: unsaved runs go two weeks after their last rollout"
         keys.append((key_for("home.keep"), why))
-    return facts, key_hints(*keys)
+    return parts, key_hints(*keys)
 
 
 def about_environment(one: EnvironmentInfo) -> tuple[Line, Line]:
-    """Where an environment is, what it says of itself, and how it is run."""
+    """Two lines on an environment: its path and summary; how it is run."""
     where = one.path or f"an {one.origin}"
     enter = key_for("picks.choose")
     command = f"tui-eval {one_line(one.env_id, 80)} -m MODEL"
@@ -119,7 +119,7 @@ def about_environment(one: EnvironmentInfo) -> tuple[Line, Line]:
 
 
 def about_endpoint(one: EndpointInfo, answer: str | None) -> tuple[Line, Line]:
-    """What an endpoint serves and where, and what is missing.
+    """Two lines on an endpoint: its model and URL; what is missing.
 
     Args:
         answer: See `EndpointList.answers`.
@@ -131,8 +131,8 @@ def about_endpoint(one: EndpointInfo, answer: str | None) -> tuple[Line, Line]:
             ("its key is not set: ", "warn"),
             (f"export {one_line(one.key_var, 60)}=…  or a line in .env", "muted"),
         )
-    if answer and answer != ASKING:
+    if answer and answer != CHECKING:
         return first, ((f"✗ {one_line(answer, MOST)}", "fault"),)
     enter = key_for("picks.choose")
-    asks = key_hints((enter, "checks whether anything answers; nothing else is sent"))
-    return first, asks if one.url else EMPTY
+    checks = key_hints((enter, "checks whether anything answers; nothing else is sent"))
+    return first, checks if one.url else EMPTY

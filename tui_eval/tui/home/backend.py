@@ -1,4 +1,4 @@
-"""What home shows and starts: of files, engines, and a short look at endpoints."""
+"""The backend of home: files, engines, and a check of endpoints."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class EnvironmentInfo(NamedTuple):
 
     Args:
         origin: `local`, `bundled`, `installed` or `entry point`.
-        path: Its file; empty where only importing would tell.
-        summary: What it says of itself in a line; empty where it says nothing.
+        path: Its file; empty where only an import would find it.
+        summary: Its description in a line; empty for none.
     """
 
     env_id: str
@@ -40,7 +40,7 @@ class EndpointInfo(NamedTuple):
 
     Args:
         url: Empty for the endpoint that the program brings up itself.
-        key_var: The variable that holds the key; empty where none is needed.
+        key_var: The variable with the key; empty where none is needed.
         has_key: Whether there is one, or none is needed.
         source: The registry that names it, or the server that was found on this machine.
         answers: Whether it has answered already.
@@ -56,17 +56,17 @@ class EndpointInfo(NamedTuple):
 
 
 class EndpointInfos(NamedTuple):
-    """Those of the registry and those on this machine; `faults` are the registry's."""
+    """Endpoints of the registry and of this machine; `faults` are the registry's."""
 
     listed: list[EndpointInfo]
     faults: list[str]
 
 
 class HomeBackend:
-    """Looks around and opens runs. What is not said to be quick is for a thread.
+    """Finds and opens runs. Methods not described as quick are for a thread.
 
     Args:
-        paths: Where to look for runs besides the usual folders.
+        paths: Folders to search for runs besides the usual ones.
     """
 
     def __init__(self, paths: Sequence[Path] = ()) -> None:
@@ -75,7 +75,7 @@ class HomeBackend:
         self._registry: tuple[Path, int] | None = None
 
     def runs(self) -> list[FoundRun]:
-        """The runs that there are now."""
+        """The runs found now."""
         if self._watcher is None:
             from tui_eval.feeds import joined_feed  # noqa: F401  so that opening a run is quick
             from tui_eval.runs.discovery import RunWatcher
@@ -96,8 +96,8 @@ class HomeBackend:
         note_seen(path)
 
     async def environments(self) -> list[EnvironmentInfo]:
-        """The environments that there are. An engine looks: this process imports none."""
-        # In a thread: who imports waits for another thread that loads the same modules.
+        """The environments, found by an engine: this process imports none."""
+        # In a thread: an import waits for another thread that loads the same modules.
         await asyncio.to_thread(import_module, "tui_eval.engine.transport.engine_query")
         from tui_eval.engine.transport.engine_query import query_engine
 
@@ -108,7 +108,7 @@ class HomeBackend:
         ]
 
     def endpoints(self) -> EndpointInfos:
-        """The endpoints that there are; no value of a key is told."""
+        """The endpoints, without the values of keys."""
         from tui_eval.config.endpoints import read_registry, registry_path
         from tui_eval.config.env_file import load_env_file
         from tui_eval.config.local_servers import find_servers
@@ -126,13 +126,13 @@ class HomeBackend:
         return EndpointInfos(found, [str(fault) for fault in faults])
 
     def have_endpoints_changed(self) -> bool:
-        """Whether the registry is another than when the endpoints were told last."""
+        """Whether the registry has changed since the endpoints were read last."""
         from tui_eval.config.endpoints import registry_path
 
         return _changed_at(registry_path(None)) != self._registry
 
     def unreachable(self, url: str) -> str:
-        """Why nothing answers at an endpoint; empty where something does.
+        """The reason why an endpoint does not answer; empty where it does.
 
         A connection is made and closed; nothing is sent.
         """
@@ -141,21 +141,21 @@ class HomeBackend:
         return "; ".join(fault.what for fault in unreachable(url))
 
     def open(self, run: FoundRun) -> Feed:
-        """Quick: a run, joined at its socket where it has one."""
+        """Quick: the feed of a run, joined at its socket where it has one."""
         from tui_eval.feeds.joined_feed import feed_of
 
         return feed_of(run.run)
 
     def start(self, request: Mapping[str, Any]) -> Feed:
-        """Quick: an engine that will do what is requested."""
+        """Quick: the feed of an engine for a request."""
         return LazyFeed(request)
 
     def resume(self, run: FoundRun) -> Feed:
-        """Quick: one that will go on with a run."""
+        """Quick: the feed of an engine that resumes a run."""
         return self.start({"env_id": None, "raw": {"resume": str(run.run.place)}})
 
     def demo(self) -> Feed:
-        """Quick: one that will run a bundled environment."""
+        """Quick: the feed of an engine that runs a bundled environment."""
         from tui_eval.config.options import DEMO
         from tui_eval.shipped import shipped
 
@@ -163,13 +163,13 @@ class HomeBackend:
         return self.start({"env_id": "calculator", "raw": {**DEMO, "endpoints_path": registry}})
 
     def end(self, feed: Feed, *, save: str) -> str:
-        """Waits for the end of an engine that was started here and told to stop.
+        """Waits for the end of an engine that was started and stopped here.
 
         Args:
             save: The run's path where it is to be kept for good; else empty.
 
         Returns:
-            What went wrong; empty where nothing did.
+            The fault; empty without one.
         """
         started = feed.inner if isinstance(feed, LazyFeed) else None
         if started is not None and (engine := started.engine) is not None:
@@ -182,7 +182,7 @@ class HomeBackend:
         return self.save(save) if save else ""
 
     def save(self, path: str) -> str:
-        """Keeps an unsaved run for good; returns why it cannot, else nothing."""
+        """Keeps an unsaved run for good; returns the fault, empty without one."""
         from tui_eval.errors import RefusedError
         from tui_eval.runs.layout import RunDir
         from tui_eval.runs.unsaved import keep
@@ -211,7 +211,7 @@ def _endpoint_info(one: Endpoint) -> EndpointInfo:
 
 
 def _short(source: str) -> str:
-    """A place in the registry, from here where that is shorter."""
+    """A place in the registry, relative where that is shorter."""
     from tui_eval.shipped import shipped
 
     if source.startswith(str(shipped("configs"))):

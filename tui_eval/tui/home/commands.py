@@ -6,7 +6,7 @@ from tui_eval.tui.base.keys.command import ABOVE, LEAVE, MOVE, PASS, Command, bo
 
 RUNS, AROUND = "The list of runs", "Around"
 GROUPS = (RUNS, PASS, MOVE, AROUND, LEAVE)
-QUIT = "Quit; what runs goes on"
+QUIT = "Quit; what runs continues"
 TOGETHER = (frozenset(("runs", "view", "home")), frozenset(("picks", "view", "home")))
 
 COMMANDS = (

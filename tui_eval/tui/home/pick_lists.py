@@ -21,14 +21,14 @@ NONE_OF_YOUR_OWN: list[Line] = [
     (("  None of your own under ./environments yet.", "muted"),),
     (("  tui-eval new-env NAME", "muted"), ("  writes one to begin with", "faint")),
 ]
-ASKING = "checking…"
+CHECKING = "checking…"
 ORIGIN = 9
 
 Info = TypeVar("Info", EnvironmentInfo, EndpointInfo)
 
 
 class PickList(LineList, Generic[Info]):
-    """Things with names, one of them selected, and lines that say what else there is to say."""
+    """A list of named things, one of them selected, and lines of notes below."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("picks")
 
@@ -43,7 +43,7 @@ class PickList(LineList, Generic[Info]):
         return self.listed[self.cursor] if self.listed else None
 
     def thing(self, one: Info) -> Line:
-        """The line of one."""
+        """The line of a thing."""
         raise NotImplementedError
 
     def count(self) -> int:
@@ -66,7 +66,7 @@ class PickList(LineList, Generic[Info]):
         self.post_message(self.Retitled())
 
     def action_choose(self) -> None:
-        """Does what there is to do with the selected one."""
+        """Acts on the selected thing."""
         if self.listed:
             self.call_later(self.screen.run_action, "choose")
 
@@ -78,7 +78,7 @@ class PickList(LineList, Generic[Info]):
 
 
 class EnvironmentList(PickList[EnvironmentInfo]):
-    """One's own first, then the bundled ones."""
+    """Environments: the user's own first, then the bundled ones."""
 
     def show(self, listed: list[EnvironmentInfo]) -> None:
         self.listed = sorted(listed, key=lambda one: (one.origin != "local", one.env_id))
@@ -99,12 +99,12 @@ class EnvironmentList(PickList[EnvironmentInfo]):
 
 
 class EndpointList(PickList[EndpointInfo]):
-    """Endpoints with their state; whether one answers is known once it was asked."""
+    """Endpoints with their status, which is known once one was checked."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self.answers: dict[str, str] = {}
-        """By URL: why nothing answers there, `ASKING`, or empty where something does."""
+        """By URL: the reason why nothing answers, `CHECKING`, or empty for an answer."""
 
     def show(self, found: EndpointInfos) -> None:
         self.listed = found.listed
@@ -115,7 +115,7 @@ class EndpointList(PickList[EndpointInfo]):
         self.select(self.cursor)
 
     def set_answer(self, url: str, why: str) -> None:
-        """Says how asking went."""
+        """Sets the result of a check."""
         self.answers[url] = why
         self.update()
         self.post_message(self.Retitled())
@@ -134,8 +134,8 @@ class EndpointList(PickList[EndpointInfo]):
         why = self.answers.get(one.url)
         if why is None:
             return ("· not checked", "faint")
-        if why == ASKING:
-            return (f"… {ASKING}", "muted")
+        if why == CHECKING:
+            return (f"… {CHECKING}", "muted")
         return ("✗ not reachable", "bad") if why else ("✓ reachable", "good")
 
 

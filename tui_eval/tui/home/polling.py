@@ -1,4 +1,4 @@
-"""Polls for what home shows: runs and registry every few seconds, the rest when asked."""
+"""Polls for home: runs and registry every few seconds, the rest on request."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.printable import one_line
-from tui_eval.tui.home.pick_lists import ASKING, host_of
+from tui_eval.tui.home.pick_lists import CHECKING, host_of
 
 if TYPE_CHECKING:
     from tui_eval.tui.home.screen import HomeScreen
 
 POLL_INTERVAL_S = 3.0
 RESTS = 10
-"""How many times longer than a look took nobody looks again."""
+"""Pause between two polls, in durations of a poll."""
 RESTS_UNCHANGED, UNCHANGED_S = 300, 30.0
-"""The same after a look that found nothing new, and the seconds that this is at most."""
+"""The same after a poll that found nothing new, and the most seconds of that."""
 AT_ONCE = 4
-"""Endpoints that are asked at a time."""
+"""Endpoints that are checked concurrently."""
 
 
 class HomePolling:
@@ -31,7 +31,7 @@ class HomePolling:
         self.looked = False
         """Whether everything has been looked for once."""
         self.opens_soon = False
-        """Whether somebody asked for a run before any was listed."""
+        """Whether enter was pressed before any run was listed."""
         self._found: tuple[Sequence[Any], int] = ((), -1)
         self._look_now = asyncio.Event()
 
@@ -58,12 +58,12 @@ class HomePolling:
             await self._rest(max(POLL_INTERVAL_S, rest))
 
     def _is_new(self, found: Sequence[Any]) -> bool:
-        """Whether the list would show anything else than what it shows: dates go by the hour."""
+        """Whether the list would change; dates change by the hour."""
         before, self._found = self._found, (found, int(self._screen.now() // 3600))
         return self._found != before
 
     async def _rest(self, seconds: float) -> None:
-        """Waits until it is time to look again; while another screen is shown it never is."""
+        """Waits until the next poll; there is none while another screen is shown."""
         while True:
             try:
                 async with asyncio.timeout(seconds):
@@ -86,47 +86,47 @@ class HomePolling:
                 runs.action_open()
 
     async def _look_around(self) -> None:
-        """Environments and endpoints; then asks those that could be used whether they answer."""
+        """Reads environments and endpoints, then checks usable endpoints."""
         environments, _ = await asyncio.gather(self._backend.environments(), self._read_endpoints())
         self._screen.environments.show(environments)
         self.looked = True
         self._screen.draw()
-        await self._ask_usable()
+        await self._check_usable()
 
     async def _follow_endpoints(self) -> None:
         if self.looked and await asyncio.to_thread(self._backend.have_endpoints_changed):
             await self._read_endpoints()
             self._screen.draw()
-            self._screen.run_worker(self._ask_usable(), group="answers", exclusive=True)
+            self._screen.run_worker(self._check_usable(), group="answers", exclusive=True)
 
     async def _read_endpoints(self) -> None:
         self._screen.endpoints.show(await asyncio.to_thread(self._backend.endpoints))
 
-    async def _ask_usable(self) -> None:
+    async def _check_usable(self) -> None:
         usable = {one.url for one in self._endpoints.listed if one.url and one.has_key}
-        await self._ask(*(url for url in sorted(usable) if self._endpoints.answers.get(url) != ""))
+        await self._check(*(at for at in sorted(usable) if self._endpoints.answers.get(at) != ""))
 
-    async def _ask(self, *urls: str) -> None:
-        """Asks whether anything answers, a few at a time."""
+    async def _check(self, *urls: str) -> None:
+        """Checks endpoints, a few concurrently."""
         limit = asyncio.Semaphore(AT_ONCE)
 
-        async def ask(url: str) -> None:
+        async def check_one(url: str) -> None:
             async with limit:
-                self._endpoints.set_answer(url, ASKING)
+                self._endpoints.set_answer(url, CHECKING)
                 why = await asyncio.to_thread(self._backend.unreachable, url)
                 self._endpoints.set_answer(url, why)
 
-        await asyncio.gather(*map(ask, urls))
+        await asyncio.gather(*map(check_one, urls))
 
     async def check(self, url: str) -> None:
         """Says whether an endpoint answers."""
-        await self._ask(url)
+        await self._check(url)
         why = self._endpoints.answers.get(url)
         text = f"{host_of(url)}: {why}" if why else f"{host_of(url)} answers."
         self._screen.say(one_line(text, 200))
 
     def action_look_again(self) -> None:
-        """Looks at everything anew."""
+        """Reads everything again."""
         self._screen.say("Looking for runs, environments and endpoints again…")
         self._look_again()
 
@@ -135,5 +135,5 @@ class HomePolling:
         self._screen.run_worker(self._look_around(), group="around", exclusive=True)
 
     def look_soon(self) -> None:
-        """Looks for runs before it is time."""
+        """Has the runs polled soon."""
         self._look_now.set()

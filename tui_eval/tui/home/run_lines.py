@@ -1,4 +1,4 @@
-"""A run that was found, in words and as a line of columns that fit a width."""
+"""A found run, in words and as a line of columns that fit a width."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def look_of(one: FoundRun) -> Look:
 
 
 def status_text(one: FoundRun) -> str:
-    """How a run stands, in words: how far one is that has not ended well."""
+    """The status of a run in words; with its progress where it has not ended well."""
     look = look_of(one)
     if one.done is None or look not in (RUNNING, INCOMPLETE, EARLY):
         return look.word
@@ -61,17 +61,17 @@ def status_text(one: FoundRun) -> str:
 
 
 def errors_text(one: FoundRun) -> str:
-    """How many of its rollouts errored; empty for none."""
+    """The number of its errored rollouts; empty for none."""
     return f"✗ {count_text(one.errored)}" if one.errored else ""
 
 
 def state_text(one: FoundRun) -> str:
-    """How a run stands, in words, and what errored."""
+    """The status of a run in words, and its errors."""
     return "  ".join(text for text in (status_text(one), errors_text(one)) if text)
 
 
 def can_resume(one: FoundRun) -> str:
-    """Why a run cannot go on from here; empty where it can."""
+    """The reason why a run cannot be resumed from here; empty where it can."""
     if one.running:
         return f"It is running: {key_for('runs.open')} attaches to it."
     if one.format != OURS:
@@ -85,8 +85,8 @@ def matches(one: FoundRun, words: list[str]) -> bool:
     """Whether it has all of some words, and none of those behind a `!`."""
     saved = "saved" if one.saved else "unsaved"
     state = state_text(one)
-    facts = (one.env_id, one.model, state, saved, one.format, str(one.run.place), request_text(one))
-    text = " ".join(facts).lower()
+    texts = (one.env_id, one.model, state, saved, one.format, str(one.run.place), request_text(one))
+    text = " ".join(texts).lower()
     return all(
         word[1:] not in text if word.startswith("!") and word != "!" else word in text
         for word in words
@@ -94,7 +94,7 @@ def matches(one: FoundRun, words: list[str]) -> bool:
 
 
 def request_text(one: FoundRun) -> str:
-    """What was asked for beside environment and model: `prompt=short, temperature=0.2`."""
+    """The request beside environment and model: `prompt=short, temperature=0.2`."""
     if not one.given:
         return ""
     from tui_eval.config.secret_values import masked
@@ -106,14 +106,14 @@ def request_text(one: FoundRun) -> str:
 
 
 def name_of(one: FoundRun) -> str:
-    """What a run is called in a sentence."""
+    """The name of a run in a sentence."""
     return one_line(one.env_id, 40) or one_line(one.run.place.name, 40)
 
 
 NAME_MOST = 60
 LEAST_ENV, LEAST_MODEL = len("environment"), len("model")
 NUMBERS_LEAVE = 28
-"""Cells of the names that interval and n give way to; the rest gives way to whole names."""
+"""Cells of names that have priority over interval and n; whole names have it over the rest."""
 REWARD, HALF, INTERVAL, N = 7, 7, 15, 6
 SHORT_DATE, LONG_DATE = 10, 14
 SHORT_STATE = 19
@@ -121,7 +121,7 @@ UNSAVED = "  unsaved"
 
 
 class Columns(NamedTuple):
-    """The widths of names, and which of the columns that some lists do without are there."""
+    """The widths of names, and which optional columns are shown."""
 
     env: int
     model: int
@@ -153,7 +153,7 @@ def _widest(names: Iterable[str]) -> tuple[int, int]:
 
 
 def _asides(one: FoundRun) -> Iterator[tuple[tuple[str, ...], str]]:
-    """What else went wrong with a run, in forms of which the first one that fits is shown."""
+    """Further faults of a run, each in forms of which the first that fits is shown."""
     if one.failed_tools:
         count = count_text(one.failed_tools)
         yield (f"  {TOOL_FAILED} {count}", f" {TOOL_FAILED}{count}"), "warn"
@@ -162,7 +162,7 @@ def _asides(one: FoundRun) -> Iterator[tuple[tuple[str, ...], str]]:
 
 
 def fit(runs: Sequence[FoundRun], width: int) -> Columns:
-    """Gives to the numbers what the names leave, then the names what is left."""
+    """Fits the columns: names first, then numbers, then the rest to names."""
     env, bare_env = (max(cells, LEAST_ENV) for cells in _widest(one.env_id for one in runs))
     model, bare_model = (max(cells, LEAST_MODEL) for cells in _widest(one.model for one in runs))
     room = width - 4 - 2 - REWARD - HALF - (SHORT_DATE - 1) - 2 - SHORT_STATE
@@ -185,7 +185,7 @@ def fit(runs: Sequence[FoundRun], width: int) -> Columns:
 
 
 def head_line(columns: Columns) -> Line:
-    """Names of the columns, over their columns."""
+    """The heads of the columns."""
     text = "    " + left("environment", columns.env) + "  " + left("model", columns.model)
     text += right("reward", REWARD)
     text += "  " + left("95 % interval", INTERVAL - 2) if columns.interval else " ±95%  "
@@ -194,7 +194,7 @@ def head_line(columns: Columns) -> Line:
 
 
 def run_line(one: FoundRun, mark: str, columns: Columns, now: float, width: int) -> Line:
-    """The cells of a run, behind its mark if it has one, and what else there is room for."""
+    """The line of a run, behind its mark if it has one, with asides as there is room."""
     look = look_of(one)
     spans: list[Span] = [
         (f"{mark or ' '} ", letter_ink(mark or "A")),
@@ -206,7 +206,7 @@ def run_line(one: FoundRun, mark: str, columns: Columns, now: float, width: int)
     ]
     state, errors, gap = status_text(one), errors_text(one), "  "
     ink, unsaved = look.ink, not (one.saved or one.running or columns.unsaved)
-    # The sign tells the word that gives way.
+    # The sign has the meaning of the word that gives way.
     if unsaved:
         state, ink = state.replace(look.word, UNSAVED.strip()), "warn"
     if not columns.long_state and len(state + gap + errors) > SHORT_STATE:
@@ -239,7 +239,7 @@ def _numbers(one: FoundRun, columns: Columns) -> Iterator[Span]:
 
 
 def no_runs() -> tuple[Line, ...]:
-    """What there is to do where there is no run yet."""
+    """Lines for a home without runs: what to do first."""
     by_key = {
         "home.demo": "watch the demo: no key and no network needed",
         "home.new": "put an evaluation together",

@@ -37,9 +37,9 @@ LOOKING: tuple[Line, ...] = (EMPTY, (("  looking for runs…", "faint"),))
 
 
 class RunList(LineList):
-    """Runs that were found: filtered, sorted, one of them selected, some marked.
+    """Found runs: filtered, sorted, one of them selected, some marked.
 
-    The selection and the marks are places on disk, so they outlive a look.
+    The selection and the marks are places on disk, so they outlive a poll.
 
     Args:
         now: Unix seconds.
@@ -63,14 +63,14 @@ class RunList(LineList):
         self._selected: Path | None = None
         self._wanted: Path | None = None
         self._fitted: tuple[Sequence[FoundRun], int, Columns] | None = None
-        """What is listed, in how many cells, and the columns for that."""
+        """The listed runs, the width, and the columns for these."""
 
     def take(self, runs: Iterable[FoundRun], seen: tuple[Path, float] | None) -> None:
-        """What was found now.
+        """Takes in the found runs.
 
         Args:
-            seen: The run that was looked at last, and when: at first it is selected, or what runs
-                or was written after that.
+            seen: The run that was viewed last, and when: at first it is selected, or a run that
+                runs or was written later.
         """
         self.all = list(runs)
         if not self.is_loaded and self.all:
@@ -97,7 +97,7 @@ class RunList(LineList):
         self.post_message(self.Retitled())
 
     def _filter_and_sort(self) -> None:
-        """The selection stays with its run, or on its line if that has gone."""
+        """Filters and sorts; keeps the selection on its run, or on its line if that has gone."""
         found = [one for one in self.all if matches(one, self.words.lower().split())]
         found.sort(key=lambda one: str(one.run.place))
         found.sort(key=SORTS[self.sorting], reverse=self.reversed)
@@ -144,10 +144,10 @@ class RunList(LineList):
         if not self.shown:
             return self.line(index)
         one = self.shown[index]
-        facts = (one.env_id, one.model, one.reward, one.low, one.high, one.n, one.done, one.total)
-        day = int(self.now() // 3600)  # a date is told otherwise the next day
-        stands = (one.errored, one.failed_tools, one.running, one.saved, one.stopped_early)
-        return (*facts, one.date, *stands, self._letter(one), day, self._columns)
+        values = (one.env_id, one.model, one.reward, one.low, one.high, one.n, one.done, one.total)
+        day = int(self.now() // 3600)  # the text of a date changes the next day
+        counts = (one.errored, one.failed_tools, one.running, one.saved, one.stopped_early)
+        return (*values, one.date, *counts, self._letter(one), day, self._columns)
 
     @property
     def _columns(self) -> Columns:
@@ -160,7 +160,7 @@ class RunList(LineList):
         return head_line(self._columns) if self.shown else EMPTY
 
     def title(self, *, named: bool = True) -> Content:
-        """How the runs are sorted, and the filter; what they are first, where it is `named`."""
+        """The title: the sorting and the filter; the word Runs before where `named`."""
         heads = [f"{key_for('home.runs')} Runs"] if named else []
         if self.all:
             heads.append(f"by {self.sorting}{', reversed' if self.reversed else ''}")
@@ -192,7 +192,7 @@ class RunList(LineList):
         self.call_later(self.screen.run_action, "open")
 
     def action_mark(self) -> None:
-        """Marks the selected run, and goes on to the next."""
+        """Marks the selected run, and selects the next."""
         if self._selected in self.marks:
             self.marks.remove(self._selected)
         elif self._selected is not None and len(self.marks) < MOST_MARKED:
@@ -217,13 +217,13 @@ class RunList(LineList):
         self._moved()
 
     def filter_by(self, words: str) -> None:
-        """Lists the runs that have these words."""
+        """Lists the runs with these words."""
         self.words = words
         self._filter_and_sort()
         self._moved()
 
     def on_key(self, event: events.Key) -> None:
-        """Takes what is typed while a filter is; escape takes the filter away."""
+        """Types a filter; escape clears it."""
         if event.key == "escape" and (self.typing or self.words):
             self.typing = False
             self.filter_by("")
@@ -240,23 +240,23 @@ class RunList(LineList):
         event.prevent_default()
 
     def on_blur(self) -> None:
-        """Whoever goes elsewhere has typed the filter."""
+        """Ends typing; the filter stays."""
         if self.typing:
             self.typing = False
             self._moved()
 
     def head_clicked(self, x: int, index: int) -> None:
-        """Sorts by the column under the mouse, or the other way round."""
+        """Sorts by the column under the mouse, or reverses it."""
         text = "".join(text for text, _ in self.head(index))
         begins = {name: text.find(name) for name in SORTS}
-        begins["reward"] -= REWARD - len("reward")  # it stands at the right of its column
+        begins["reward"] -= REWARD - len("reward")  # it is at the right of its column
         before = [name for name, at in begins.items() if 0 <= at <= x]
         if before:
             name = max(before, key=begins.__getitem__)
             self._sort_by(name, backwards=name == self.sorting and not self.reversed)
 
     def clicked_at(self, x: int, index: int) -> None:
-        """Selects a run; a click on the selected one opens it. Without runs keys are told."""
+        """Selects a run; a click on the selected one opens it. Without runs presses a shown key."""
         if not self.shown:
             self.press_key_at(self.line(index), x)
         elif index == self.cursor:

@@ -1,4 +1,4 @@
-"""The first screen: the runs that there are, the environments, the endpoints."""
+"""The home screen: runs, environments, endpoints."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TYPING: Line = (("words of environment, model, arguments, state, path; !word lea
 
 
 class HomeScreen(DrawnScreen[None]):
-    """Looks around every few seconds while it is shown; opens what somebody chooses.
+    """Polls every few seconds while it is shown; opens what is chosen.
 
     Args:
         now: Unix seconds.
@@ -60,7 +60,7 @@ class HomeScreen(DrawnScreen[None]):
 
         Args:
             joined: Whether an engine that works on it was not started for this screen.
-            if_refused: Gets why it did not begin; else that is told in a box.
+            if_refused: Gets the faults of a refused start; by default a dialog shows them.
         """
 
         feed: Feed
@@ -100,7 +100,7 @@ class HomeScreen(DrawnScreen[None]):
         yield self.keys
 
     def on_mount(self) -> None:
-        """Draws the first frame: nothing has been looked for yet."""
+        """Draws the first frame, before the first poll."""
         self.set_focus(self.runs)
         self.screen_layout_refresh_signal.subscribe(self, lambda _: self._entitle())
         self.draw()
@@ -108,17 +108,17 @@ class HomeScreen(DrawnScreen[None]):
 
     @property
     def pane_scope(self) -> Scope:
-        """Where the commands of the pane with the focus work."""
+        """The scope of the pane with the focus."""
         return (
             "runs" if self.focused is self.runs else "picks" if self.focused in self.panes else ""
         )
 
     def on_screen_resume(self) -> None:
-        """Whoever comes back sees how things are now."""
+        """Polls at once when the screen is shown again."""
         self.polling.look_soon()
 
     def show_seen(self, path: str) -> None:
-        """Selects the run that somebody comes back from."""
+        """Selects the run that was left."""
         self.runs.want(Path(path))
         self.run_worker(asyncio.to_thread(self.backend.note_seen, path), group="seen")
         self.runs.rearrange()
@@ -132,7 +132,7 @@ class HomeScreen(DrawnScreen[None]):
             pane.border_title = Content("" if has_tabs else title)
 
     def draw(self) -> None:
-        """Draws what changed."""
+        """Draws changes."""
         self._entitle()
         known = len(self.runs.all) if self.runs.is_loaded else -1
         around = (self.environments, self.endpoints)
@@ -152,14 +152,14 @@ class HomeScreen(DrawnScreen[None]):
         if self.focused is self.endpoints and self.endpoints.selected is not None:
             one = self.endpoints.selected
             return about_endpoint(one, self.endpoints.answers.get(one.url))
-        facts = does = EMPTY
+        about = does = EMPTY
         if self.focused is self.runs and self.runs.selected is not None:
-            facts, does = about_run(self.runs.selected, len(self.runs.marks), width)
-        return facts, TYPING if self.runs.typing else does
+            about, does = about_run(self.runs.selected, len(self.runs.marks), width)
+        return about, TYPING if self.runs.typing else does
 
     def _update_keys(self) -> None:
         one = self.runs.selected if self.focused is self.runs else None
-        goes_on = one is not None and not can_resume(one)
+        resumable = one is not None and not can_resume(one)
         can_keep = one is not None and not one.saved and not one.running
         back = "clear" if self.runs.words else "unmark" if self.runs.marks else ""
         near, choice = self.endpoints.selected, "evaluate"
@@ -171,7 +171,7 @@ class HomeScreen(DrawnScreen[None]):
             "filter": "filter" if self.runs.all else "",
             "back": back if self.focused is self.runs else "",
             "compare": "compare" if len(self._compared) > 1 else "",
-            "resume": "resume" if goes_on else "",
+            "resume": "resume" if resumable else "",
             "keep": "keep" if self.runs.typing or can_keep else "",
             "demo": "demo" if self.runs.is_loaded and not self.runs.all else "",
             "choose": choice,
@@ -211,7 +211,7 @@ class HomeScreen(DrawnScreen[None]):
         self.action_pane(message.number)
 
     def on_line_view_retitled(self) -> None:
-        """Something else is selected or listed."""
+        """Draws another selection or list."""
         self.draw()
 
     def action_open(self) -> None:
@@ -228,11 +228,11 @@ class HomeScreen(DrawnScreen[None]):
         self.post_message(self.RunWanted(self.backend.open(one), joined=True))
 
     def action_choose(self) -> None:
-        """Evaluates an environment, or asks an endpoint."""
+        """Evaluates an environment, or checks an endpoint."""
         if self.focused is self.endpoints:
             one = self.endpoints.selected
             if one is not None and one.url:
-                self.run_worker(self.polling.check(one.url), group="asked")
+                self.run_worker(self.polling.check(one.url), group="check")
             elif one is not None:
                 self.say("It is built in: there is nothing to check.")
         elif self.environments.selected is not None:
@@ -248,7 +248,7 @@ class HomeScreen(DrawnScreen[None]):
         self._fill_in(draft)
 
     def _fill_in(self, draft: Draft, refused: Sequence[Fault] = ()) -> None:
-        """Shows a form, and runs what it asks for; it comes back where an engine refuses that."""
+        """Shows a form and runs its request; shows it again where an engine refuses that."""
         form = self.make_form(draft, refused)
 
         def configured(request: dict[str, Any] | None) -> None:
@@ -260,7 +260,7 @@ class HomeScreen(DrawnScreen[None]):
         self.app.push_screen(form, configured)
 
     def make_form(self, draft: Draft, refused: Sequence[Fault]) -> ConfigureScreen:
-        """The form of an evaluation, and why an engine has refused that, if one has."""
+        """The form of an evaluation, with the faults of a refusal, if any."""
         from tui_eval.tui.form.backend import FormBackend
         from tui_eval.tui.form.screen import ConfigureScreen
 
@@ -280,7 +280,7 @@ class HomeScreen(DrawnScreen[None]):
 
     @property
     def _compared(self) -> list[Path]:
-        """The marked runs; one alone stands beside the selected run."""
+        """The runs to compare: the marked ones; a single one with the selected run."""
         marked, one = list(self.runs.marks), self.runs.selected
         if len(marked) == 1 and one is not None and one.run.place not in marked:
             marked.append(one.run.place)

@@ -1,4 +1,4 @@
-"""What people put on single rollouts: notes with tags, and the mark for a comparison."""
+"""Annotations of rollouts: notes with tags, and the mark for a comparison."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class Annotations:
-    """Notes and the mark of a screen with a list of rollouts; no notes until they were read."""
+    """Notes and the mark of a screen with a list of rollouts."""
 
     def __init__(self, screen: RunScreen) -> None:
         self._screen = screen
         self._rollouts = screen.rollouts
         self.notes: Notes = {}
         self._path = ""
-        """Of the run whose notes are or will be read; empty before there is one."""
+        """The path of the run whose notes are or will be read; empty before there is one."""
 
     def open(self) -> None:
         """Forgets the mark and the notes of another run."""
@@ -47,7 +47,7 @@ class Annotations:
 
         try:
             notes = await asyncio.to_thread(lambda: read_notes(find_run(Path(path))))
-        except (ValueError, RefusedError):  # whoever told of the run told of no path, or it is gone
+        except (ValueError, RefusedError):  # the feed gave no path, or it is gone
             return
         self._show(path, notes)
 
@@ -94,7 +94,7 @@ class Annotations:
         return self._rollouts.lines.mark
 
     def action_mark(self) -> None:
-        """Holds the selected rollout for a comparison, or lets go of it."""
+        """Marks the selected rollout for a comparison, or unmarks it."""
         row = self._rollouts.row
         if row < self._screen.state.total:
             self.put_mark(-1 if row == self.mark else row)
@@ -107,7 +107,7 @@ class Annotations:
         self._screen.update_keys()
 
     def let_go_of_mark(self) -> bool:
-        """Lets go of the mark where keys come to the list; returns whether there was one."""
+        """Removes the mark where the list has the focus; returns whether there was one."""
         held = self._screen.focused is self._rollouts and self.mark >= 0
         if held:
             self.put_mark(-1)

@@ -137,4 +137,4 @@ COMMANDS = (
         "q", "leave", "run", LEAVE, "Stop (resumable), detach, or quit", "quit", 1, palette=True,
     ),
 )  # fmt: skip
-"""Each with keys, action, scope, group and help; then the word in the footer and its rank."""
+"""Each with keys, action, scope, group, help, footer word and rank."""

@@ -1,4 +1,4 @@
-"""What leaves the screen of a run: copies, exports, and what is read in other programs."""
+"""Copies, exports, and reading in other programs from the screen of a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class CopyExport:
-    """Copies, exports and reads elsewhere what the screen of a run shows."""
+    """Copies, exports, and opens in other programs the contents of a run's screen."""
 
     def __init__(self, screen: RunScreen) -> None:
         self._screen = screen

@@ -1,4 +1,4 @@
-"""The two lines on top: what runs and how it is, and how far it has come."""
+"""The two lines on top: environment, model and status; progress."""
 
 from __future__ import annotations
 
@@ -38,12 +38,10 @@ LEVELS = (
     *((3, False), (2, False), (2, True), (1, False), (0, False), (0, True)),
     *((-1, True), (-2, True)),
 )
-"""How many words the numbers have and whether they are terse, the widest first: see
-`progress_facts`."""
+"""Levels of words, and whether numbers are terse, widest first; see `progress_spans`."""
 LEAST_NAME, GOOD_NAME, BOTH_NAMES, MOST_NAME = 6, 10, 26, 16
 """Cells that the name of the environment keeps beside the reward, beside its interval, and, with
-that of the model, beside all that is told of the reward; and the most that it takes beside the
-bar."""
+that of the model, beside the whole reward; and the most that it takes beside the bar."""
 LIMIT_SPANS = 2
 """Spans of a limit that gives way; with those of refused requests there are more."""
 
@@ -58,7 +56,7 @@ class Header(LineView, can_focus=False):
         self.now = now
         self.requested_pause: bool | None = None
         self.requested_limit: int | None = None
-        """What the engine was told last and has not answered: whether it pauses, how many run."""
+        """The requested pause and limit that the engine has not answered yet."""
         self._longest_at = (0, 0)
         self._longest = 0.0
         """Seconds of the longest wait: all in flight are looked at, so once a second, and where
@@ -70,7 +68,7 @@ class Header(LineView, can_focus=False):
         return 1 if self._is_short else 2
 
     def line(self, index: int) -> Line:
-        """Title or progress, as they were when the panes were filled."""
+        """Title or progress, as of the last update."""
         if self._made_for != (self.line_width, self._is_short):
             self._make()
         return self._lines[index + self._is_short]
@@ -118,7 +116,7 @@ def title(state: RunState, how: Span, width: int) -> Line:
 def _reward_forms(mean: Mean, errored: int) -> list[tuple[Line, int]]:
     """The mean reward, the longest form first, and the cells that each leaves for the name.
 
-    Where rollouts errored, what it would be with them as 0 is worth more than the interval.
+    Where rollouts errored, the mean with errors as 0 has priority over the interval.
     """
     number: Line = (("reward ", "muted"), (reward_text(mean.mean), "strong"))
     interval: Line = ((f" {named_interval(mean)}".rstrip(), "muted"),)
@@ -143,27 +141,27 @@ def progress(
     """A bar of finished, running and waiting rollouts, and their numbers.
 
     Args:
-        requested_limit: Rollouts in flight that somebody just asked for, until the engine answers.
-        named: The environment is named before the bar, where there is room for both.
-        longest: Seconds for which the rollout has waited that waits longest.
+        requested_limit: The limit that was just requested, until the engine answers.
+        named: Whether the environment is named before the bar, where both have room.
+        longest: Seconds of the longest wait of a rollout.
     """
     moved = moved_limit(state, now, requested_limit)
     if state.run is None:
         return (("─" * width, "rule"),)
     name: Line = ((one_line(state.run.env_id, MOST_NAME), "role"), ("  ", "")) if named else EMPTY
-    facts: Line = EMPTY
+    spans: Line = EMPTY
     for words, terse in LEVELS:
-        facts = progress_facts(state, now, words, terse, moved, longest)
-        room = width - line_width((*name, *facts)) - 2
+        spans = progress_spans(state, now, words, terse, moved, longest)
+        room = width - line_width((*name, *spans)) - 2
         least = SHORT_BAR if words < 2 else LEAST_BAR
         if room >= (least if words < 3 else WIDE // 4):
             counts = (state.finished, state.errored, state.running, state.expected)
-            return (*name, *bar_spans(*counts, room), ("  ", ""), *facts)
-    return progress(state, now, width, requested_limit) if named else facts
+            return (*name, *bar_spans(*counts, room), ("  ", ""), *spans)
+    return progress(state, now, width, requested_limit) if named else spans
 
 
 def bar_spans(finished: int, errored: int, running: int, total: int, width: int) -> list[Span]:
-    """A bar of finished rollouts, errored ones among them, of running and of waiting ones."""
+    """A bar of finished (and errored), running and waiting rollouts."""
     total = max(total, 1)
     done = min(round(finished / total * width), width)
     bad = min(-(-errored * width // total), done) if errored else 0
@@ -178,14 +176,14 @@ def bar_spans(finished: int, errored: int, running: int, total: int, width: int)
     ]
 
 
-def progress_facts(
+def progress_spans(
     state: RunState, now: float, words: int, terse: bool, moved: str, longest: float
 ) -> Line:
     """The numbers beside the bar: 3 with all words, 2 with most, 1 and 0 with signs only.
 
-    Where it must be `terse` tokens are one number beside words, and none beside signs. A limit with
-    what was refused takes the place of what waits then, with -1 that of the rate, and with -2 that
-    of the time left. `longest` are the seconds of the rollout that has waited longest.
+    Where it is `terse`, tokens are one number beside words, and none beside signs. A limit with
+    refused requests then replaces the waiting, with -1 the rate, and with -2 the time left.
+    `longest` is the longest wait of a rollout in seconds.
     """
     left_out, words = max(-words, 0), max(words, 0)
     is_known = state.run is None or state.run.total_known
@@ -202,7 +200,7 @@ def progress_facts(
         _tokens(state, 1 if terse else words) if has_tokens else "",
         _cost(state, is_brief=not words or (terse and words == 2)),
     ]
-    facts = (
+    spans = (
         (*done, (noun, "muted")) if words == 3 else done,
         *_states(state, words, is_tight),
         ((f"! {bad:,} no number" if words else f"!{bad:,}", "warn"),) if bad else EMPTY,
@@ -213,13 +211,13 @@ def progress_facts(
         *(((text, "muted"),) for text in texts if text),
     )
     gap: Span = ("   " if words > 1 and not terse else "  ", "")
-    return tuple(span for fact in facts if fact for span in (gap, *fact))[1:]
+    return tuple(span for part in spans if part for span in (gap, *part))[1:]
 
 
 def _states(state: RunState, words: int, is_tight: bool) -> list[Line]:
     """How many rollouts are held, sleep, run, wait and have errored, where there are any.
 
-    Where it is tight, nothing is told of those that wait, nor of failed tools.
+    Where it is tight, waiting rollouts and failed tools are left out.
     """
     held, sleeping = state.by_stage[HELD], state.sleeping
     waiting, failed = (0, 0) if is_tight else (state.waiting, state.outcomes.failed_tools)
@@ -245,7 +243,7 @@ def counted(counts: Iterable[tuple[int, str, str, str]], spoken: bool) -> list[L
 
 
 def _concurrency(state: RunState, words: int, terse: bool) -> Line:
-    """How many are generated at a time while endpoints refuse requests, and how many they did."""
+    """The limit of concurrent generation while endpoints refuse requests, and their refusals."""
     limit, most = state.concurrency_limits if state.end is None else (0, 0)
     shown: list[Span] = []
     if limit and limit != most:
@@ -268,7 +266,7 @@ def _tokens(state: RunState, words: int) -> str:
 
 
 def _waits_in_memory(state: RunState, words: int) -> Line:
-    """What the disk has not taken."""
+    """Rows and records that the disk has not taken."""
     if state.refusal is None:
         return EMPTY
     rows, answers = state.refusal.rows, state.refusal.records
@@ -279,13 +277,13 @@ def _waits_in_memory(state: RunState, words: int) -> Line:
 
 
 def _held_up(state: RunState, longest: float, words: int) -> Line:
-    """That workers stand still, that replicas are out, or that a rollout waits for long."""
+    """A warning of still workers, of replicas that are out, or of a long wait."""
     if state.end is not None:
         return EMPTY
     seen = state.workers.workers if state.workers is not None else ()
     if still := sum(bool(one.still_since) for one in seen):
-        stands = "stands still" if still == 1 else "stand still"
-        return ((f"! {plural(still, 'worker')} {stands}" if words else "!worker", "warn"),)
+        verb = "stands still" if still == 1 else "stand still"
+        return ((f"! {plural(still, 'worker')} {verb}" if words else "!worker", "warn"),)
     if out := len(state.out):
         return ((f"! {plural(out, 'replica')} out" if words else f"!{out} out", "warn"),)
     if longest < LONG_S:
@@ -294,7 +292,7 @@ def _held_up(state: RunState, longest: float, words: int) -> Line:
 
 
 def _faults_of_files(state: RunState, words: int) -> Line:
-    """Lines that are no rows, and what contradicts the rows; the pane that tells more."""
+    """Counts of unreadable lines and of contradictions, and the pane with more."""
     bad = state.unreadable_lines
     against = len(state.end.contradictions) if state.end is not None else 0
     if bad or against:
@@ -313,7 +311,7 @@ def _faults_of_files(state: RunState, words: int) -> Line:
 
 
 def _cost(state: RunState, *, is_brief: bool) -> str:
-    """What the tokens cost so far, and what all of them may cost while the run goes on."""
+    """The cost so far, and the projected one while the run continues."""
     if not state.cost:
         return ""
     projected = projected_cost(state) if state.end is None else None

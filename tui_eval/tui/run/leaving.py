@@ -1,4 +1,4 @@
-"""How a run is left, at once or after a question, and saved before that; what is asked for it."""
+"""Leaving a run, at once or after a question, saving it before, and its prompts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Prompts:
-    """The prompts of a screen; one that is open follows what it is about.
+    """The prompts of a screen; an open one changes with its subject.
 
     A prompt closes by an answer alone: one that closed by itself would leave the key of its
     answer to the screen below.
@@ -30,7 +30,7 @@ class Prompts:
         self._question: Question | None = None
 
     def open(self, prompt: Callable[[], Prompt], answered: Callable[[Any], None]) -> None:
-        """Shows what `prompt` makes of how things are; `answered` gets the answer."""
+        """Shows the prompt that `prompt` makes now; `answered` gets the answer."""
         from tui_eval.tui.base.dialogs.question import Question
 
         self._question = Question(prompt)
@@ -48,7 +48,7 @@ class Prompts:
 
 
 class QuitFlow:
-    """Leaving a screen of something that an engine may be at work on."""
+    """Leaves a screen, after a question where an engine is at work."""
 
     def __init__(self, screen: RunScreen) -> None:
         self._screen = screen
@@ -60,7 +60,7 @@ class QuitFlow:
         return self._pending is not None
 
     def update(self) -> None:
-        """Asks what is to be asked now; leaves where only the end was waited for."""
+        """Updates the question; leaves where only the end was waited for."""
         self._screen.prompts.update()
         is_over = not self._screen.status.at_work
         if self._pending is not None and is_over and not self._screen.prompts.is_open:
@@ -69,7 +69,7 @@ class QuitFlow:
 
     @property
     def word(self) -> str:
-        """What leaving is called in the footer."""
+        """The footer word of leaving."""
         screen = self._screen
         if screen.over_home and (screen.joined or not screen.status.at_work):
             return "home"
@@ -77,10 +77,10 @@ class QuitFlow:
 
     @property
     def help_text(self) -> str:
-        """What leaving does."""
+        """The help text of leaving."""
         at_work = self._screen.status.at_work
         if self.word == "home":
-            return "Back home; what runs goes on" if at_work else "Back home"
+            return "Back home; what runs continues" if at_work else "Back home"
         if at_work:
             return "Stop (resumable), detach, or stay"
         return "Quit" if self._ends[1] else "Quit; unsaved, it is kept 14 days"
@@ -93,7 +93,7 @@ class QuitFlow:
             self.confirm_leaving()
 
     def confirm_leaving(self) -> None:
-        """Asks how to leave where it would go on; what has ended is left at once."""
+        """Asks how to leave a running run; one that has ended is left at once."""
         screen = self._screen
         if self._ends[0]:
             screen.prompts.open(
@@ -105,14 +105,14 @@ class QuitFlow:
 
     @property
     def _ends(self) -> tuple[bool, bool]:
-        """Whether it goes on after leaving, and whether it is kept."""
+        """Whether an engine stays at work after leaving, and whether the run is kept."""
         status = self._screen.status
         is_over = status.is_finishing and self._pending is None
-        goes_on = status.at_work and not is_over
-        return goes_on, status.is_saved or (self._screen.over_home and not goes_on)
+        is_at_work = status.at_work and not is_over
+        return is_at_work, status.is_saved or (self._screen.over_home and not is_at_work)
 
     def _answered(self, leave: Leave | None) -> None:
-        """Leaves as was answered; a run that is all but over is waited for."""
+        """Leaves as answered; waits for a run that is about to finish."""
         if leave is not None and leave.action == "closed" and self._screen.status.at_work:
             self._pending = leave
             self._screen.say(f"The engine finishes the {self._screen.noun}…")
@@ -126,19 +126,19 @@ class Saving:
     def __init__(self, screen: RunScreen) -> None:
         self._screen = screen
         self.refusal = ""
-        """What the disk said of the run; empty once that goes on, there or in another directory."""
+        """The disk's refusal; empty once the run continues, there or in another directory."""
         self.copied = False
-        """Whether somebody has copied the run as it ended: then leaving it does not ask."""
+        """Whether the ended run was copied: then leaving it needs no question."""
 
     def writing_moved(self, event: WritingMoved) -> None:
-        """Says once that the disk refuses, and that it does not any more."""
+        """Says once that the disk refuses, and once that it takes writes again."""
         known, self.refusal = self.refusal, event.why
         if event.why and not known:
             why = f"{event.why.capitalize()} ({key_for('run.numbers')} says where)"
             elsewhere = f"or save it elsewhere: {key_for('run.save-as')}"
             self._screen.say(f"{why}. {event.advice}, {elsewhere}")
         elif known and not event.why:
-            self._screen.say("The disk takes what is written again: the run goes on.")
+            self._screen.say("The disk takes writes again: the run continues.")
 
     def action_save_now(self) -> None:
         """Has everything flushed to the disk."""
@@ -150,7 +150,7 @@ class Saving:
         self._screen.root.send(SaveNow())
 
     def action_save_as(self) -> None:
-        """Asks where to copy the run to, or where it is to go on while its disk refuses."""
+        """Asks where to copy the run to, or where it continues while its disk refuses."""
         from tui_eval.commands import SaveAs
         from tui_eval.tui.base.dialogs.question import PathPrompt
 
@@ -161,12 +161,12 @@ class Saving:
         source, feed, is_live = Path(run.path), screen.feed, screen.status.is_live
         moves = bool(self.refusal) and is_live
         if moves:
-            title, does = "Save the run elsewhere", "goes on there"
-            about = "Puts all of the run there and goes on there; what is on the old disk stays."
+            title, does = "Save the run elsewhere", "continues there"
+            about = "Puts all of the run there and continues there; what is on the old disk stays."
             offered = f"~/{source.parent.name}-{source.name}"
         else:
             title = "Save the run as" if run.saved else "Keep the run for good as"
-            now, on = (" as it is now", "goes on") if is_live else ("", "stays")
+            now, on = (" as it is now", "continues") if is_live else ("", "stays")
             where = ", on the server" if in_browser() else ""
             about, does = f"Copies the run{now}{where}; the original {on}.", "copies it there"
             name = source.stem if source.suffix else source.name

@@ -1,4 +1,4 @@
-"""Which rollout a screen shows: its reading, the panes that have it, and going to another one."""
+"""The selected rollout of a screen: it is read, shown in the panes, and changed here."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ UNREADABLE = ((("This rollout cannot be read back from results.jsonl.", "bad"),)
 
 
 class Navigation:
-    """Reads the selected rollout, shows how it went and what it was given, and selects others."""
+    """Reads the selected rollout, shows its trajectory and reward, and selects others."""
 
     def __init__(self, screen: RunScreen) -> None:
         self._screen = screen
         self._rollouts = screen.rollouts
         self._reading: tuple[Reader, int] | None = None
-        """What is being read, and for which run."""
+        """The row that is being read, and the reader of its run."""
 
     def show_first(self) -> None:
-        """Shows the rollout to begin with: the one asked for, the newest, or the first."""
+        """Shows a first rollout: the requested one, the newest, or the first."""
         screen, follower = self._screen, self._screen.follower
         if not screen.status.is_live:
             follower.switch(False)
@@ -37,7 +37,7 @@ class Navigation:
             self.turn_to(newest if newest is not None and follower.on else 0)
 
     def follow(self, now: float) -> None:
-        """Moves on where the screen moves by itself, and reads what has finished from disk."""
+        """Follows the newest rollout where that is on, and reads finished ones from disk."""
         screen, reader, follower = self._screen, self._screen.reader, self._screen.follower
         wanted = follower.wanted(reader.row, now)
         is_known = screen.rollouts.row == reader.row  # else somebody has just chosen another one
@@ -60,7 +60,7 @@ class Navigation:
             return
         if reader.unreadable:
             self._screen.trajectory.empty = UNREADABLE
-        self._screen.trajectory.show(reader.rollout, anew=self._screen.trajectory.rollout is None)
+        self._screen.trajectory.show(reader.rollout, reset=self._screen.trajectory.rollout is None)
         self.show_reward()
         self._screen.retitle()
 
@@ -77,12 +77,12 @@ class Navigation:
         screen.rollouts.show_row()
         screen.trajectory.empty = screen.reward.empty = UNREADABLE if reader.unreadable else ()
         sticks = reader.rollout is not None and not reader.rollout.finished
-        screen.trajectory.show(reader.rollout, anew=True, sticks=sticks)
+        screen.trajectory.show(reader.rollout, reset=True, sticks=sticks)
         self.show_reward()
         screen.invalidate()
 
     def show_reward(self) -> None:
-        """Shows how the reward of the rollout came about, and how it stands to its group."""
+        """Shows the parts of the rollout's reward, and its group."""
         screen, reader, state = self._screen, self._screen.reader, self._screen.state
         place = reader.row // state.per_example
         is_group = state.per_example > 1 and 0 <= place < len(state.examples)
@@ -92,7 +92,7 @@ class Navigation:
         screen.reward.show(reader.rollout, group, note)
 
     def action_in_list(self, action: str) -> None:
-        """Does what a key of the list does, there."""
+        """Runs an action of the list."""
         self._screen.action_pane(1)
         self._screen.call_after_refresh(self._rollouts.run_action, action)
 

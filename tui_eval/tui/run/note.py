@@ -1,4 +1,4 @@
-"""What somebody puts down about a rollout: a note and tags."""
+"""The dialog for a note and tags on a rollout."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HINT = "spaces between tags · tab: other line · enter saves · esc discards"
 
 
 class NoteDialog(Dialog[TypedLines, Note]):
-    """Answers with the note on the rollout of this name; with an empty one to take it away."""
+    """Returns the note on the rollout of this name; an empty one removes it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         ("escape", "dismiss", "Leave it"),
@@ -26,7 +26,7 @@ class NoteDialog(Dialog[TypedLines, Note]):
         super().__init__(TypedLines(texts, HINT), f"Note · {name}")
 
     def action_keep(self) -> None:
-        """Keeps what stands there; a `#` before a tag is not part of it."""
+        """Returns the typed note; a `#` before a tag is not part of it."""
         text, typed = (one.text for one in self.box.fields)
         tags = (tag.lstrip("#") for tag in typed.replace(",", " ").split())
         self.dismiss(Note(text.strip(), tuple(dict.fromkeys(tag for tag in tags if tag))))

@@ -1,4 +1,4 @@
-"""The panes of a run beside each other, their titles, and what footer and help say of their keys.
+"""The panes of a run, their titles, and the words of their keys in footer and help.
 
 Titles are styled by the theme's own names and never parsed as markup.
 """
@@ -50,7 +50,7 @@ ENDED = {
     "view.bottom": "To the end",
     "app.quit": "Quit",
 }
-"""What the help says of commands where no engine is at work."""
+"""Help texts of commands where no engine is at work."""
 
 
 def _key(number: int) -> str:
@@ -62,13 +62,13 @@ def _names(numbers: Sequence[int]) -> list[str]:
 
 
 class Panes(Container):
-    """Panes by their numbers; the style sheet lays them out for the one that is in.
+    """Panes by number; the style sheet lays them out for the current one.
 
-    Of the panes that share a place the one that was gone to last has it.
+    Of panes that share a place the last visited one has it.
 
     Args:
         panes: In the order of their numbers, from 1.
-        order: The same as they are laid out.
+        order: The same in the order of the layout.
         log: The one that shares the place of those next to it.
     """
 
@@ -87,7 +87,7 @@ class Panes(Container):
             yield pane
 
     def enter(self, number: int) -> None:
-        """Lays the panes out for this one."""
+        """Makes a pane the current one, for which all are laid out."""
         if self.has_class(f"-in-{number}"):
             return
         self.remove_class(*(f"-in-{other}" for other in range(1, len(self._panes) + 1)))
@@ -96,15 +96,13 @@ class Panes(Container):
             self.set_class(number == self._log, "-log")
 
     def rooms(self, pane: Widget) -> tuple[int, int]:
-        """Cells that a pane's title can take: beside the names of the panes that are not shown
-        where it tells them, and without them."""
+        """Cells for a pane's title: with the names of hidden panes beside it, and without."""
         shown, hidden = self._shown_and_hidden()
         room = (pane.size.width or self.size.width) - FRAME
         return room - (len("".join(_names(hidden))) if pane in shown[:1] else 0), room
 
     def entitle_all(self, titles: Sequence[Content]) -> None:
-        """Puts a title over each pane; the first that is shown names those that are not, or tells
-        their numbers where that is too long. A click on one of them goes there."""
+        """Sets the titles; the first visible one names hidden panes, or has their numbers."""
         shown, hidden = self._shown_and_hidden()
         style = style_of_others(self.app)
         for pane, title in zip(self._panes, titles, strict=True):
@@ -116,12 +114,12 @@ class Panes(Container):
             self.entitle(pane, Content.assemble(title, *spans))
 
     def _shown_and_hidden(self) -> tuple[list[Widget], list[int]]:
-        """The panes that can be seen, as they are laid out, and the numbers of the others."""
+        """The visible panes in layout order, and the numbers of the others."""
         shown = [pane for pane in self._order if pane.size.height]
         return shown, [at for at, pane in enumerate(self._panes, 1) if pane not in shown]
 
     def entitle(self, pane: Widget, title: Content) -> None:
-        """Puts a title over a pane, unless it is there already."""
+        """Sets the title of a pane, if it is another one."""
         if self._titles.get(pane) != title:
             self._titles[pane] = title
             pane.border_title = title
@@ -141,21 +139,21 @@ def pane_titles(screen: RunScreen) -> tuple[Content, ...]:
 
 
 def _rollouts_title(screen: RunScreen) -> Content:
-    """Says whether the view moves by itself, and how it is sorted."""
+    """The title with following and sorting."""
     sorting, parts = screen.rollouts.listing.sorting, [""]
     if sorting.field:
         name = one_line(sorting.field.removeprefix(METRIC), 24)
         parts.append(f"by {name} {'▼' if sorting.descending else '▲'}")
     if not sorting.grouped:
         parts.append("flat")
-    goes_on = screen.status.is_live and screen.state.run is not None
-    following = following_title(screen.follower.on) if goes_on else ""
+    is_at_work = screen.status.is_live and screen.state.run is not None
+    following = following_title(screen.follower.on) if is_at_work else ""
     start = f" {key_for('run.rollouts')} Rollouts"
     return Content.assemble(start, following, f"{' · '.join(parts)} ")
 
 
 def _log_title(log: LogPane) -> Content:
-    """The level, and what is searched for."""
+    """The title with the level and the search."""
     parts = [f" {key_for('run.log')} Log"]
     if log.filter:
         parts.append(FILTERS[log.filter][1])
@@ -173,15 +171,15 @@ def _log_title(log: LogPane) -> Content:
 
 
 def following_title(following: bool) -> Content:
-    """Whether the selection of a list goes along with what is newest."""
+    """The part of a title that says whether a list follows the newest."""
     if following:
         return Content(" · following")
     return Content.assemble(" · ", ("not following", f"{COLOURS['warn']} not dim"))
 
 
 def _trajectory_title(screen: RunScreen) -> Content:
-    """Which rollout it is, its stage, whether it is truncated, its attempt, time, and whether there
-    is a note on it; shorter to fit the pane, or without what is said of others beside it."""
+    """Rollout, stage, truncation, attempt, time and whether it has a note; shorter to fit the
+    pane, or without the names of others beside it."""
     state, row, rollout = screen.state, screen.reader.row, screen.reader.rollout
     number = key_for("run.trajectory")
     if row < 0 or row >= state.total:
@@ -215,7 +213,7 @@ def _trajectory_title(screen: RunScreen) -> Content:
 
 
 def footer_words(screen: RunScreen) -> dict[str, str]:
-    """Words by the actions of their commands, empty ones where nothing would happen."""
+    """Footer words by action; empty where a key does nothing."""
     state, status = screen.state, screen.status
     is_live = status.is_live and state.run is not None
     can_pause = status.at_work and (is_live or screen.root is not screen.feed)
@@ -240,7 +238,7 @@ def footer_words(screen: RunScreen) -> dict[str, str]:
 
 
 def _pane_words(pane: Widget | None) -> dict[str, str]:
-    """Those of the pane with the focus."""
+    """Footer words of the pane with the focus."""
     marks = isinstance(pane, RolloutList) and pane.lines.mark >= 0 and not pane.listing.text
     words = {"back": "unmark" if marks else ""}
     if isinstance(pane, TrajectoryPane):
@@ -252,7 +250,7 @@ def _pane_words(pane: Widget | None) -> dict[str, str]:
 
 
 def help_texts(screen: RunScreen) -> dict[str, str]:
-    """What the help says of commands, by their ids, in place of what the tables say."""
+    """Help texts by command id in place of those of the tables."""
     words, leaving = screen.keys.words, screen.quit_flow.help_text
     texts = {"run.leave": leaving}
     if not screen.status.is_live:

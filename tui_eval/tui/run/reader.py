@@ -25,7 +25,7 @@ _threads = ThreadPoolExecutor(2, "reading a rollout")
 
 
 class Reader:
-    """Holds the selected rollout; one at a time is subscribed to."""
+    """Holds the selected rollout; only that one is subscribed to."""
 
     def __init__(self, feed: Feed, state: RunState) -> None:
         self.feed = feed
@@ -39,7 +39,7 @@ class Reader:
         self._coming: tuple[tuple[int, int], Future[Rollout | None]] | None = None
 
     def open(self, row: int) -> None:
-        """Turns to another row; a finished one that is not read in no time waits for `read`."""
+        """Turns to another row; a finished one that takes long to read waits for `read`."""
         self.row = row
         self.unreadable = False
         self.rollout = None
@@ -84,7 +84,7 @@ class Reader:
                     self.rollout.apply(of)
 
     def _restart(self, reading: int) -> None:
-        """Where the file was written anew, every row is another one, or is there no more."""
+        """Forgets all rows: the file was rewritten, and each is another one or gone."""
         if reading == self._reading and self.row < self.state.total:
             return
         self._reading = reading
@@ -97,7 +97,7 @@ class Reader:
 
     @property
     def version(self) -> tuple[int, int]:
-        """Changes with the rollout, and with the text that is just coming."""
+        """Values that change with the rollout, and with the text being generated."""
         rollout = self.rollout
         if rollout is None:
             return (0, 0)

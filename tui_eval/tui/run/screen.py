@@ -1,4 +1,9 @@
-"""The screen on which a run is watched, live or saved."""
+"""The screen of a run, live or saved.
+
+It holds panes, which draw, and controllers, which act; both read one fold. So a pane or an action
+is added without a change to the others, and the screen of a suite replaces single controllers.
+Panes draw when `refresh_run` is called, not at each event: drawing costs the same at any rate.
+"""
 
 from __future__ import annotations
 
@@ -44,34 +49,34 @@ FOLLOWED = (
     (("If nothing comes, see what its program says.", "faint"),),
 )
 NO_CLOCK_S = 15
-"""How often all is looked at again where no clock is on the screen and nothing is new."""
+"""Seconds between refreshes where no clock is on the screen and nothing is new."""
 NO_ROWS = "None of its lines can be read; {} says why."
 
 
 class RunScreen(DrawnScreen[None]):
-    """Five panes over one fold; `refresh_run` draws what changed since it was called last.
+    """Five panes over one fold; `refresh_run` draws the changes since its last call.
 
-    Commands that concern all that the engine does go to `root`, and `whole` is how that stands.
+    Commands for all work of the engine go to the feed `root`, whose fold is `whole`.
     """
 
     scopes: ClassVar[tuple[Scope, ...]] = ("run",)
     groups: ClassVar[tuple[str, ...]] = GROUPS
     noun: ClassVar[str] = "run"
     listed: ClassVar[Scope] = "list"
-    """Commands of the list, which the palette has from every pane."""
+    """The scope of the list, whose commands the palette has from every pane."""
     BINDINGS: ClassVar[list[BindingType]] = bindings("run")
     HORIZONTAL_BREAKPOINTS = WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
 
     @dataclass
     class Left(Message):
-        """Somebody decided how to leave."""
+        """A decision how to leave."""
 
         leave: Leave
 
     @dataclass
     class RunAgain(Message):
-        """Rollouts of a run that nobody works on are to run again, or those of a suite.
+        """Request to run again rollouts of a run, or of a suite, without an engine.
 
         Args:
             request: For an engine: see `config.plan.Request`.
@@ -91,7 +96,7 @@ class RunScreen(DrawnScreen[None]):
         self.first_row = -1
         """The rollout to select first; -1 for one that runs."""
         self.joined = False
-        """Whether somebody else started the run: over home it is left alone, unless asked."""
+        """Whether somebody else started the run: left to home it continues by default."""
         self._hold(run)
         state = run.state
         self.header = Header(run.feed, state, now, id="header")
@@ -120,7 +125,7 @@ class RunScreen(DrawnScreen[None]):
         self.annotations.open()
 
     def controllers(self) -> Iterable[object]:
-        """What this screen can do, but for its panes."""
+        """The controllers, which have the actions that no pane has."""
         yield from (self.annotations, self.copy_export, self.navigation, self.steering)
         yield from (self.rerun, self.saving, self.quit_flow, self.zoom)
 
@@ -129,7 +134,7 @@ class RunScreen(DrawnScreen[None]):
         self.reader, self.follower = run.reader, run.follower
 
     def show_run(self, run: RunSession) -> None:
-        """Shows another run in the panes, where it was left."""
+        """Shows another run in the panes, at the place where it was left."""
         self._hold(run)
         self.header.feed, self.header.state = run.feed, run.state
         self.rollouts.show_run(run.state, max(run.reader.row, 0))
@@ -156,7 +161,7 @@ class RunScreen(DrawnScreen[None]):
             view.update()
 
     def take(self, event: ev.Event) -> None:
-        """Takes in one event of the root, which the fold has already seen."""
+        """Handles one event of the root, after the fold."""
         kind, of = type(event).__name__, cast(Any, event)  # its class is loaded later than this
         match kind:
             case "GateMoved":
@@ -178,15 +183,8 @@ class RunScreen(DrawnScreen[None]):
                 on = f"{key_for('run.rerun')} resumes it"
                 self.say(f"The {self.noun} failed{why}. What finished is on disk, and {on}.")
 
-    def fold(self, deadline: float) -> bool:
-        """Folds what other feeds tell that this screen owns; returns whether all of it was."""
-        return True
-
-    async def close(self) -> None:
-        """Lets go of the feeds that this screen owns."""
-
     def refresh_run(self) -> None:
-        """Draws what changed; with nothing new it draws only clocks, once a second."""
+        """Draws changes; without any it draws only clocks, once a second."""
         state, now = self.state, self.now()
         clock = int(now) if self.status.is_live or self.status.at_work else -int(now / NO_CLOCK_S)
         drawn = (state.changed, self.reader.version, clock)
@@ -199,7 +197,7 @@ class RunScreen(DrawnScreen[None]):
         if state.total and self.reader.row < 0:
             self.navigation.show_first()
         elif state.run is not None and not state.total:
-            self.trajectory.show(None, anew=self.trajectory.rollout is not None)
+            self.trajectory.show(None, reset=self.trajectory.rollout is not None)
             bad = state.unreadable_lines
             why = NO_ROWS.format(key_for("run.log"))
             self.trajectory.empty = (((why, "bad"),),) if bad else FOLLOWED
@@ -208,7 +206,7 @@ class RunScreen(DrawnScreen[None]):
             is_gone = self.rollouts.row >= state.total
             now_read = self.reader.rollout
             if is_gone or (now_read is not None and now_read is not self.trajectory.rollout):
-                self.navigation.show_selected()  # it runs again, or its file was written anew
+                self.navigation.show_selected()  # it runs again, or its file was rewritten
                 self._drawn = drawn
         self.trajectory.note = wait_note(state, self.reader.row, now)
         self.trajectory.is_over = bool(state.end)
@@ -218,7 +216,7 @@ class RunScreen(DrawnScreen[None]):
         self.retitle()
 
     def invalidate(self) -> None:
-        """Everything is drawn next time."""
+        """Has everything drawn next time."""
         self._drawn = None
 
     def on_rollout_list_selected(self, message: RolloutList.Selected) -> None:
@@ -230,7 +228,7 @@ class RunScreen(DrawnScreen[None]):
         self.refresh_run()
 
     def on_line_view_scrolled_back(self) -> None:
-        """Somebody reads: nothing moves by itself any more."""
+        """Stops following: somebody reads."""
         if self.follower.on:
             self.follower.switch(False)
             self._drawn = None
@@ -249,11 +247,11 @@ class RunScreen(DrawnScreen[None]):
         self.navigation.show_row(message.row)
 
     def on_line_view_retitled(self) -> None:
-        """A pane shows, lists or searches for something else, or enter does something else."""
+        """Retitles when a pane has other contents, or enter another effect."""
         self.retitle()
 
     def on_rollout_list_opened(self) -> None:
-        """Goes on reading in the trajectory."""
+        """Moves the focus to the trajectory."""
         self.action_pane(2)
 
     def _follow(self, on: bool) -> None:
@@ -269,20 +267,20 @@ class RunScreen(DrawnScreen[None]):
         self.refresh_run()
 
     def retitle(self) -> None:
-        """Names the panes, and the keys that work, as there is room now."""
+        """Updates the titles of the panes and the keys in the footer."""
         self.grid.entitle_all(pane_titles(self))
         self.update_keys()
 
     @property
     def _is_searching(self) -> bool:
-        """Whether words to search for are being typed."""
+        """Whether a search is being typed."""
         if self.focused is self.trajectory:
             return self.trajectory.search.typing is not None
         return self.focused is self.log_pane and self.log_pane.typed is not None
 
     @property
     def pane_scope(self) -> Scope:
-        """Where the commands of the pane with the focus work."""
+        """The scope of the pane with the focus."""
         pane = getattr(self.focused, "id", None) or ""
         return "list" if pane == "rollouts" else pane
 

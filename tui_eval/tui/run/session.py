@@ -1,4 +1,4 @@
-"""A run that is watched: where its events come from, what they come to, and how it stands."""
+"""A run on the screen: its feed, its fold, its reader, and its status."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Follower:
             self._active.append(cast("ev.RolloutStaged", event).row)
 
     def switch(self, on: bool) -> None:
-        """Follows, or stays where people put the view."""
+        """Switches following on or off."""
         if on != self.on:
             self.on = on
             self._left_at = self.state.finished
@@ -55,7 +55,7 @@ class Follower:
         return 0 if self.on else max(self.state.finished - self._left_at, 0)
 
     def newest(self) -> int | None:
-        """A running rollout that did something lately, or the first running one, or None."""
+        """The running rollout that was active last, or the first running one, or None."""
         stage = self.state.stage
         for row in reversed(self._active):
             if is_running(stage[row]):
@@ -81,7 +81,7 @@ class Follower:
 
 
 class RunSession:
-    """One run with its feed; it keeps the place of who reads it while another one is shown."""
+    """One run with its feed; it keeps the reading position while another one is shown."""
 
     def __init__(self, feed: Feed, state: RunState | None = None) -> None:
         self.feed = feed
@@ -90,10 +90,10 @@ class RunSession:
         self.follower = Follower(self.state)
 
     def fold(self, deadline: float, then: Callable[[ev.Event], None]) -> bool:
-        """Folds what is new; returns whether all of it was.
+        """Folds new events; returns whether all of them were.
 
         Args:
-            deadline: When to leave the rest for later, as `time.perf_counter` counts.
+            deadline: Time of `time.perf_counter` after which the rest is left for later.
             then: Called with every event once it is folded.
         """
         while events := self.feed.drain(BATCH):
@@ -103,12 +103,12 @@ class RunSession:
                 self.reader.take(event)
                 then(event)
             if time.perf_counter() > deadline:
-                return len(events) < BATCH  # what has come meanwhile is the next tick's
+                return len(events) < BATCH  # the next tick folds the events that came meanwhile
         return True
 
 
 class RunStatus:
-    """Whether an engine works on what a screen shows, and what of it is kept."""
+    """The status of the run on a screen: whether an engine works on it, and what is saved."""
 
     def __init__(self, screen: RunScreen) -> None:
         self._screen = screen
@@ -124,7 +124,7 @@ class RunStatus:
 
     @property
     def at_work(self) -> bool:
-        """Whether an engine is at work that the root's commands would reach."""
+        """Whether an engine is at work that gets the root's commands."""
         return self._screen.root.live and self._screen.whole.end is None
 
     @property
@@ -139,19 +139,19 @@ class RunStatus:
 
     @property
     def is_saved(self) -> bool:
-        """Whether the run is kept without being asked for."""
+        """Whether the run stays on disk without further saving."""
         kept, run = self._screen.saving.copied and not self.is_live, self._state.run
         return kept or run is None or run.saved
 
     @property
     def on_disk(self) -> str:
-        """How much of it is kept, as a sentence."""
+        """A sentence on how much of it is on disk."""
         if not self._state.total:
             return "It is just beginning: how much is on disk is not known yet."
         return f"{self._state.finished:,} of {self._state.total:,} rollouts are on disk."
 
     def why_not(self, to: str) -> str:
-        """Why the engine cannot be asked for something; empty where it can."""
+        """The reason why the engine takes no command; empty where it does."""
         if self.is_live:
             return ""
         if self._state.run is None:
@@ -162,7 +162,7 @@ class RunStatus:
 
 
 async def begin(feed: Feed, state: RunState) -> bool:
-    """Whether a feed could begin; a run that cannot be read has failed, and says why."""
+    """Starts a feed; False where the run cannot be read, which fails it with the reason."""
     try:
         await feed.start()
     except (OSError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Steers the engine from the screen of a run: pause, cancel, max_concurrent, what runs again."""
+"""Commands to the engine from the screen of a run: pause, cancel, max_concurrent, rerun."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BACK = STAY._replace(label="back")
 
 
 def at_most(limit: int) -> str:
-    """What a limit means; 0 is none."""
+    """A sentence on a limit; 0 is none."""
     return f"At most {plural(limit, 'rollout') if limit else '∞ rollouts'} at a time"
 
 
@@ -39,14 +39,14 @@ def next_limit(now: int, by: int) -> int:
 
 
 class Steering:
-    """Sends commands to the feed of the run, and to `root` what concerns all runs."""
+    """Sends commands to the feed of the run, and those for all runs to `root`."""
 
     def __init__(self, screen: RunScreen) -> None:
         self._screen = screen
 
     @property
     def is_paused(self) -> bool:
-        """Whether the gate is closed, or was asked to close and has not answered yet."""
+        """Whether the gate is closed, or a request to close it has no answer yet."""
         requested = self._screen.header.requested_pause
         return not self._screen.whole.gate_open if requested is None else requested
 
@@ -96,7 +96,7 @@ class Steering:
             return Prompt(title, [why], [BACK])
         later = f"{key_for('run.rerun')} runs it again later"
         yes = Choice("y", "yes, cancel it", later, True)
-        text = ["The others go on. Its row will say that it was cancelled."]
+        text = ["The others continue. Its row will say that it was cancelled."]
         return Prompt(title, text, [yes, STAY._replace(label="keep it running")])
 
     def action_limit(self, by: int) -> None:
@@ -134,7 +134,7 @@ class RerunFlow:
 
     @property
     def word(self) -> str:
-        """What the key does, in a word; empty where it does nothing."""
+        """The footer word of the key; empty where it does nothing."""
         return "rerun" if self._screen.state.errors else "resume" if self.is_resumable else ""
 
     def action_rerun(self) -> None:
@@ -162,7 +162,7 @@ class RerunFlow:
         title = "Run again?" if self._screen.state.errors else "Resume the run?"
         if why := self.why_not():
             return Prompt(title, [why], [BACK])
-        text = "The run goes on."
+        text = "The run continues."
         if self._screen.state.errors:
             text = "What is chosen runs again; old rows stay in superseded.jsonl."
         return Prompt(title, [text], [*self._choices(row), BACK])
@@ -202,7 +202,7 @@ class RerunFlow:
 
     @property
     def is_resumable(self) -> bool:
-        """Whether an engine could go on with what a run that has ended is missing."""
+        """Whether an engine could resume a run that has ended, for its missing rollouts."""
         is_own = self._screen.noun != "suite" and not self._screen.state.is_foreign
         return is_own and self._is_cut_off
 
@@ -212,7 +212,7 @@ class RerunFlow:
         return {"env_id": None, "raw": {"resume": run.path if run is not None else ""}}
 
     def answered(self, answer: Rerun | dict[str, Any] | None) -> None:
-        """Tells the engine at work, or asks for one."""
+        """Sends the answer to the engine at work, or requests one."""
         screen, errors = self._screen, self._screen.state.errors
         if isinstance(answer, dict):
             screen.post_message(screen.RunAgain(answer))

@@ -23,33 +23,33 @@ if TYPE_CHECKING:
     from tui_eval.fold.trajectory import Rollout
 
 DEEP = 5_000
-"""A match so many lines below the beginning of its text is shown without what is above."""
+"""Lines of a text before a match beyond which it is shown without those."""
 
 
 class TrajectoryPane(TrajectoryView):
-    """A trajectory under a cursor: pieces are selected, folded and unfolded, texts are found."""
+    """A trajectory with a cursor on its pieces, which fold, and with a search."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("trajectory")
 
     _found_in: Hashable = None
-    """What was told of the trajectory that was looked through last."""
+    """The version of the trajectory that was searched last."""
     _is_finding = False
 
     _shown_word = ""
-    """What enter did when that was told last."""
+    """The footer word of enter that was reported last."""
 
-    def show(self, rollout: Rollout | None, *, anew: bool, sticks: bool = False) -> None:
+    def show(self, rollout: Rollout | None, *, reset: bool, sticks: bool = False) -> None:
         """Shows a rollout.
 
         Args:
             rollout: None while there is nothing to show; `empty` is shown then.
-            anew: False where it is the same rollout as before, now read from disk: the view stays.
+            reset: False for the same rollout, now read from disk: the view stays.
             sticks: Whether the view follows its end.
         """
         self.rollout = rollout
         self._parts = None, []
         self._is_finding = bool(self.search.source)  # at the end of this, and once
-        if anew:
+        if reset:
             self._layout = Layout()
             self._taken = None
             self.cursor = 0
@@ -59,7 +59,7 @@ class TrajectoryPane(TrajectoryView):
             if self.search.source:
                 self.search.forget()
         self.update()
-        if anew:
+        if reset:
             self.jump(0)
             if sticks:
                 self._to_end()
@@ -69,7 +69,7 @@ class TrajectoryPane(TrajectoryView):
             self._look_through(begins=True)
 
     def update(self) -> None:
-        """Draws what changed; what a running rollout has said since is looked through as well."""
+        """Draws changes, and searches the new text of a running rollout."""
         super().update()
         version = self._parts[0]
         if version != self._found_in and self.search.matches_may_come and not self._is_finding:
@@ -79,12 +79,12 @@ class TrajectoryPane(TrajectoryView):
             self.post_message(self.Retitled())
 
     def _show_wanted(self) -> None:
-        """Lines have other places than they had without any room."""
+        """Shows the selected piece once there is room for lines."""
         if self._line_wanted is not None:
             self.select_piece(self.cursor)
 
     def leave_end(self, by: int) -> None:
-        """Who moves up reads."""
+        """Stops following on a move up."""
         if by < 0:
             self.put()
 
@@ -111,11 +111,11 @@ class TrajectoryPane(TrajectoryView):
 
     @property
     def has_failure(self) -> bool:
-        """Whether there is anything that went wrong."""
+        """Whether there is any failure."""
         return any(part.failed for part in self._layout.parts)
 
     def action_failure(self, by: int) -> None:
-        """Selects the next or previous thing that went wrong."""
+        """Selects the next or previous failure."""
         self._go_to_next(by, lambda part: part.failed, "Nothing else went wrong this way.")
 
     def _go_to_next(self, by: int, fits: Callable[[Part], bool], missed: str) -> None:
@@ -149,13 +149,13 @@ class TrajectoryPane(TrajectoryView):
         return self._layout.parts[self.cursor].is_tool
 
     def _unfolds(self, piece: Piece) -> bool:
-        """Whether there is more of the selected piece, below what is shown of it."""
+        """Whether enter shows more of the selected piece."""
         is_folded = self._is_tool and len(piece.lines) == 1
         return not self._view.skip and (piece.hidden > 0 or is_folded)
 
     @property
     def fold_word(self) -> str:
-        """What enter does with the selected piece, in a word; empty where it does nothing."""
+        """The footer word of enter for the selected piece; empty where it does nothing."""
         piece = self._selected()
         return "" if piece is None else "unfold" if self._unfolds(piece) else "fold"
 
@@ -206,8 +206,7 @@ class TrajectoryPane(TrajectoryView):
             self.jump(start)
 
     def clicked(self, index: int) -> None:
-        """Selects a piece; a click on what says that there is more, or on the head of a tool call
-        or of what is selected already, unfolds or folds it."""
+        """Selects a piece; a click on its hint or the head of a tool call folds or unfolds it."""
         if self.rollout is None or not self._layout.parts:
             return
         at = self._layout.at(index)
@@ -220,13 +219,13 @@ class TrajectoryPane(TrajectoryView):
         self.update()
 
     def action_search(self) -> None:
-        """Opens the line in which one types what to find."""
+        """Opens the line to type a search."""
         self.put()
         self.search.open()
         self._searched()
 
     def action_clear_search(self) -> None:
-        """Takes the marks of what was found away; with none there it is not for this pane."""
+        """Clears the search; without one the key is not for this pane."""
         if not self.search.is_on:
             raise SkipAction
         self.search.clear()
@@ -262,7 +261,7 @@ class TrajectoryPane(TrajectoryView):
         self.post_message(self.Retitled())
 
     def _look_through(self, *, begins: bool = False, goes: bool = False) -> None:
-        """Finds what is wanted; may go to the next match, or the first one behind the cursor."""
+        """Searches; may go to the next match, or the first one behind the cursor."""
         self.search.is_busy |= begins
         self._found_in, self._is_finding = self._parts[0], True
         self.run_worker(self._found(goes), group="find", exclusive=True)

@@ -1,1 +1,1 @@
-"""Several evaluations of one file: how they stand, which are open."""
+"""Several evaluations of one file: their status, their open runs."""

@@ -1,4 +1,4 @@
-"""What the screen of several evaluations has beside the commands of a run."""
+"""Commands of a suite's screen beside those of a run."""
 
 from __future__ import annotations
 

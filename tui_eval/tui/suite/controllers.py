@@ -1,13 +1,13 @@
-"""What a suite's screen does otherwise than a run's: status, reruns, zoom, and several open runs.
+"""Controllers of a suite's screen: status, reruns, zoom, and several open runs.
 
-A suite that nobody works on goes on as a whole: what errored and what is missing, of all at once.
+A suite without an engine is resumed as a whole: errored and missing rollouts of all evaluations.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.events import OUT_OF_BUDGET
@@ -22,6 +22,7 @@ from tui_eval.tui.run.steering import BACK, RerunFlow
 
 if TYPE_CHECKING:
     from tui_eval.commands import Rerun
+    from tui_eval.events import Event
     from tui_eval.feeds.feed import OpenFeed
     from tui_eval.fold.suite_state import EvaluationState, SuiteState
     from tui_eval.tui.suite.screen import SuiteScreen
@@ -33,7 +34,7 @@ NOTHING = "All of it has finished without an error: there is nothing to run agai
 
 
 class SuiteStatus(RunStatus):
-    """Of all evaluations; what goes on is the one that is shown."""
+    """The status of all evaluations; `is_live` is about the shown one."""
 
     _screen: SuiteScreen
 
@@ -56,7 +57,7 @@ class SuiteStatus(RunStatus):
 
 
 class SuiteRerun(RerunFlow):
-    """Reruns of the evaluation that is shown while it goes on, of all once the suite is over."""
+    """Reruns in the shown evaluation while the suite runs, in all of them afterwards."""
 
     _screen: SuiteScreen
 
@@ -109,7 +110,7 @@ class SuiteRerun(RerunFlow):
 
 
 class SuiteZoom(Zoom):
-    """Gives the whole screen to the list, or to a pane of the evaluation that is shown."""
+    """Gives the whole screen to the list, or to a pane of the shown evaluation."""
 
     screen: SuiteScreen
 
@@ -119,7 +120,7 @@ class SuiteZoom(Zoom):
 
     @property
     def can_zoom(self) -> bool:
-        """Whether there is a pane that would have the place of the list, or the list all of it."""
+        """Whether the list or a pane can be enlarged."""
         return self._has_list or not self.screen.is_blank
 
     @property
@@ -137,14 +138,17 @@ class SuiteZoom(Zoom):
             super().action_zoom()
 
 
-class Opened:
-    """Opens runs and closes those that were shown longest ago.
+class OpenRuns:
+    """The open runs of a suite; it closes those that were shown longest ago.
 
-    A connection is never dropped half made: a listener that goes without a word stops its run.
+    A connection is never dropped half made: a listener that leaves without a word stops its run.
+
+    Args:
+        take: Gets every event of these runs once it is folded.
     """
 
-    def __init__(self, open_feed: OpenFeed) -> None:
-        self._open_feed = open_feed
+    def __init__(self, open_feed: OpenFeed, take: Callable[[Event], None]) -> None:
+        self._open_feed, self._take = open_feed, take
         self._runs: dict[int, RunSession] = {}
         self._joined: set[int] = set()
         self._starts: dict[int, asyncio.Task[bool]] = {}
@@ -161,6 +165,10 @@ class Opened:
         """The open runs, the one shown last first."""
         return reversed(list(self._runs.values()))
 
+    def fold(self, deadline: float) -> bool:
+        """Folds new events, the run shown last first; returns whether all of them were."""
+        return all(run.fold(deadline, self._take) for run in self)
+
     def open(self, place: int, path: str, socket: str) -> RunSession:
         """Begins to open a run, in place of the one that was open there."""
         self.drop(place)
@@ -173,7 +181,7 @@ class Opened:
         return run
 
     def is_lost(self, place: int, one: EvaluationState) -> bool:
-        """Whether a run was joined and told less than there is: it is to be opened anew."""
+        """Whether a joined run ended early, with less than there is: it must be opened again."""
         run = self._runs.get(place)
         if run is None or place not in self._joined or run.feed.live or run.state.end is None:
             return False
@@ -182,7 +190,7 @@ class Opened:
         return one.is_over and run.state.end.status == "failed" != one.last.status
 
     def drop(self, place: int) -> None:
-        """Closes the run of an evaluation; it goes on without this listener."""
+        """Closes the run of an evaluation, which continues without this listener."""
         run = self._runs.pop(place, None)
         self._joined.discard(place)
         if run is not None:
@@ -208,7 +216,7 @@ def place_of(one: EvaluationState, engine_lives: bool) -> tuple[str, str] | None
     """Path and socket by which an evaluation can be opened now; None while it cannot.
 
     Args:
-        engine_lives: Without its engine a run is read from disk, whatever was told of it last.
+        engine_lives: Without its engine a run is read from disk, whatever its last status.
     """
     last = one.last
     if not last.path or not (last.socket or one.is_over or not engine_lives):
@@ -217,12 +225,12 @@ def place_of(one: EvaluationState, engine_lives: bool) -> tuple[str, str] | None
 
 
 def errored(suite: SuiteState) -> int:
-    """Rollouts that errored, of all evaluations."""
+    """The number of errored rollouts of all evaluations."""
     return sum(one.last.errored for one in suite.evaluations)
 
 
 def why_not(suite: SuiteState) -> str:
-    """Why nobody can go on with a suite here that is not at work; empty where one can."""
+    """The reason why an idle suite cannot be resumed here; empty where it can."""
     if suite.started is None or suite.end is None:
         return STILL_LOADING
     is_whole = all(
@@ -243,11 +251,11 @@ def why_not(suite: SuiteState) -> str:
 
 
 def request_of(suite: SuiteState) -> dict[str, Any] | None:
-    """What an engine is asked for; None where that takes something that is kept nowhere."""
+    """The request to resume a suite; None where a part of it is stored nowhere."""
     from tui_eval.config.command_line import parse_resume_words
     from tui_eval.config.options import NEWEST
 
-    assert suite.started is not None, "a suite that was not told cannot go on"
+    assert suite.started is not None, "a suite that has not started cannot be resumed"
     raw = parse_resume_words(suite.started.words)
     if raw is None:
         return None

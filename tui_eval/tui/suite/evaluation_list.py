@@ -31,7 +31,7 @@ from tui_eval.tui.run.header import bar_spans
 TITLE, VARIES = "evaluation", "settings"
 TITLE_MOST, VARIES_MOST, HEAD_MOST = 48, 64, 32
 NAMES_SHARE = 0.5
-"""Of the width: what title and variation keep before a column of numbers goes."""
+"""The share of the width that title and variation keep before a column of numbers goes."""
 SHORT = {
     "temperature": "temp.",
     "max_tokens": "tokens",
@@ -40,22 +40,22 @@ SHORT = {
     "rollouts_per_example": "rollouts",
     "reasoning_effort": "effort",
 }
-"""What settings are called where their names do not fit."""
+"""Shorter names of settings."""
 LEAST_LETTERS = 4
-"""Of the name of a setting: fewer say nothing."""
+"""The fewest letters of a setting's name."""
 BAR, WIDE_BAR = 8, 16
 WIDTHS = {"bar": BAR + 1, "reward": 8, "±": 6, "✗=0": 6}
 WIDTHS |= {"errors": 7, "tokens": 8, "cost": 10, "time": 8}
 LEAST_WHY = 16
-"""Cells that a reason is worth showing in."""
+"""The fewest cells in which a reason is shown."""
 OPTIONAL = ("cost", "tokens", "errors", "time", "bar", "±", "✗=0")
 """Columns that a narrow list does without, first to go first."""
 
 
 class Columns(NamedTuple):
-    """The widths of names and bar, 0 for none, and the columns of numbers that there is room for.
+    """The widths of names and bar, 0 for none, and the columns of numbers that fit.
 
-    `names` are those of the settings that vary, where the lines have their values alone.
+    `names` are those of the settings that vary, where the lines have only their values.
     """
 
     title: int
@@ -67,13 +67,13 @@ class Columns(NamedTuple):
 
 
 class EvaluationList(LineList):
-    """Columns fit the width; every name is told when the suite starts, so none moves later."""
+    """The list of evaluations; its columns never move, as all names are known at the start."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("evaluations")
     heads = 1
 
     follows = True
-    """Whether the selection goes along with what runs, until somebody moves it."""
+    """Whether the selection follows the running evaluation."""
 
     class Chosen(Message):
         """Somebody selected another evaluation."""
@@ -85,14 +85,14 @@ class EvaluationList(LineList):
         super().__init__(id=id)
         self.suite = suite
         self._columns_of = (0, 0, False)
-        self._varying: list[str] = []
+        self._differing: list[str] = []
         self._made = Columns(0, 0, "", 0, 0, ())
 
     def count(self) -> int:
         return len(self.suite.evaluations)
 
     def key(self, index: int) -> Hashable:
-        """All that was told of the evaluation last, and how the suite is."""
+        """The last status of the evaluation, and that of the suite."""
         suite = self.suite
         last = astuple(suite.evaluations[index].last)
         return (self._columns, suite.end is None, suite.gate_open, *last)
@@ -106,7 +106,7 @@ class EvaluationList(LineList):
         return self._made
 
     def _fit(self, width: int, has_errors: bool) -> Columns:
-        self._varying = names_that_vary(self.suite)
+        self._differing = names_that_vary(self.suite)
         every = (title_of(one, TITLE_MOST) for one in self.suite.evaluations)
         titles = max(map(len, (TITLE, *every)))
         head = len(self._names(HEAD_MOST))
@@ -136,14 +136,14 @@ class EvaluationList(LineList):
         return variation_of(one, self.suite, VARIES_MOST)
 
     def _values(self, one: EvaluationState) -> str:
-        return values_of(one, self.suite, self._varying, VARIES_MOST)
+        return values_of(one, self.suite, self._differing, VARIES_MOST)
 
     def _longest(self, text_of: Callable[[EvaluationState], str]) -> int:
         return max((len(text_of(one)) for one in self.suite.evaluations), default=0)
 
     def _names(self, room: int) -> str:
-        """The settings that vary; the longest that is known by a shorter name has it, then cut."""
-        names = list(self._varying)
+        """The names of the settings that vary, shortened to the room, the longest first."""
+        names = list(self._differing)
         while len(", ".join(names)) > room and (known := [one for one in names if one in SHORT]):
             longest = max(known, key=len)
             names[names.index(longest)] = SHORT[longest]
@@ -193,7 +193,7 @@ class EvaluationList(LineList):
             spans += [(" ", ""), *(bar if begun else [(" " * columns.bar, "")])]
         spans.append((right(done_text(one), columns.done), "muted" if begun else "faint"))
         zeros = errors_as_0(last.reward, last.errored, last.finished) if last.errored else None
-        facts = {
+        cells = {
             "reward": (reward_text(last.reward) if last.finished else "", "strong"),
             "±": (half_text(last.reward, last.low, last.high), "muted"),
             "✗=0": ("" if zeros is None else reward_text(zeros), "muted"),
@@ -203,7 +203,7 @@ class EvaluationList(LineList):
             "time": (clock_text(last.elapsed_s) if begun and last.elapsed_s else "", "muted"),
         }
         return spans + [
-            (right(facts[name][0], WIDTHS[name]), facts[name][1]) for name in columns.numbers
+            (right(cells[name][0], WIDTHS[name]), cells[name][1]) for name in columns.numbers
         ]
 
     def put(self) -> None:

@@ -1,5 +1,5 @@
-"""What a suite says of itself: on top how far it has come as a whole, and what it has used; in
-place of the panes why an evaluation has no run to show."""
+"""Lines of a suite: on top its progress and use; in place of the panes why an evaluation has no run
+to show."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from tui_eval.tui.base.look.wrap import hanging, shown_lines
 from tui_eval.tui.run.header import LEAST_BAR, bar_spans, counted
 from tui_eval.tui.suite.controllers import why_not
 
-GOES_ON = "Leaving prints the command that resumes it."
+RESUMES = "Leaving prints the command that resumes it."
 GAP = 3
 NAME_MOST = 48
 GOOD_BAR = 20
-"""Cells of the bar beside numbers with words: in fewer many rollouts are told by one cell."""
+"""Cells of the bar beside numbers with words: in fewer, one cell is many rollouts."""
 NAMED = 4
-"""Running evaluations that are named."""
+"""The most running evaluations that are named."""
 REASON_LINES = 200
 RULE = 1
-"""Lines that the rule above what stands in place of the panes takes."""
+"""Lines of the rule above the text in place of the panes."""
 
 
 def title(suite: SuiteState, how: Span, width: int) -> Line:
-    """Its name and how many of its evaluations are over; on the right how it is."""
+    """Its name and how many of its evaluations are over; on the right its status."""
     over, name = tally(suite), name_of(suite, NAME_MOST)
     room = width - line_width((how,)) - GAP - 3
     if room < len(name) + line_width(over):
@@ -47,7 +47,7 @@ def title(suite: SuiteState, how: Span, width: int) -> Line:
 
 
 def early_end(suite: SuiteState, width: int) -> list[Line]:
-    """How an early end came and how to go on; nothing where there was none."""
+    """The reason of an early end and how to resume; empty without one."""
     end = suite.end
     if end is None or end.status == "finished":
         return []
@@ -55,15 +55,15 @@ def early_end(suite: SuiteState, width: int) -> list[Line]:
     if end.status == "failed":
         lines = hanging(("✗ ", "bad"), end.text or "the engine failed", "fault", width, 3)
     if why_not(suite):
-        return [*lines, ((f"  {GOES_ON}", "muted"),)]
-    goes_on = " resumes it; leaving prints the command that does."
-    return [*lines, ((f"  {key_for('run.rerun')}", "key"), (goes_on, ""))]
+        return [*lines, ((f"  {RESUMES}", "muted"),)]
+    resumes = " resumes it; leaving prints the command that does."
+    return [*lines, ((f"  {key_for('run.rerun')}", "key"), (resumes, ""))]
 
 
 def status(
     suite: SuiteState, live: bool, requested_pause: bool | None, now: float, in_flight: int
 ) -> Span:
-    """How the suite is, in the words that a run has for it."""
+    """The status of the suite, in the words of a run's."""
     end = suite.end
     began = suite.started.at if suite.started is not None else now
     took = clock_text(now - began) if end is None else took_text(end.at - began)
@@ -88,7 +88,7 @@ def status(
 
 
 def _stood(end: RunFinished | None, now: float) -> Span:
-    """How a suite was that is looked at again, and when it ended."""
+    """The status of a saved suite, and its age."""
     if end is None:
         return ("reading…", "muted")
     when = when_text(end.at, now, long=True)
@@ -113,21 +113,21 @@ def progress(suite: SuiteState, width: int, held: int) -> Line:
         (running - held - sleeping, "▶", "running", "busy"),
         (errored, "✗", "error" if errored == 1 else "errors", "bad"),
     )
-    facts: list[Span] = []
+    spans: list[Span] = []
     for words, least in ((True, GOOD_BAR), (False, LEAST_BAR)):
-        facts = [(f"{finished:,}/{total:,}{more}", "strong"), (" rollouts", "muted")]
+        spans = [(f"{finished:,}/{total:,}{more}", "strong"), (" rollouts", "muted")]
         gap = " " * (GAP if words else GAP - 1)
         for part in counted(counts, words):
-            facts += [(gap, ""), *part]
-        facts += [(f"{gap}{text}", "muted") for text in spent(suite)]
-        room = width - line_width(facts) - 2
+            spans += [(gap, ""), *part]
+        spans += [(f"{gap}{text}", "muted") for text in spent(suite)]
+        room = width - line_width(spans) - 2
         if room >= least:
-            return (*bar_spans(finished, errored, running, total, room), ("  ", ""), *facts)
-    return tuple(facts)
+            return (*bar_spans(finished, errored, running, total, room), ("  ", ""), *spans)
+    return tuple(spans)
 
 
 class Blank(PlainPanel):
-    """Says why there is nothing to see, and what comes next."""
+    """A panel that says why there is no run to show, and what comes next."""
 
     def __init__(self, suite: SuiteState, *, id: str) -> None:
         super().__init__(self._all, id=id)
@@ -140,15 +140,15 @@ class Blank(PlainPanel):
 
     def lay_out(self) -> None:
         super().lay_out()
-        # While others come and go the lines change: the list is not to move with them.
+        # Its lines change with other evaluations: the list must not move with them.
         self.styles.max_height = RULE + self.count() if self.suite.end is not None else None
 
 
 def blank_lines(suite: SuiteState, place: int, fault: str, width: int) -> Iterator[Line]:
-    """How the evaluation at this place stands, and why.
+    """The status of the evaluation at this place, and its reason.
 
     Args:
-        fault: Why its run cannot be shown; empty where nothing went wrong.
+        fault: The reason why its run cannot be shown; empty for none.
     """
     one = suite.evaluations[place]
     look = look_of(one, suite)

@@ -1,4 +1,4 @@
-"""The screen of several evaluations: their list, and below it the one that is selected."""
+"""The screen of several evaluations: their list, and below it the selected one."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from tui_eval.tui.run.rollouts.rollout_list import RolloutList
 from tui_eval.tui.run.screen import NO_CLOCK_S, RunScreen
 from tui_eval.tui.run.session import DWELL_S, RunSession
 from tui_eval.tui.suite.commands import GROUPS
-from tui_eval.tui.suite.controllers import Opened, SuiteRerun, SuiteStatus, SuiteZoom, place_of
+from tui_eval.tui.suite.controllers import OpenRuns, SuiteRerun, SuiteStatus, SuiteZoom, place_of
 from tui_eval.tui.suite.evaluation_list import EvaluationList
 from tui_eval.tui.suite.lines import Blank, early_end, progress, status, title
 
 RESTS_S = 0.15
-"""How long an evaluation is selected before its run is opened: who runs past opens nothing."""
+"""Seconds that an evaluation is selected before its run is opened: passing opens none."""
 AGAIN_S = 1.0
-"""How long after a run could not be joined it is tried again."""
+"""Seconds before a run that could not be joined is tried again."""
 
 
 class SuiteScreen(RunScreen):
-    """A live screen under a list. Each evaluation has a feed of its own, which this screen owns.
+    """A run's screen under a list. Each opened evaluation has a feed of its own in `open_runs`.
 
     Textual calls handlers of messages of both classes; those here only add to the other's.
 
     Args:
-        root: What the engine tells of all evaluations.
+        root: The session with the events of all evaluations.
         suite: Its fold.
     """
 
@@ -67,13 +67,13 @@ class SuiteScreen(RunScreen):
         self.status = SuiteStatus(self)
         self.rerun = SuiteRerun(self)
         self.zoom = SuiteZoom(self, self.grid, self.update_keys)
-        self.opened = Opened(open_feed)
+        self.open_runs = OpenRuns(open_feed, self._take_of_run)
         self.top = PlainPanel(self._top_lines, id="top")
         self.evaluations = EvaluationList(suite, id="evaluations")
         self.blank = Blank(suite, id="blank")
         self.first_focus = self.evaluations
         self._gate = (0, 0)
-        """Rollouts that wait before the closed gate, and those whose call is still out."""
+        """Rollouts that wait at the closed gate, and those in flight."""
         self._events_taken = 0
         self._drawn_suite: tuple[object, ...] = ()
         self._rests_at = 0.0
@@ -97,24 +97,17 @@ class SuiteScreen(RunScreen):
             self.say(event.text)
 
     def _take_of_run(self, event: ev.Event) -> None:
-        """What an evaluation tells that concerns all of them."""
+        """Handles an event of one evaluation that concerns all of them."""
         if isinstance(event, ev.GateMoved | ev.CommandAnswered):
             self.take(event)
 
-    def fold(self, deadline: float) -> bool:
-        """Folds what the open evaluations tell, the one on the screen first."""
-        return all(run.fold(deadline, self._take_of_run) for run in self.opened)
-
-    async def close(self) -> None:
-        await self.opened.close()
-
     def refresh_run(self) -> None:
-        """Draws what changed of the suite, then of the evaluation that is shown."""
+        """Draws changes of the suite, then of the shown evaluation."""
         now = self.now()
         self._follow_on(now)
         self._show_evaluation()
         self._turn_blank()
-        shut = [run.state for run in self.opened if not run.state.gate_open]
+        shut = [run.state for run in self.open_runs if not run.state.gate_open]
         held = sum(state.by_stage[HELD] for state in shut)
         self._gate = (held, sum(state.in_flight for state in shut))
         self.blank.place, at_work = self.evaluations.cursor, self.status.at_work
@@ -139,10 +132,10 @@ class SuiteScreen(RunScreen):
         return [title(suite, how, width), progress(suite, width, held), *early_end(suite, width)]
 
     def _follow_on(self, now: float) -> None:
-        """Goes to a running evaluation a moment after the one that was followed is over.
+        """Selects a running evaluation a moment after the followed one is over.
 
-        What is open over the screen is about the evaluation that is shown: it stays meanwhile, and
-        a moment longer, as what was answered is told only then.
+        A dialog is about the shown evaluation: that stays while one is open, and a moment longer,
+        as the effect of the answer shows only then.
         """
         one, running = self.suite.evaluations[self.evaluations.cursor], self.suite.running
         if not self.is_active:
@@ -161,24 +154,24 @@ class SuiteScreen(RunScreen):
     def _show_evaluation(self) -> None:
         """Shows the run of the selected evaluation; opens it once the selection rests."""
         place, now = self.evaluations.cursor, time.monotonic()
-        one, run = self.suite.evaluations[place], self.opened.get(place)
-        wanted = (run is None or self.opened.is_lost(place, one)) and now >= self._rests_at
+        one, run = self.suite.evaluations[place], self.open_runs.get(place)
+        wanted = (run is None or self.open_runs.is_lost(place, one)) and now >= self._rests_at
         if wanted and (found := place_of(one, self.root.live)) is not None:
             self._rests_at = now + AGAIN_S
-            run = self.opened.open(place, *found)
+            run = self.open_runs.open(place, *found)
         shown = run or self._no_run
         if shown.feed is not self.feed:
             self.show_run(shown)
 
     @property
     def is_opening(self) -> bool:
-        """Whether the selected evaluation has a run that is not shown yet."""
+        """Whether the selected evaluation's run is not shown yet."""
         place = self.evaluations.cursor
         can_be_opened = place_of(self.suite.evaluations[place], self.root.live) is not None
         return can_be_opened and self.state.run is None and self.state.end is None
 
     def _turn_blank(self) -> None:
-        """Says how the evaluation stands where it has no run to show; focus comes back later."""
+        """Shows the status in place of the panes without a run; restores the focus later."""
         is_blank = self.state.run is None
         if is_blank == self.is_blank:
             return
@@ -211,12 +204,12 @@ class SuiteScreen(RunScreen):
             self.evaluations.select(len(self.suite.evaluations) - 1)
 
     def on_rollout_list_selected(self, message: RolloutList.Selected) -> None:
-        """Who chose a rollout wants to stay with its evaluation."""
+        """Stops following evaluations: somebody chose a rollout."""
         if message.by_hand:
             self.evaluations.put()
 
     def on_line_view_scrolled_back(self) -> None:
-        """Who reads wants to stay with the evaluation."""
+        """Stops following evaluations: somebody reads."""
         self.evaluations.put()
 
     def _follow_evaluations(self, on: bool) -> None:
@@ -238,7 +231,7 @@ class SuiteScreen(RunScreen):
         self.keys.tick(self.now())
 
     def on_descendant_focus(self) -> None:
-        """The enlarged list gives way to the pane that is gone to."""
+        """Takes the whole screen from the list when a pane gets the focus."""
         if self.focused in self.panes:
             self.remove_class("-list")
 

@@ -1,1 +1,1 @@
-"""One rollout's trajectory: its parts, their layout, what is highlighted, searched and aligned."""
+"""One rollout's trajectory: its parts, their layout, highlighting, search, alignment."""

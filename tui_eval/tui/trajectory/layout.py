@@ -1,4 +1,4 @@
-"""Where the parts of a long trajectory stand: estimated until somebody looks, then exact."""
+"""Positions of the parts of a long trajectory: estimated until they are seen, then exact."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tui_eval.tui.trajectory.parts import Part
 from tui_eval.tui.trajectory.piece import USUAL, Piece, View
 
 KEPT = 512
-"""Pieces whose lines are kept."""
+"""The most pieces whose lines are cached."""
 
 ESTIMATED, EXACT, MEASURED = range(3)
 
 
 class Layout:
-    """Heights of all parts, and the lines of those that were looked at last."""
+    """Heights of all parts, and the lines of those seen last."""
 
     def __init__(self) -> None:
         self.parts: Sequence[Part] = ()
@@ -32,7 +32,7 @@ class Layout:
         self._pieces: dict[int, tuple[Hashable, Texts]] = {}
 
     def take(self, parts: Sequence[Part], width: int) -> None:
-        """Takes these parts; what is as it was before keeps its place."""
+        """Takes new parts; unchanged ones keep their heights."""
         self.commit()
         before, heights, exact = self._keys, self._heights, self._exact
         same_width = width == self.width
@@ -71,7 +71,7 @@ class Layout:
         return self.texts(at).piece
 
     def texts(self, at: int) -> Texts:
-        """The texts of a part, which is laid out for that."""
+        """The texts of a part, which this lays out."""
         key = (self._keys[at], self.width)
         kept = self._pieces.get(at)
         if kept is not None and kept[0] == key:
@@ -90,7 +90,7 @@ class Layout:
         return texts
 
     def settle(self, top: int, height: int) -> int:
-        """Makes what is seen exact, and a screen above it; returns where `top` is then."""
+        """Makes the visible lines and a screen above exact; returns where `top` is then."""
         if not self.parts:
             return 0
         here = self.at(top)
@@ -104,7 +104,7 @@ class Layout:
         return self.starts[here] + inside
 
     def settle_above(self, at: int, height: int) -> None:
-        """Makes the parts before one exact, as far as a screen has room for them."""
+        """Makes a screen of parts before one exact."""
         while at > 0 and height > 0:
             at -= 1
             height -= self._settled(at)
@@ -137,7 +137,7 @@ class Layout:
         return True
 
     def commit(self) -> None:
-        """Lets count what was measured."""
+        """Applies the measured heights."""
         for at, height in self._measured.items():
             if self._exact[at] == MEASURED:
                 self._exact[at] = EXACT

@@ -1,4 +1,4 @@
-"""Lays inks over lines: those of a language, and those of what was found."""
+"""Lays inks over lines: those of a language, and those of matches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Texts:
-    """The inks of one piece's texts, found as far as they are looked at."""
+    """The inks of one piece's texts, found only as far as they are shown."""
 
     def __init__(self, piece: Piece) -> None:
         self.piece = piece
@@ -31,8 +31,8 @@ class Texts:
         """A line of the piece with its inks, and whether all of them were found in time.
 
         Args:
-            matches: What was found in the piece.
-            current: The one that somebody is at.
+            matches: The matches in the piece.
+            current: The current one.
         """
         line = self.piece.lines[at]
         which = self._placed(at)
@@ -76,7 +76,7 @@ class Texts:
         return None
 
     def offsets(self, which: int) -> list[int]:
-        """Where the lines of a text begin in it."""
+        """The offsets of the lines of a text."""
         found = self._offsets.get(which)
         if found is None:
             found = self._offsets[which] = self.piece.placed[which].shown.offsets()
@@ -88,14 +88,14 @@ class Texts:
 
 
 def _folded(call: Line, found: set[str]) -> Line:
-    """A tool call on one line, with its arguments or its result lit where something is in them."""
+    """A tool call on one line, its arguments or its result lit where they have a match."""
     has_result = call[2:3] and call[2][1] == "muted"
     lit = {2 if name == "result" and has_result else 1 for name in found - {"name"}}
     return tuple((text, "match" if at in lit else ink) for at, (text, ink) in enumerate(call))
 
 
 def overlaid(line: Iterable[Span], marks: Iterable[Token]) -> Line:
-    """A line in which these ranges have another ink; they are in order and do not overlap."""
+    """A line with other inks in these ranges, which are in order and do not overlap."""
     spans: list[Span] = []
     coming = iter([*marks, (1 << 60, 1 << 60, "")])
     start, end, ink = next(coming)

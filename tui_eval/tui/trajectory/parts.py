@@ -1,4 +1,4 @@
-"""What a trajectory is made of, part by part, before any of it is laid out."""
+"""The parts of a trajectory, before they are laid out."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ NO_MESSAGES: Line = (("no messages were saved of it", "faint"),)
 class Part(msgspec.Struct):
     """A piece of the trajectory that may not be laid out yet.
 
-    What it has says what it is: an entry, the end of a rollout, what is coming, a text; with none
-    of these it is the head of a turn.
+    Its kind is by its content: an entry, the end of a rollout, text being generated, a note; with
+    none of these it is the head of a turn.
 
     Args:
-        key: A value that determines what it shows, but for view and width.
+        key: A value that determines its lines, but for view and width.
         turn: The model call that it belongs to; 0 for the prompt.
         gap: Whether an empty line follows.
         failed: Whether something went wrong here.
@@ -58,7 +58,7 @@ class Part(msgspec.Struct):
 
     @property
     def tool(self) -> ToolUse | None:
-        """The tool call that it is."""
+        """Its tool call, if it is one."""
         return self.entry.tool if self.entry is not None else None
 
     @property
@@ -67,7 +67,7 @@ class Part(msgspec.Struct):
         return self.tool is not None
 
     def blocks(self) -> list[Block]:
-        """Its texts, those that are folded too."""
+        """Its texts, also folded ones."""
         if self.coming is not None:
             return coming_blocks(self.coming)
         if self.rollout is not None:
@@ -100,7 +100,7 @@ class Part(msgspec.Struct):
         return role_line(role, self.turn, note, width)
 
     def about_height(self, view: View, width: int) -> int:
-        """About how many lines it has; costs next to nothing."""
+        """An estimate of its lines; it costs next to nothing."""
         if self.tool is not None and is_folded(self.tool, view):
             return 1
         if self.entry is not None and self.tool is None:
@@ -109,7 +109,7 @@ class Part(msgspec.Struct):
 
 
 def parts_of(rollout: Rollout, is_over: bool) -> list[Part]:
-    """All that messages, tool calls and the end are to show; a run that is over has no more."""
+    """The parts of all messages, tool calls and the end; a run that is over gets no more."""
     steps = dict(enumerate(rollout.steps, 1))
     live = not (rollout.finished or is_over)
     parts: list[Part] = []
@@ -133,7 +133,7 @@ def parts_of(rollout: Rollout, is_over: bool) -> list[Part]:
 
 
 def tail_of(rollout: Rollout, note: str, parts: list[Part], is_over: bool) -> list[Part]:
-    """What stands behind the messages of a running rollout: what comes, and what it waits for."""
+    """The parts behind a running rollout's messages: text being generated, and its wait."""
     tail: list[Part] = []
     if rollout.finished:
         return tail
@@ -150,7 +150,7 @@ def tail_of(rollout: Rollout, note: str, parts: list[Part], is_over: bool) -> li
 
 
 def set_apart(parts: list[Part]) -> None:
-    """Parts what belongs together from what follows: a message not from its tool calls."""
+    """Sets the empty lines between parts; none between a message and its tool calls."""
     for part, after in zip(parts, [*parts[1:], None], strict=False):
         together = after is not None and after.is_tool and after.turn == part.turn
         part.gap = not together and not (part.is_tool and after is None)

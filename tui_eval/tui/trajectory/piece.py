@@ -1,4 +1,4 @@
-"""A piece of the trajectory, laid out: a head, its texts below, and how much of them is shown."""
+"""A laid out piece of the trajectory: a head, and as much of its texts as is shown."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Block(NamedTuple):
     """A text of a piece.
 
     Args:
-        first, later: What stands before its first line, and before each other.
-        usual: Lines that are shown of it where nobody asked for more or less.
-        language: What it is written in, for highlighting; empty for plain text.
-        measure: Cells that it takes at most, whatever the width of the pane.
-        hangs: Whether a line that is too long goes on at its own indent.
+        first, later: Spans before its first line, and before each other.
+        usual: Lines that are shown by default.
+        language: Its language, for highlighting; empty for plain text.
+        measure: The most cells that it takes, whatever the width of the pane.
+        hangs: Whether a line that is too long continues at its own indent.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Placed(NamedTuple):
     Args:
         at: The first of them, counted in the piece.
         skipped: Characters of the text before them that are not shown.
-        lead: Spans that stand before the text in each line.
+        lead: Spans before the text in each line.
     """
 
     block: Block
@@ -61,7 +61,7 @@ class View(NamedTuple):
     """How much of a piece is shown.
 
     Args:
-        limit: Lines of each text; None for what is usual, 0 for folded.
+        limit: Lines of each text; None for the usual number, 0 for folded.
         block: The name of a text that is shown from the middle: from the character `skip` on
             of what can be shown of it.
     """
@@ -75,12 +75,12 @@ USUAL = View()
 
 
 class Piece(NamedTuple):
-    """A part of the trajectory that is selected, folded and unfolded as one.
+    """A part of the trajectory that is selected and folded as one.
 
     Args:
-        lines: What is shown of it now.
-        hidden: Lines that it has beyond, as far as is known.
-        folds: Whether it can be folded or shows more.
+        lines: The lines that are shown.
+        hidden: The number of other lines, as far as is known.
+        folds: Whether it can be folded or unfolded.
         placed: Where its texts are.
     """
 
@@ -119,7 +119,7 @@ def lay_out(head: Line, blocks: Iterable[Block], view: View, width: int) -> Piec
 
 
 def about_height(blocks: Iterable[Block], view: View, width: int) -> int:
-    """About how many lines `lay_out` gives; costs next to nothing."""
+    """An estimate of the lines that `lay_out` gives; it costs next to nothing."""
     return 1 + sum(
         about_lines(block.text, block.width(width), lines_at_most(block.usual, view))
         for block in blocks
@@ -127,7 +127,7 @@ def about_height(blocks: Iterable[Block], view: View, width: int) -> int:
 
 
 def lines_at_most(usual: int, view: View) -> int:
-    """Lines of a text that are shown, where so many are usual."""
+    """The lines of a text to show, where so many are usual."""
     return max(usual if view.limit is None else view.limit, 1)
 
 

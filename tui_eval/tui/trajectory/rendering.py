@@ -1,4 +1,4 @@
-"""One rollout's trajectory as lines: pure functions from what happened to what is shown."""
+"""One rollout's trajectory as lines: pure functions of its entries."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from tui_eval.fold.trajectory import Entry, Rollout, RunningText, ToolUse
 
 MEASURE = 110
-"""Cells that prose takes at most, and heads with their notes: longer lines are hard to read."""
+"""The most cells of prose, and of heads with notes: longer lines are hard to read."""
 TEXT_LINES = 200
 SYSTEM_LINES = 4
 THOUGHT_LINES = 4
 TOOL_LINES = 40
 PRINTED_LINES = 6
 COMING_LINES = 60
-"""Of the text that is just coming the end is shown, so much of it."""
+"""Lines that are shown of the end of a text being generated."""
 
 LAST_TURN = 1 << 30
 _HAS_ERROR = "has_error"
 
 
 def about_message(entry: Entry, view: View, width: int) -> int:
-    """About how many lines a message has, its texts taken as they came."""
+    """An estimate of the lines of a message, from its raw texts."""
     width = min(width, MEASURE) - 2
     usual = SYSTEM_LINES if entry.role in ("system", "developer") else TEXT_LINES
     return 1 + sum(
@@ -45,7 +45,7 @@ def about_message(entry: Entry, view: View, width: int) -> int:
 
 
 def message_blocks(entry: Entry) -> list[Block]:
-    """The texts of a message: what was thought, and what was said."""
+    """The texts of a message: reasoning and content."""
     blocks = []
     indent: Line = (("  ", ""),)
     if entry.reasoning:
@@ -62,7 +62,7 @@ def message_blocks(entry: Entry) -> list[Block]:
 
 
 def coming_blocks(text: RunningText) -> list[Block]:
-    """The end of each text of an answer that is just coming."""
+    """The end of each text of an answer being generated."""
     looks = {
         "reasoning": ((("  ", ""), ("│ ", "rule")), "thought", ""),
         "tool": ((("  ", ""), ("▸ ", "accent")), "", "json"),
@@ -79,7 +79,7 @@ def coming_blocks(text: RunningText) -> list[Block]:
 
 
 def role_line(role: str, turn: int, note: Line, width: int) -> Line:
-    """The head of a message: who speaks, and at the right what there is to note of it."""
+    """The head of a message: its role, and a note at the right."""
     width = min(width, MEASURE)
     role = one_line(role, 24)
     glyphs = {"assistant": "●", "user": "›", "tool": "◆"}
@@ -97,7 +97,7 @@ def role_line(role: str, turn: int, note: Line, width: int) -> Line:
 
 
 def tool_blocks(use: ToolUse) -> list[Block]:
-    """The texts of a tool call: its arguments, and what came of it."""
+    """The texts of a tool call: its arguments and its result."""
     bar: Line = (("    │ ", "rule"),)
     blocks = [
         Block(f"arguments {at}", text, bar, bar, TOOL_LINES, "muted", language)
@@ -105,9 +105,9 @@ def tool_blocks(use: ToolUse) -> list[Block]:
     ]
     outcome = use.error if use.result is None else use.result or "(empty)"
     if outcome is not None:
-        goes_on = bool(use.traceback or use.output)
-        first: Line = (("    ├ " if goes_on else "    ╰ ", "rule"),)
-        later: Line = bar if goes_on else (("      ", ""),)
+        has_more = bool(use.traceback or use.output)
+        first: Line = (("    ├ " if has_more else "    ╰ ", "rule"),)
+        later: Line = bar if has_more else (("      ", ""),)
         pretty = None if use.error else pretty_json(outcome)
         ink, language = ("fault", "") if use.error else ("", "json" if pretty else "")
         blocks.append(Block("result", pretty or outcome, first, later, TOOL_LINES, ink, language))
@@ -144,7 +144,7 @@ def tool_piece(use: ToolUse, view: View, width: int, live: bool) -> Piece:
 
 
 def ending_blocks(rollout: Rollout) -> list[Block]:
-    """What a finished rollout ended with: what was expected, what went wrong."""
+    """The texts at the end of a finished rollout: the expected answer, the error."""
     from tui_eval.text.error_text import error_text  # which the first frame needs not
 
     later, indent = ((" " * 12, ""),), (("  ", ""),)
@@ -186,7 +186,7 @@ def ending_line(rollout: Rollout, width: int) -> Line:
 
 
 def note_piece(note: str, width: int, glyph: str) -> Piece:
-    """Why a running rollout waits, and for how long; or what is wrong with a saved one's line."""
+    """A note: why a running rollout waits and how long, or a fault of a saved one's line."""
     words, _ = shown_lines(note, width - 2, 4)
     return Piece(
         tuple(((glyph if at == 0 else "  ", "warn"), (w, "")) for at, w in enumerate(words))

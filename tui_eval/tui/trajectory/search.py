@@ -1,4 +1,4 @@
-"""The search of a trajectory: what is typed, what was found, and which match one is at."""
+"""The search of a trajectory: its text, its matches, and the current match."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ from tui_eval.tui.trajectory.parts import Part
 
 HINT = "words or /expression/ · enter finds · esc closes"
 MOST = 10_000
-"""Matches that are counted."""
+"""The most matches that are counted."""
 LONGEST = 400
 
 
 class Match(NamedTuple):
-    """Where a match is: in which part and which text, and from where to where in what can be shown
-    of that."""
+    """The place of a match: part, text, and the range in the printable text."""
 
     part: int
     name: str
@@ -38,7 +37,7 @@ class Search:
     def __init__(self) -> None:
         self.typing: TextLine | None = None
         self.typed = self.source = ""
-        """What is looked for, as it was typed and as an expression; empty where there is none."""
+        """The search as it was typed and as an expression; empty for none."""
         self.is_busy = False
         self.trouble = ""
         self.matches: list[Match] = []
@@ -47,30 +46,30 @@ class Search:
 
     @property
     def is_on(self) -> bool:
-        """Whether something is typed or looked for."""
+        """Whether a search is typed or active."""
         return self.typing is not None or bool(self.typed)
 
     @property
     def here(self) -> Match | None:
-        """The match that one is at."""
+        """The current match."""
         return self.matches[self.current] if 0 <= self.current < len(self.matches) else None
 
     def open(self) -> None:
-        """Begins to type; what was looked for before is, until something else is."""
+        """Begins typing; the search before stays active until then."""
         self.typing = TextLine()
 
     def clear(self) -> None:
-        """Looks for nothing any more."""
+        """Ends the search."""
         self.typing, self.typed, self.source = None, "", ""
         self.forget()
 
     def forget(self) -> None:
-        """Lets go of what was found."""
+        """Forgets the matches."""
         self.matches, self._by_part, self.current = [], {}, -1
         self.trouble, self.is_busy = "", False
 
     def take_key(self, event: events.Key) -> bool:
-        """Takes a key that was pressed while typing; returns whether what is typed is done."""
+        """Takes a key while typing; returns whether the text is complete."""
         typing = self.typing or TextLine()
         if event.key == "enter":
             self.typing, typed = None, typing.text
@@ -88,13 +87,13 @@ class Search:
         return False
 
     def take_text(self, text: str) -> None:
-        """Takes what is pasted while typing, as far as there is room."""
+        """Takes pasted text while typing, as far as there is room."""
         if self.typing is not None:
             shown = "".join(filter(str.isprintable, text))
             self.typing.insert(shown[: LONGEST - len(self.typing.text)])
 
     def found(self, matches: list[Match], trouble: str) -> None:
-        """Takes what `search_parts` found."""
+        """Takes the results of `search_parts`."""
         here = self.here
         self.is_busy, self.matches, self.trouble = False, matches, trouble
         # The end may be another one where the text has grown.
@@ -106,11 +105,11 @@ class Search:
 
     @property
     def matches_may_come(self) -> bool:
-        """Whether there is something to be found in what a trajectory has from now on."""
+        """Whether later text of a trajectory may have matches."""
         return bool(self.source) and not self.trouble
 
     def in_part(self, part: int) -> Sequence[Match]:
-        """What was found in a part."""
+        """The matches in a part."""
         return self._by_part.get(part, ())
 
     def step(self, by: int, part: int) -> Match | None:
@@ -154,7 +153,7 @@ class Search:
 
 
 def search_parts(source: str, parts: Sequence[Part]) -> tuple[list[Match], str]:
-    """What was found in the texts of parts, and why nothing could be; takes long."""
+    """The matches in the texts of parts, and a fault; takes long."""
     places: list[tuple[int, str]] = []
     texts: list[str] = []
     for at, part in enumerate(parts):
@@ -175,10 +174,10 @@ def search_parts(source: str, parts: Sequence[Part]) -> tuple[list[Match], str]:
 
 
 def expression_of(typed: str) -> tuple[str, str]:
-    """The regular expression for what somebody typed, and why there is none; one of both is empty.
+    """The regular expression for a typed search, and a fault; one of both is empty.
 
     Args:
-        typed: `/expression/`, or words that stand beside each other; case does not matter.
+        typed: `/expression/`, or adjacent words; case does not matter.
     """
     if not (len(typed) > 2 and typed.startswith("/") and typed.endswith("/")):
         return r"\s+".join(map(re.escape, typed.split())), ""

@@ -1,4 +1,4 @@
-"""Which ink each part of a text has: JSON, Markdown and code, found as far as it is looked at."""
+"""Inks of the parts of a text: JSON, Markdown and code, only as far as it is shown."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from pygments.token import _TokenType
 
 Token: TypeAlias = tuple[int, int, str]
-"""Begin and end in the text, and an ink."""
+"""Start and end in the text, and an ink."""
 
 LONGEST_CODE = 20_000
-"""Characters of one piece of code that are highlighted."""
+"""The most characters of a piece of code that are highlighted."""
 LONGEST_LINE = 2_000
-"""Of longer lines of Markdown nothing is."""
+"""The longest line of Markdown that is highlighted."""
 
 CODE = {
     "bash": "BashLexer", "c": "CLexer", "cpp": "CppLexer", "css": "CssLexer", "diff": "DiffLexer",
@@ -50,8 +50,7 @@ _SPANS = re.compile(r"(?P<code>`[^`\n]+`)|(?P<bold>\*\*[^*\n]+\*\*)")
 def tokens(text: str, language: str) -> Iterator[Token]:
     """The parts of a text in their order, with their inks.
 
-    Those without one of their own, of which the ink is empty, tell how far it was looked at:
-    whoever has no time left can stop there.
+    Parts with an empty ink only mark the progress: a caller without time left can stop there.
     """
     language = _OTHER_NAMES.get(language, language)
     return _markdown(text) if language == "markdown" else _code(text, 0, len(text), language)
@@ -134,7 +133,7 @@ def _ink_of(kind: _TokenType) -> str:
 
 
 class Inked:
-    """The tokens of one text, found as far as somebody has looked."""
+    """The tokens of one text, found only as far as requested."""
 
     def __init__(self, text: str, language: str) -> None:
         self._coming: Iterator[Token] | None = tokens(text, language)
@@ -165,6 +164,6 @@ class Inked:
 
 
 def load() -> None:
-    """Loads what highlighting needs, off the loop: it takes longer than a frame."""
+    """Loads the modules for highlighting, off the loop, as that takes longer than a frame."""
     for language in ("python", *CODE):
         _lexer(language)

@@ -1,4 +1,4 @@
-"""Draws the trajectory of one rollout: laid out, highlighted and marked as far as it is seen."""
+"""Draws one rollout's trajectory: laid out, highlighted and marked as far as it is seen."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from tui_eval.fold.trajectory import Rollout
 
 INK_S = 0.001
-"""How long a frame may take to highlight: what is not in time is left for the next ones."""
+"""Seconds that a frame may highlight: the next frames do the rest."""
 SLICE_S = 0.003
-"""How long heights of what is not seen are worked out at a time."""
+"""Seconds for which heights of unseen parts are measured in one go."""
 FRAME_S = 1 / 60
 SOON_S = 1 / 30
 CALM_S = 0.15
-"""How long nobody may have scrolled before heights of what is not seen are worked out."""
+"""Seconds without scrolling before heights of unseen parts are measured."""
 
 
 class TrajectoryView(PieceView):
-    """Pieces that are laid out when they come into sight; sticks to the end while told to."""
+    """Pieces that are laid out when they come into sight; may stick to the end."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -51,7 +51,7 @@ class TrajectoryView(PieceView):
         self._seen = 0
 
     def count(self) -> int:
-        """Lines of the whole trajectory, folded as it is; about so many, where not all was seen."""
+        """Lines of the whole trajectory as it is folded; estimated for unseen parts."""
         return len(self.empty) if self.rollout is None else len(self._layout)
 
     @property
@@ -78,7 +78,7 @@ class TrajectoryView(PieceView):
         return line
 
     def _begin_to_ink(self) -> None:
-        """Gives the lines of a frame their time, once, however often they are asked for."""
+        """Begins the time for highlighting, once a frame."""
         now = time.perf_counter()
         if now >= self._ink_from + FRAME_S:
             self._ink_from, self._ink_until = now, now + INK_S
@@ -102,14 +102,14 @@ class TrajectoryView(PieceView):
         return self._layout.at(line)
 
     def span(self, piece: int) -> tuple[int, int]:
-        """The lines of a part; about these where nobody has seen it."""
+        """The lines of a part; estimated for an unseen one."""
         return self._layout.span(piece)
 
     def gap(self, piece: int) -> int:
         return int(self._layout.parts[piece].gap)
 
     def hold(self, piece: int) -> None:
-        """Selects a part, the height of which is exact then."""
+        """Selects a part, and makes its height exact."""
         self.cursor = piece
         self._layout.piece(piece)
 
@@ -129,15 +129,15 @@ class TrajectoryView(PieceView):
 
     def _take(self, rollout: Rollout) -> None:
         coming = rollout.coming
-        facts: Hashable = (
+        taken: Hashable = (
             rollout.row, rollout.version, rollout.finished, self.note, self.is_over,
             self.line_width,
             tuple(self._layout.views.items()),
             None if coming is None else (coming.call, coming.version),
         )  # fmt: skip
-        if facts == self._taken:
+        if taken == self._taken:
             return
-        self._taken = facts
+        self._taken = taken
         version = (rollout.version, rollout.finished, self.is_over)
         if version != self._parts[0]:
             self._parts = version, parts_of(rollout, self.is_over)
@@ -153,7 +153,7 @@ class TrajectoryView(PieceView):
             self.pill = ""
 
     def _settle(self) -> None:
-        """Makes what can be seen exact, without moving what stands first."""
+        """Makes the visible parts exact, without moving the first line."""
         if self.rollout is None or self._is_settling:
             return
         self._is_settling = True
@@ -167,7 +167,7 @@ class TrajectoryView(PieceView):
             self._soon(self._measure)
 
     def _moved(self, before: list[int], top: int) -> None:
-        """Parts have other heights than before: what stood first is at `top` now."""
+        """Takes in changed heights: the first line is at `top` now."""
         if before is self._layout.starts:
             return
         self._inked.clear()
@@ -176,7 +176,7 @@ class TrajectoryView(PieceView):
             self.jump(top)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Lays out what comes into sight."""
+        """Lays out the parts that come into sight."""
         super().watch_scroll_y(old_value, new_value)
         if round(old_value) != round(new_value):
             if not self.sticks:
@@ -189,7 +189,7 @@ class TrajectoryView(PieceView):
             after(seconds, self, do)
 
     def _highlight(self) -> None:
-        """Highlights what was not in time, unless frames come that do so anyway."""
+        """Highlights the rest, unless other frames will."""
         self._due.discard(self._highlight)
         wait = self._ink_from + SOON_S - time.perf_counter()
         if wait > 0:
@@ -198,7 +198,7 @@ class TrajectoryView(PieceView):
             self.update()
 
     def _measure(self) -> None:
-        """Makes some more heights exact, once nobody scrolls."""
+        """Measures some more heights, once nobody scrolls."""
         self._due.discard(self._measure)
         if self.rollout is None or self._layout.is_exact:
             return
@@ -217,12 +217,12 @@ class TrajectoryView(PieceView):
         self.update()
 
     @property
-    def is_laid_out(self) -> bool:
-        """Whether nothing is to come but by somebody's doing."""
+    def has_layout(self) -> bool:
+        """Whether the layout is final until somebody acts."""
         return not (self._due or self.search.is_busy)
 
     def _place(self) -> tuple[int, float] | None:
-        """The piece that stands first and how much of it is above; None for no pieces."""
+        """The first visible piece and its share above the view; None without pieces."""
         if self.rollout is None or not self._layout.parts:
             return None
         top = self.scroll_offset.y
@@ -253,6 +253,6 @@ class TrajectoryView(PieceView):
         self.sticks = False
 
     def put(self) -> None:
-        """Lets go of the end, too."""
+        """Stops following the end, too."""
         self.let_go()
         super().put()

@@ -1,4 +1,4 @@
-"""What opens over a screen, which is dimmed behind it."""
+"""Dialogs over a screen, which is dimmed behind them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Box = TypeVar("Box", bound=Widget)
 FRAME = 3
 """Cells of a border before its title, and behind its subtitle."""
 NAMED_KEYS = {"enter": "enter", "esc": "escape", "space": "space", "tab": "tab"}
-"""Keys of a box as its hints call them; characters are called what they are."""
+"""Keys by their names in hints; a character is its own name."""
 DIM = Style(color="default", bgcolor="default", dim=True)
 
 
@@ -45,22 +45,22 @@ class DimmedScreen(BackgroundScreen):
 
 
 class Overlay(ModalScreen[Result]):
-    """A screen over others that takes no other one away, however often it is told to close."""
+    """A screen over others; a second `dismiss` closes no other one."""
 
     def render(self) -> RenderableType:
-        """What is behind; the terminal's own colours cannot be tinted, they are left out."""
+        """The dimmed screen behind; without the terminal's own colours, which cannot be tinted."""
         behind = super().render()
         if isinstance(behind, BackgroundScreen) and not behind.color.a:
             return DimmedScreen(behind.screen, behind.color)
         return behind
 
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
-        """Closes it, if that was not done already: it may have been clicked twice."""
+        """Closes it once: it may have been clicked twice."""
         return super().dismiss(result) if self.is_current else AwaitComplete()
 
 
 def _hints_at(widget: Widget, x: int, y: int) -> tuple[str, int]:
-    """What is told of keys in this line of the screen on a box, and the cell of it."""
+    """The text with key hints in this line of a box, and the cell of it at x."""
     if y == widget.region.y:
         title, dot, hint = str(widget.border_title or "").rpartition(" · ")
         named = hint if hint.partition(" ")[0] in NAMED_KEYS else ""
@@ -91,7 +91,7 @@ def key_in_hints(hints: str, x: int) -> str:
 
 
 class Dialog(Overlay[Result], Generic[Box, Result]):
-    """A box in the middle; a click on a key that it tells does the same as that key."""
+    """A box in the middle; a click on a key in its hints presses that key."""
 
     closes_beside = False
     """Whether a click beside the box closes it."""
@@ -114,18 +114,18 @@ class Dialog(Overlay[Result], Generic[Box, Result]):
             self.box.fit()
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Remembers the line: who lets go on another one wants nothing."""
+        """Remembers the line: releasing on another one is no click."""
         self._pressed_at = event.screen_y
 
     def on_click(self, event: events.Click) -> None:
-        """Presses the key that is told there, once where it is clicked twice at once."""
+        """Presses the key shown there, once for a double click."""
         if event.widget is self and self.closes_beside:
             self.dismiss()
         if event.widget is None or event.widget is self or event.chain > 1:
             return
         if event.screen_y == self._pressed_at:
             key = key_in_hints(*_hints_at(event.widget, event.screen_x, event.screen_y))
-            if key:  # what a screen sends itself goes no further than to its box
+            if key:  # an event that a screen posts to itself goes no further than to its box
                 self.app.call_later(self._press, key)
 
     def _press(self, key: str) -> None:

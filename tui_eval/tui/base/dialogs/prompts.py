@@ -1,4 +1,4 @@
-"""Prompts: a question with a few answers, that of leaving above all."""
+"""Questions with a few answers, above all the one of leaving."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, Literal, NamedTuple
 
 
 class Leave(NamedTuple):
-    """How somebody left.
+    """The decision how to leave.
 
     Args:
-        action: `closed`, the run is over or was refused; `stop`, it was told to stop; `detach`,
-            it goes on without this screen.
+        action: `closed`, the run is over or was refused; `stop`, it was stopped; `detach`,
+            it continues without this screen.
         save: Whether an unsaved run is to be kept.
     """
 
@@ -20,7 +20,7 @@ class Leave(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """One answer to a question: its key, what it is called, what follows, what is done then."""
+    """One answer to a question: key, name, consequence, result."""
 
     key: str
     label: str
@@ -39,23 +39,23 @@ class Prompt(NamedTuple):
 STAY = Choice("escape", "stay", "", None)
 
 
-def leave_question(goes_on: bool, saved: bool, on_disk: str, noun: str) -> Prompt:
-    """What is asked before something is left.
+def leave_question(is_at_work: bool, saved: bool, on_disk: str, noun: str) -> Prompt:
+    """The question before a run or a suite is left.
 
     Args:
-        goes_on: Whether an engine is at work on the run.
+        is_at_work: Whether an engine is at work on the run.
         saved: False for a run that lives in the state directory until it is saved.
         on_disk: A sentence on what has finished.
         noun: `run`, or `suite` for several of them.
     """
-    if goes_on:
+    if is_at_work:
         stops = [Choice("s", "stop", "resumable; what finished is kept", Leave("stop"))]
         if not saved:
             stops = [
                 Choice("s", "stop and save", "resumable; kept for good", Leave("stop", save=True)),
                 Choice("u", "stop, unsaved", "resumable; deleted after 14 days", Leave("stop")),
             ]
-        detach = Choice("d", "detach", "it goes on without this screen", Leave("detach"))
+        detach = Choice("d", "detach", "it continues without this screen", Leave("detach"))
         return Prompt("Leave while it runs?", [on_disk], [*stops, detach, STAY])
     if saved:
         leave = Choice("l", "leave", "", Leave("closed"))

@@ -1,4 +1,4 @@
-"""What is asked over the screen: which of a few answers, or lines that somebody types."""
+"""Dialogs with a question: a choice of a few answers, or lines to type."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Choices(LineView):
         self._put(prompt)
 
     def _put(self, prompt: Prompt) -> None:
-        """Takes what is asked; the first line of its text stands out."""
+        """Lays out a prompt; the first line of its text stands out."""
         self.prompt = prompt
         self.border_title = Content(printable(prompt.title))
         text: list[Line] = [
@@ -46,7 +46,7 @@ class Choices(LineView):
         self._all_lines = (*text, EMPTY, *map(_choice_line, prompt.choices))
 
     def show(self, prompt: Prompt) -> None:
-        """Shows what is asked now; the cursor stays on its answer, else goes to the last one."""
+        """Shows another prompt; the cursor stays on its answer, else goes to the last one."""
         if prompt == self.prompt:
             return
         key = self.prompt.choices[self.cursor].key
@@ -81,7 +81,7 @@ def _choice_line(choice: Choice) -> Line:
 
 CLOSES = Choice("escape", "close", "", None)
 ACCEPTS = "--accept-changes"
-"""What the hint of a fault has in it that can be accepted."""
+"""Part of the hint of a fault that can be accepted."""
 
 
 def closing_question(title: str, text: str) -> Question:
@@ -90,24 +90,24 @@ def closing_question(title: str, text: str) -> Question:
 
 
 def refusal_question(title: str, faults: Sequence[Fault]) -> Question:
-    """Why something was refused; comes back with True where changes that do it are accepted."""
+    """Says why something was refused; returns True where its changes are accepted."""
     if not faults or any(ACCEPTS not in fault.hint for fault in faults):
         return closing_question(title, "\n".join(str(one).removeprefix(": ") for one in faults))
     text = "\n".join(fault.what for fault in faults)
-    accepts = Choice("a", "accept it", "the run goes on all the same", True)
+    accepts = Choice("a", "accept it", "the run resumes all the same", True)
     return Question(lambda: Prompt(title, ["What is not as it was:", text], [accepts, CLOSES]))
 
 
 class Question(Dialog[Choices, Any]):
-    """Comes back with the answer that was chosen; `ask` says what is asked as things are now."""
+    """Returns the chosen answer; `make_prompt` makes the question as things are now."""
 
-    def __init__(self, ask: Callable[[], Prompt]) -> None:
-        super().__init__(Choices(ask()))
-        self._ask = ask
+    def __init__(self, make_prompt: Callable[[], Prompt]) -> None:
+        super().__init__(Choices(make_prompt()))
+        self._make_prompt = make_prompt
 
     def follow(self) -> None:
-        """Asks what is to be asked now."""
-        self.box.show(self._ask())
+        """Shows the question as it is now."""
+        self.box.show(self._make_prompt())
 
     def on_key(self, event: events.Key) -> None:
         for choice in self.box.prompt.choices:
@@ -125,7 +125,7 @@ STEPS = {"tab": 1, "down": 1, "shift+tab": -1, "up": -1}
 
 
 class TypedLines(LineView):
-    """Lines to type on, by the names before them; below, what they are for, what the keys do."""
+    """Named lines to type on; below, their purpose and their keys."""
 
     def __init__(self, texts: Mapping[str, str], hint: str, about: str = "") -> None:
         super().__init__()
@@ -181,7 +181,7 @@ class TypedLines(LineView):
 
 
 class PathPrompt(Dialog[TypedLines, str]):
-    """Comes back with the path, or None; `about` is what happens there, `does` what enter does."""
+    """Returns the path, or None; `about` says what happens there, `does` what enter does."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         ("escape", "dismiss", "Leave it"),

@@ -1,36 +1,36 @@
-"""What a command is: every screen's table is made of these."""
+"""Commands, the rows of every screen's table."""
 
 from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
 Scope: TypeAlias = str
-"""Where a command works: the name of a screen, of a pane, or `app` for everywhere."""
+"""The name of a screen or a pane where a command works; `app` for everywhere."""
 
 RUN, MOVE, READ, PANES = "Run", "Moving", "Reading", "Panes"
 HELP, LEAVE = "Help", "Leaving"
 PASS = "Passing on"
 """Groups that several screens have."""
 ABOVE = "above"
-"""In place of a group: the line of the command before this one names its keys as well."""
+"""In place of a group: the line of the command before names these keys too."""
 HIDDEN = ""
-"""In place of a group: the help does not tell of it."""
+"""In place of a group: the help leaves it out."""
 
 
 class Command(NamedTuple):
-    """Something that people can ask for.
+    """An action of people, with its keys and its words.
 
     Args:
         keys: As Textual names them, separated by commas.
         action: What Textual calls, on the screen or the pane.
         scope: Where it works.
-        group: Where its line stands in the help; `ABOVE` or `HIDDEN` where it has none.
+        group: The group of its line in the help; `ABOVE` or `HIDDEN` where it has none.
         help: A sentence without a full stop.
         footer: A word for the footer; empty keeps it out.
         rank: The footer shows low ranks first, as many as fit.
-        palette: Whether it can be found in the palette; what it is called there where its help
-            tells of other commands too.
-        name: What settings call it within its scope; the action where that is a name.
+        palette: Whether it can be found in the palette; its name there where its help
+            names other commands too.
+        name: Its name in settings, within its scope; by default the action.
     """
 
     keys: str
@@ -45,12 +45,12 @@ class Command(NamedTuple):
 
     @property
     def palette_name(self) -> str:
-        """What it does, alone."""
+        """Its help without that of other commands."""
         return self.palette if isinstance(self.palette, str) else self.help
 
     @property
     def id(self) -> str:
-        """What settings call it: `list.sort`."""
+        """Its name in settings: `list.sort`."""
         return f"{self.scope}.{self.name or self.action.replace('_', '-')}"
 
 
@@ -67,14 +67,14 @@ def both_ways(
     rank: int = 50,
     palette: bool = False,
 ) -> tuple[Command, Command]:
-    """What goes to the next and to the previous of something, on one line of the help.
+    """Two commands, to the next and the previous of something, on one line of the help.
 
     Args:
-        key, back: The keys of the one and of the other.
+        key, back: Keys to the next and to the previous.
         action: Gets 1, or -1.
-        noun: What is gone to.
+        noun: The name of the thing.
         name: For settings, behind `next-` and `previous-`; the noun, where that is a name.
-        more: What the help says at its end.
+        more: The end of the help text.
     """
     name, found = name or noun.replace(" ", "-"), f"Next {noun}" if palette else False
     help, action_forth = f"Next, previous {noun}{more}", f"{action}(1)"

@@ -28,19 +28,19 @@ MOUSE: tuple[Line, ...] = (
     ((f"  {'⇧drag':{KEYS}}", "key"), ("Select as in a shell", "")),
 )
 UNFOLLOWED = {"view.bottom": "To the end"}
-"""What the help says of commands where nothing is followed, in place of what they do in a run."""
+"""Help texts by command where nothing is followed."""
 GAP = 3
 """Cells between two columns."""
 
 
 def without_words(words: Mapping[str, str], *actions: str) -> dict[str, str]:
-    """Those of these actions that the help leaves out: the footer's word for them is empty."""
+    """The actions that the help leaves out, as their footer word is empty."""
     silent = [one for one in actions if words.get(one) == ""]
     return {command.id: "" for command in COMMANDS if command.action in silent}
 
 
 def sign_lines() -> Iterator[Line]:
-    """What the signs of the stages mean."""
+    """The signs of the stages with their meanings."""
     yield (("States", "role"),)
     for look, meaning in zip(LOOKS, MEANINGS, strict=True):
         yield (
@@ -53,14 +53,14 @@ def sign_lines() -> Iterator[Line]:
 
 
 class Topic(NamedTuple):
-    """What a help is about.
+    """The subject of a help.
 
     Args:
-        groups: Of commands, in their order.
-        scopes: Where they work; empty for those of a run, with the signs of its stages.
+        groups: Groups of commands, in order.
+        scopes: Scopes of the commands; empty for those of a run, with the signs of its stages.
         here: Scope of the pane with the focus: its commands come first.
-        others: What is said of commands, by their ids, in place of what the tables say; they are
-            left out where that is nothing.
+        others: Help texts by command id in place of those of the tables; an empty one leaves
+            the command out.
     """
 
     groups: Sequence[str]
@@ -69,7 +69,7 @@ class Topic(NamedTuple):
     others: Mapping[str, str] = MappingProxyType({})
 
     def text(self, command: Command) -> str:
-        """What a command does; empty where it is left out."""
+        """The help text of a command; empty where it is left out."""
         usual = UNFOLLOWED.get(command.id, command.help) if self.scopes else command.help
         return self.others.get(command.id, usual)
 
@@ -135,7 +135,7 @@ class HelpLines(LineView):
 
 
 class Help(Dialog[HelpLines, None]):
-    """Closed by the keys that opened it, and by those that close things."""
+    """The help; the keys that opened it close it too."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-filled"), (130, "-free")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [("escape,q,question_mark", "dismiss", "Close")]

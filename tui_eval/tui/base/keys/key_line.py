@@ -16,7 +16,7 @@ RANKED = sorted((one for one in COMMANDS if one.footer), key=lambda one: one.ran
 
 
 class KeyLine(LineView, can_focus=False):
-    """Keys are shown as far as they fit; a click on one does the same."""
+    """Shows as many keys as fit; a click on one presses it."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -24,7 +24,7 @@ class KeyLine(LineView, can_focus=False):
         self.words: dict[str, str] = {}
         self.message = ""
         self.held = ""
-        """What stays before the keys."""
+        """Text that stays before the keys."""
         self._until = 0.0
 
     def say(self, message: str, now: float) -> None:
@@ -34,12 +34,12 @@ class KeyLine(LineView, can_focus=False):
         self.update()
 
     def expire(self, now: float) -> None:
-        """Takes the message away when its time is over; where there is none it does nothing."""
+        """Removes the message when its time is over."""
         if self.message:
             self.tick(now)
 
     def tick(self, now: float) -> None:
-        """Draws what changed; takes the message away when its time is over."""
+        """Draws changes; removes the message when its time is over."""
         if self.message and now >= self._until:
             self.message = ""
         self.update()

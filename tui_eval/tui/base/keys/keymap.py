@@ -50,7 +50,7 @@ TOGETHER: tuple[frozenset[Scope], ...] = tuple(
 )
 """Scopes whose keys work at the same time, from the pane with the focus to the whole app."""
 LISTS = {"list": run.LIST, "runs": home.RUNS}
-"""Groups that are all of a pane, by its scope: some of their commands work in others too."""
+"""The whole group of a pane, by scope: some of its commands work in others too."""
 FIXED: frozenset[Scope] = frozenset(("typing",))
 """Scopes whose keys cannot be set."""
 TYPED: frozenset[Scope] = frozenset(("form", "fields"))
@@ -58,7 +58,7 @@ TYPED: frozenset[Scope] = frozenset(("form", "fields"))
 BY_ID = {command.id: command for command in COMMANDS if command.scope not in FIXED}
 """Commands whose keys can be set."""
 EARLIER_SCOPES = {"near": "picks", "story": "trajectory", "transcripts": "trajectories"}
-"""Scopes as settings of earlier versions have them."""
+"""Names of scopes in settings of earlier versions."""
 
 
 def bindings(scope: Scope) -> list[BindingType]:
@@ -87,7 +87,7 @@ class Keymap:
         return sign_of(self.keys(command)[0])
 
     def shown(self, command: Command) -> str:
-        """The keys of a command, and of those that stand on its line: `j k ↓ ↑`."""
+        """The keys of a command, and of those on its line: `j k ↓ ↑`."""
         after = COMMANDS[COMMANDS.index(command) + 1 :]
         together = (command, *takewhile(lambda one: one.group == ABOVE, after))
         signs = ([sign_of(key) for key in self.keys(one)] for one in together)
@@ -95,14 +95,14 @@ class Keymap:
 
     @cached_property
     def of_fields(self) -> Mapping[str, str]:
-        """What the keys of the fields of a form do."""
+        """Actions of keys in the fields of a form."""
         of = (one for one in COMMANDS if one.scope == "fields")
         return {key: one.action for one in of for key in self.keys(one)}
 
 
 USUAL = Keymap()
 IN_USE: ContextVar[Keymap] = ContextVar("keymap", default=USUAL)
-"""The keys that hold, and that texts name: those of the app in whose context something is done."""
+"""The keymap in use, by context: that of the app which runs there."""
 
 
 def key_for(name: str) -> str:
@@ -117,7 +117,7 @@ def read_keymap(
 
     Args:
         written: Keys by the ids of commands, as they were typed.
-        at: Where the keys of a command stand.
+        at: Returns the place of a command's keys in the settings.
     """
     changed: dict[str, tuple[str, ...]] = {}
     faults: list[Fault] = []
@@ -146,7 +146,7 @@ def read_keymap(
 
 
 def _conflicts(keymap: Keymap, at: Callable[[str], str]) -> Iterator[Fault]:
-    """Commands that would have one key at one place, but for those that share one usually."""
+    """Faults for commands that share a key in one place, where they do not usually."""
     if not keymap.changed:
         return  # all pairs take longer to look through than a screen takes to draw
     for one, other in combinations(BY_ID.values(), 2):
@@ -165,7 +165,7 @@ def _conflicts(keymap: Keymap, at: Callable[[str], str]) -> Iterator[Fault]:
 
 
 def search_keys(scope: str, found: bool) -> tuple[str, ...]:
-    """What the keys of a search in a pane do, and in fewer words."""
+    """Hints for the keys of a search in a pane, long and short."""
     clears = f"{key_for('trajectory.clear-search')} clears"
     if not found:
         return (clears,)

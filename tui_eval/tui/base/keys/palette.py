@@ -1,4 +1,4 @@
-"""Commands and themes by the words of what they do."""
+"""The palette: commands and themes by words of their help."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from tui_eval.tui.base.dialogs.dialog import Overlay
 
 
 class Commands(Provider):
-    """What the app has for the screen, by words that each stand in it, as in other filters."""
+    """The commands of the screen; each typed word must be in one, as in other filters."""
 
     async def discover(self) -> AsyncIterator[DiscoveryHit]:
         for name, said, act, _ in self._all():
             yield DiscoveryHit(name, act, help=said)
 
     async def search(self, query: str) -> AsyncIterator[Hit]:
-        """Those that have every word in their name or in the line below it."""
+        """Finds commands with every word in their name or the line below it."""
         words = query.lower().split()
         for name, said, act, _ in self._all():
             if all(word in f"{name} {said}".lower() for word in words):
@@ -48,10 +48,10 @@ class Commands(Provider):
 
 
 class CommandLines(CommandList):
-    """Textual's own, the line under the cursor reversed where the styles say so."""
+    """Textual's list, its cursor line reversed where the styles say so."""
 
     def get_visual_style(self, *component_classes: str, partial: bool = False) -> Style:
-        """With the one thing that Textual leaves out."""
+        """The style with `reverse`, which Textual leaves out."""
         style = super().get_visual_style(*component_classes, partial=partial)
         all_styles = map(self.get_component_styles, component_classes)
         is_reversed = any(one.text_style.reverse for one in all_styles)
@@ -59,13 +59,13 @@ class CommandLines(CommandList):
 
 
 class Palette(CommandPalette, Overlay[None]):
-    """Textual's own, which says its keys as other boxes do."""
+    """Textual's palette, with key hints as in other boxes."""
 
     def __init__(self) -> None:
         super().__init__([Commands], id="--command-palette")
 
     def compose(self) -> ComposeResult:
-        """What Textual's own has and asks for by these names, without its icon."""
+        """Textual's widgets, by the names that it looks for, without the icon."""
         with Vertical(id="--container"):
             with Horizontal(id="--input"):
                 yield CommandInput(placeholder="Search for commands…", select_on_focus=False)
@@ -79,7 +79,7 @@ class Palette(CommandPalette, Overlay[None]):
     @on(Input.Submitted)
     @on(CommandList.OptionSelected)
     def choose_once(self, event: Input.Submitted | CommandList.OptionSelected) -> None:
-        """What is chosen while the palette closes is not run any more."""
+        """Runs no command that is chosen while the palette closes."""
         if not self.is_current:
             event.stop()
             event.prevent_default()

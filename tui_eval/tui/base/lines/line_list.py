@@ -1,4 +1,4 @@
-"""Views with a cursor, on one line or on a piece of several, and the keys that move it."""
+"""Views with a cursor on a line, or on a piece of several, and its keys."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tui_eval.tui.base.lines.line_view import LineView
 
 
 class LineList(LineView):
-    """Keys select the line that they go to.
+    """Lines with a cursor, which keys move.
 
     `cursor` is the selected one; a list that keeps it elsewhere has its own `marked`, `select` and
     `action_move`.
@@ -45,12 +45,12 @@ class LineList(LineView):
 
 
 class Picking(LineList):
-    """Lines of which one is chosen: the one under the cursor, which goes around the ends."""
+    """A list to choose one line from; its cursor goes around the ends."""
 
     BINDINGS: ClassVar[list[BindingType]] = [("enter", "choose", "Choose")]
 
     class Done(Message):
-        """The line under the cursor, or all of them as they are, are what is wanted."""
+        """Somebody chose the line under the cursor, or all as they are."""
 
     def on_mount(self) -> None:
         self.call_after_refresh(self.show_line, self.cursor)
@@ -70,7 +70,7 @@ class Picking(LineList):
 
 
 class PieceView(LineView):
-    """Lines in pieces: keys select the next one, or scroll within one that does not fit.
+    """Lines in pieces; keys select the next one, or scroll within one that does not fit.
 
     `cursor` is the selected one; a view that knows it by something else has its own `here` and
     `hold`.
@@ -78,11 +78,11 @@ class PieceView(LineView):
 
     moves_add_up = False
     keeps_cut = False
-    """Whether the cursor stays on a piece that begins above what is seen."""
+    """Whether the cursor stays on a piece that begins above the view."""
     cursor = 0
 
     def pieces(self) -> int:
-        """How many there are."""
+        """How many pieces there are."""
         raise NotImplementedError
 
     def piece_at(self, line: int) -> int:
@@ -94,7 +94,7 @@ class PieceView(LineView):
         raise NotImplementedError
 
     def gap(self, piece: int) -> int:
-        """Blank lines at its end, which are not marked and need not be seen."""
+        """Blank lines at the end of a piece, which are not marked and need not be seen."""
         return 0
 
     @property
@@ -103,11 +103,11 @@ class PieceView(LineView):
         return self.cursor
 
     def hold(self, piece: int) -> None:
-        """Another one is selected."""
+        """Takes another selected piece."""
         self.cursor = piece
 
     def leave_end(self, by: int) -> None:
-        """Somebody moves down for 1, up for -1: a view that stays at its end may let go of it."""
+        """Takes a move down (1) or up (-1): a view that sticks to its end may stop that."""
 
     def marked(self, index: int) -> bool:
         if not self.pieces():
@@ -116,7 +116,7 @@ class PieceView(LineView):
         return start <= index < end - self.gap(self.here)
 
     def select_piece(self, piece: int) -> None:
-        """Selects a piece, or the nearest that there is, and shows as much of it as fits."""
+        """Selects a piece, or the nearest one, and shows as much of it as fits."""
         if self.pieces():
             piece = min(max(piece, 0), self.pieces() - 1)
             self.hold(piece)
@@ -126,7 +126,7 @@ class PieceView(LineView):
         self.update()
 
     def scroll_lines(self, lines: int) -> None:
-        """Scrolls, and takes the cursor along into what can be seen."""
+        """Scrolls, and takes the cursor along into the view."""
         super().scroll_lines(lines)
         if not self.pieces():
             return

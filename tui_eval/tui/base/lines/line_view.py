@@ -29,21 +29,21 @@ from tui_eval.tui.base.look.ink import EMPTY, INKS, Line, line_width, strip_of
 
 NO_STYLE = Style()
 _STYLES: LRUCache[tuple[str, Style, str], Style] = LRUCache(4096)
-"""Styles by theme, the plain style around, and the name of the ink: what they depend on."""
+"""Styles by theme, plain style around them, and name of the ink."""
 LIT_INKS = {"faint": "muted", "comment": "muted", "thought": "muted", "rule": "faint"}
 MARK = "▌"
 BESIDE_LINE = 2
 """Cells that no line has: one for the mark, and one free before the edge."""
 KEPT = 256
-"""Strips that are kept: each is some forty objects, which every collection of garbage looks at."""
+"""Strips in the cache: each is some forty objects for every garbage collection."""
 ALL_SHOWN = "All of it is shown."
-"""What is said where there is nothing to unfold."""
+"""The message where there is nothing to unfold."""
 NOT_FOLDED = "There is nothing here that folds."
 NO_SEARCH = "Nothing is searched for: {} begins."
 
 
 class Frame(NamedTuple):
-    """What is the same for all lines that are drawn at once: Textual derives each at every look."""
+    """Values that all lines of one drawing share: Textual derives each at every access."""
 
     width: int
     top: int
@@ -75,7 +75,7 @@ class LineView(MouseLines, can_focus=True):
     A subclass says how many lines there are (`count`) and what each holds (`line`), or keeps them
     in `_all_lines`, and calls `update` when that may have changed. Strips are cached by `key`: a
     value that determines all that the line shows, never an identity. `built` counts the strips that
-    were made and `requested` the lines that Textual asked for: the work done so far.
+    were made and `requested` the lines that Textual requested.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("view")
@@ -84,14 +84,14 @@ class LineView(MouseLines, can_focus=True):
     ALLOW_SELECT = False
 
     class ScrolledBack(Message):
-        """Somebody moved away from the end: the view must not move by itself any more."""
+        """Somebody moved away from the end: the view must stop following."""
 
     class Retitled(Message):
-        """What title, footer or others say of the view, and of its cursor, may have changed."""
+        """Title, footer and others may have to say something else of the view."""
 
     @dataclass
     class Missed(Message):
-        """A key had nothing to go to or to show; `text` says what there is not."""
+        """A key found nothing to go to or to show; `text` says what is missing."""
 
         text: str
 
@@ -110,11 +110,11 @@ class LineView(MouseLines, can_focus=True):
         self.requested = 0
 
     def count(self) -> int:
-        """Lines that there are, the fixed ones left out."""
+        """The number of lines, without the fixed ones."""
         return len(self._all_lines)
 
     def line(self, index: int) -> Line:
-        """What a line holds, without its first cell, which marks the selection."""
+        """A line, without its first cell, which marks the selection."""
         return self._all_lines[index]
 
     def key(self, index: int) -> Hashable:
@@ -122,15 +122,15 @@ class LineView(MouseLines, can_focus=True):
         return self.line(index)
 
     def head(self, index: int) -> Line:
-        """What a fixed line holds."""
+        """A fixed line at the top."""
         return EMPTY
 
     def marked(self, index: int) -> bool:
-        """Whether the line belongs to what is selected."""
+        """Whether the line belongs to the selection."""
         return False
 
     def lit(self, index: int) -> bool:
-        """Whether the line has the ground of the cursor."""
+        """Whether the line has the background of the cursor."""
         return False
 
     @property
@@ -152,7 +152,7 @@ class LineView(MouseLines, can_focus=True):
         return self.scroll_offset.y >= self.max_scroll_y
 
     def update(self) -> None:
-        """Redraws those visible lines whose content is not what was drawn last."""
+        """Redraws the visible lines whose content has changed."""
         self.fit()
         width, frame = self.size.width, self._frame_now()
         for y in range(frame.height):
@@ -160,7 +160,7 @@ class LineView(MouseLines, can_focus=True):
                 self.refresh(Region(0, y, width, 1))
 
     def fit(self) -> None:
-        """Lets as much be scrolled as there is; lays out anew only where the bar comes or goes."""
+        """Sets the height to scroll; lays out again only where the bar comes or goes."""
         size = Size(0, self.count() + self.heads + len(self.foot()))
         if size == self.virtual_size:
             return
@@ -188,7 +188,7 @@ class LineView(MouseLines, can_focus=True):
         return (frame.width, marks if any(marks[:2]) else None, self.key(index), pill, selected)
 
     def _fixed(self, y: int, frame: Frame) -> Line | None:
-        """What a line of the head or the foot holds, whatever is scrolled."""
+        """A line of the head or the foot, whatever is scrolled."""
         if y < self.heads:
             return self.head(y)
         return frame.foot[y - frame.height] if y >= frame.height - len(frame.foot) else None
@@ -255,7 +255,7 @@ class LineView(MouseLines, can_focus=True):
         return style
 
     def _lit_ink(self, name: str) -> Style:
-        """What is faint, words or lines, stands out too little from the ground of the cursor."""
+        """An ink under the cursor; faint ones stand out too little there."""
         return self.ink(LIT_INKS.get(name, name))
 
     def _styled(self, name: str) -> Style:
@@ -275,7 +275,7 @@ class LineView(MouseLines, can_focus=True):
         self._shown.clear()
 
     def on_resize(self) -> None:
-        """Lays the lines out anew for the new width; a selection that was seen stays so."""
+        """Lays out the lines for the new width; a visible selection stays visible."""
         self._shown.clear()
         self.update()
         self._laid_size = self.size
@@ -314,7 +314,7 @@ class LineView(MouseLines, can_focus=True):
             self.show_line(*self._line_wanted)
 
     def watch_show_vertical_scrollbar(self, shown: bool) -> None:
-        """Puts a bar that comes where the view was scrolled to while there was none."""
+        """Moves a new bar to where the view was scrolled without it."""
         if shown:
             self.vertical_scrollbar.position = self.scroll_y
 
@@ -327,7 +327,7 @@ class LineView(MouseLines, can_focus=True):
             self.put()
 
     def _move_bar(self, y: float) -> None:
-        """Tells the bar without drawing it where it would look as before: that takes as long as
+        """Moves the bar; draws it only where it looks different, as that takes as long as
         the lines do."""
         bar = self.vertical_scrollbar
         lines, height = bar.window_virtual_size, bar.size.height
@@ -337,11 +337,11 @@ class LineView(MouseLines, can_focus=True):
             bar.set_reactive(ScrollBar.position, y)
 
     def put(self) -> None:
-        """Somebody put the view where it is: it must not move by itself any more."""
+        """Takes note that somebody placed the view: it stops following."""
         self.post_message(self.ScrolledBack())
 
     def scroll_lines(self, lines: int) -> None:
-        """Scrolls by so many lines, for somebody who wants to see them."""
+        """Scrolls by so many lines, at somebody's wish."""
         self.put()
         self.jump(self.scroll_offset.y + lines)
 

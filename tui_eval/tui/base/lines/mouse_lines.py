@@ -1,4 +1,4 @@
-"""Lines under the mouse: which was clicked, and which part was dragged over, to be copied."""
+"""Lines under the mouse: clicks, and text selected by dragging, to be copied."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tui_eval.tui.base.look.ink import Line
 
 SELECTED = Style(reverse=True)
 LEAST = 3
-"""Cells of a line over which a mouse has to be dragged: who clicks may move it by less."""
+"""Cells that a mouse must be dragged to select: a click may move it by less."""
 
 
 class Pressed(NamedTuple):
-    """Where a button of the mouse was pressed, and the line that stood there."""
+    """Where a mouse button was pressed, and the line there."""
 
     screen_y: int
     offset: Offset
@@ -38,10 +38,10 @@ class Place(NamedTuple):
 
 
 class MouseLines(ScrollView):
-    """As many fixed lines as `heads` says, those that are scrolled, and those of the foot.
+    """`heads` fixed lines, scrolled lines, and those of the foot, with the mouse.
 
-    A `pill` that is not empty stands at the end of the last one. What is dragged over is copied
-    when the button is let go, and shown until then: a terminal's own selection takes whole lines
+    A `pill` that is not empty is at the end of the last one. The dragged text is copied when the
+    button is released, and shown until then: a terminal's own selection takes whole lines
     of the screen, through all panes beside each other.
     """
 
@@ -80,14 +80,14 @@ class MouseLines(ScrollView):
         """A fixed line was clicked, so many cells from its first."""
 
     def press_key_at(self, line: Line, x: int) -> bool:
-        """Presses the key that a line tells at a cell, if it tells one there."""
+        """Presses the key that a line shows at a cell, if any."""
         key = key_in_line(line, x)
         if key:
             self.app.simulate_key(key)
         return bool(key)
 
     def selected_cells(self, index: int) -> tuple[int, int] | None:
-        """From which cell of a line to which it is selected."""
+        """The selected cells of a line, from and to."""
         if self._drag_start is None or self._drag_end is None:
             return None
         first, last = sorted((self._drag_start, self._drag_end))
@@ -98,7 +98,7 @@ class MouseLines(ScrollView):
         return start, end
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Remembers what is under the mouse: it may move before the button is let go."""
+        """Remembers the line under the mouse: it may move before the button is released."""
         offset = event.get_content_offset(self)
         if offset is None:
             return
@@ -154,7 +154,7 @@ class MouseLines(ScrollView):
         return "\n".join(lines)
 
     def on_click(self, event: events.Click) -> None:
-        """Tells what was clicked; who lets go of the button on another line wants nothing."""
+        """Reports what was clicked; releasing on another line is no click."""
         pressed, self._pressed = self._pressed, None
         if pressed is None or pressed.screen_y != event.screen_y:
             return
@@ -177,10 +177,10 @@ def with_selection(strip: Strip, cells: tuple[int, int]) -> Strip:
 
 
 def key_in_line(line: Line, x: int, said: Collection[str] = ("", "faint")) -> str:
-    """The key at a cell of a line that has keys in their own ink; empty where there is none.
+    """The key at a cell of a line with keys in their own ink; empty for none.
 
     Args:
-        said: The inks of what stands behind each: what it does.
+        said: The inks of the words behind a key, which say what it does.
     """
     key, start = "", 0
     for text, ink in line:

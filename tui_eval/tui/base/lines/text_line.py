@@ -1,4 +1,4 @@
-"""A line of text that is edited: the text, and where the caret stands."""
+"""A line of text that is edited, with its caret."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KEYS = {
 
 
 class TextLine:
-    """Every change leaves the caret between two characters, from 0 to the length of the text."""
+    """Text with a caret, which is from 0 to the length of the text."""
 
     __slots__ = ("caret", "text")
 
@@ -33,7 +33,7 @@ class TextLine:
         self.text, self.caret = text, caret
 
     def put(self, text: str) -> None:
-        """Another text, with the caret at its end."""
+        """Replaces the text, with the caret at its end."""
         self.text, self.caret = text, len(text)
 
     def insert(self, text: str) -> None:

@@ -28,7 +28,7 @@ class TextPanel(LineView):
         self.update()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """The lines that there will be: those of another width say nothing of this one."""
+        """The number of lines at this width."""
         return len(list(self._lines_for(max(width - BESIDE_LINE, 1))))
 
     def on_resize(self) -> None:
@@ -36,7 +36,7 @@ class TextPanel(LineView):
 
 
 class PlainPanel(TextPanel, can_focus=False):
-    """Lines that keys never go to; a click on a key that they name does the same as that key."""
+    """Lines without focus; a click on a key that they name presses it."""
 
     def clicked_at(self, x: int, index: int) -> None:
         self.press_key_at(self.line(index), x)

@@ -1,8 +1,8 @@
-"""Lines as plain values, and the one place where they become what the terminal is sent.
+"""Lines as plain values, and the one place where they become terminal output.
 
 A line is a tuple of (text, ink) pairs. Ink is a name, not a colour: the style sheet gives each its
 colour as the class `ink--NAME`. Text is never parsed as markup, and every piece passes
-`printable` here, whoever made it.
+`printable` here, whatever its origin.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Line: TypeAlias = tuple[Span, ...]
 
 INKS = (
     *("strong", "muted", "faint", "rule", "brace", "key", "second", "role", "thought", "changed"),
-    *("busy", "accent", "good", "bad", "fault", "warn", "bar-good", "histogram"),  # how it stands
+    *("busy", "accent", "good", "bad", "fault", "warn", "bar-good", "histogram"),  # of a status
     *("string", "number", "keyword", "name", "code", "comment"),  # of texts in some language
     *("match", "match-here", "caret", "pill"),
     *("cursor", "cursor-blurred"),  # grounds laid under a line
@@ -31,10 +31,10 @@ INKS = (
 """Every ink."""
 
 OWN_GROUNDS = ("pill", "match", "match-here", "caret")
-"""Inks with a ground of their own, which they keep where the line has another."""
+"""Inks with a background of their own, which they keep on that of a line."""
 EMPTY: Line = ()
 LEAST_OF_A_FILE = 12
-"""Cells of a file's name below which it is not worth the room."""
+"""The fewest cells in which a file's name is shown."""
 LETTERS = ("key", "second", "strong", "muted")
 """Inks of the letters of runs that are compared, over and over."""
 
@@ -44,7 +44,7 @@ def strip_of(line: Iterable[Span], width: int, ink: Callable[[str], Style], grou
 
     Args:
         ink: Gives the style of an ink by name; of the empty name, the plain one.
-        ground: Laid over each piece's style last: the background of a selected line.
+        ground: Style over each piece's own: the background of a selected line.
     """
     segments = [
         Segment(
@@ -95,7 +95,7 @@ def cut_line(line: Iterable[Span], width: int) -> Line:
 
 
 def cut_start(text: str, width: int) -> str:
-    """Text of which at most the last `width` cells are left, an ellipsis before them."""
+    """Text cut to its last `width` cells, an ellipsis before them."""
     if cell_len(text) <= width:
         return text
     end = text[-max(width - 1, 0) :] if width > 1 else ""

@@ -1,4 +1,4 @@
-"""The colours of each theme, and the theme that an app wears: what people chose, as the terminal
+"""The colours of each theme, and the choice of an app's theme: people's own, as far as the terminal
 can show it.
 """
 
@@ -35,12 +35,12 @@ SHADES = {
     "ground-cursor": ("primary", 20, 20),
     "ground-blurred": ("foreground", 9, 12),
 }
-"""How much of a theme's colours is laid over the ground that is there, a dark or a light one."""
+"""Shares of a theme's colours that are laid over a dark and a light background."""
 ANSI_SHADES = dict.fromkeys(SHADES, "ansi_default")
 
 
 def shades_of(theme: Theme) -> dict[str, str]:
-    """The shades of a theme that says nothing of them."""
+    """Shades for a theme that has none."""
     if theme.ansi:
         return ANSI_SHADES
     colours = {
@@ -67,7 +67,7 @@ COLOURS = {
     "surface": ("#1b1e23", "#f1f1ee", 234, 255),
     "panel": ("#22262d", "#e7e7e3", 235, 254),
 }
-"""By what Textual calls them: on a dark and on a light ground, and both of 256 colours."""
+"""By Textual's names: on a dark and a light background, and both in 256 colours."""
 VARIABLES = {
     "text-primary": ("#8db4da", "#245a86", 110, 24),
     "text-success": (None, "#256b34", 108, 22),
@@ -91,12 +91,12 @@ VARIABLES = {
     "ground-cursor": (None, None, 236, 189),
     "ground-blurred": (None, None, 235, 254),
 }
-"""The same of our style sheets; what is None is made of `COLOURS`, by Textual or by `SHADES`."""
+"""The same for our style sheets; None is derived from `COLOURS` by Textual or `SHADES`."""
 LIGHT_GREYS = range(247, 256)
 
 
 def _hex(colour: str | int) -> str:
-    """A colour, also by its number of 256; as Rich rounds, light greys are two more."""
+    """A colour in hex, also of a number of 256; Rich rounds light greys up by two."""
     if isinstance(colour, str):
         return colour
     parts = Color.from_ansi(colour).get_truecolor()
@@ -123,7 +123,7 @@ TERMINAL_COLOURS = {
     "warning": ("bright_yellow", "magenta", "default"),
     "error": ("bright_red", "red", "default"),
 }
-"""The terminal's own: on a dark ground, on a light one, and on either.
+"""The terminal's own colours: on a dark background, a light one, and either.
 
 On a dark ground neither the red, the magenta nor the brown of most palettes can be read, on a light
 one neither green, yellow nor cyan; on a ground that is not known no colour can.
@@ -148,7 +148,7 @@ def _terminal_theme(name: str, like: str, column: int, lines: str) -> Theme:
 
 
 def themes(colours: str | None) -> tuple[Theme, ...]:
-    """All themes of our own as they are with so many colours, as Rich names these."""
+    """Our themes for a number of colours, as Rich names these."""
     own = (DARK_256, LIGHT_256) if colours == "256" else (DARK, LIGHT)
     # Bright black is black where there are eight colours.
     lines = "ansi_bright_black" if colours in ("256", "truecolor") else "ansi_default"
@@ -167,7 +167,7 @@ _NAME = ("tmux", "display-message", "-p", "#{client_termname}")
 def known_colours(claimed: str | None) -> str | None:
     """The colours that a terminal has, of those that TERM and COLORTERM claim, as Rich names them.
 
-    GNU screen has no more than 256, and COLORTERM may stand there from the terminal around it;
+    GNU screen has no more than 256, and COLORTERM may be set by the terminal around it;
     tmux makes fewer of 256 where the terminal around it has fewer, grey to black among them.
     """
     if claimed not in ("256", "truecolor"):
@@ -199,24 +199,24 @@ def _colours_around_tmux() -> int:
 
 
 FEW_COLOURS = ("standard", "windows", None)
-"""What Rich calls terminals of sixteen colours and fewer."""
+"""Rich's names of terminals with sixteen colours or fewer."""
 CHOICES = {
     "dark": "Light text on a dark ground",
     "light": "Dark text on a light ground",
     "terminal": "The colours of the terminal",
 }
-"""Themes that can be chosen, and what they are to people."""
+"""Themes to choose from, and their descriptions."""
 _answered: bool | None = None
 
 
 def keep_answer(is_light: bool | None) -> None:
-    """Keeps whether the ground is light, as the terminal answered, for all apps of the process."""
+    """Stores the terminal's answer, whether its background is light, for the process."""
     global _answered
     _answered = is_light
 
 
 def _has_light_ground() -> bool | None:
-    """Whether the terminal's ground is light; None where nothing says so."""
+    """Whether the terminal's background is light; None where that is unknown."""
     if _answered is not None:
         return _answered
     ground = os.environ.get("COLORFGBG", "").rpartition(";")[2]
@@ -226,10 +226,10 @@ def _has_light_ground() -> bool | None:
 
 
 def theme_of(app: App[Any], chosen: str) -> str:
-    """The name, to Textual, of a theme that was chosen; of none, what fits the terminal.
+    """Textual's name of the chosen theme; without a choice, of one that fits the terminal.
 
-    A terminal of few colours has no ground but its own, light or dark as it says; what was
-    chosen counts where it says nothing.
+    A terminal of few colours has only its own background, light or dark as it says; the
+    choice counts where it says nothing.
     """
     light = None if in_browser() else _has_light_ground()
     if chosen != "terminal" and app.console.color_system not in FEW_COLOURS:
@@ -241,7 +241,7 @@ def theme_of(app: App[Any], chosen: str) -> str:
 
 
 def choices() -> dict[str, str]:
-    """What can be chosen here: a browser's terminal has no colours that somebody set."""
+    """The choices here: a browser's terminal has no colours of its own."""
     return {name: one for name, one in CHOICES.items() if name != "terminal" or not in_browser()}
 
 
@@ -270,7 +270,7 @@ def dress(app: App[Any], chosen: str) -> None:
 
 
 def fitting_theme(app: App[Any], chosen: str) -> str:
-    """The name, to Textual, of the theme that an app is to wear; see `dress`."""
+    """Textual's name of the theme for an app; see `dress`."""
     named = os.environ.get("TEXTUAL_THEME", "")
     chosen = named if named in CHOICES else chosen
     if named in app.available_themes and not (in_browser() and named.startswith("ansi")):

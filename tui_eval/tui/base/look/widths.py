@@ -1,4 +1,4 @@
-"""Signs whose cells terminals count in different ways, and columns that hold all the same.
+"""Signs whose cells terminals count differently, and columns that hold nevertheless.
 
 A spacing mark of Devanagari, Bengali or Tamil is a cell of its own to most terminals, and none to
 some and to Rich. Here it is one, so that no text reaches over its room; where a terminal counts
@@ -21,7 +21,7 @@ _LEFT_TO_RIGHT_MARK = "\u200e"
 _INDIC = "\u0900-\u0dff"
 _PART = re.compile(r"\x1b\[([0-9;?<=>]*)([ -/]*[@-~])|\x1b[^\[]|\n|[^\x1b\n]+")
 _FIRST_MARK, _LAST_MARK = 0x0900, 0xFFFF
-"""Beyond are scripts of old, with which looking through a frame takes seventy times as long."""
+"""Older scripts are beyond: with them searching a frame takes seventy times as long."""
 
 
 @functools.cache
@@ -62,7 +62,7 @@ def _sign() -> re.Pattern[str]:
 
 @functools.cache
 def _disputed() -> re.Pattern[str]:
-    """Words with such signs, or from right to left with numbers between, beside each other."""
+    """A pattern of words with such signs, or from right to left with numbers between."""
     leftward, marked = (
         rf"[^\s{signs}\x00-\x7f─-◿]*[{signs}][^\s─-◿]*"
         for signs in (RIGHT_TO_LEFT, spacing_marks() + _INDIC)
@@ -77,10 +77,10 @@ def is_placed_with_its_word(sign: str) -> bool:
 
 
 def hold_columns(frame: str) -> str:
-    """What is written to a terminal, with each of its texts in the column that it is meant for.
+    """Terminal output with each text in its own column.
 
-    Before a text that terminals dispute its cells are blanked, and after it the cursor is placed
-    anew; one that runs from right to left is closed, lest what is behind it is turned around.
+    Before a text that terminals measure differently its cells are blanked, and after it the cursor
+    is placed; one from right to left is closed, lest the text behind it is turned around.
 
     Args:
         frame: Text and escape sequences; the cursor is placed before each line of text.

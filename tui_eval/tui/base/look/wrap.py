@@ -1,4 +1,4 @@
-"""Long text cut into screen lines, as far as it is asked for and no farther."""
+"""Long text cut into screen lines, only as many as are requested."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tui_eval.printable import printable
 from tui_eval.tui.base.look.ink import Line, Span
 
 COUNTED = 500_000
-"""Characters beyond what is shown whose lines are counted; the lines of more are estimated."""
+"""Characters beyond the shown ones whose lines are counted; more are estimated."""
 
 HANG_MOST = 4
 
@@ -39,7 +39,7 @@ class Shown(msgspec.Struct):
         return found
 
     def hangs(self) -> list[int]:
-        """Cells before each line that goes on with one that is indented; it has room for them."""
+        """Cells before each line that continues an indented one; it has room for them."""
         found = []
         for at in self.offsets():
             begin = self.source.rfind("\n", 0, at) + 1
@@ -48,9 +48,9 @@ class Shown(msgspec.Struct):
 
 
 def shown(text: str, width: int, most: int, hangs: bool = False) -> Shown:
-    """The first `most` lines of anybody's text.
+    """The first `most` lines of an untrusted text.
 
-    Only what can be shown is made printable: a long text costs hardly more than a short one.
+    Only the shown part is made printable: a long text costs hardly more than a short one.
 
     Args:
         hangs: Whether lines leave room for `Shown.hangs`.
@@ -68,19 +68,19 @@ def shown(text: str, width: int, most: int, hangs: bool = False) -> Shown:
 
 
 def shown_lines(text: str, width: int, most: int) -> tuple[list[str], int]:
-    """The first `most` lines of anybody's text, and about how many it has beyond."""
+    """The first `most` lines of an untrusted text, and about how many more it has."""
     found = shown(text, width, most)
     return found.lines, found.rest
 
 
 def hanging(sign: Span, text: str, ink: str, width: int, most: int) -> list[Line]:
-    """The first `most` lines of anybody's text, behind a sign of two cells."""
+    """The first `most` lines of an untrusted text, behind a sign of two cells."""
     lines, _ = shown_lines(text, max(width - 2, 1), most)
     return [(("  ", "") if at else sign, (part, ink)) for at, part in enumerate(lines)]
 
 
 def about_lines(text: str, width: int, most: int) -> int:
-    """About how many lines `shown` gives; costs next to nothing."""
+    """An estimate of how many lines `shown` gives; it costs next to nothing."""
     looked = text[: (most + 1) * max(width, 1)]
     return min(looked.count("\n") + len(looked) // max(width, 1) + 1, most)
 

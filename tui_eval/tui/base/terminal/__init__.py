@@ -1,1 +1,1 @@
-"""How a screen reaches its terminal and leaves it: drivers, output, frames, keys, signals."""
+"""The terminal of a screen: drivers, output, frames, keys, signals."""

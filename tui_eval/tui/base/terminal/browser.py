@@ -1,4 +1,4 @@
-"""Whether a screen is drawn for a browser, and what it has to say there."""
+"""Screens in a browser: detection, downloads, and words for paths."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from textual.app import App
 
 DRIVER = "tui_eval.tui.base.terminal.web_driver:WebDriver"
-"""What `tui-eval serve` puts into `TEXTUAL_DRIVER` of the processes that it starts."""
+"""The value of `TEXTUAL_DRIVER` in processes of `tui-eval serve`."""
 
 SHOWS = "shows"
-"""The kind of packet by which a screen tells the server what it shows."""
+"""The kind of packet that reports the run of a screen to the server."""
 
 
 def lies_in(path: str) -> str:
-    """Where people are told that a file lies: in a browser it is not on their own machine."""
+    """The place of a file in words: in a browser it is on another machine."""
     return f"on the server in {path}" if in_browser() else f"in {path}"
 
 
@@ -32,7 +32,7 @@ def in_browser() -> bool:
 
 
 async def deliver(app: App[Any], path: Path) -> str:
-    """Has the browser download a file; returns what became of that, as a part of a sentence."""
+    """Has the browser download a file; returns the result as a part of a sentence."""
     try:
         file = await asyncio.to_thread(path.open, "rb")
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The cells of a screen: those that it should show, and those that the terminal shows already."""
+"""The cells of a screen: the wanted ones, and those that the terminal shows already."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tui_eval.tui.base.textual_private import LayoutUpdate, Update
 
 
 class Ink(NamedTuple):
-    """The parameters by which a terminal is told a style: attributes, colour, ground."""
+    """The parameters of a style for a terminal: attributes, colour, background."""
 
     attributes: str
     colour: str
@@ -31,12 +31,12 @@ Cell: TypeAlias = tuple[str, Ink]
 Row: TypeAlias = list[Cell]
 BLANK: Cell = (" ", PLAIN)
 UNKNOWN: Cell = ("??", Ink("?", "?", "?"))
-"""What no screen shows: it is always drawn over."""
+"""A cell that no screen shows: it is always drawn over."""
 GAP = 4
-"""So many cells between two changes are written again: to go past them takes as many bytes."""
+"""The most cells between two changes that are rewritten: skipping takes as many bytes."""
 WORD = 40
-"""So far from a change the rest of its word is written again: a terminal that joins letters has to
-see them together."""
+"""The distance within which the word of a change is rewritten: terminals that join letters have
+to see them together."""
 LINES = range(0x2500, 0x25A0)
 """Box drawing and block elements: they join nothing that has a meaning of its own."""
 FLAG_LETTERS = frozenset(map(chr, range(0x1F1E6, 0x1F200)))
@@ -48,7 +48,7 @@ ENDED_BY = {
     **{"1": "22", "2": "22", "3": "23", "4": "24", "5": "25", "6": "25", "7": "27", "8": "28"},
     **{"9": "29", "21": "24", "51": "54", "52": "54", "53": "55"},
 }
-"""Attributes by what ends them."""
+"""Attributes by the parameter that ends them."""
 
 
 @lru_cache(4096)
@@ -82,13 +82,13 @@ def _put_sign(row: Row, sign: str, width: int, ink: Ink) -> None:
     elif width:
         row.append((sign, ink))
         row.extend([("", ink)] * (width - 1))
-    elif row:  # it stands on the sign before
+    elif row:  # it is on the sign before
         at = max(at for at in range(len(row)) if row[at][0])
         row[at] = (row[at][0] + sign, row[at][1])
 
 
 def pieces_of(update: Update) -> Iterator[tuple[int, int, Strip]]:
-    """What an update of Textual draws: line, column, and the strip that begins there."""
+    """The strips of a Textual update, each with line and column."""
     if isinstance(update, LayoutUpdate):
         for y, strips in enumerate(update.strips, update.region.y):
             x = update.region.x
@@ -104,7 +104,7 @@ def pieces_of(update: Update) -> Iterator[tuple[int, int, Strip]]:
 
 
 class ScreenCells:
-    """Keeps what should be shown, and says what has to be written so that a terminal shows it.
+    """The wanted cells, and the output that makes a terminal show them.
 
     A terminal on a slow line shows the newest state after the bytes of what differs, however many
     states came in between.
@@ -116,7 +116,7 @@ class ScreenCells:
         self.forget()
 
     def forget(self) -> None:
-        """From now on it is unknown what the terminal shows: all of it is written again."""
+        """Forgets what the terminal shows: all of it is written again."""
         self._shown = [[UNKNOWN] * self.width for _ in range(self.height)]
         self._changed = set(range(self.height))
 
@@ -128,7 +128,7 @@ class ScreenCells:
                 self._changed.add(y)
 
     def changes(self) -> str:
-        """What has to be written now; from then on it counts as shown.
+        """The output for all changes, which then count as shown.
 
         Texts come first: over a slow line a box can be read before all behind it has dimmed.
         """
@@ -150,7 +150,7 @@ def _has_other_sign(shown: Cell, wanted: Cell) -> bool:
 def changed_runs(
     shown: Row, wanted: Row, differ: Callable[[Cell, Cell], bool] = operator.ne
 ) -> list[tuple[int, int]]:
-    """From where to where a line has to be written: changed words, joined where they are near."""
+    """The ranges of a line to write: changed words, joined where they are near."""
     runs: list[tuple[int, int]] = []
     if shown == wanted:
         return runs
@@ -188,12 +188,12 @@ def _is_in_word(cell: Cell) -> bool:
 
 
 def _is_disputed(sign: str) -> bool:
-    """Whether terminals differ in how many cells a sign fills: what follows is placed anew."""
+    """Whether terminals differ in the cells of a sign: the next text is placed explicitly."""
     return (len(sign) > 1 and not is_placed_with_its_word(sign)) or ord(sign[0]) >= EMOJI
 
 
 class _Writing:
-    """The bytes of a frame: where the cursor goes, which style holds, what is written."""
+    """The output of a frame: cursor, styles and text."""
 
     def __init__(self, width: int) -> None:
         self._parts: list[str] = []

@@ -1,4 +1,4 @@
-"""The one way of copying: to the clipboard, and to a file, as not every terminal has one."""
+"""Copying: to the clipboard, and to a file, as not every terminal has one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def in_tmux() -> bool:
 
 
 def desktop_command() -> tuple[str, ...] | None:
-    """What writes the clipboard of the machine that somebody sits at; over ssh it is another's."""
+    """The command for the clipboard of this machine; None over ssh, where it is another's."""
     if any(map(os.environ.get, _SSH)):
         return None
     commands = (
@@ -45,7 +45,7 @@ def desktop_command() -> tuple[str, ...] | None:
 def put(command: tuple[str, ...], data: bytes) -> bool:
     """Whether a program took the data; blocks for up to two seconds.
 
-    Some stay in the background for as long as the clipboard is theirs: nothing of it is read.
+    Some stay in the background while they own the clipboard: their output is not read.
     """
     try:
         process = subprocess.Popen(
@@ -67,11 +67,11 @@ def put(command: tuple[str, ...], data: bytes) -> bool:
 
 
 MOST_BYTES = 74_000
-"""What terminals take at one time; longer texts they drop, or cut without a word."""
+"""The most bytes that terminals take: they drop longer texts, or cut them silently."""
 
 
 async def copy(app: App[Any], text: str, what: str) -> str:
-    """Copies a text exactly as it is; returns a sentence that says where `what` is now."""
+    """Copies a text unchanged; returns a sentence that says where `what` is now."""
     data = text.encode("utf-8", "backslashreplace")
     size = f"{len(text):,} characters" if len(data) <= MOST_BYTES else f"{len(data) / 1000:,.0f} kB"
     sent = await asyncio.to_thread(_put, data, what, size)
@@ -94,7 +94,7 @@ async def copy(app: App[Any], text: str, what: str) -> str:
 
 
 def _put(data: bytes, what: str, size: str) -> str:
-    """What can be said once a program that says so has the data; empty where none has."""
+    """A sentence once a program that confirms has the data; empty where none has."""
     if in_browser():
         return ""
     in_buffer = in_tmux() and put(TMUX, data)
@@ -105,7 +105,7 @@ def _put(data: bytes, what: str, size: str) -> str:
 
 
 def keep(data: bytes) -> Path:
-    """Writes what was copied to a file that only its owner reads, in place of the one before.
+    """Writes the copy to a file that only its owner reads, replacing the last one.
 
     Raises:
         OSError: It cannot be written.

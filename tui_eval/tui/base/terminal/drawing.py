@@ -1,4 +1,4 @@
-"""Screens that draw no more than what changed."""
+"""Screens that draw only changes."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from tui_eval.tui.base.lines.line_view import LineView
 
 Places: TypeAlias = dict[Widget, tuple[Region, Region]]
-"""Where each widget is, and how much of it is shown; those in front come first."""
+"""The region of each widget and its visible part; those in front come first."""
 
 
 class ChangedRowsCompositor(Compositor):
-    """Textual's own, but for what it asks for: all lines of every widget on the screen, of which
-    it drops those that did not change or are behind others. That is most of a frame."""
+    """Textual's compositor, but only for changed lines in sight: Textual requests all lines of
+    every widget and drops the others, which is most of a frame."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,11 +35,11 @@ class ChangedRowsCompositor(Compositor):
 
     @property
     def visible_widgets(self) -> Places:
-        """All of them; while a frame is made only those that are asked for lines."""
+        """All visible widgets; during a frame only those whose lines are requested."""
         return super().visible_widgets if self._seen is None else self._seen
 
     def render_partial_update(self) -> ChopsUpdate | None:
-        """Asks only widgets of which something that changed is seen, and only for its lines."""
+        """Requests only lines that changed, of widgets where such are visible."""
         assert self.cuts is not None  # worked out from all widgets, and kept
         self._seen = self._seen_of(self.visible_widgets, changed_regions(self))
         try:
@@ -61,11 +61,11 @@ class ChangedRowsCompositor(Compositor):
 
 
 class DrawnScreen(Screen[ScreenResultType]):
-    """The base of the screens that are looked at for long.
+    """The base of the main screens, as opposed to dialogs.
 
-    What such a screen can do is spread over the controllers that it holds, each with the state of
-    its own: their `action_` methods are those of the screen. What it has to say stands on the line
-    of its keys; `now` tells how long.
+    The actions of such a screen are in the controllers that it holds, each with its own state:
+    their `action_` methods are those of the screen. Messages are on the line of its keys; `now` is
+    the clock for them.
     """
 
     keys: KeyLine

@@ -44,9 +44,9 @@ GIVEN_BACK = "".join(
         *("\x1b[<u", "\x1b[?1049l", "\x1b[?25h", "\x1b[?1004l"),  # keys, screen, cursor, focus
     )
 )
-"""What undoes everything that the driver asks of a terminal."""
+"""Output that undoes all settings of the driver."""
 CUT_SHORT = "\x1b[?2026l\x1b[0m"
-"""What ends a frame of which only a part was written."""
+"""Output that ends a partly written frame."""
 _KEYS = KITTY_DISAMBIGUATE_ESCAPE_CODES | KITTY_REPORT_ALL_KEYS | KITTY_REPORT_ASSOCIATED_TEXT
 TAKEN_MODES = "".join(
     (
@@ -55,25 +55,25 @@ TAKEN_MODES = "".join(
         *(() if constants.DISABLE_KITTY_KEY else ("\x1b[<u", f"\x1b[>{_KEYS}u")),
     )
 )
-"""What the driver asks of a terminal, but for the mouse."""
+"""Output that sets up a terminal, but for the mouse."""
 MOUSE = tuple(f"\x1b[?{mode}h" for mode in (1000, 1003, 1015, 1006, 1016))
-"""What asks for the mouse; the last, for its place in pixels, only where the terminal has that."""
+"""Output that requests the mouse; the last, for pixels, only where the terminal has them."""
 SHORT = 100
 RESIZE_REPORTS = "\x1b[?2048$p"
 """Asks whether the terminal reports its size itself."""
 POLL_INTERVAL_S = 1.0
 GONE_AFTER_S = 2.0
-"""So long the signal that tells of the loss has to come, if the program is to hear of it."""
+"""Seconds in which the signal of a lost terminal comes, if it comes at all."""
 ENDS_WITHIN_S = 0.5
-"""So long is waited, at the end, for what the terminal answers, and then for what it takes."""
+"""Seconds at the end for answers of the terminal, and then for pending output."""
 MOST_WAITING = 20
-"""So many writes may wait for one that the terminal does not take; frames never do."""
+"""The most writes that wait for one that the terminal does not take; frames never do."""
 
 SETTINGS = {
     0: ("ixon", "ixoff", "icrnl", "inlcr", "igncr"),
     3: ("echo", "icanon", "iexten", "isig"),
 }
-"""What the driver may take from a terminal's settings, by their place and as `stty` names them."""
+"""The terminal settings that the driver may clear, by place and by names of `stty`."""
 WAITS = """
 exec 3<&2 2>/dev/null
 taken=$(stty -g <&3)
@@ -82,22 +82,22 @@ printf "$0"
 sleep 0.1 || sleep 1
 [ "$(stty -g <&3)" = "$taken" ] && stty "$@" <&3
 """
-"""A shell with a line editor hears of the end as well and sets what it needs: its turn is first.
+"""A pause for a shell with a line editor, which sets the terminal at the end itself.
 
-Only settings that are still the driver's after that are given back.
+Only settings that are still the driver's after that are restored.
 """
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's own, but for six things.
+    """Textual's driver, with six differences.
 
     Its loop sleeps and wakes with the job, not a signal handler; it outlives its terminal; it
-    waits for none that takes nothing; enter is enter, also before the terminal was taken; what
-    a terminal answers is nothing that was typed; and a crash leaves the terminal whole.
+    never waits for a stalled one; enter is enter, also before the terminal was taken; answers
+    of a terminal are no typed keys; and a crash leaves the terminal whole.
     """
 
     _was_queried = False
-    """Whether the terminal of this process was asked for its ground."""
+    """Whether the background of this process's terminal was requested."""
 
     def __init__(self, app: BaseApp[Any], **options: Any) -> None:
         super().__init__(app, **options)
@@ -127,7 +127,7 @@ class TerminalDriver(LinuxDriver):
         before = None
         if not self._is_in_background():
             self._keyboard.take_lines_waiting()
-            before = self._ask_for_ground()
+            before = self._request_ground()
         self._write_at_once(erased_start())
         try:
             super().start_application_mode()  # type: ignore[no-untyped-call]
@@ -140,8 +140,8 @@ class TerminalDriver(LinuxDriver):
         if self._guardian is None and self.attrs_before is not None and file.isatty():
             self._guardian = Guardian(self.fileno, file.fileno(), self.attrs_before, undone)
 
-    def _ask_for_ground(self) -> list[Any] | None:
-        """Asks once in a process; returns the terminal's settings where they are ours now."""
+    def _request_ground(self) -> list[Any] | None:
+        """Requests the background once a process; returns the settings before, if ours are set."""
         if TerminalDriver._was_queried or not self._drawn_on.isatty():
             return None
         TerminalDriver._was_queried = True
@@ -156,7 +156,7 @@ class TerminalDriver(LinuxDriver):
             termios.tcsetattr(self.fileno, termios.TCSANOW, modes)
         except termios.error:
             return None
-        self._shown_app.take_ground(self._keyboard.ask_for_ground(self._write_at_once))
+        self._shown_app.take_ground(self._keyboard.request_ground(self._write_at_once))
         return self.attrs_before
 
     def _dismiss(self) -> None:
@@ -171,7 +171,7 @@ class TerminalDriver(LinuxDriver):
         super().process_message(usual_key(message))
 
     def write(self, data: str) -> None:
-        """Has the thread that writes write this next, each text in its column."""
+        """Queues output for the writing thread, each text in its column."""
         if len(data) < SHORT:  # no frame of much
             self._mouse_modes.update(dict.fromkeys(one for one in MOUSE if one in data))
         if self.line.writes_waiting > MOST_WAITING and not self._output.leaves_out:
@@ -185,20 +185,20 @@ class TerminalDriver(LinuxDriver):
         self._output.write(data)
 
     def disable_input(self) -> None:
-        """Reads no more keys, once no answer is missing that somebody else would take for some."""
+        """Stops reading keys, once no answer is missing that another program would get as keys."""
         self.line.wait_for_answers(ENDS_WITHIN_S)
         self._output.end_within(ENDS_WITHIN_S)
         super().disable_input()
 
     def stop_application_mode(self) -> None:
-        """Gives the terminal back, as far as what is written reaches it: see `close`."""
+        """Writes what restores the terminal; `close` waits for it."""
         if MOUSE[-1] in self._mouse_modes:
             self.write("\x1b[?1016l")
         super().stop_application_mode()
         self._is_undone = True
 
     def close(self) -> None:
-        """Waits until all is written that the terminal takes; what it is behind with is lost."""
+        """Waits until the terminal has taken the output, for a while; the rest is lost."""
         super().close()
         if self._is_undone and self._is_taken:
             ends_unseen = self.line.is_silent and not self._sleeps
@@ -208,7 +208,7 @@ class TerminalDriver(LinuxDriver):
             self._dismiss()
 
     def give_back(self) -> None:
-        """Gives the terminal back where that was cut short, and lets go of it."""
+        """Restores the terminal where that was cut short, and closes it."""
         if self._is_taken:
             self._is_taken = False
             self.exit_event.set()  # what reads the keys would keep the process alive
@@ -222,10 +222,10 @@ class TerminalDriver(LinuxDriver):
         self._output.close()
 
     def _look(self) -> None:
-        """Looks whether the terminal is still there.
+        """Checks whether the terminal is still there.
 
-        Where no signal tells of the loss, as after `disown` or in a session of its own, what reads
-        the keys would read nothing over and over.
+        Where no signal reports the loss, as after `disown` or in a session of its own, the reader
+        of keys would read nothing over and over.
         """
         if self._keyboard.is_gone():
             self._looking = self.loop.call_later(GONE_AFTER_S, self._shown_app.lose_terminal)
@@ -233,7 +233,7 @@ class TerminalDriver(LinuxDriver):
             self._looking = self.loop.call_later(POLL_INTERVAL_S, self._look)
 
     def _sleep(self) -> None:
-        """Ctrl-Z: nothing else runs on the loop before the terminal is ours again."""
+        """Stops at Ctrl-Z: the loop runs nothing before the terminal is ours again."""
         self._sleeps = True
         self.suspend_application_mode()
         self._sleeps = False
@@ -252,14 +252,14 @@ class TerminalDriver(LinuxDriver):
             return False
 
     def _wake(self) -> None:
-        """After a stop that nobody could prepare for, whoever had the terminal meanwhile."""
+        """Takes the terminal back after a stop without notice."""
         if self._has_slept:
             self._has_slept = False
         else:
             self._take_again()
 
     def _take_again(self) -> None:
-        """Asks for the terminal and draws all of it; what is typed meanwhile is not lost."""
+        """Takes the terminal and draws all of it; keys typed meanwhile are not lost."""
         if not self._is_taken or self._is_undone or self._is_in_background():
             return
         if self._modes is not None:
@@ -269,20 +269,20 @@ class TerminalDriver(LinuxDriver):
         self._shown_app.post_message(self.SignalResume())
 
     def _flows(self) -> None:
-        """What was left out is asked for and drawn anew."""
+        """Has the left out output drawn again."""
         self.loop.remove_writer(self._output.fileno())
         self._output.leaves_out = False
         self._take_again()
 
 
 class Guardian:
-    """A shell that waits for the end of this process, by a pipe of which that has the other end.
+    """A shell that waits for the end of this process, at the other end of a pipe.
 
     It has a session of its own: no signal that the terminal sends reaches it.
 
     Args:
-        before: The settings to give back, as `termios` has them.
-        given_back: What undoes everything else; no per cent sign is in it.
+        before: The settings to restore, as `termios` has them.
+        given_back: Output that undoes everything else, without a per cent sign.
     """
 
     def __init__(self, terminal: int, output: int, before: Sequence[Any], given_back: str) -> None:
@@ -310,7 +310,7 @@ class Guardian:
             )
 
     def dismiss(self) -> None:
-        """Ends it, once the terminal is given back: it writes nothing."""
+        """Ends it without output, once the terminal is restored."""
         self._starting.join()
         if self._process is not None:
             self._process.kill()  # before it sees the end of the pipe

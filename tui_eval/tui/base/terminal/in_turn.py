@@ -1,9 +1,9 @@
-"""An app on a line that may be slow: its frames, and its keys, go on one after the other.
+"""An app on a line that may be slow: its keys and its frames are handled in turn.
 
 Over such a line keys come faster than screens open, and frames faster than the terminal takes them.
 Textual hands a key to the widget that has the focus now, which may not be the one that the key
-before opens: what somebody typed as a filter would then be taken as commands. And it writes every
-frame: those that the line has not taken wait in a queue, and what a key changes comes behind them.
+before opens: a typed filter would then be taken as commands. And it writes every frame: those that
+the line has not taken wait in a queue, and the effect of a key comes behind them.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 REPEATED = ("move", "page")
-"""Actions of keys that are held down to get somewhere."""
+"""Actions of keys that are held down to move."""
 PATIENCE_S = 3.0
-"""How long a key waits for the one before it, where that got lost with a screen that was closed."""
+"""Seconds that a key waits for one before it that got lost with a closed screen."""
 
 
 class InTurnApp(FrameSource[Result]):
-    """Each key goes on once the one before it has done what it does, each frame once one is out.
+    """Handles each key once the one before is done, writes each frame once the last is out.
 
     A key is a command only on its way back from the widget with the focus, by way of queues: one
     that comes meanwhile would reach that widget, not the entry or the screen that the first opens.
@@ -49,15 +49,15 @@ class InTurnApp(FrameSource[Result]):
 
     @dataclass
     class Taken(Message):
-        """Goes the way of a key, right behind it; once more when what it changed has been drawn."""
+        """A marker behind a key in the queues; posted again once its effect is drawn."""
 
         number: int
         is_shown: bool = False
 
     drawn_by: Driver | None = None
-    """The app's own driver, which puts itself here."""
+    """The app's own driver, which sets itself here."""
     line: Line | None = None
-    """The line to the terminal, where there is one: what puts it here has frames taken as well."""
+    """The line to the terminal, if any: whoever sets it takes frames as well."""
     _cells: ScreenCells | None = None
     _cursor_shown = (-1, -1)
     _was_resized = False
@@ -68,7 +68,7 @@ class InTurnApp(FrameSource[Result]):
         self._typed_ahead: deque[events.Key | events.Paste] = deque()
         self._key_number = 0
         self._repeats = 0
-        """Keys that were done with the same one before them, and have no number."""
+        """Repeated keys that were handled with one before them, and have no number."""
         self._last_key = ""
         self._is_key_on_its_way = False
         self._key_patience: Timer | None = None
@@ -78,11 +78,11 @@ class InTurnApp(FrameSource[Result]):
         """Whether the last key moves; None while that is not known yet."""
 
     def keys_wait_for_focus(self) -> None:
-        """What a key did moves the focus once it is drawn: the next key goes there."""
+        """Has the next keys wait for a focus that moves once it is drawn."""
         self._focus_follows = True
 
     async def on_event(self, event: events.Event) -> None:
-        """Takes in an event; a key that comes too soon waits."""
+        """Handles an event; a key that comes too soon waits."""
         is_typed = isinstance(event, (events.Key, events.Paste))
         if is_typed and not self.screen_stack:
             return  # the app ends
@@ -94,10 +94,10 @@ class InTurnApp(FrameSource[Result]):
             await self._hand_on(event)
 
     def _may_pass(self, event: events.Key | events.Paste) -> bool:
-        """Whether it need not wait for the key before it, which is held down.
+        """Whether a key need not wait for the one before, as one key is held down.
 
-        What such keys do may well be drawn together. Those that move wait for the ones behind
-        them: they are one larger step.
+        The effects of such keys may be drawn together. Keys that move are joined with the waiting
+        ones into one larger step.
         """
         is_same = isinstance(event, events.Key) and event.key == self._last_key
         return is_same and self._is_repeated is False
@@ -108,7 +108,7 @@ class InTurnApp(FrameSource[Result]):
         default_namespace: DOMNode | None = None,
         namespaces: Mapping[str, DOMNode] | None = None,
     ) -> bool:
-        """Does what a key means; a move as often as its key has been typed and waits."""
+        """Runs the action of a key; a move as often as its key waits."""
         name = action.partition("(")[0] if isinstance(action, str) else ""
         if self._is_key_on_its_way:
             self._is_repeated = name in REPEATED
@@ -123,7 +123,7 @@ class InTurnApp(FrameSource[Result]):
         return done
 
     def _take_repeats(self) -> int:
-        """How often the key that is on its way waits behind itself; these are done with it."""
+        """The number of waiting repeats of the current key, which are handled with it."""
         times, waiting = 0, self._typed_ahead
         while waiting and getattr(waiting[0], "key", None) == self._last_key:
             waiting.popleft()
@@ -148,7 +148,7 @@ class InTurnApp(FrameSource[Result]):
             self._key_patience = self.set_timer(PATIENCE_S, lambda: self._hand_on_next(number))
 
     async def on_in_turn_app_taken(self, message: Taken) -> None:
-        """A key has been taken; a screen or pane that it opened has the focus before the next."""
+        """Releases the next key, once a screen or pane that this one opened has the focus."""
         message.stop()
         if not self.screen_stack:
             return  # the app ends
@@ -170,11 +170,11 @@ class InTurnApp(FrameSource[Result]):
 
     @property
     def is_line_free(self) -> bool:
-        """Whether what is drawn now is not held up by what was drawn before."""
+        """Whether a frame drawn now would not wait for an earlier one."""
         return self.line is None or self.line.is_free
 
     def on_resize(self, event: events.Resize) -> None:
-        """What a terminal keeps of its cells when it changes its size is not known.
+        """Has everything drawn: a resized terminal keeps unknown cells.
 
         It may have had another size in between.
         """
@@ -183,17 +183,17 @@ class InTurnApp(FrameSource[Result]):
         self._was_resized = True
 
     def redraw(self) -> None:
-        """Writes the whole screen: what the terminal shows is not known any more."""
+        """Writes the whole screen: the terminal's cells are unknown."""
         if self._cells is not None:
             self._cells.forget()
         self.refresh()
 
     def on_terminal_supports_synchronized_output(self) -> None:
-        """The terminal shows a frame at once that is marked as one."""
+        """Takes note that the terminal shows marked frames at once."""
         self._has_synchronized_output = True
 
     def take_frame(self, update: Update) -> None:
-        """Takes in what is drawn, and writes it once the last frame is out."""
+        """Takes in a frame, and writes it once the last one is out."""
         cells, colours = self._cells, self.console.color_system
         if cells is None or (cells.width, cells.height) != self.size:
             cells = self._cells = ScreenCells(*self.size)

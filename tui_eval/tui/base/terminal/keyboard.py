@@ -1,4 +1,4 @@
-"""What is typed on a terminal, and what the terminal answers in between."""
+"""Input of a terminal: typed keys, and the terminal's answers between them."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ SAME_KEYS = {
     "alt+b": ("ctrl+left", None),
     "alt+f": ("ctrl+right", None),
 }
-"""Keys by the names that terminals give them whose protocol tells them from others, and what they
-are on all others, where fingers learnt them."""
+"""Keys by their names on terminals with a richer protocol, and the names of the same keys on all
+others."""
 WITHOUT_ANSWERS = ("dumb", "linux")
-"""Terminals that are not asked for the colour of their ground."""
+"""Terminals whose background is not requested."""
 GROUND_QUERY = "\x1b]11;?\x1b\\\x1b[c"
-"""Asks for the colour of the ground, and for what every terminal answers: the end of the wait."""
+"""Requests the background, and an answer that every terminal gives, which ends the wait."""
 ANSWERS_WITHIN_S = 0.1
 _COLOUR = re.compile(r"\x1b\]11;rgba?:([0-9a-f]+)/([0-9a-f]+)/([0-9a-f]+)", re.IGNORECASE)
 _ATTRIBUTES = re.compile(r"\x1b\[\?[\d;]*c")
-"""The last of the answers: nothing more is to be waited for."""
+"""The last of the answers, which ends the wait."""
 _LIGHT = 0.5
 """The brightness (0 to 1, as the eye weighs the three colours) from which a ground is light."""
 ST_DELETE = ("\x1b[P", "\x1b[3~")
@@ -46,7 +46,7 @@ ST_DELETE = ("\x1b[P", "\x1b[3~")
 _ANSWERS = re.compile(
     r"\x1b\]\d+;[^\x07\x1b]*(?:\x07|\x1b\\)"  # colours, the clipboard, titles
     r"|\x1b\[[?>=][\d;:]*[a-zA-Z]"  # what the terminal is, the keys that it reports
-    r"|\x1b\[2;(?P<column>\d+)R"  # where its cursor is, on the line that `Line` asks for
+    r"|\x1b\[2;(?P<column>\d+)R"  # where its cursor is, on the line that `Line` requests
     r"|\x1bP[\d;]*[$+>!|][^\x1b]*\x1b\\"  # its name, its settings
 )
 _CUT_OFF = re.compile(
@@ -56,24 +56,24 @@ _CUT_OFF = re.compile(
 )
 _MAY_BEGIN = re.compile(r"\x1b\[?\Z")
 _KEY = 2
-"""So many signs are typed at most with one key: what ends with them is Alt and a key."""
+"""The most characters of one typed key: Alt and a key."""
 MOST = 4096
 DROPPED_AFTER_S = 1.0
 EXPECTED_FOR_S = 5.0
-"""So long after the question an answer may come."""
+"""Seconds after a request in which an answer may come."""
 ESCAPE_WAITS_S = 0.3
-"""How long escape alone may be the beginning of an answer that is expected."""
+"""Seconds for which escape alone may be the beginning of an expected answer."""
 
 
 class Answers:
-    """Takes the answers out of what a terminal sends: as keys they would be commands.
+    """Takes the answers out of a terminal's input: as keys they would be commands.
 
     Textual knows those that it waits for and types the others. An answer may come late, and in
-    parts: one that is cut off is kept until the rest is there, and dropped where none comes.
+    parts: an incomplete one is kept until the rest comes, and dropped where none comes.
 
     Args:
-        on_cursor: Takes where the cursor is, column and line from 0. Textual's parser would take
-            such an answer for keys where it comes within a paste.
+        on_cursor: Takes the cursor's column and line, from 0. Textual's parser would take such an
+            answer for keys where it comes within a paste.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Answers:
         self._expected_until = 0.0
 
     def expect(self, more: bool = True) -> None:
-        """The terminal was asked: escape, for a while, may be the beginning of an answer.
+        """Expects an answer: escape, for a while, may be its beginning.
 
         Args:
             more: False once all answers have come.
@@ -96,7 +96,7 @@ class Answers:
         self._expected_until = self._clock() + EXPECTED_FOR_S if more else 0.0
 
     def take_out(self, received: str) -> str:
-        """What is left of a text without answers, and without one that is cut off at its end."""
+        """A text without its answers, and without an incomplete one at its end."""
         text = _ANSWERS.sub(self._take, self._kept + received)
         found = _CUT_OFF.search(text)
         if found is None and self._clock() < self._expected_until:
@@ -114,7 +114,7 @@ class Answers:
         return ""
 
     def give_up(self) -> str:
-        """What turned out to be a key, once nothing has come for a while; an answer is dropped."""
+        """The kept text, if it is a key after all; an incomplete answer is dropped."""
         kept, now = self._kept, self._clock()
         waits = ESCAPE_WAITS_S if now < self._expected_until else 0.0
         if now - self._since < (waits if len(kept) <= _KEY else DROPPED_AFTER_S):
@@ -148,13 +148,13 @@ class Keyboard:
                     data += line
         self._typed_before += data.decode("utf-8", "replace").replace("\n", "\r")
 
-    def ask_for_ground(self, write: Callable[[str], object]) -> bool | None:
-        """Asks the terminal, which has to give each key at once, whether its ground is light.
+    def request_ground(self, write: Callable[[str], object]) -> bool | None:
+        """Requests whether the background is light; the terminal must give each key at once.
 
-        What it answers later is nothing that was typed.
+        A later answer is not taken as keys.
 
         Returns:
-            None where it does not answer within a tenth of a second.
+            None without an answer within a tenth of a second.
         """
         if os.environ.get("TERM", "dumb") in WITHOUT_ANSWERS:
             return None
@@ -175,7 +175,7 @@ class Keyboard:
         return _is_light(received)
 
     def run(self, ended: threading.Event) -> None:
-        """Reads until it is told to end, first what was typed before."""
+        """Reads until `ended` is set, first the text typed before."""
         parser = key_parser()
         assert parser is not None  # else the terminal has another driver
         decode = getincrementaldecoder("utf-8")("replace").decode
@@ -195,7 +195,7 @@ class Keyboard:
     def is_gone(self) -> bool:
         """Whether the terminal is not there any more.
 
-        A Mac's poll does not tell: it knows no `/dev/tty`, and of others only what it is asked for.
+        A Mac's poll is no help: it knows no `/dev/tty`, and reports only the requested events.
         """
         try:
             termios.tcgetattr(self._fileno)
@@ -221,7 +221,7 @@ def usual_key(message: Message) -> Message:
 
 
 def _is_light(received: str) -> bool | None:
-    """Whether the ground is light, by what a terminal answered; None where it did not."""
+    """Whether the background is light, by a terminal's answer; None without one."""
     found = _COLOUR.search(received)
     if found is None:
         return None

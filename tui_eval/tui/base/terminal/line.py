@@ -1,4 +1,4 @@
-"""The line to a terminal: how much of what was written is still on its way."""
+"""The line to a terminal: the amount of output that is still on its way."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 ON_ITS_WAY = 2_000
-"""So many bytes may be on their way when another frame is made."""
+"""The most bytes that may be on their way when a frame is made."""
 HELD = 20_000
-"""What a pseudo-terminal of Linux takes before somebody reads it; others take less."""
+"""Bytes that a pseudo-terminal of Linux buffers; others buffer less."""
 PATIENCE_S = 2.0
-"""How long a frame is waited for that the terminal does not tell of, or that is reckoned with."""
+"""Seconds to wait for a frame without an answer, or by estimate."""
 MOST_PATIENCE_S = 8.0
-"""The same where answers come late one after the other: what is written waits in some buffer."""
+"""The same where several answers come late: the output waits in some buffer."""
 MOST_LATE = 9
-"""After so many late answers, about a minute, none is believed to come any more."""
+"""Late answers, about a minute, after which no more are expected."""
 UNANSWERED_MOST = 5
-"""After so many questions without an answer the terminal is not asked any more."""
+"""Unanswered requests after which no more are sent."""
 ROW, MARKS = 1, 20
-"""The line, from 0, and the columns where the cursor is when the terminal is asked for it."""
+"""The line, from 0, and the columns of the cursor in requests for its place."""
 GROWS = 1.1
-"""By how much more a line is believed to take after each frame that it took at once."""
+"""The growth of the estimated buffer after each frame that was taken at once."""
 SAMPLE = 500
-"""From so many bytes it can be said how fast a line is."""
+"""The fewest bytes for an estimate of the speed."""
 LEAST = 500.0
-"""Bytes a second of the slowest line that is reckoned with."""
+"""Bytes a second of the slowest estimate."""
 SLOW_S = 0.25
-"""A line is slow on which the answer for a frame takes longer than this."""
+"""Seconds for the answer to a frame above which a line is slow."""
 FAST = 1_000_000
-"""Bytes a second of a line that needs no reckoning."""
+"""Bytes a second of a line that needs no estimate."""
 
 
 class _Query(NamedTuple):
@@ -44,9 +44,9 @@ class _Query(NamedTuple):
 class Line:
     """Says when a frame may be made: once the one before is out.
 
-    A terminal tells how far it has come where it answers questions for its cursor. Of one that
-    does not, it is only seen when it takes no more: from then on what is on its way is reckoned
-    from how fast it took the rest. All methods may be called from any thread.
+    A terminal that answers requests for its cursor reports its progress by that. Of another one
+    only a full buffer is noticed: from then on the output on its way is estimated from the speed
+    of the rest. All methods may be called from any thread.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -64,15 +64,15 @@ class Line:
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(self) -> None:
-        """Something is about to be written."""
+        """Notes that a write begins."""
         with self._changed:
             self._writing += 1
 
     def question_after(self, frame: str, columns: int) -> str:
-        """What asks the terminal, behind a frame, how far it has come; empty if it never says.
+        """The request for the cursor behind a frame; empty if the terminal never answers.
 
-        No question is asked before the last one is answered: an answer that comes once the
-        program has ended is typed to the next.
+        No request is sent before the last one is answered: an answer that comes after the
+        program's end is typed to the next one.
         """
         with self._changed:
             size = len(frame.encode("utf-8", "replace"))
@@ -86,13 +86,13 @@ class Line:
         return ""
 
     def written(self, size: int, waited: int, seconds: float) -> None:
-        """What had begun was taken, by whatever stands between the program and the terminal.
+        """Notes that a write was taken, by the terminal or a buffer before it.
 
         Args:
             size: In bytes.
-            waited: Bytes that were taken after it had to be waited for room; 0 where there was
-                room enough.
-            seconds: How long that took.
+            waited: Bytes that were taken after a wait for room; 0 where there was room
+                enough.
+            seconds: The duration of that.
         """
         with self._changed:
             self._writing = max(self._writing - 1, 0)
@@ -107,7 +107,7 @@ class Line:
         self._call_soon()
 
     def answered(self, x: int, y: int) -> bool:
-        """The terminal told where its cursor was, from 0; returns whether it had been asked."""
+        """Takes the cursor's place, from 0; returns whether it had been requested."""
         with self._changed:
             if y != ROW:
                 return False
@@ -126,7 +126,7 @@ class Line:
         return True
 
     def wait_for_answers(self, seconds: float) -> None:
-        """Waits until the terminal has answered all questions, if it answers any."""
+        """Waits until the terminal has answered all requests, if it answers any."""
         with self._changed:
             if self._has_answered:
                 is_over = self._changed.wait_for(lambda: not (self._late or self._query), seconds)
@@ -135,52 +135,52 @@ class Line:
 
     @property
     def writes_waiting(self) -> int:
-        """How many writes wait behind one that was begun."""
+        """The number of writes that wait behind a begun one."""
         with self._changed:
             return max(self._writing - 1, 0)
 
     @property
     def is_free(self) -> bool:
-        """Whether a frame that is made now follows what the terminal shows."""
+        """Whether a frame made now would be shown at once."""
         with self._changed:
             return self._seconds_left() == 0
 
     @property
     def is_behind(self) -> bool:
-        """Whether the terminal may be far behind what was written; see `wait_for_answers`."""
+        """Whether the terminal may be far behind the output; see `wait_for_answers`."""
         with self._changed:
             return bool(self._writing or self._lags or self._left())
 
     @property
     def is_silent(self) -> bool:
-        """Whether the terminal has never answered: how far it has come is not known.
+        """Whether the terminal has never answered, so that its progress is unknown.
 
-        That it takes all says nothing of a line that has just become slower.
+        That it takes all output says nothing of a line that has just become slower.
         """
         return not self._has_answered
 
     @property
     def is_slow(self) -> bool:
-        """Whether a frame takes so long to come out that one sees it being drawn."""
+        """Whether a frame takes so long that one sees it being drawn."""
         with self._changed:
             return self._took_s > SLOW_S or self._rate < FAST
 
     def when_free(self, call: Callable[[], None]) -> None:
-        """Has something called once the line is free; what was to be called before is not."""
+        """Calls something once the line is free, in place of an earlier callback."""
         self._waits = call
         self._look()
 
     @property
     def _patience(self) -> float:
-        """How long an answer is waited for: longer where the last ones are late."""
+        """Seconds to wait for an answer: more where the last ones were late."""
         return float(min(PATIENCE_S * 2**self._late, MOST_PATIENCE_S))
 
     def _left(self) -> float:
-        """Bytes that are reckoned to be on their way."""
+        """An estimate of the bytes on their way."""
         return max(self._reckoned - self._rate * (time.monotonic() - self._reckoned_at), 0.0)
 
     def _seconds_left(self) -> float:
-        """How long to wait at most; 0 where the line is free."""
+        """The most seconds to wait; 0 where the line is free."""
         if self._writing:
             return PATIENCE_S
         now = time.monotonic()

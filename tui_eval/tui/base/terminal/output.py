@@ -1,4 +1,4 @@
-"""What is written to a terminal, also to one that takes nothing for a while or is gone."""
+"""Output to a terminal, also to one that stalls for a while or is gone."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import TextIO
 
 LOOKS_AGAIN_S = 0.02
 STALLS_S = 0.5
-"""A line that takes nothing for so long stalls."""
+"""Seconds without progress after which a line stalls."""
 POLL_INTERVAL_S = 0.1
-"""How often it is looked whether what is written is still wanted while nothing is taken."""
+"""Seconds between checks whether stalled output is still wanted."""
 
 
 class TerminalOutput:
@@ -23,7 +23,7 @@ class TerminalOutput:
 
     The thread would die of an error, and stay in the kernel while the terminal takes nothing; in
     both cases its queue fills up, and the loop waits for room in it, deaf to signals. So the
-    terminal is opened anew, with writes that do not wait; where that cannot be they do.
+    terminal is opened again, with writes that do not wait; where that is impossible they do.
 
     Args:
         written: Called by the thread that writes after each write: the bytes of it, those that
@@ -36,7 +36,7 @@ class TerminalOutput:
         self._fd = -1
         self._until = math.inf
         self.leaves_out = self.has_left_out = False
-        """Whether all is left out from now on, and whether something was."""
+        """Whether all output is left out from now on, and whether some was."""
         with contextlib.suppress(OSError):
             name = os.ttyname(file.fileno())
             self._fd = os.open(name, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
@@ -45,7 +45,7 @@ class TerminalOutput:
         return self._fd if self._fd >= 0 else self._file.fileno()
 
     def write(self, text: str) -> None:
-        """Writes as far as there is a terminal that takes it."""
+        """Writes as long as a terminal takes it."""
         data, waited, seconds = text.encode("utf-8", "replace"), 0, 0.0
         if not self.leaves_out:
             with contextlib.suppress(OSError):
@@ -56,10 +56,10 @@ class TerminalOutput:
         self._written(len(data), waited, seconds)
 
     def _write(self, data: bytes) -> tuple[int, float]:
-        """Writes all there is, unless that is no longer wanted.
+        """Writes all data, unless that is no longer wanted.
 
         Returns:
-            How many bytes were written since there was no room first, and how long that took.
+            The bytes written since there was no room first, and the seconds of that.
         """
         waits, waited, began, taken_at = False, 0, 0.0, time.monotonic()
         while data:
@@ -85,11 +85,11 @@ class TerminalOutput:
         return waited, time.monotonic() - began if began else 0.0
 
     def end_within(self, seconds: float) -> None:
-        """What the terminal has not taken after so long is left out."""
+        """Leaves out the output that the terminal has not taken after so long."""
         self._until = min(self._until, time.monotonic() + seconds)
 
     def begin(self) -> None:
-        """Whatever is written is waited for."""
+        """Waits for all output again."""
         self._until, self.has_left_out = math.inf, False
 
     def flush(self) -> None:
@@ -98,7 +98,7 @@ class TerminalOutput:
                 self._file.flush()
 
     def write_last(self, text: str, in_place: bool) -> None:
-        """Writes at once; where wanted in place of what the terminal has not taken."""
+        """Writes at once; `in_place`: instead of the output that was not taken."""
         with contextlib.suppress(OSError, termios.error):
             if in_place and self._fd >= 0:
                 termios.tcflush(self._fd, termios.TCOFLUSH)

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from tui_eval.tui.base.app import BaseApp
 
 PRELUDE = b"__GANGLION__\n"
-"""What Textual's driver writes before its first packet."""
+"""The bytes that Textual's driver writes before its first packet."""
 
 
 class WebDriver(web_driver.WebDriver):
-    """Textual's own, for a process that may show several apps one after the other."""
+    """Textual's driver, for a process that may show several apps one after the other."""
 
     def __init__(self, app: BaseApp[Any], **options: Any) -> None:
         in_browser()
-        # What this process starts is not meant to draw for the browser.
+        # Child processes do not draw for the browser.
         os.environ.pop("TEXTUAL_DRIVER", None)
         super().__init__(app, **options)
         write_packets_by(self, _packets)
@@ -35,18 +35,18 @@ class WebDriver(web_driver.WebDriver):
         super().write(hold_columns(data))
 
     def notify_server(self, path: str) -> None:
-        """Tells the server what is shown, so that other tabs can show it, too."""
+        """Reports the shown run to the server, so that other tabs can show it, too."""
         self.write_meta({"type": SHOWS, "path": path})
 
     def write_meta(self, data: dict[str, object]) -> None:
-        """Writes to the server. The browser is let go when the process ends, not before."""
+        """Writes to the server. The browser is released when the process ends, not before."""
         if data != {"type": "exit"}:
             super().write_meta(data)
 
 
 @functools.cache
 def _packets() -> Callable[[bytes], int]:
-    """Writes to the pipe, the prelude once; from then on what is printed goes to stderr."""
+    """A function that writes to the pipe, the prelude once; prints go to stderr from then on."""
     fd = os.dup(1)
     os.dup2(2, 1)
     begun = False

@@ -1,4 +1,4 @@
-"""Records of a log as lines: what is shown of each, and which lines of all of them it takes."""
+"""Records of a log as lines: the shown part of each, and the layout of all."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STEP = 2000
 
 
 class LevelLook(NamedTuple):
-    """One level as people see it.
+    """The look of a level.
 
     `text` is the ink of a message, of which `most` lines are shown before it is unfolded.
     """
@@ -49,16 +49,16 @@ LEVELS = {
 
 
 def _left_out(size: int) -> LogRecord:
-    """Says how much of the log stands before what is shown."""
+    """A record that says how much of the log is before the shown part."""
     amount = f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size:,} bytes"
     key = key_for("log.switch-fold")
     return LogRecord(-1, OUTPUT, "", "", [f"… {amount} before this  {key} reads more"])
 
 
 class Body(NamedTuple):
-    """What is shown of a record: the last line of one that is cut may be too long.
+    """The shown lines of a record; the last one of a cut record may be too long.
 
-    Of `rest` lines as they were logged nothing is shown.
+    `rest` logged lines are not shown.
     """
 
     lines: list[str]
@@ -67,10 +67,10 @@ class Body(NamedTuple):
 
 
 def _body(record: LogRecord, room: int, limit: int | None) -> Body:
-    """What is shown of a record, up to a limit of lines; None for as many as are usual.
+    """The shown part of a record, up to a limit of lines; None for the usual number.
 
-    Names have a column of their own where there is room for it. Of an error that is too long what
-    it says first and last is shown: a traceback is between them.
+    Names have a column of their own where there is room for it. Of an error that is too long the
+    beginning and the end are shown: a traceback is between them.
     """
     most = LEVELS[record.level].most if limit is None else limit
     column = max(len(record.name), NAME) + 2
@@ -111,17 +111,17 @@ class LogLayout:
         self._starts = [0]
         """The first line of each record, and the number of all lines."""
         self._used = 0
-        self._laid_out: Hashable = None
+        self._layout: Hashable = None
         self._bodies: LRUCache[Hashable, Body] = LRUCache(512)
         self._found: tuple[Hashable, list[int]] = None, []
 
     def lay_out(self, room: int, least: int) -> bool:
-        """Takes in what is new from a level on; returns whether lines may have moved."""
+        """Takes in new records from a level on; returns whether lines may have moved."""
         window, limits = self.window, tuple(self.limits.items())
-        facts = (room, least, limits, window.begin, window.begun)
-        moved = facts != self._laid_out
+        layout = (room, least, limits, window.begin, window.begun)
+        moved = layout != self._layout
         if moved:
-            self._laid_out, self.room = facts, room
+            self._layout, self.room = layout, room
             self.records, self._starts, self._used = [], [0], 0
             if window.begin:
                 self._add(_left_out(window.begin))
@@ -145,11 +145,11 @@ class LogLayout:
         return self._starts[-1]
 
     def at_line(self, index: int) -> int:
-        """Which of the records has this line; the last one for any below."""
+        """The index of the record at a line; the last one for any below."""
         return min(bisect_right(self._starts, index), len(self.records)) - 1
 
     def at_offset(self, offset: int) -> int:
-        """Which of the records begins here in the log, or else the one before."""
+        """The index of the record at an offset of the log, or of the one before."""
         return max(bisect_right(self.records, offset, key=lambda record: record.offset) - 1, 0)
 
     def span(self, at: int) -> tuple[int, int]:
@@ -169,7 +169,7 @@ class LogLayout:
         return shown
 
     def line(self, index: int, needle: str, cursor: int) -> Line:
-        """One line, what is searched for lit, more so in the record that begins at the cursor."""
+        """One line, with matches lit, most in the record at the cursor."""
         at = self.at_line(index)
         record, at_head = self.records[at], index == self._starts[at]
         shown, look = self._body(record), LEVELS[record.level]
@@ -200,8 +200,8 @@ class LogLayout:
         return (record.offset, len(record.lines), place, limit, self.room, self.window.begin)
 
     def found(self, needle: str) -> list[int]:
-        """Which of the records have a text, given in small letters; looked for once."""
-        looked_for = (needle, self._laid_out, self.window.end)
+        """The indices of records with a text, given in lower case; searched once."""
+        looked_for = (needle, self._layout, self.window.end)
         if looked_for != self._found[0]:
             texts = ((one.name, *one.lines) for one in self.records)
             has_it = (any(needle in text.lower() for text in found) for found in texts)

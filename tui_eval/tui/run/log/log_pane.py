@@ -1,4 +1,4 @@
-"""The log of a run: what the engine and people's code printed, by level."""
+"""The log of a run: output of the engine and of people's code, by level."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ NOTHING_LEFT: Line = (("nothing of this level", "faint"), ("  L shows other leve
 class LogPane(PieceView):
     """Records under a cursor; sticks to the end of a log that grows until somebody moves away.
 
-    They are unfolded, left out by level, searched, and lead to the rollouts that they belong to.
-    `is_current` says whether all that there was to read was read when it was looked for last.
+    They are unfolded, filtered by level, searched, and lead to their rollouts. `is_current` says
+    whether the last poll read all that there was.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("log")
@@ -48,7 +48,7 @@ class LogPane(PieceView):
         super().__init__(id=id)
         self.needle = ""
         self.typed: TextLine | None = None
-        """What was typed of a search that has not begun."""
+        """The search being typed; None where none is."""
         self.filter = 0
         self.show_log(feed)
 
@@ -67,20 +67,20 @@ class LogPane(PieceView):
         self._words = ("", False)
 
     def on_mount(self) -> None:
-        """Looks for what was added a few times a second, while the pane can be seen."""
+        """Polls for new records a few times a second, while the pane is visible."""
         self._polling = self.set_interval(POLL_S, self.poll, pause=True)
 
     def on_show(self) -> None:
-        """Reads at once what was added while nobody saw it."""
+        """Polls at once when the pane is shown."""
         self._polling.resume()
         self.poll()
 
     def on_hide(self) -> None:
-        """Nobody sees it: nothing is read."""
+        """Stops polling: the pane is hidden."""
         self._polling.pause()
 
     def poll(self) -> None:
-        """Reads what was added, unless that goes on already."""
+        """Reads new records, unless that is under way."""
         if not self._reading and self.size.height and (self.sticks or not self.window.is_full):
             final = not self.feed.live
             self._read(partial(self.window.newer, final=final, skips=self.sticks))
@@ -149,7 +149,7 @@ class LogPane(PieceView):
         self.cursor = self._records[piece].offset
 
     def update(self) -> None:
-        """Lays out what is new and draws what changed; who reads keeps the place."""
+        """Lays out new records and draws changes; the reading position stays."""
         if not self.size.width:
             return
         top = self._top()
@@ -168,18 +168,18 @@ class LogPane(PieceView):
             self.post_message(self.Retitled())
 
     def _top(self) -> tuple[int, int] | None:
-        """Where the first record that can be seen begins, and how much of it is above."""
+        """The offset of the first visible record, and its lines above the view."""
         lines = self.lines
         if not lines.records:
             return None
         y = min(self.scroll_offset.y, lines.count - 1)
         at = lines.at_line(y)
         if lines.records[at].offset < 0 and len(lines.records) > 1:
-            at += 1  # what says how much is left out has no place in the log
+            at += 1  # the record of what is left out has no place in the log
         return lines.records[at].offset, y - lines.span(at)[0]
 
     def _announce_new(self) -> None:
-        """Counts what came in since somebody moved away from the end."""
+        """Counts records since somebody moved away from the end."""
         newest = self._records[-1].offset if self._records else -1
         if self.sticks:
             self._seen = newest
@@ -194,7 +194,7 @@ class LogPane(PieceView):
             self.jump(self.max_scroll_y)
 
     def put(self) -> None:
-        """Somebody reads: lets go of the end, of this pane alone."""
+        """Stops following the end, in this pane alone: somebody reads."""
         self.sticks = False
 
     def leave_end(self, by: int) -> None:
@@ -225,7 +225,7 @@ class LogPane(PieceView):
 
     @property
     def fold_word(self) -> str:
-        """What enter does with the selected record, in a word; empty where it does nothing."""
+        """The footer word of enter for the selected record; empty where it does nothing."""
         record = self._selected
         if record is None or record.offset < 0:
             return "" if record is None else "read older"
@@ -235,9 +235,7 @@ class LogPane(PieceView):
         return "unfold" if self.lines.is_cut(record) else "fold" if can_be_folded else ""
 
     def action_switch_fold(self) -> None:
-        """Opens the rollout of the selected record. Of one that has none, shows all of it, or less
-        again; reads on where that is what it says.
-        """
+        """Opens the rollout of the selected record; without one unfolds it, or reads more."""
         record, word = self._selected, self.fold_word
         if record is None:
             return
@@ -301,7 +299,7 @@ class LogPane(PieceView):
             self.update()
 
     def action_search(self) -> None:
-        """Lets somebody type what to search for."""
+        """Begins typing a search."""
         self._type(TextLine())
 
     def _type(self, typed: TextLine | None) -> None:
@@ -309,7 +307,7 @@ class LogPane(PieceView):
         self.post_message(self.Retitled())
 
     def on_key(self, event: events.Key) -> None:
-        """Takes what is typed while a search is; escape closes that, then ends the search."""
+        """Types the search; escape closes that, then ends the search."""
         begins = self.typed is None and event.key == "slash"
         if self.typed is None and not begins and not (event.key == "escape" and self.needle):
             return
@@ -330,7 +328,7 @@ class LogPane(PieceView):
         self.post_message(self.Retitled())
 
     def on_blur(self) -> None:
-        """Who goes away types no more."""
+        """Ends typing."""
         self._type(None)
 
     def _search(self, needle: str) -> None:
@@ -341,7 +339,7 @@ class LogPane(PieceView):
         self.update()
 
     def action_found(self, by: int) -> None:
-        """Goes to the next or previous record that has what is searched for."""
+        """Goes to the next or previous record with a match."""
         if self.needle:
             self._go_to(self.lines.found(self.needle), by)
             self.post_message(self.Retitled())

@@ -1,4 +1,4 @@
-"""The numbers of a run as lines: pure functions from what was summed up to what is shown."""
+"""The numbers of a run as lines: pure functions of its state."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ from tui_eval.tui.run.numbers import sections
 from tui_eval.tui.run.numbers.sections import NAME_MOST, NumberLine
 
 MEASURE = 84
-"""Cells that the numbers take at most: what belongs together stands together."""
+"""The most cells for the numbers: related ones stay close."""
 BESIDE, APART = 100, 4
-"""Cells from which on there are two columns, and those between the two."""
+"""The least width for two columns, and the cells between them."""
 OTHER_INTERVALS = "pass rates and metrics: intervals for a fixed number"
 EXAMPLE = 10
 """Cells for the name of an example."""
 ERRORS, FIGURES, QUESTION_LEAST = 8, 49, 20
-"""Cells for the errors of an example, for all its figures, and for its question at least."""
+"""Cells for an example's errors, for all its figures, and at least for its question."""
 METRIC = 7
 """Cells for the mean of a metric."""
 HISTOGRAM_LINES, TREND_LINES, SENTENCE_LINES = 3, 2, 6
 SMALL = 0.1
-"""Where the greatest reward is below it, rewards over time reach up to that one, else to 1."""
+"""The greatest reward below which rewards over time are scaled to that one, else to 1."""
 BINS = 20
 
 
 def numbers(state: RunState, width: int) -> Iterator[NumberLine]:
     """The lines of all numbers but those of examples, most important first."""
     measure = min(width, MEASURE)
-    yield from _stacked(state, measure, _why_it_stands)
+    yield from _stacked(state, measure, _why_ended)
     if not state.finished:
         yield NumberLine((("no rollout has finished yet", "faint"),))
         yield from _stacked(state, measure, sections.refusals, _notices)
@@ -72,7 +72,7 @@ def _stacked(state: RunState, width: int, *parts: Section) -> Iterator[NumberLin
 
 
 def _two_columns(state: RunState, width: int) -> Iterator[NumberLine]:
-    """Rewards, and what can be gone to from them, on the left; all else on the right."""
+    """Rewards, errors and tools on the left; all else on the right."""
     first = min((width - APART) * 11 // 20, MEASURE)
     not_right = (*ON_THE_LEFT, sections.pass_rates)
     others = (sections.pass_rate_table, *(one for one in SECTIONS if one not in not_right))
@@ -84,8 +84,8 @@ def _two_columns(state: RunState, width: int) -> Iterator[NumberLine]:
         yield NumberLine((*one.line, gap, *other.line) if other.line else one.line, one.target)
 
 
-def _why_it_stands(state: RunState, width: int) -> Iterator[Line]:
-    """Why the run ended; or what the disk refuses, what waits, and what there is to do."""
+def _why_ended(state: RunState, width: int) -> Iterator[Line]:
+    """Why the run ended; or the disk's refusal, what waits, and what to do."""
     if state.end is not None and state.end.text:
         from tui_eval.events import STOPPED_EARLY  # which the first frame needs not
 
@@ -94,7 +94,7 @@ def _why_it_stands(state: RunState, width: int) -> Iterator[Line]:
     elif state.end is None and (refusal := state.refusal) is not None:
         what = refusal_text(refusal.path, refusal.why, refusal.rows, refusal.records)
         elsewhere = f"Or save it elsewhere: {key_for('run.save-as')}."
-        text = f"{what}. {refusal.advice}: the run goes on then. {elsewhere}"
+        text = f"{what}. {refusal.advice}: the run continues then. {elsewhere}"
         sign, ink = ("‖ ", "bad"), "fault"
     else:
         return
@@ -203,7 +203,7 @@ def _metrics(state: RunState, width: int) -> Iterator[Line]:
 
 
 def _estimators(means: list[Mean], room: int) -> list[str]:
-    """What gave each interval: in full or in a word where all have room for it, else not."""
+    """The estimator of each interval: in full, in a word, or none, as all have room."""
     for gap, form in (("  ", r".+"), (" ", r"\w+")):
         found = [re.match(form, mean.estimator) for mean in means]
         texts = [gap + one[0] if one else "" for one in found]
@@ -285,9 +285,9 @@ SECTIONS: tuple[Section, ...] = (
     *(sections.stops, sections.tools, sections.spending, sections.refusals),
     *(_quantiles, _times, _notices),
 )
-"""In the order of one column."""
-CLOSE: tuple[Section, ...] = (_why_it_stands, _reward, sections.pass_rates, _histogram)
-"""Those that have no gap before them."""
+"""The sections in the order of one column."""
+CLOSE: tuple[Section, ...] = (_why_ended, _reward, sections.pass_rates, _histogram)
+"""Sections without a gap before them."""
 
 
 def _examples_head(state: RunState, width: int) -> Iterator[Line]:
@@ -305,7 +305,7 @@ def _row(name: str, mean: str, std: str, passed: str, rate: str) -> str:
 
 
 def example_line(state: RunState, place: int, width: int) -> Line:
-    """The numbers of one example, and how its question begins; `=` marks equal rewards."""
+    """The numbers of one example, and the beginning of its question; `=`: equal rewards."""
     one = state.examples.result(place)
     name = one_line(str(state.example_id(place * state.per_example)), EXAMPLE)
     room = width - FIGURES

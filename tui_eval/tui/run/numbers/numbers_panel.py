@@ -17,7 +17,7 @@ from tui_eval.tui.run.numbers.sections import NumberLine, Target
 
 
 class NumbersPanel(LineView):
-    """Drawn anew when a rollout finished, from sums that the fold keeps; examples on demand.
+    """Redrawn when a rollout finished, from sums of the fold; examples on demand.
 
     The cursor goes from one error, tool or example to the next.
     """
@@ -54,7 +54,7 @@ class NumbersPanel(LineView):
         return example_line(self.state, index - len(self._lines), self.line_width)
 
     def target(self, index: int) -> Target | None:
-        """What a line is about."""
+        """The target of a line."""
         if index < len(self._lines):
             return self._lines[index].target
         return ("example", index - len(self._lines))
@@ -65,7 +65,7 @@ class NumbersPanel(LineView):
     lit = marked
 
     def update(self) -> None:
-        """Makes the lines anew where a rollout finished or the width changed."""
+        """Makes the lines again where a rollout finished or the width changed."""
         state = self.state
         counts = (state.finished, state.taken_back, state.total, len(state.notices))
         reading = state.run.reading if state.run is not None else 0
@@ -99,13 +99,13 @@ class NumbersPanel(LineView):
         return top <= line < top + self.view_height
 
     def _next(self, index: int, by: int) -> int | None:
-        """The next or previous line that is about something."""
+        """The next or previous line with a target."""
         count = self.count()
         places = range(index + 1, count) if by > 0 else range(min(index, count) - 1, -1, -1)
         return next((at for at in places if self.target(at) is not None), None)
 
     def action_move(self, by: int) -> None:
-        """Goes to the next error, tool or example if it can be seen, else scrolls there."""
+        """Goes to the next error, tool or example if it is visible, else scrolls there."""
         top, height = self.scroll_offset.y, self.view_height
         here = self._here
         if here is None:
@@ -123,27 +123,25 @@ class NumbersPanel(LineView):
         self.post_message(self.Retitled())
 
     def _show_selected(self) -> None:
-        """Another width has other lines: what is under the cursor stands elsewhere."""
+        """Shows the target under the cursor, whose line depends on the width."""
         if (line := self._line_of_cursor) is not None:
             self.show_line(line)
 
     @property
     def _first(self) -> int | None:
-        """The first line that is about something, of those that can be seen or are below them; of
-        all where there is none."""
+        """The first line with a target, visible or below; else the first of all."""
         found = self._next(self.scroll_offset.y - 1, 1)
         return self._next(-1, 1) if found is None else found
 
     @property
     def enter_word(self) -> str:
-        """What enter does, in a word or two; empty where it does nothing."""
+        """The footer word of enter; empty where it does nothing."""
         if self._here is not None:
             return "its rollouts"
         return "" if self._first is None else "choose a row"
 
     def action_enter(self) -> None:
-        """Shows the rollouts of what is under the cursor; where none can be seen goes to the first
-        line that is about something."""
+        """Shows the rollouts of the target under the cursor; without one selects the first."""
         if self.cursor is not None and self._here is not None:
             self.post_message(self.Wanted(self.cursor))
         elif (first := self._first) is not None:
@@ -156,12 +154,12 @@ class NumbersPanel(LineView):
             self._is_entered = self.state.is_loading
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Tells that enter may do something else."""
+        """Reports that enter may have another effect."""
         super().watch_scroll_y(old_value, new_value)
         self.post_message(self.Retitled())
 
     def on_blur(self) -> None:
-        """Whoever goes elsewhere waits for nothing here."""
+        """Forgets an enter that waits."""
         self._is_entered = False
 
     def clicked(self, index: int) -> None:

@@ -1,4 +1,4 @@
-"""The pane of one rollout's reward: how it came about, function by function."""
+"""The pane of one rollout's reward, function by function."""
 
 from __future__ import annotations
 
@@ -24,19 +24,18 @@ if TYPE_CHECKING:
 RAW, WEIGHT, ADDS = 7, 6, 7
 TABLE = RAW + WEIGHT + ADDS + 4
 TINY = 0.01
-"""Where all parts are below this share of what the weights can add, bars are to their own scale."""
+"""The share of the weights' sum below which bars of the parts have their own scale."""
 NAME_MOST, METRIC_MOST = 30, 60
 GROUP = 11
 FIRST_LINES = 6
 TEXT_LINES = 400
-"""Lines that are shown of what failed, and of what a judge said."""
+"""The most lines of an error, and of a judge's answer."""
 
 _FRAME = re.compile(r'^  File "', re.MULTILINE)
 
 
 class RewardPanel(LineView):
-    """What somebody noted, how the reward came about, its group, the metrics, what judges said and
-    what failed."""
+    """Note, parts of the reward, group, metrics, judges' answers and errors of a rollout."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -44,12 +43,12 @@ class RewardPanel(LineView):
         self.group: ExampleFigures | None = None
         self.note = Note()
         self.empty: tuple[Line, ...] = ()
-        """What stands where there is no rollout."""
+        """The lines where there is no rollout."""
         self._made_for: Rollout | None = None
         self._made_of: tuple[object, ...] = ()
 
     def show(self, rollout: Rollout | None, group: ExampleFigures | None, note: Note) -> None:
-        """Shows a rollout's reward, another one's from its begin, beside its group if any."""
+        """Shows a rollout's reward beside its group; another rollout's from its beginning."""
         is_another = (rollout and rollout.row) != (self.rollout and self.rollout.row)
         self.rollout, self.group, self.note = rollout, group, note
         self.update()
@@ -76,7 +75,7 @@ def _noted(note: Note, width: int) -> list[Line]:
 
 
 def breakdown(rollout: Rollout | None, group: ExampleFigures | None, width: int) -> Iterator[Line]:
-    """The lines of one rollout, and what its example came to so far; None where it is alone."""
+    """The lines of one rollout; `group`: its example so far, None where it is alone."""
     if rollout is None:
         return
     if not rollout.finished:
@@ -111,7 +110,7 @@ def breakdown(rollout: Rollout | None, group: ExampleFigures | None, width: int)
 
 
 def _parted(score: Score) -> tuple[str, str]:
-    """What an error says, and where it came from."""
+    """The message of an error, and its origin."""
     text = (score.error or "").strip()
     frame = _FRAME.search(text)
     return (text[: frame.start()].rstrip(), text[frame.start() :]) if frame else (text, "")
@@ -146,14 +145,14 @@ def _table(scores: list[Score], name_width: int, width: int) -> Iterator[Line]:
 
 
 def _total(rollout: Rollout, table: int) -> Line:
-    """The sum at the right of its table; where there is none, over what follows."""
+    """The sum at the right of its table; without a table, over the lines below."""
     total = "none: it errored" if rollout.error else reward_text(rollout.reward)
     gap = " " * max(table - len("reward") - len(total), 5)
     return (("reward", "strong"), (gap, ""), (total, "bad" if rollout.error else "strong"))
 
 
 def _group(rollout: Rollout, group: ExampleFigures, width: int) -> Iterator[Line]:
-    """How it stands to the others of its example, as a trainer sees it."""
+    """The rollout within its example, as a trainer sees it."""
     if group.mean is None or group.n < 2:
         return
     yield _came_to(group, width)
@@ -188,7 +187,7 @@ def _came_to(group: ExampleFigures, width: int) -> Line:
 def _metrics(
     metrics: dict[str, float | None], table_name: int, width: int, weights: str
 ) -> Iterator[Line]:
-    """Under the names of the table above where they are as short, else as wide as there is room."""
+    """Names as wide as those of the table above where they fit, else as wide as possible."""
     if not metrics:
         return
     yield EMPTY

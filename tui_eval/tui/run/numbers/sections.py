@@ -42,23 +42,22 @@ ERRORS_MOST = 20
 TOOLS_MOST = 20
 NAME_MOST = 60
 ENDING_FILTERS = {TRUNCATED: "truncated:yes"} | {w: f"finish:{r}" for r, w in ENDED.items()}
-"""The filters for rollouts whose answers ended so, by the word for it."""
+"""Filters for rollouts by the word for how their answers ended."""
 K, RATE = 4, 19
 """Cells for k, and for a rate with its interval."""
 Target: TypeAlias = tuple[str, str] | tuple[str, int]
-"""What a line is about: an error or a tool by its name, an example by its place, or, as `where`,
-the rollouts that a filter finds."""
+"""The target of a line: an error or a tool by name, an example by place, or a filter (`where`)."""
 
 
 class NumberLine(NamedTuple):
-    """A line, and what can be gone to from it."""
+    """A line and its target."""
 
     line: Line
     target: Target | None = None
 
 
 def pass_rates(state: RunState, width: int) -> Iterator[Line]:
-    """The rates in as many cells, pass^k for the greatest k alone, and from what on one passes."""
+    """The pass rates in one line, pass^k for the greatest k alone, and the threshold."""
     rates = _rates(state)
     if not rates:
         return
@@ -94,7 +93,7 @@ def pass_rates(state: RunState, width: int) -> Iterator[Line]:
 
 
 def pass_rate_table(state: RunState, width: int) -> Iterator[Line]:
-    """Each k with both rates, their 95 % intervals, and the examples that they are over."""
+    """A table by k: both rates, their 95 % intervals, their number of examples."""
     rates = _rates(state)
     if not rates:
         return
@@ -124,7 +123,7 @@ def _rate(name: str, value: float) -> Line:
 
 
 def left_out(state: RunState, reward: Mean, width: int) -> Iterator[Line]:
-    """What the mean would be with errors as 0, and what it is without."""
+    """The mean with errors as 0, and the rollouts that the mean leaves out."""
     zeros: Line = ()
     if reward.n:
         as_0 = reward_text(reward.with_zeros(state.errored))
@@ -153,7 +152,7 @@ def errors(state: RunState, width: int) -> Iterator[NumberLine | Line]:
 
 
 def _chain(error: str, width: int) -> str:
-    """An error and its causes; where they do not fit, the last one rather than those before."""
+    """An error and its causes; the last cause has priority over those before."""
     first, *others = error.split(" -> ")
     if cell_len(error) <= width or not others:
         return cut(error, width)
@@ -181,7 +180,7 @@ def stops(state: RunState, width: int) -> Iterator[NumberLine | Line]:
 
 
 def _models(state: RunState, width: int) -> Iterator[NumberLine | Line]:
-    """Calls that another model answered than was asked."""
+    """Calls answered by another model than the requested one."""
     if not state.outcomes.models:
         return
     from tui_eval.fold.filter_nodes import condition  # which the first frame needs not
@@ -198,7 +197,7 @@ def _counted(count: int, words: str, ink: str = "") -> Line:
 
 
 def tools(state: RunState, width: int) -> Iterator[NumberLine | Line]:
-    """What each tool was called, first those of which most calls went wrong."""
+    """Calls of each tool, the one with the most failed calls first."""
     if not state.outcomes.tools:
         return
     uses = sorted(state.outcomes.tools.items(), key=lambda item: (-item[1][1], -item[1][0]))
@@ -217,7 +216,7 @@ def tools(state: RunState, width: int) -> Iterator[NumberLine | Line]:
 
 
 def spending(state: RunState, width: int) -> Iterator[Line]:
-    """Tokens and what they cost, so far and, while the run goes on, in the end."""
+    """Tokens and their cost, so far and, while the run continues, projected."""
     if not state.tokens:
         return
     read, written = state.usage.tokens_in, count_text(state.usage.tokens_out)
@@ -241,14 +240,14 @@ def spending(state: RunState, width: int) -> Iterator[Line]:
 
 
 def _for_all(state: RunState, whole: float | None, text: Callable[[float], str]) -> Line:
-    """What the whole run may use, while it goes on."""
+    """The projected use of the whole run, while it continues."""
     if whole is None or state.end is not None or state.finished >= state.total:
         return EMPTY
     return ((f"  about {text(whole)} for all {state.total:,}", "muted"),)
 
 
 def refusals(state: RunState, width: int) -> Iterator[Line]:
-    """How many requests endpoints refused, and how many rollouts were generated at a time."""
+    """Requests that endpoints refused, and the limits of concurrent generation."""
     if not state.refused_requests:
         return
     refused = plural(state.refused_requests, "request")

@@ -1,1 +1,1 @@
-"""The list of rollouts: rows, columns, order, filter, what is followed."""
+"""The list of rollouts: rows, columns, order, filter."""

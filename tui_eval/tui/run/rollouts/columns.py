@@ -1,4 +1,4 @@
-"""The columns of the list of rollouts: what each shows, how wide it is, which of them fit."""
+"""The columns of the list of rollouts: their values, their widths, which of them fit."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ from tui_eval.tui.base.look.ink import Span, cut, left, right
 
 BAR = 5
 GROUP, GROUP_LEAST, MEAN, SPREAD = 19, 12, 6, 6
-"""Cells of what an example came to: with pass@k, where there is no room for that, of its parts."""
+"""Cells of an example's numbers: with pass@k, without, and of their parts."""
 STATE_LEAST, STATE_GOOD, STATE_NOTED, STATE_BEST = 13, 15, 18, 36
-"""Cells that the state keeps: for an error's name, beside metrics, for two tags, and beside columns
-of text."""
+"""Cells of the state: for an error's name, beside metrics, for two tags, beside columns of text."""
 METRIC_MOST, METRIC_WHOLE = 16, 40
 """Cells of a metric's name, and where there is room to spare."""
 TEXT_MOST = 60
@@ -31,7 +30,7 @@ class Column(NamedTuple):
     """One column that can be shown or left out.
 
     `name` is its field in the language of filters, by which it is sorted. `width` has the gap
-    before it. `value` is what it shows of a row, to be compared, and `text` that in words.
+    before it. `value` gives the value of a row, to be compared, and `text` its text.
     """
 
     name: str
@@ -56,7 +55,7 @@ def _known(count: int | None) -> int | str:
 
 
 def _tokens_text(tokens: int) -> str:
-    """A dash where none were counted: no answer is made of none."""
+    """A number of tokens; a dash where none were counted."""
     return count_text(tokens) if tokens else NONE
 
 
@@ -81,7 +80,7 @@ BAR_COLUMN = Column("bar", "", BAR + 1, "reward as a bar", lambda *_: None)
 GROUP_COLUMN = Column("group", "", GROUP, "mean ± std and pass@k of the example", lambda *_: None)
 GROUP_SHORT = GROUP_COLUMN._replace(width=GROUP_LEAST)
 TIME_COLUMN = Column("time", "time", 7, FIELDS["time"].meaning, lambda *_: None)
-"""These are drawn by the list: by its colours, by the lines around, and by its clock."""
+"""Columns drawn by the list: by its colours, by the lines around, and by its clock."""
 
 COLUMNS = (
     BAR_COLUMN,
@@ -105,11 +104,11 @@ COLUMNS = (
 HEADS = {"example": "ex", "number": "#", "stage": "state"} | {
     column.name: column.head for column in COLUMNS if column.head not in ("", column.name)
 }
-"""What stands over a column whose field has another name."""
+"""Heads of columns whose field has another name."""
 FIRST = ("time", "turns", "bar", "group", "calls", "tokens")
-"""What stays longest where nobody chose, as a list gets narrow; metrics and texts come after."""
+"""The columns that stay longest by default as a list gets narrow, before metrics and texts."""
 GIVING_WAY = (BAR_COLUMN.name, GROUP_COLUMN.name)
-"""What goes first where somebody chose more than fits: the reward itself stands beside it."""
+"""The columns that go first where more were chosen than fit: the reward is beside them."""
 
 
 def metric_column(name: str, most: int = METRIC_MOST) -> Column:
@@ -126,7 +125,7 @@ def metric_column(name: str, most: int = METRIC_MOST) -> Column:
 
 
 def known_columns(state: RunState) -> dict[str, Column]:
-    """Every column that a run can have, by name; metrics after what the reward comes to."""
+    """Every column that a run can have, by name; metrics after those of the reward."""
     of_reward = COLUMNS[: 2 if state.per_example > 1 else 1]
     found = [*of_reward, *map(metric_column, state.details.metrics), *COLUMNS[2:]]
     return {column.name: column for column in found}
@@ -142,11 +141,11 @@ def fitting_columns(
     """The columns to show.
 
     Args:
-        chosen: What somebody wants, in that order; None for what is usual.
-        room: Cells that there are beside the columns that are always shown; the state is the last
-            of those and keeps some.
-        grouped: The rollouts of an example stand together.
-        has_signs: Rollouts have notes or a mark: tags are worth more than tokens.
+        chosen: Names in their order; None for the usual ones.
+        room: Cells beside the columns that are always shown; the state, the last of these, keeps
+            some.
+        grouped: Whether the rollouts of an example are together.
+        has_signs: Whether rollouts have notes or a mark: tags have priority over tokens.
     """
     known, groups = known_columns(state), state.per_example > 1
     wanted = _usual(state) if chosen is None else sorted(chosen, key=GIVING_WAY.__contains__)
@@ -180,7 +179,7 @@ def fitting_columns(
 
 
 def _widen(state: RunState, shown: dict[str, Column], room: int) -> int:
-    """Gives room to names of metrics and to tools as far as they need it; returns how much."""
+    """Widens names of metrics and tools as needed; returns the cells taken."""
     texts = {"tool": state.details.tools, "failed_tool": state.details.failed_tools}
     given = 0
     for name, column in shown.items():
@@ -197,7 +196,7 @@ def _widen(state: RunState, shown: dict[str, Column], room: int) -> int:
 
 
 def _apart(columns: list[Column], room: int) -> tuple[Column, ...]:
-    """Two cells between the names of columns, as far as there is room for them."""
+    """Puts two cells between the names of columns, as far as there is room."""
     found: list[Column] = []
     before = "reward"
     for column in columns:
@@ -209,7 +208,7 @@ def _apart(columns: list[Column], room: int) -> tuple[Column, ...]:
 
 
 def _usual(state: RunState) -> list[str]:
-    """By how much each is wanted, without what repeats another one and what is empty."""
+    """The usual columns by priority, without repeated and empty ones."""
     facts = state.details
     names = ("stop", "tool", "answer", "question")
     texts = (facts.stop, facts.tools, facts.answers, facts.questions)
@@ -219,20 +218,20 @@ def _usual(state: RunState) -> list[str]:
 
 
 def group_head(state: RunState, width: int) -> str:
-    """The name over these cells."""
+    """The head of the column of examples."""
     return f"mean ±std pass@{state.pass_rates.ks[-1]} " if width >= GROUP else "mean ±std "
 
 
 def group_spans(
     state: RunState, one: ExampleFigures | None, is_part: bool, width: int
 ) -> list[Span]:
-    """The numbers of an example; nothing before one of its rollouts has a reward.
+    """The numbers of an example; empty before one of its rollouts has a reward.
 
-    A spread that is none, of rewards that are all equal, stands out: such a group teaches nothing.
+    A spread of 0, of equal rewards, stands out: such a group teaches nothing.
     One reward alone has no spread.
 
     Args:
-        is_part: Not all of its rollouts are listed: the numbers are faint, being of all of them.
+        is_part: Whether some of its rollouts are not listed: the numbers, of all, are faint.
     """
     if one is None or one.mean is None:
         return [(" " * width, "")]

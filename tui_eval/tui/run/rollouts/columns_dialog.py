@@ -1,4 +1,4 @@
-"""Which column sorts the list of rollouts, and which columns it shows."""
+"""Dialogs for the sorting and the columns of the list of rollouts."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from tui_eval.tui.run.rollouts.lines import RolloutLines
 
 NAME = 18
 BESIDE = 22
-"""Cells beside the name of a metric: the sign before it, and what it is."""
+"""Cells beside the name of a metric: the sign before it, and its description."""
 UNSORTABLE = ("row", "text")
 Chosen: TypeAlias = tuple[tuple[str, ...] | None]
-"""The columns that were chosen; None for what is usual."""
+"""The chosen columns; None for the usual ones."""
 
 
 class FieldLines(Picking):
-    """Fields with what each means; a metric's name has what is left beside the few words on it."""
+    """Fields with their meanings; a metric's name has the room beside its description."""
 
     def __init__(self, names: Sequence[str], weighted: Collection[str]) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class FieldLines(Picking):
         return len(self.names)
 
     def described(self, field: str, meaning: str, is_chosen: bool) -> tuple[Span, str]:
-        """A field's name in its column, and what it means with what stands over its own column."""
+        """A field's name in its column, its meaning, and the head of its own column."""
         name, width = field.removeprefix(METRIC), NAME
         if name != field:
             meaning = "reward function" if name in self._weighted else "metric"
@@ -73,7 +73,7 @@ class SortLines(FieldLines):
 
 
 class SortMenu(Dialog[SortLines, str]):
-    """Answers with a field, the empty one for the order of the run."""
+    """Returns a field; an empty one for the order of the run."""
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape,q,s", "dismiss", "Close")]
 
@@ -87,7 +87,7 @@ class SortMenu(Dialog[SortLines, str]):
 
 
 class ColumnLines(FieldLines):
-    """Every column with whether it is shown; those that are come first, in their order."""
+    """Every column, with a sign where it is shown; those come first, in their order."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         ("space", "switch", "Show or hide"),
@@ -129,7 +129,7 @@ class ColumnLines(FieldLines):
 
 
 class ColumnChooser(Dialog[ColumnLines, Chosen]):
-    """Answers with the columns to show, in their order."""
+    """Returns the columns to show, in their order."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         ("escape,q", "dismiss", "Close"),
@@ -141,10 +141,10 @@ class ColumnChooser(Dialog[ColumnLines, Chosen]):
         super().__init__(ColumnLines(lines, weighted), "Columns, as far as they fit", keys)
 
     def on_picking_done(self) -> None:
-        """They are as they are wanted."""
+        """Returns the columns as they are."""
         box = self.box
         self.dismiss((tuple(name for name in box.names if name in box.on),))
 
     def action_usual(self) -> None:
-        """What fits, most important first."""
+        """Returns to the usual columns."""
         self.dismiss((None,))

@@ -1,4 +1,4 @@
-"""The lines over a list on which its filter is typed and shown."""
+"""The lines over a list where its filter is typed and shown."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from tui_eval.tui.run.rollouts.listing import Listing
 
 ERRORS = "state:error"
 WORDS = ("word", "!word")
-"""What anybody tries untold."""
+"""The plain words of a filter, which hints leave out first."""
 HINTS = (*WORDS, "/regex/", "ex=7", "reward<1", "tool:add", "error:key", "tag:odd", "text:fox")
 FAULT_LINES = 3
 _WORD = re.compile(r".\S*", re.DOTALL)
 LAST_GOOD_LEAST = 50
-"""Cells of a list from which on it says that what it shows is not what was typed."""
+"""The narrowest list that says that it still shows the last good filter."""
 
 
 def with_errors_only(text: str) -> str:
-    """The filter for errors alone, or without that where it had it."""
+    """The filter with errors only, or without that where it had it."""
     if text == ERRORS:
         return ""
     if text.startswith("(") and text.endswith(f") {ERRORS}"):
@@ -30,7 +30,7 @@ def with_errors_only(text: str) -> str:
 
 
 class FilterEntry:
-    """The text of a filter, which is asked for as it is typed, and the lines that tell of it."""
+    """The text of a filter, applied while it is typed, and the lines that show it."""
 
     def __init__(self, listing: Listing) -> None:
         self.listing = listing
@@ -39,16 +39,16 @@ class FilterEntry:
         self._room = 4
 
     def open(self) -> None:
-        """Lets somebody type."""
+        """Begins typing."""
         self.is_open = True
         self.typed.put(self.listing.text)
 
     def click(self, x: int) -> None:
-        """Puts the caret there, so many cells from the first of the line."""
+        """Puts the caret at a cell of the line."""
         self.typed.click(x - 2, self._room)
 
     def lines(self, width: int, focused: bool) -> list[Line]:
-        """The filter with its number of matches; below it what is wrong, or how far it is."""
+        """The filter with its number of matches; below it a fault, or the progress."""
         listing = self.listing
         if not self.is_open and not listing.text:
             return []
@@ -111,7 +111,7 @@ def _fault(text: str, width: int) -> list[Line]:
 
 
 def _hint(width: int) -> str:
-    """Of what can be typed as much as fits, none of it cut."""
+    """Examples of filters, as many as fit whole."""
     *some, most = accumulate(HINTS[len(WORDS) :], lambda before, one: f"{before}  {one}")
     fitting = ("  ".join(HINTS), most, *(f"{text}  …" for text in reversed(some)))
     return next((text for text in fitting if len(text) <= width), "")

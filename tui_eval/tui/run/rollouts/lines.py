@@ -1,4 +1,4 @@
-"""How a rollout is drawn on one line, and the names of the columns over it."""
+"""A rollout on one line, and the heads of the columns over it."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ NOTE_GLYPH = "✎"
 MARK_GLYPH = "A"
 HOUR_S = 3600
 NOTE_LEAST = 6
-"""Cells in which a note is told beside its sign, the gap before it included."""
+"""The fewest cells for a note beside its sign, with the gap before it."""
 
 
 class RolloutLines:
-    """Columns fit the width. `mark` is the row that is held for a comparison, -1 for none."""
+    """Lines of rollouts, with columns for the width. `mark` is the marked row, -1 for none."""
 
     def __init__(self, listing: Listing, now: Callable[[], float]) -> None:
         self.listing = listing
@@ -61,7 +61,7 @@ class RolloutLines:
         self.show_run()
 
     def show_run(self) -> None:
-        """Another run is listed."""
+        """Turns to another run."""
         self.state = self.listing.state
         self.mark = -1
         self._id_width, self._signs = ID_LEAST, 0
@@ -70,13 +70,13 @@ class RolloutLines:
         self._fitted: tuple[object, ...] = ()
 
     def choose(self, columns: tuple[str, ...] | None) -> None:
-        """Other columns; of those chosen before, metrics that this run has not stay chosen."""
+        """Chooses columns; metrics that this run does not have stay chosen for others."""
         known = known_columns(self.state)
         unseen = [name for name in self.chosen or () if name not in known]
         self.chosen = None if columns is None else (*columns, *unseen)
 
     def fit(self, width: int, rows: Sequence[int]) -> None:
-        """Fits the columns to a width, and that of the ids to the rows that can be seen."""
+        """Fits the columns to a width, and the width of the ids to the visible rows."""
         for row in rows:
             self._id_width = max(self._id_width, min(len(self._example(row)), ID_MOST))
         state, grouped = self.state, self.listing.sorting.grouped
@@ -92,11 +92,11 @@ class RolloutLines:
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """Names of the columns that are shown and can be left out."""
+        """Names of the shown columns that can be left out."""
         return tuple(column.name for column in self._columns)
 
     def left_out(self) -> list[str]:
-        """Names of the columns that somebody chose and for which there is no room."""
+        """Names of the chosen columns that have no room."""
         missing = known_columns(self.state).keys() - set(self.shown)
         if not self.listing.sorting.grouped:
             missing.discard(GROUP_COLUMN.name)
@@ -114,7 +114,7 @@ class RolloutLines:
         return self.state.notes.get(row) or long_wait(self.state, row, self.now())
 
     def _seconds(self, row: int) -> float:
-        """Seconds that it took or, whole ones, that it has taken so far."""
+        """Seconds that a rollout took or, whole ones, has taken so far."""
         state = self.state
         if state.stage[row] >= DONE:
             return state.total_ms[row] / 1000
@@ -135,7 +135,7 @@ class RolloutLines:
         return [*found, ("stage", self._room + 2, "state")]
 
     def head(self) -> Line:
-        """The names; that of the column that sorts has an arrow."""
+        """The heads; that of the sorting column has an arrow."""
         if not self.state.total:
             return EMPTY
         texts = {column.name for column in self._columns if column.is_text} | {"stage"}
@@ -157,7 +157,7 @@ class RolloutLines:
         return tuple(spans)
 
     def field_at(self, x: int) -> str:
-        """The field under a cell of the names; empty where there is none."""
+        """The field at a cell of the heads; empty where there is none."""
         for field, width, _ in self._heads():
             if x < width:
                 return {BAR_COLUMN.name: "reward", GROUP_COLUMN.name: ""}.get(field, field)
@@ -165,7 +165,7 @@ class RolloutLines:
         return ""
 
     def key(self, row: int, brace: str) -> Hashable:
-        """All that the line of a row shows."""
+        """A value that determines the line of a row."""
         state = self.state
         numbers = (state.reward[row], self._seconds(row))
         waits = self._waits(row)
@@ -181,7 +181,7 @@ class RolloutLines:
         )
 
     def line(self, row: int, brace: str) -> Line:
-        """The cells of a row; `brace` is empty where the rollouts of an example stand apart."""
+        """The line of a row; `brace` is empty where rollouts are not grouped."""
         state, stage = self.state, self.state.stage[row]
         look = look_of(state, row)
         groups = state.per_example > 1
@@ -230,7 +230,7 @@ class RolloutLines:
         return [(" ", ""), (drawn, ink), (rest, "rule")]
 
     def _group(self, row: int, brace: str) -> tuple[ExampleFigures | None, bool]:
-        """What the example has come to, on the first of its lines; whether some are not listed."""
+        """The figures of an example on its first line; whether some rollouts are not listed."""
         if brace not in ("╭", "") or GROUP_COLUMN.name not in self.shown:
             return None, False
         place = row // self.state.per_example
@@ -269,7 +269,7 @@ class RolloutLines:
         spans += _noted(self._note(row), room - line_width(spans))
         waits = self._waits(row)
         left_over = room - line_width(spans) - 2
-        if waits and len(waits) > left_over:  # of a cut one its number tells most
+        if waits and len(waits) > left_over:  # of a cut one its number says most
             waits = waits.removeprefix("status ")
         if waits and left_over >= min(len(waits), 8):
             ink = "warn" if is_long(self.state, row, self.now()) else "muted"
@@ -288,7 +288,7 @@ def _failed(tools: str, room: int) -> list[Span]:
 
 
 def _noted(note: Note, room: int) -> list[Span]:
-    """As many whole tags as fit, of the first one what fits; then the note where all of them do."""
+    """As many whole tags as fit, the first one cut; then the note where all of them fit."""
     tags = [f" #{one_line(tag, room + 1)}" for tag in note.tags]
     gap = "" if cell_len("".join(tags)) == room else " "
     said, shown = "", 0
@@ -311,7 +311,7 @@ def _noted(note: Note, room: int) -> list[Span]:
 def _error(error: str, room: int) -> str:
     """An error's name in so many cells, with its causes where they fit.
 
-    Where the name alone does not, its last word goes first: a red one is an error anyway.
+    A name that does not fit loses its last word first: a red one is an error anyway.
     """
     first = one_line(error_word(error.split(" -> ")[0]), 60)
     forms = (one_line(error_word(error), 60), first, first.removesuffix("Error"))

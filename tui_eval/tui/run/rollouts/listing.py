@@ -1,4 +1,4 @@
-"""The rows that somebody asked for, kept up to date while a run goes on."""
+"""The filtered and sorted rows, kept up to date while a run continues."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from tui_eval.runs.selection import TrajectorySearch
 
 AT_ONCE = 2_000
-"""Rows of a run that is filtered and sorted right on the loop, which takes about a millisecond."""
+"""The most rows that are filtered and sorted on the loop, in about a millisecond."""
 REST, REST_LEAST_S = 10, 1 / 12
-"""A thread rests so many times as long as it took: what changes all the time takes a tenth."""
+"""How many times its own duration a thread rests, and the least: it takes a tenth."""
 TYPING_S = 0.35
-"""Nobody typed for so long: trajectories are searched for what stands there."""
+"""Seconds after the last key before trajectories are searched."""
 SEARCH_TICK_S = 0.2
-"""How often it is told how far a search is."""
+"""Seconds between two reports of a search's progress."""
 AGAIN_S = 1.0
-"""Seconds between two searches of a run that goes on."""
+"""Seconds between two searches of a running run."""
 
 
 class Listing:
-    """A filter and an order, and the rows that they come to.
+    """A filter, an order, and the rows that result.
 
-    While the filter has a fault the rows stay as they are; where there are none they become those
-    of what stands before the fault. `order` is None where the rows are those of the run.
+    While the filter has a fault the rows stay as they are; without any, the part before the fault
+    is applied. `order` is None where the rows are those of the run.
     """
 
     def __init__(self, state: RunState) -> None:
@@ -47,7 +47,7 @@ class Listing:
         self.show_run(state)
 
     def show_run(self, state: RunState) -> None:
-        """The same filter and order over another run."""
+        """Applies the same filter and order to another run."""
         self.give_up()
         self.state = state
         self.order: RowOrder | None = None
@@ -58,10 +58,10 @@ class Listing:
         self._made: tuple[int, ...] = (0,)
         self._searched_for: RowFilter | None = None
         if self.text:
-            self.ask(self.text)
+            self.apply_filter(self.text)
 
-    def ask(self, text: str) -> None:
-        """Another filter; one that makes no sense leaves its faults."""
+    def apply_filter(self, text: str) -> None:
+        """Applies another filter, or sets the faults of an invalid one."""
         from tui_eval.fold.filter_parser import FilterError
         from tui_eval.fold.filtering import RowFilter
 
@@ -89,7 +89,7 @@ class Listing:
         self.change()
 
     def change(self) -> None:
-        """The rows are to be found anew, now: sorting, notes or trajectories are others."""
+        """Finds the rows again at once: sorting, notes or trajectories have changed."""
         self._request += 1
         self._hurry.set()
 
@@ -112,7 +112,7 @@ class Listing:
         return self.row(lines[at % len(lines)]) if lines else None
 
     def brace(self, line: int) -> str:
-        """Holds together the rollouts of an example that stand below each other."""
+        """The brace before a line, which joins adjacent rollouts of an example."""
         each = self.state.per_example
         if each == 1 or not self.sorting.grouped:
             return ""
@@ -139,18 +139,18 @@ class Listing:
 
     @property
     def is_behind(self) -> bool:
-        """Whether there may be other rows by now."""
+        """Whether the rows may be out of date."""
         return self._made != self._version
 
     @property
     def is_answered(self) -> bool:
-        """Whether the rows are those of what was asked for last, if not of this moment."""
+        """Whether the rows are those of the last request, if not of this moment."""
         return self._made[0] == self._request
 
     def catch_up(self) -> bool:
-        """Finds the rows anew where that takes no time; returns whether `keep_up` is to begin."""
+        """Finds the rows again where that is quick; returns whether `keep_up` is to begin."""
         if self.faults and self._metrics != frozenset(self.state.details.metrics):
-            self.ask(self.text)
+            self.apply_filter(self.text)
         if self.order is not None and len(self.order.lines) != self.state.total:
             self.order = None  # rows of a run that became another one meanwhile are none
         if not self.is_behind or not self.state.total:
@@ -168,7 +168,7 @@ class Listing:
         return make_order(self.state, self.wanted, self.sorting, self.notes)
 
     async def keep_up(self, draw: Callable[[], None]) -> None:
-        """Finds the rows in a thread as long as there may be others, and draws each time."""
+        """Finds the rows in a thread while they are out of date, and draws each time."""
         try:
             while self.is_behind:
                 self._hurry.clear()
@@ -200,14 +200,13 @@ class Listing:
                 self.order, self._made = order, version
 
     def has_new_search(self) -> bool:
-        """Whether the filter asks for trajectories and `search_trajectories` is to begin for it."""
+        """Whether the filter needs trajectories and `search_trajectories` is to begin."""
         is_new = self.may_search and self.wanted is not self._searched_for
         self._searched_for = self.wanted
         return is_new
 
     async def search_trajectories(self, draw: Callable[[], None]) -> None:
-        """Searches for what the filter asks, again where there are others by then, until another
-        filter or run is asked for; draws how far it is."""
+        """Searches trajectories, again where there are new ones, until filter or run change."""
         from tui_eval.runs.selection import TrajectorySearch
 
         wanted, state = self.wanted, self.state
@@ -236,7 +235,7 @@ class Listing:
 
     @property
     def may_search(self) -> bool:
-        """Whether the filter asks for trajectories."""
+        """Whether the filter needs trajectories."""
         return self.wanted is not None and bool(self.wanted.text_conditions)
 
     @property
@@ -247,7 +246,7 @@ class Listing:
         return self.may_search and not is_whole
 
     def give_up(self) -> bool:
-        """Ends a search; returns whether one went on."""
+        """Ends a search; returns whether there was one."""
         if not self.is_searching or self.search is None:
             return False
         self.search.is_given_up = True

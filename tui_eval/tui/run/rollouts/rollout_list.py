@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class RolloutList(LineList):
-    """The selected rollout is a number of the run: it stays selected whatever is listed."""
+    """The list of rollouts; the selected one is a row of the run, listed or not."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("list")
     heads = 1
@@ -56,15 +56,15 @@ class RolloutList(LineList):
         self.entry = FilterEntry(self.listing)
         self.lines = RolloutLines(self.listing, now)
         self.weighted: frozenset[str] = frozenset()
-        """Metrics that are known to count for the reward, from the rollouts that were read."""
+        """Metrics that count for the reward, as known from the rollouts that were read."""
         self._last_line = 0
         self._filter_lines: list[Line] = []
         self._seeks_listed = False
         self._order = self.listing.order
-        """The one that is drawn."""
+        """The order that is drawn."""
 
     def show_run(self, state: RunState, row: int) -> None:
-        """Shows another run, at this row, as the one before was filtered and sorted."""
+        """Shows another run at this row, with the same filter and sorting."""
         self.state, self.row = state, row
         self.weighted = frozenset()
         self.listing.show_run(state)
@@ -76,25 +76,25 @@ class RolloutList(LineList):
         """Shows other notes."""
         self.listing.notes = notes
         self.listing.change()
-        self._draw_anew()
+        self._redraw()
 
     def begin_with(self, columns: tuple[str, ...] | None, sorting: Sorting) -> None:
-        """Columns and order as they were chosen before; a run without them is as is usual."""
+        """Sets columns and order as they were chosen before."""
         self.lines.chosen = columns
         self.listing.sorting = sorting
 
     def learn_of(self, rollout: Rollout | None) -> None:
-        """Takes in what a rollout tells of the run."""
+        """Learns from a rollout which metrics count for the reward."""
         if rollout is not None:
             self.weighted |= {score.name for score in rollout.scores if score.weight}
 
     def watch_has_focus(self, has_focus: bool) -> None:
-        """Says how a filter is cleared only while keys come here."""
+        """Redraws: how a filter is cleared is shown only with the focus."""
         super().watch_has_focus(has_focus)
         self.update()
 
     def on_unmount(self) -> None:
-        """Nothing goes on reading."""
+        """Ends all reading."""
         self.listing.give_up()
 
     def count(self) -> int:
@@ -129,7 +129,7 @@ class RolloutList(LineList):
         return self.lines.head()
 
     def update(self) -> None:
-        """Finds out what to list, then draws what changed."""
+        """Finds the rows to list, then draws the changes."""
         listing = self.listing
         if listing.catch_up():
             self.run_worker(listing.keep_up(self.update), group="listing")
@@ -152,20 +152,19 @@ class RolloutList(LineList):
             self.call_after_refresh(self._come_to_listed)
 
     def _keep_in_place(self) -> None:
-        """Keeps the selected rollout where it is on the screen, whatever line it has now."""
+        """Scrolls so that the selected rollout stays where it is on the screen."""
         line, before, top = self.line_selected, self._last_line, self.scroll_offset.y
         if line >= 0:
             self._last_line = line
             if line != before and top <= before < top + self.view_height:
                 self.jump(top + line - before)
 
-    def _draw_anew(self) -> None:
+    def _redraw(self) -> None:
         self.update()
         self.post_message(self.Retitled())
 
     def sort(self, field: str | None) -> None:
-        """Sorts by a field, the other way round where it sorts already; empty for the run's order,
-        None for the one that there is."""
+        """Sorts by a field, or reverses it; empty for the run's order, None for the present."""
         if field is not None:
             self._arrange(self.listing.sorting.by(field))
 
@@ -173,7 +172,7 @@ class RolloutList(LineList):
         self._arrange(self.listing.sorting.turned())
 
     def action_switch_groups(self) -> None:
-        """Keeps the rollouts of an example together, or does not."""
+        """Groups the rollouts by example, or ungroups them."""
         before = self.listing.sorting
         self._arrange(before._replace(grouped=not before.grouped))
 
@@ -181,7 +180,7 @@ class RolloutList(LineList):
         self.listing.sorting = sorting
         self.listing.change()
         self.post_message(self.Arranged())
-        self._draw_anew()
+        self._redraw()
         self.call_after_refresh(self.show_row)
 
     def action_sort(self) -> None:
@@ -192,7 +191,7 @@ class RolloutList(LineList):
         self.app.push_screen(menu, self.sort)
 
     def action_columns(self) -> None:
-        """Asks which columns to show; says for which there is no room."""
+        """Asks which columns to show; says which have no room."""
         from tui_eval.tui.run.rollouts.columns_dialog import Chosen, ColumnChooser
 
         def answered(answer: Chosen | None) -> None:
@@ -200,7 +199,7 @@ class RolloutList(LineList):
                 return
             self.lines.choose(answer[0])
             self.post_message(self.Arranged())
-            self._draw_anew()
+            self._redraw()
             if names := self.lines.left_out():
                 has_others = self.size.width < self.screen.size.width
                 zooms = f" {key_for('run.zoom')} zooms." if has_others else ""
@@ -210,22 +209,22 @@ class RolloutList(LineList):
 
     def action_filter(self) -> None:
         self.entry.open()
-        self._draw_anew()
+        self._redraw()
 
     def filter_by(self, text: str) -> None:
-        """Lists the rollouts that a filter asks for; empty for all."""
+        """Lists the rollouts that match a filter; empty for all."""
         self.entry.is_open = False
         if text != self.listing.text:
-            self.listing.ask(text)
+            self.listing.apply_filter(text)
         self._seeks_listed = True
-        self._draw_anew()
+        self._redraw()
 
     def action_errors_only(self) -> None:
         """Lists errored rollouts alone, or the others too."""
         self.filter_by(with_errors_only(self.listing.text))
 
     def on_key(self, event: events.Key) -> None:
-        """Takes what is typed while a filter is; escape takes back one thing after the other."""
+        """Types a filter; escape clears one thing after the other."""
         if event.key == "escape":
             taken = self._take_back()
         elif not self.entry.is_open:
@@ -240,47 +239,46 @@ class RolloutList(LineList):
             event.prevent_default()
 
     def on_paste(self, event: events.Paste) -> None:
-        """Takes what is pasted while a filter is typed."""
+        """Pastes into the filter that is being typed."""
         if self.entry.is_open:
             event.stop()
             self.entry.typed.insert(event.text.strip())
             self._typed()
 
     def on_blur(self) -> None:
-        """Who goes away keeps what was typed."""
+        """Ends typing; the filter stays."""
         if self.entry.is_open:
             self.entry.is_open = False
-            self._draw_anew()
+            self._redraw()
 
     def _typed(self) -> None:
         if self.entry.typed.text != self.listing.text:
-            self.listing.ask(self.entry.typed.text)
-        self._draw_anew()
+            self.listing.apply_filter(self.entry.typed.text)
+        self._redraw()
 
     def _take_back(self) -> bool:
         """Ends a search, else the filter; returns whether there was one."""
         if self.listing.give_up():
-            self._draw_anew()
+            self._redraw()
         elif self.entry.is_open or self.listing.text:
             self.entry.is_open = False
-            self.listing.ask("")
+            self.listing.apply_filter("")
             self._seeks_listed = False
-            self._draw_anew()
+            self._redraw()
             self.call_after_refresh(self.show_row)
         else:
             return False
         return True
 
     def _come_to_listed(self) -> None:
-        """Selects the first rollout that is listed, unless the selected one is."""
+        """Selects the first listed rollout, unless the selected one is listed."""
         if self.line_selected < 0:
             self.select_line(0)
         else:
             self.show_row()
 
     def head_clicked(self, x: int, index: int) -> None:
-        """Sorts by a column; a click on the filter lets somebody type, at the caret put there, one
-        on what takes it back does that."""
+        """Sorts by a column, puts the caret into the filter, or clears that."""
         if index < len(self._filter_lines):
             if key_in_line(self._filter_lines[index], x) == "escape":
                 self._take_back()
@@ -312,7 +310,7 @@ class RolloutList(LineList):
             self.show_line(line, margin=2)
 
     def select_line(self, line: int) -> None:
-        """Selects the rollout at a line, or at the nearest that there is."""
+        """Selects the rollout at a line, or at the nearest one."""
         if self.count():
             self.select(self.listing.row(min(max(line, 0), self.count() - 1)))
 
