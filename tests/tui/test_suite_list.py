@@ -7,8 +7,8 @@ from scripted_run import NOW, all_events
 from scripted_suite import (
     CASES,
     ended_events,
+    figures,
     moved,
-    reported,
     suite_events,
     suite_started,
 )
