@@ -11,8 +11,8 @@ from bench.figure import Figure, spread
 from bench.filtering import EACH, run_started
 from bench.setting import Setting
 from tui_eval.events import RolloutFinished
-from tui_eval.fold.compared_side import Side
-from tui_eval.fold.comparison import compare_runs
+from tui_eval.fold.compare.compared_side import Side
+from tui_eval.fold.compare.comparison import compare_runs
 from tui_eval.fold.run_state import RunState
 
 EXAMPLES, METRICS = 2_500, 12

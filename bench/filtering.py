@@ -12,7 +12,7 @@ from bench.figure import Figure, spread
 from bench.setting import Setting
 from tui_eval.events import RolloutFinished, RunStarted
 from tui_eval.fold.columns import ordered
-from tui_eval.fold.filtering import RowFilter
+from tui_eval.fold.query.filtering import RowFilter
 from tui_eval.fold.run_state import RunState
 
 ROWS, EACH = 80_000, 4

@@ -34,7 +34,7 @@ FILTERED = "reward<0.5 and turns>3 and tool:search"
 
 def measure(setting: Setting) -> Iterator[Figure]:
     """CPU of the thread that does the work."""
-    from tui_eval.fold.filtering import RowFilter
+    from tui_eval.fold.query.filtering import RowFilter
 
     state = made_state(ROWS)
     repeats = setting.repeats(9, 3)

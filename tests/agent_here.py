@@ -12,8 +12,8 @@ from command_here import Printed
 from program import Finished, Program, Run
 from run_here import request_here
 
-from tui_eval.cli.agent import ScoreReport, command
-from tui_eval.cli.agent_request import make_request, missing, name_newest
+from tui_eval.cli.agent.agent import ScoreReport, command
+from tui_eval.cli.agent.agent_request import make_request, missing, name_newest
 from tui_eval.config.options import TYPED_KEY_VAR
 from tui_eval.config.plan import Request
 from tui_eval.errors import RefusedError

@@ -18,9 +18,9 @@ from unittest import mock
 import click
 from program import Finished, Program
 
-from tui_eval.cli.report import ending_lines, opening_lines
+from tui_eval.cli.console.report import ending_lines, opening_lines
+from tui_eval.cli.console.summary_lines import result_lines
 from tui_eval.cli.run import command, typed_of
-from tui_eval.cli.summary_lines import result_lines
 from tui_eval.config.expansion import Expander, Expansion
 from tui_eval.config.plan import Request
 from tui_eval.engine.execution.host import Host

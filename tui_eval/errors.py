@@ -28,8 +28,8 @@ Error                               environment   recorded on a rollout, with it
 
 RefusedError                        exit code 2   what was requested cannot be run; config/, engine/
 ├── UnwritableError                 exit code 1   runs/export/writing.py
-├── ConditionError                  exit code 2   fold/condition_parser.py
-└── FilterError                     exit code 2   fold/filter_parser.py
+├── ConditionError                  exit code 2   fold/query/condition_parser.py
+└── FilterError                     exit code 2   fold/query/filter_parser.py
 
 Raised by an environment's or a tool's machinery, and recorded as any exception of its code is:
 
@@ -54,7 +54,7 @@ GivenUp                                           plain_calls/call.py
 LockHeldError                                     runs/lock.py
 FileChangedError                                  runs/appended_file.py
 BrokenIndexError                                  runs/row_index.py
-PatternTooSlowError                               fold/patterns.py
+PatternTooSlowError                               fold/query/patterns.py
 NothingMeasuredError                              fold/pilot.py
 NoProgramError                                    tui/copying/elsewhere.py
 BadRequestError                                   demo/chat_request.py

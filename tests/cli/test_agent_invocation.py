@@ -14,8 +14,8 @@ from program import Finished, Program, chat_answer, wait_until
 from servers import FaultServer, Reply
 from terminal import Terminal
 
-from tui_eval.cli.agent import command
-from tui_eval.cli.agent_request import SHARED, make_request
+from tui_eval.cli.agent.agent import command
+from tui_eval.cli.agent.agent_request import SHARED, make_request
 from tui_eval.cli.run import command as run_command
 
 PROJECT = Path(__file__).parents[1] / "osmosis_projects" / "calculator"

@@ -10,8 +10,8 @@ import pytest
 from command_here import command_here
 from program import Program
 
-from tui_eval.cli.trajectory_lines import alignment_lines
-from tui_eval.fold.alignment import align
+from tui_eval.cli.compare.trajectory_lines import alignment_lines
+from tui_eval.fold.compare.alignment import align
 from tui_eval.fold.trajectory import from_row
 
 ROWS = [(0, 0, 1.0), (0, 1, 0.0), (1, 0, 0.25), (1, 1, None)]

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-from tui_eval.cli.agent import command as agent_command
+from tui_eval.cli.agent.agent import command as agent_command
 from tui_eval.config.options import OPTIONS
 
 TESTS = Path(__file__).parents[1]

@@ -108,7 +108,7 @@ def test_the_program_of_a_browsers_tab_ends_with_the_server(
     fault_server.script(CHAT, [Reply(hang=True)])
     args = ("reverse-text", "-m", "m", "-b", f"{fault_server.url}/v1", "-n", "1", "-d")
     process = subprocess.Popen(
-        [sys.executable, "-m", "tui_eval.cli.in_browser", *args],
+        [sys.executable, "-m", "tui_eval.cli.serve.in_browser", *args],
         cwd=lifecycle.program.folder,
         env=lifecycle.program.env,
         stdin=subprocess.PIPE,

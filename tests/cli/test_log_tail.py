@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tui_eval.cli.log_tail import RunLogs
+from tui_eval.cli.console.log_tail import RunLogs
 from tui_eval.events import EvaluationMoved
 
 

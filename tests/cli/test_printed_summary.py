@@ -10,7 +10,7 @@ from program import Program, chat_answer
 from run_events import finished, staged, started
 from servers import FaultServer, Reply
 
-from tui_eval.cli.summary_lines import money_text, result_lines
+from tui_eval.cli.console.summary_lines import money_text, result_lines
 from tui_eval.events import Event, RunFinished, Stage
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.summary_json import summary_object

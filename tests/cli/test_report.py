@@ -13,7 +13,7 @@ from run_events import finished, started
 from run_here import run_here
 from terminal import Terminal
 
-from tui_eval.cli.table_lines import table_lines, what_varies
+from tui_eval.cli.console.table_lines import table_lines, what_varies
 from tui_eval.events import RunFinished
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.summary import Summary, summarize

@@ -18,7 +18,7 @@ from served import Served, Tab, processes_of
 from servers import FaultServer
 
 from tui_eval.cli.main import cli
-from tui_eval.cli.web_server import POLL_INTERVAL_S
+from tui_eval.cli.serve.web_server import POLL_INTERVAL_S
 
 
 async def status(session: aiohttp.ClientSession, url: str, **headers: str) -> tuple[int, str]:
@@ -256,7 +256,7 @@ async def test_others_are_let_in_without_a_token_only_when_requested(program: Pr
 MUTE = """
 import os, sys, time
 
-if "tui_eval.cli.in_browser" in sys.orig_argv:
+if "tui_eval.cli.serve.in_browser" in sys.orig_argv:
     with open(os.environ["STARTED"], "a") as file:
         file.write("x")
     time.sleep(600)

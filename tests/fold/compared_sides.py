@@ -6,8 +6,8 @@ from typing import Any
 
 from run_events import finished, started
 
-from tui_eval.fold.compared_side import Side
-from tui_eval.fold.comparison import Comparison
+from tui_eval.fold.compare.compared_side import Side
+from tui_eval.fold.compare.comparison import Comparison
 from tui_eval.fold.run_state import RunState
 from tui_eval.text.verdict_words import figure_sentence
 

@@ -9,9 +9,9 @@ import pytest
 from compared_sides import sentences, shares, side
 from msgspec.structs import replace
 
-from tui_eval.fold.alignment import align
-from tui_eval.fold.compared_side import Side, differing_settings
-from tui_eval.fold.comparison import Change, compare_runs
+from tui_eval.fold.compare.alignment import align
+from tui_eval.fold.compare.compared_side import Side, differing_settings
+from tui_eval.fold.compare.comparison import Change, compare_runs
 from tui_eval.fold.trajectory import Rollout
 from tui_eval.runs.comparing import ComparedRun
 from tui_eval.runs.export.comparison import comparison_object

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_eval.fold.condition_parser import check_names, parse_condition
-from tui_eval.fold.conditions import Condition, ConditionError, Estimate
+from tui_eval.fold.query.condition_parser import check_names, parse_condition
+from tui_eval.fold.query.conditions import Condition, ConditionError, Estimate
 
 ESTIMATES = {
     "reward": Estimate(0.7, 0.61, 0.78),

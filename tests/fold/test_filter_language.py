@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_eval.fold.filter_fields import FIELDS, NUMBERS, OPERATORS, kind_of
-from tui_eval.fold.filter_nodes import All, Compare, Either, Node, Not, Pattern, Word
-from tui_eval.fold.filter_parser import FilterError, parse_filter
+from tui_eval.fold.query.fields import FIELDS, NUMBERS, OPERATORS, kind_of
+from tui_eval.fold.query.filter_parser import FilterError, parse_filter
+from tui_eval.fold.query.nodes import All, Compare, Either, Node, Not, Pattern, Word
 
 METRICS = ("exact", "two words", "Reward", "and")
 

@@ -12,9 +12,9 @@ from run_events import finished, staged, started
 
 from tui_eval.events import RowsTakenBack, Stage
 from tui_eval.fold.columns import Columns, Note, Notes, Version, ordered
-from tui_eval.fold.filter_nodes import Compare
-from tui_eval.fold.filtering import RowFilter
-from tui_eval.fold.patterns import Matcher, PatternTooSlowError, has_small_cost, pattern_fault
+from tui_eval.fold.query.filtering import RowFilter
+from tui_eval.fold.query.nodes import Compare
+from tui_eval.fold.query.patterns import Matcher, PatternTooSlowError, has_small_cost, pattern_fault
 from tui_eval.fold.run_state import RunState
 
 NOTES: Notes = {("2", 0): Note("look at this", ("odd", "hard")), ("0", 1): Note("", ("easy",))}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui_eval.fold.lower_texts import PIECE, LowerTexts, stays_within_lines
-from tui_eval.fold.patterns import Matcher
+from tui_eval.fold.query.patterns import Matcher
 
 ATOMS = (
     *("a", "b", "é", ".", " ", "^", "$", r"\b", r"\d", r"\w", r"\S", r"\.", r"\[", "[ab]", "[a-z]"),

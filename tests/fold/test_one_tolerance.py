@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from run_events import finished, started
 
-from tui_eval.cli.agent_results import pass_rates
-from tui_eval.fold.compared_side import Side
-from tui_eval.fold.comparison import Change, compare_runs
-from tui_eval.fold.filtering import RowFilter
+from tui_eval.cli.agent.agent_results import pass_rates
+from tui_eval.fold.compare.compared_side import Side
+from tui_eval.fold.compare.comparison import Change, compare_runs
+from tui_eval.fold.query.filtering import RowFilter
 from tui_eval.fold.run_state import RunState
 from tui_eval.text.figures import judged_text
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_runs import opened, write_run
 
-from tui_eval.cli.report import print_damage
+from tui_eval.cli.console.report import print_damage
 from tui_eval.events import HEAD, LineUnreadable, RolloutFinished
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.export.markdown import plain

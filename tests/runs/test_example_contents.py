@@ -8,7 +8,7 @@ from typing import Any
 
 from made_runs import row, tool_state, write_run
 
-from tui_eval.fold.comparison import Change, compare_runs
+from tui_eval.fold.compare.comparison import Change, compare_runs
 from tui_eval.messages import UserMessage
 from tui_eval.runs.comparing import content_of, read_contents, side_of
 from tui_eval.runs.opening import find_run, read_run

@@ -14,7 +14,7 @@ from made_runs import opened, row
 from tui_eval.errors import RefusedError
 from tui_eval.events import RolloutFinished
 from tui_eval.fold.columns import seconds_of
-from tui_eval.fold.filtering import RowFilter
+from tui_eval.fold.query.filtering import RowFilter
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.export.source import row_object
 from tui_eval.runs.formats.recognising import Format, recognise

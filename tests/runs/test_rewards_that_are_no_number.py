@@ -10,11 +10,11 @@ import pytest
 from made_runs import opened, row
 from test_episodes import episode, trace
 
-from tui_eval.cli.summary_lines import result_lines
-from tui_eval.cli.table_lines import table_lines
-from tui_eval.fold.compared_side import Side
-from tui_eval.fold.comparison import compare_runs
-from tui_eval.fold.filtering import RowFilter
+from tui_eval.cli.console.summary_lines import result_lines
+from tui_eval.cli.console.table_lines import table_lines
+from tui_eval.fold.compare.compared_side import Side
+from tui_eval.fold.compare.comparison import compare_runs
+from tui_eval.fold.query.filtering import RowFilter
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.summary import summarize
 from tui_eval.runs.comparing import ComparedRun

@@ -10,7 +10,7 @@ import pytest
 from made_runs import row, write_run
 
 from tui_eval.errors import RefusedError
-from tui_eval.fold.filtering import RowFilter
+from tui_eval.fold.query.filtering import RowFilter
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.opening import read_run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from run_events import finished, started
 
-from tui_eval.cli.summary_lines import result_lines
+from tui_eval.cli.console.summary_lines import result_lines
 from tui_eval.events import STOPPED_EARLY, ReadingMoved, RunFinished
 from tui_eval.fold.run_state import RunState
 from tui_eval.text.run_words import status

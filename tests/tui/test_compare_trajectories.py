@@ -12,7 +12,7 @@ from compared_runs import PASSES, three_runs, two_runs, write_run
 from scripted_run import ERRORS
 from staging import running, staged_app
 
-from tui_eval.fold.alignment import changed_words
+from tui_eval.fold.compare.alignment import changed_words
 from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.compare.rollouts_screen import CompareRollouts
 from tui_eval.tui.compare.screen import CompareRuns

@@ -10,8 +10,8 @@ import pytest
 from compare_staging import comparing, runs_screen
 from compared_runs import PASSES, QUESTIONS, three_runs, two_runs, write_run
 
-from tui_eval.fold.comparison import Change, Comparison, PairedExample
-from tui_eval.fold.paired_figures import PairedFigure
+from tui_eval.fold.compare.comparison import Change, Comparison, PairedExample
+from tui_eval.fold.compare.paired_figures import PairedFigure
 from tui_eval.stats.paired import paired_difference
 from tui_eval.tui.compare.pane_lines import number_lines, wrapped
 from tui_eval.tui.compare.screen import CompareRuns

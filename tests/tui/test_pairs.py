@@ -7,7 +7,7 @@ import math
 import pytest
 from run_events import finished, started
 
-from tui_eval.fold.comparison import Change, PairedExample
+from tui_eval.fold.compare.comparison import Change, PairedExample
 from tui_eval.fold.run_state import RunState
 from tui_eval.tui.compare.pairs import Pair
 

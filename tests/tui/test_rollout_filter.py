@@ -16,8 +16,8 @@ from staging import Stage, over, running, staged_app
 
 from tui_eval import events as ev
 from tui_eval.fold.columns import Version
-from tui_eval.fold.filter_nodes import condition
-from tui_eval.fold.patterns import Matcher
+from tui_eval.fold.query.nodes import condition
+from tui_eval.fold.query.patterns import Matcher
 from tui_eval.fold.run_state import RunState
 from tui_eval.tui.run.rollouts.filter_entry import with_errors_only
 

@@ -173,7 +173,7 @@ async def test_a_very_small_cost_stands_apart_from_the_tokens() -> None:
 
 
 async def test_what_was_begun_before_and_waits_when_all_end_was_stopped() -> None:
-    events = [suite_started(), moved(0, "waiting", **reported(all_events()[:25]))]
+    events = [suite_started(), moved(0, "waiting", **figures(all_events()[:25]))]
     events.append(ev.RunFinished(0, NOW, "interrupted", 130))
     async with staged_suite(events, live=False, size=(120, 40)) as stage:
         assert stage.evaluations[0].endswith("stopped")

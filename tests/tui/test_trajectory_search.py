@@ -17,7 +17,7 @@ from staging import Stage, over, running, staged_app
 
 from tui_eval import events as ev
 from tui_eval import printable as shown_text
-from tui_eval.fold.patterns import matches_in
+from tui_eval.fold.query.patterns import matches_in
 from tui_eval.printable import printable, printable_slices
 from tui_eval.tui.trajectory import view as trajectory_view
 from tui_eval.tui.trajectory.marking import Texts
@@ -185,7 +185,7 @@ async def test_where_no_process_can_be_started_the_search_says_so_and_the_screen
 async def test_an_expression_that_takes_forever_is_given_up_and_the_screen_lives(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tui_eval.fold.patterns.matches_in.__defaults__", (0.5,))
+    monkeypatch.setattr("tui_eval.fold.query.patterns.matches_in.__defaults__", (0.5,))
     row = saved_row(0, completion=[{"role": "assistant", "content": "a" * 60 + "!"}])
     feed = ScriptedFeed(all_events(), {**saved_rows(), 0: row}, live=False)
     async with staged_app(feed) as stage:

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 
 from tui_eval import events as ev
 from tui_eval.fold.columns import Note
-from tui_eval.fold.filter_fields import METRIC
+from tui_eval.fold.query.fields import METRIC
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.base.dialogs.prompts import Choice, Prompt
 from tui_eval.tui.base.dialogs.question import Question

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from tui_eval.cli.report import print_damage
+from tui_eval.cli.console.report import print_damage
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.fold.columns import Notes
 from tui_eval.fold.run_state import RunState

@@ -22,7 +22,7 @@ def command(path: Path | None) -> int:
     .toml file, which are shown as they are saved where no engine works on them. Without a terminal
     the summary is printed.
     """
-    from tui_eval.cli.report import report_run
+    from tui_eval.cli.console.report import report_run
     from tui_eval.cli.screen import has_terminal, open_on_screen
     from tui_eval.runs.layout import RunDir
     from tui_eval.runs.unsaved import run_of
@@ -38,7 +38,7 @@ def command(path: Path | None) -> int:
 
 def _open_suite(file: Path) -> int:
     """Joins the engine that works on the evaluations of a file; without one shows their runs."""
-    from tui_eval.cli.report import print_faults
+    from tui_eval.cli.console.report import print_faults
     from tui_eval.cli.screen import has_terminal, open_suite_on_screen
     from tui_eval.engine.suite.suite_lock import at_work_on
     from tui_eval.errors import Fault
@@ -51,7 +51,7 @@ def _open_suite(file: Path) -> int:
         if not file.exists():
             return print_faults([Fault(str(file), "there is no such file")])
         return _look_again(file)
-    from tui_eval.cli.suite_console import show_at_work
+    from tui_eval.cli.console.suite_console import show_at_work
 
     show_at_work(suite, held.pid)
     return 0
@@ -59,7 +59,7 @@ def _open_suite(file: Path) -> int:
 
 def _look_again(file: Path) -> int:
     """Shows the saved runs of the evaluations of a file."""
-    from tui_eval.cli.report import print_faults
+    from tui_eval.cli.console.report import print_faults
     from tui_eval.cli.screen import has_terminal, look_at_suite_on_screen
     from tui_eval.errors import Fault
 

@@ -176,7 +176,7 @@ def open_on_screen(run: RunDir) -> int:
     leave = app.run()
     if app.feed is not feed and (code := leave_app(app, leave)) is not None:
         return code  # errored rollouts ran again
-    from tui_eval.cli.report import report_run, warn
+    from tui_eval.cli.console.report import report_run, warn
 
     if app.state.run is None and app.state.end is not None:
         warn(f"error: {app.state.end.text}")
@@ -201,12 +201,12 @@ def open_suite_on_screen(file: Path, held: Holder) -> int:
     if app.feed is not feed and (code := leave_app(app, leave)) is not None:
         return code  # it was resumed
     if app.suite is None:
-        from tui_eval.cli.report import warn
+        from tui_eval.cli.console.report import warn
 
         warn(f"error: {app.state.end.text if app.state.end else 'the engine has ended'}")
         return 1
     if leave is not None and leave.action == "detach":
-        from tui_eval.cli.suite_console import show_at_work
+        from tui_eval.cli.console.suite_console import show_at_work
 
         show_at_work(app.suite, held.pid)
         return 0

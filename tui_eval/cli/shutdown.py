@@ -47,13 +47,13 @@ def leave_app(
         return 2 if feed.inner is None or engine is None else _end(feed.inner, engine, app.state)
     if app.suite is not None and not app.state.refused:
         if action == "detach" and engine is not None:
-            from tui_eval.cli.suite_console import show_at_work
+            from tui_eval.cli.console.suite_console import show_at_work
 
             show_at_work(app.suite, engine.pid)
             return 0
         code = _end(feed.inner, engine, app.state) if feed.inner and engine else None
         if engine is not None and engine.is_held:
-            from tui_eval.cli.report import report_held
+            from tui_eval.cli.console.report import report_held
 
             return report_held(engine, app.state)
         return leave_suite(app.suite, code, save, abbreviated=abbreviated)
@@ -83,7 +83,7 @@ def _leave_run(
     at_end: Callable[[RunDir], None],
 ) -> int:
     """Ends the engine unless it is detached, then reports from the disk."""
-    from tui_eval.cli.report import print_faults, report_held, report_run, warn
+    from tui_eval.cli.console.report import print_faults, report_held, report_run, warn
     from tui_eval.errors import Fault
     from tui_eval.runs.crash_recovery import close_if_crashed
     from tui_eval.runs.layout import RunDir
@@ -119,8 +119,8 @@ def _leave_run(
 
 
 def _print_at_work(run: RunDir, state: RunState, pid: int) -> None:
+    from tui_eval.cli.console.report import print_stdout, running_lines, warn
     from tui_eval.cli.pushing import dataset_of
-    from tui_eval.cli.report import print_stdout, running_lines, warn
 
     print_stdout(running_lines(state, pid))
     if dataset_of(run) is not None:
@@ -143,8 +143,8 @@ def leave_suite(
         abbreviated: The summary is without settings and examples.
         pushes: Runs are pushed where that was requested; its engine was started here.
     """
-    from tui_eval.cli.report import warn
-    from tui_eval.cli.suite_console import SuiteConsole
+    from tui_eval.cli.console.report import warn
+    from tui_eval.cli.console.suite_console import SuiteConsole
     from tui_eval.runs.layout import RunDir, is_unsaved
     from tui_eval.runs.outcome import lost_suite_outcome
 
@@ -162,7 +162,7 @@ def leave_suite(
 def _end(feed: LiveFeed, engine: EngineProcess, state: RunState) -> int:
     """Ends the engine and returns its exit code; called again meanwhile it ends it at once."""
     try:
-        from tui_eval.cli.report import warn
+        from tui_eval.cli.console.report import warn
         from tui_eval.engine.transport.launcher import STOPS_WITHIN_S, STOPS_WITHOUT_DISK_S
 
         if engine.exit_code() is None:
@@ -186,8 +186,8 @@ def end_at_once(feed: LiveFeed, engine: EngineProcess) -> int:
 
 
 def _report(run: RunDir, state: RunState, *, abbreviated: bool) -> int:
+    from tui_eval.cli.console.report import report_run
     from tui_eval.cli.pushing import code_with_pushes, dataset_of, push_requested
-    from tui_eval.cli.report import report_run
     from tui_eval.runs.opening import read_run
 
     code = report_run(run, state, abbreviated=abbreviated)
@@ -200,7 +200,7 @@ def _report(run: RunDir, state: RunState, *, abbreviated: bool) -> int:
 
 def kept(run: RunDir) -> RunDir:
     """Saves a run for good and returns it; the run as it was where that is refused."""
-    from tui_eval.cli.report import print_faults
+    from tui_eval.cli.console.report import print_faults
     from tui_eval.errors import RefusedError
     from tui_eval.runs.unsaved import keep
 

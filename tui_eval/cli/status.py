@@ -26,7 +26,7 @@ def command(path: Path | None, as_json: bool) -> int:
     workers are. Of one that is over: how it ended. Where RUN is a .toml file: of each of its
     evaluations.
     """
-    from tui_eval.cli.report import print_json, print_stderr, print_stdout
+    from tui_eval.cli.console.report import print_json, print_stderr, print_stdout
     from tui_eval.cli.status_lines import status_lines, status_object, suite_object
     from tui_eval.runs.layout import RunDir
     from tui_eval.runs.unsaved import run_of
@@ -60,7 +60,7 @@ class _Seen(msgspec.Struct, frozen=True):
 
 def _look(run: RunDir) -> _Seen:
     """Status of a run: from its engine, or from the disk where none is at work on it."""
-    from tui_eval.cli.report import print_damage
+    from tui_eval.cli.console.report import print_damage
     from tui_eval.feeds.live_feed import ANSWERS_WITHIN_S, look_at_engine
     from tui_eval.fold.run_state import RunState
     from tui_eval.runs.lock import holder

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_eval import clock
-from tui_eval.cli.report import gives_way
+from tui_eval.cli.console.report import gives_way
 from tui_eval.fold.columns import number_of_row
 from tui_eval.fold.rollout_columns import SLEEPING
 from tui_eval.runs.summary_json import VERSION

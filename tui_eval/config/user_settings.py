@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tui_eval.errors import Fault, nearest
-from tui_eval.fold.filter_fields import FIELDS, METRIC
+from tui_eval.fold.query.fields import FIELDS, METRIC
 from tui_eval.own_folders import home_folder
 
 if TYPE_CHECKING:

@@ -177,8 +177,8 @@ def _text(option: Option, text: Any) -> str:
 
 def _check_until(text: str) -> None:
     """Refuses what is no condition on an interval."""
-    from tui_eval.fold.condition_parser import check_names, parse_condition
-    from tui_eval.fold.conditions import ConditionError
+    from tui_eval.fold.query.condition_parser import check_names, parse_condition
+    from tui_eval.fold.query.conditions import ConditionError
 
     try:
         condition = parse_condition(text, "")

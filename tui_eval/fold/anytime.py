@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from tui_eval.fold.condition_parser import parse_condition
-from tui_eval.fold.conditions import ConditionError, Estimate, Judged
+from tui_eval.fold.query.condition_parser import parse_condition
+from tui_eval.fold.query.conditions import ConditionError, Estimate, Judged
 from tui_eval.fold.rollout_columns import DONE
 from tui_eval.stats.intervals import AnytimeInterval
 

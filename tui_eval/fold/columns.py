@@ -8,8 +8,8 @@ from array import array
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tui_eval.fold.filter_fields import METRIC, STAGES, kind_of
-from tui_eval.fold.patterns import SHORT
+from tui_eval.fold.query.fields import METRIC, STAGES, kind_of
+from tui_eval.fold.query.patterns import SHORT
 from tui_eval.fold.rollout_columns import DONE
 from tui_eval.fold.row_facts import TOOLS_APART
 from tui_eval.fold.run_state import RunState

@@ -9,9 +9,9 @@ import msgspec
 
 from tui_eval.errors import Fault, RefusedError, nearest
 from tui_eval.fold.columns import Columns
-from tui_eval.fold.compared_side import Side
-from tui_eval.fold.comparison import compare_runs
-from tui_eval.fold.filter_fields import METRIC
+from tui_eval.fold.compare.compared_side import Side
+from tui_eval.fold.compare.comparison import compare_runs
+from tui_eval.fold.query.fields import METRIC
 from tui_eval.fold.rollout_columns import DONE
 from tui_eval.fold.run_state import RunState
 from tui_eval.stats.power import (

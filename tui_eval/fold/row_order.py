@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tui_eval.fold.columns import Notes
-    from tui_eval.fold.filtering import RowFilter
+    from tui_eval.fold.query.filtering import RowFilter
     from tui_eval.fold.run_state import RunState
 
 

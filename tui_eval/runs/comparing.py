@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from tui_eval.fold.compared_side import Side
-from tui_eval.fold.comparison import Comparison, PairedExample, compare_runs
+from tui_eval.fold.compare.compared_side import Side
+from tui_eval.fold.compare.comparison import Comparison, PairedExample, compare_runs
 from tui_eval.fold.rollout_columns import DONE
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.saved_values import listing, mapping

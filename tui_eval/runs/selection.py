@@ -9,10 +9,10 @@ import msgspec
 
 from tui_eval.errors import Fault, RefusedError, nearest
 from tui_eval.fold.columns import Columns, Notes, Version
-from tui_eval.fold.filter_fields import FIELDS, METRIC, OTHER_NAMES
-from tui_eval.fold.filter_nodes import Compare, Pattern
-from tui_eval.fold.filtering import RowFilter
-from tui_eval.fold.patterns import PATIENCE_S, Matcher, PatternTooSlowError
+from tui_eval.fold.query.fields import FIELDS, METRIC, OTHER_NAMES
+from tui_eval.fold.query.filtering import RowFilter
+from tui_eval.fold.query.nodes import Compare, Pattern
+from tui_eval.fold.query.patterns import PATIENCE_S, Matcher, PatternTooSlowError
 from tui_eval.fold.row_order import Sorting, listed_rows
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.trajectory import Rollout, from_row

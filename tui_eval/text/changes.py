@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tui_eval.fold.comparison import Change, Comparison, PairedExample
+from tui_eval.fold.compare.comparison import Change, Comparison, PairedExample
 from tui_eval.text.figures import judged_text
 
 

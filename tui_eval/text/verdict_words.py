@@ -21,8 +21,8 @@ from tui_eval.text.figures import (
 )
 
 if TYPE_CHECKING:
-    from tui_eval.fold.comparison import Comparison
-    from tui_eval.fold.paired_figures import PairedFigure
+    from tui_eval.fold.compare.comparison import Comparison
+    from tui_eval.fold.compare.paired_figures import PairedFigure
     from tui_eval.stats.paired import PairedDifference
 
 METHODS = {"newcombe": "Newcombe", "bound": "bound for equal examples"}

@@ -12,8 +12,8 @@ from tui_eval.config.settings import place_of
 from tui_eval.engine.setup.endpoint_checks import ANYWAY
 from tui_eval.errors import Fault, Notice, warning
 from tui_eval.fold.anytime import REWARD, anytime_means
-from tui_eval.fold.condition_parser import check_names, parse_condition
-from tui_eval.fold.conditions import ConditionError
+from tui_eval.fold.query.condition_parser import check_names, parse_condition
+from tui_eval.fold.query.conditions import ConditionError
 from tui_eval.processes import free_memory, private_memory
 from tui_eval.runs.layout import RunDir, outputs_root, unsaved_root
 from tui_eval.runs.opening import read_run

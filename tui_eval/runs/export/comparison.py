@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tui_eval.fold.compared_side import differing_settings
-from tui_eval.fold.comparison import Change, Comparison
+from tui_eval.fold.compare.compared_side import differing_settings
+from tui_eval.fold.compare.comparison import Change, Comparison
+from tui_eval.fold.compare.paired_figures import PairedFigure
 from tui_eval.fold.mean_reward import mean_reward
-from tui_eval.fold.paired_figures import PairedFigure
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.runs.comparing import ComparedRun

@@ -7,8 +7,8 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from tui_eval.fold.compared_side import differing_settings
-from tui_eval.fold.comparison import Comparison
+from tui_eval.fold.compare.compared_side import differing_settings
+from tui_eval.fold.compare.comparison import Comparison
 from tui_eval.printable import one_line
 from tui_eval.runs.comparing import ComparedRun
 from tui_eval.runs.export.comparison import comparison_object

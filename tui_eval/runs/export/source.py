@@ -18,7 +18,7 @@ from tui_eval.fold.columns import (
     seconds_of,
     tokens_of,
 )
-from tui_eval.fold.filter_fields import STAGES
+from tui_eval.fold.query.fields import STAGES
 from tui_eval.fold.rollout_columns import DONE
 from tui_eval.fold.row_facts import TOOLS_APART
 from tui_eval.fold.run_state import RunState

@@ -68,7 +68,7 @@ class Reading:
         began = time.monotonic()
         gc.disable()  # each collection would go through all that was read, and stop the screen
         try:
-            from tui_eval.fold.compared_side import differing_settings
+            from tui_eval.fold.compare.compared_side import differing_settings
             from tui_eval.runs.comparing import read_runs
 
             runs = read_runs(self.paths, self._look)

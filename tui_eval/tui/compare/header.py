@@ -32,7 +32,7 @@ from tui_eval.tui.base.lines.text_panel import TextPanel
 from tui_eval.tui.base.look.ink import Line, Span, cut, left, letter_ink, line_width, right, spread
 
 if TYPE_CHECKING:
-    from tui_eval.fold.comparison import Comparison
+    from tui_eval.fold.compare.comparison import Comparison
     from tui_eval.runs.comparing import ComparedRun
     from tui_eval.tui.compare.comparing import Reading
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.cells import cell_len
 from textual.binding import BindingType
 
-from tui_eval.fold.comparison import Change
+from tui_eval.fold.compare.comparison import Change
 from tui_eval.printable import one_line
 from tui_eval.text.changes import LOOKS, WIDTH, judged_texts, lettered
 from tui_eval.text.figures import plural, signed_text
@@ -20,7 +20,7 @@ from tui_eval.tui.base.look.wrap import wrap
 from tui_eval.tui.compare.pane_lines import wrapped
 
 if TYPE_CHECKING:
-    from tui_eval.fold.comparison import Comparison, PairedExample
+    from tui_eval.fold.compare.comparison import Comparison, PairedExample
     from tui_eval.tui.compare.comparing import Reading
 
 ID_MOST, NUMBER, DIFFERENCE = 12, 7, 8

@@ -10,7 +10,7 @@ import msgspec
 from rich.cells import cell_len
 
 from tui_eval.fold.columns import counts_of, number_of_row
-from tui_eval.fold.comparison import Change
+from tui_eval.fold.compare.comparison import Change
 from tui_eval.fold.rollout_columns import DONE
 from tui_eval.printable import one_line
 from tui_eval.text.figures import count_text, plural, reward_text, span_text
@@ -19,7 +19,7 @@ from tui_eval.tui.base.look.ink import Line, Span, left, letter_ink, line_width,
 from tui_eval.tui.compare.side_by_side import GUTTER, fitted
 
 if TYPE_CHECKING:
-    from tui_eval.fold.comparison import PairedExample
+    from tui_eval.fold.compare.comparison import PairedExample
     from tui_eval.fold.run_state import RunState
     from tui_eval.runs.comparing import Source
 

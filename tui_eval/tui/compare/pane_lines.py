@@ -27,8 +27,8 @@ from tui_eval.tui.base.look.ink import EMPTY, Line, Span, left, letter_ink, righ
 from tui_eval.tui.base.look.wrap import shown_lines
 
 if TYPE_CHECKING:
-    from tui_eval.fold.comparison import Comparison
-    from tui_eval.fold.paired_figures import PairedFigure
+    from tui_eval.fold.compare.comparison import Comparison
+    from tui_eval.fold.compare.paired_figures import PairedFigure
 
 NUMBER, DIFFERENCE, INTERVAL, VERDICT = 7, 8, 18, 15
 NAME_LEAST, NAME_MOST = 10, 26

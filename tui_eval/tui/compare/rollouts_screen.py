@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
 
-from tui_eval.fold.alignment import Alignment, align
+from tui_eval.fold.compare.alignment import Alignment, align
 from tui_eval.fold.rollout_columns import DONE
 from tui_eval.runs.comparing import Source
 from tui_eval.shipped import shipped

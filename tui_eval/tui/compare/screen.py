@@ -14,7 +14,7 @@ from textual.containers import Container
 from textual.content import Content
 from textual.widget import Widget
 
-from tui_eval.fold.comparison import Change
+from tui_eval.fold.compare.comparison import Change
 from tui_eval.shipped import shipped
 from tui_eval.text.changes import LOOKS
 from tui_eval.text.figures import letter_of
@@ -35,7 +35,7 @@ from tui_eval.tui.compare.paired_examples import SORTS, PairedExamples, why_empt
 from tui_eval.tui.compare.pane_lines import number_lines, setting_lines
 
 if TYPE_CHECKING:
-    from tui_eval.fold.comparison import Comparison
+    from tui_eval.fold.compare.comparison import Comparison
     from tui_eval.runs.comparing import ComparedRun
     from tui_eval.runs.export.whole_text import WholeText
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 from rich.cells import cell_len
 
-from tui_eval.fold.alignment import Alignment, Range, Unit, changed_words
+from tui_eval.fold.compare.alignment import Alignment, Range, Unit, changed_words
 from tui_eval.tui.base.keys.keymap import key_for
 from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut, letter_ink, line_width
 from tui_eval.tui.trajectory.marking import overlaid

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from textual.binding import BindingType
 
-from tui_eval.fold.alignment import Alignment, Unit
+from tui_eval.fold.compare.alignment import Alignment, Unit
 from tui_eval.tui.base.keys.keymap import bindings
 from tui_eval.tui.base.lines.line_list import PieceView
 from tui_eval.tui.base.lines.line_view import ALL_SHOWN, NOT_FOLDED

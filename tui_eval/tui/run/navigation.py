@@ -112,8 +112,8 @@ class Navigation:
 
     def _next_with(self, text: str) -> int | None:
         """The next rollout that a filter lists; None for one that is too long, as the list says."""
-        from tui_eval.fold.filter_parser import FilterError
-        from tui_eval.fold.filtering import RowFilter
+        from tui_eval.fold.query.filter_parser import FilterError
+        from tui_eval.fold.query.filtering import RowFilter
 
         try:
             rows = RowFilter(text).rows(self._screen.state)
@@ -126,7 +126,7 @@ class Navigation:
 
     def _condition(self, kind: str, name: str) -> str:
         """The filter for the rollouts of an error or a tool; of a tool that failed for those."""
-        from tui_eval.fold.filter_nodes import condition  # which the first frame needs not
+        from tui_eval.fold.query.nodes import condition  # which the first frame needs not
 
         if kind == "where":
             return name

@@ -15,7 +15,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from tui_eval.fold.columns import Note
-from tui_eval.fold.filter_fields import METRIC
+from tui_eval.fold.query.fields import METRIC
 from tui_eval.fold.rollout_columns import DONE
 from tui_eval.printable import one_line
 from tui_eval.text.figures import clock_text, span_text

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rich.cells import cell_len
 from textual import events
 
-from tui_eval.fold.patterns import matches_in
+from tui_eval.fold.query.patterns import matches_in
 from tui_eval.printable import printable_slices
 from tui_eval.tui.base.keys.keymap import search_keys
 from tui_eval.tui.base.lines.text_line import TextLine, type_into

@@ -183,7 +183,7 @@ def _models(state: RunState, width: int) -> Iterator[NumberLine | Line]:
     """Calls answered by another model than the requested one."""
     if not state.outcomes.models:
         return
-    from tui_eval.fold.filter_nodes import condition  # which the first frame needs not
+    from tui_eval.fold.query.nodes import condition  # which the first frame needs not
 
     yield EMPTY
     yield (("answered by other models", "faint"),)

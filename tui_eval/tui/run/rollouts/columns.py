@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from tui_eval.fold.columns import all_tokens_of, counts_of, tokens_of
-from tui_eval.fold.filter_fields import FIELDS, METRIC
+from tui_eval.fold.query.fields import FIELDS, METRIC
 from tui_eval.fold.rollout_columns import DONE, WAITING
 from tui_eval.fold.row_facts import TOOLS_APART, Codes
 from tui_eval.fold.run_state import RunState

@@ -8,7 +8,7 @@ from typing import ClassVar, TypeAlias
 from rich.cells import cell_len
 from textual.binding import BindingType
 
-from tui_eval.fold.filter_fields import FIELDS, METRIC
+from tui_eval.fold.query.fields import FIELDS, METRIC
 from tui_eval.fold.row_order import Sorting
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line

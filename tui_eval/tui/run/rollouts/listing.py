@@ -13,7 +13,7 @@ from tui_eval.fold.run_state import RunState
 
 if TYPE_CHECKING:
     from tui_eval.fold.columns import Notes
-    from tui_eval.fold.filtering import RowFilter
+    from tui_eval.fold.query.filtering import RowFilter
     from tui_eval.runs.selection import TrajectorySearch
 
 AT_ONCE = 2_000
@@ -62,8 +62,8 @@ class Listing:
 
     def apply_filter(self, text: str) -> None:
         """Applies another filter, or sets the faults of an invalid one."""
-        from tui_eval.fold.filter_parser import FilterError
-        from tui_eval.fold.filtering import RowFilter
+        from tui_eval.fold.query.filter_parser import FilterError
+        from tui_eval.fold.query.filtering import RowFilter
 
         self.give_up()
         self.text = text
@@ -185,7 +185,7 @@ class Listing:
             self._keeps_up = False
 
     async def _find_rows(self) -> None:
-        from tui_eval.fold.patterns import PatternTooSlowError
+        from tui_eval.fold.query.patterns import PatternTooSlowError
 
         state, version, wanted = self.state, self._version, self.wanted
         try:

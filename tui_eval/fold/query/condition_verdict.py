@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from tui_eval.errors import Fault
 from tui_eval.exit_codes import VERDICTS, ExitCode
-from tui_eval.fold.condition_parser import check_names
-from tui_eval.fold.conditions import COUNTS, Condition, ConditionError, Estimate, Judged
-from tui_eval.fold.filter_fields import METRIC
+from tui_eval.fold.query.condition_parser import check_names
+from tui_eval.fold.query.conditions import COUNTS, Condition, ConditionError, Estimate, Judged
+from tui_eval.fold.query.fields import METRIC
 from tui_eval.fold.summary import Summary
 from tui_eval.stats.mean import Mean
 from tui_eval.stats.passk import ks_up_to

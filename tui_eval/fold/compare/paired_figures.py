@@ -9,8 +9,8 @@ from typing import NamedTuple
 import msgspec
 
 from tui_eval.fold.columns import Columns
-from tui_eval.fold.compared_side import Side
-from tui_eval.fold.filter_fields import METRIC
+from tui_eval.fold.compare.compared_side import Side
+from tui_eval.fold.query.fields import METRIC
 from tui_eval.fold.rollout_columns import DONE
 from tui_eval.stats.arrays import np
 from tui_eval.stats.paired import PairedDifference, Pairs, paired_differences

@@ -62,9 +62,9 @@ def command(
     -margin. Failed, 5: it is below 0, and not above -margin. Inconclusive, 6: neither, or there are
     fewer than 6 examples. Nothing measured, 7: no rows, no reward, or all errored.
     """
-    from tui_eval.cli.gate_lines import GateReport, write_junit
-    from tui_eval.cli.report import print_json, print_stdout
-    from tui_eval.fold.gated_figures import gated_figures, margin_faults
+    from tui_eval.cli.compare.gate_lines import GateReport, write_junit
+    from tui_eval.cli.console.report import print_json, print_stdout
+    from tui_eval.fold.compare.gated_figures import gated_figures, margin_faults
 
     names = tuple(dict.fromkeys(metrics)) or ("reward",)
     runs, limit = _read((first, second), margin, names, junit)
@@ -92,9 +92,9 @@ def _read(
     Raises:
         RefusedError: The request makes no sense; has every fault.
     """
-    from tui_eval.cli.report import print_unreadable
-    from tui_eval.fold.filter_fields import number_from
-    from tui_eval.fold.gated_figures import gate_faults
+    from tui_eval.cli.console.report import print_unreadable
+    from tui_eval.fold.compare.gated_figures import gate_faults
+    from tui_eval.fold.query.fields import number_from
     from tui_eval.runs.comparing import read_runs
     from tui_eval.runs.opening import named_runs
 
@@ -118,7 +118,7 @@ def _read(
 
 
 def _margin_faults(margin: str) -> list[Fault]:
-    from tui_eval.fold.filter_fields import number_from
+    from tui_eval.fold.query.fields import number_from
 
     value = number_from("", margin)
     if value is None:

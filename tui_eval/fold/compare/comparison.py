@@ -16,14 +16,14 @@ from typing import Any
 
 import msgspec
 
-from tui_eval.fold.compared_side import Rows, Side, is_rerun
-from tui_eval.fold.outcome_words import left_out_text, no_number_text
-from tui_eval.fold.paired_figures import (
+from tui_eval.fold.compare.compared_side import Rows, Side, is_rerun
+from tui_eval.fold.compare.paired_figures import (
     ExampleRollouts,
     NoiseFloor,
     PairedFigure,
     paired_figures,
 )
+from tui_eval.fold.outcome_words import left_out_text, no_number_text
 from tui_eval.stats.paired import holm
 
 

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from tui_eval.errors import Fault, nearest
 from tui_eval.exit_codes import VERDICTS, ExitCode
-from tui_eval.fold.compared_side import Side
-from tui_eval.fold.filter_fields import METRIC
-from tui_eval.fold.paired_figures import FIGURES, PairedFigure
+from tui_eval.fold.compare.compared_side import Side
+from tui_eval.fold.compare.paired_figures import FIGURES, PairedFigure
+from tui_eval.fold.query.fields import METRIC
 from tui_eval.printable import one_line
 from tui_eval.stats.paired import NO_DIFFERENCE, PairedDifference
 from tui_eval.stats.verdict import Gate, examples_for_gate, judge_gate

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tui_eval import clock
-from tui_eval.cli.console_lines import ErrorLines, ProgressLines
-from tui_eval.cli.log_tail import RunLogs
-from tui_eval.cli.pushing import code_with_pushes, push_requested
-from tui_eval.cli.report import (
+from tui_eval.cli.console.lines import ErrorLines, ProgressLines
+from tui_eval.cli.console.log_tail import RunLogs
+from tui_eval.cli.console.report import (
     ending_lines,
     gives_way,
     opening_lines,
@@ -24,9 +23,10 @@ from tui_eval.cli.report import (
     report_held,
     warn,
 )
+from tui_eval.cli.console.suite_console import SuiteConsole
+from tui_eval.cli.console.summary_lines import result_lines
+from tui_eval.cli.pushing import code_with_pushes, push_requested
 from tui_eval.cli.signals import ending_signals, interrupt_on_signals
-from tui_eval.cli.suite_console import SuiteConsole
-from tui_eval.cli.summary_lines import result_lines
 from tui_eval.engine.transport.launcher import (
     STOPS_WITHIN_S,
     STOPS_WITHOUT_DISK_S,

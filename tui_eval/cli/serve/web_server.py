@@ -16,9 +16,9 @@ from typing import Any
 from aiohttp import WSMsgType, web
 from textual_serve.server import Server
 
+from tui_eval.cli.serve.web_gate import Gate, harden
+from tui_eval.cli.serve.web_screen import WebScreen
 from tui_eval.cli.signals import ending_signals
-from tui_eval.cli.web_gate import Gate, harden
-from tui_eval.cli.web_screen import WebScreen
 from tui_eval.printable import one_line
 from tui_eval.shipped import shipped
 

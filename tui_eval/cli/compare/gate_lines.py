@@ -11,8 +11,8 @@ import msgspec
 
 from tui_eval.errors import Fault, UnwritableError
 from tui_eval.exit_codes import VERDICTS, ExitCode, worst_verdict
-from tui_eval.fold.comparison import Comparison
-from tui_eval.fold.gated_figures import NAME_MOST, GatedFigure
+from tui_eval.fold.compare.comparison import Comparison
+from tui_eval.fold.compare.gated_figures import NAME_MOST, GatedFigure
 from tui_eval.printable import one_line, printable
 from tui_eval.runs.comparing import ComparedRun
 from tui_eval.runs.export.comparison import errors_object

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tui_eval.cli.summary_lines import WIDTH, mean_std
+from tui_eval.cli.console.summary_lines import WIDTH, mean_std
 from tui_eval.fold.outcome_words import has_many_errors
 from tui_eval.fold.summary import Summary
 from tui_eval.printable import one_line

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 
 from tui_eval.errors import Fault, RefusedError, nearest
-from tui_eval.fold.filter_fields import (
+from tui_eval.fold.query.fields import (
     CHOICE,
     FIELDS,
     METRIC,
@@ -22,8 +22,8 @@ from tui_eval.fold.filter_fields import (
     kind_of,
     number_from,
 )
-from tui_eval.fold.filter_nodes import All, Compare, Either, Node, Not, Pattern, Word
-from tui_eval.fold.patterns import pattern_fault
+from tui_eval.fold.query.nodes import All, Compare, Either, Node, Not, Pattern, Word
+from tui_eval.fold.query.patterns import pattern_fault
 
 DEEPEST = 40
 LONGEST = 10_000

@@ -15,7 +15,7 @@ from tui_eval.cli.run import click_option
 from tui_eval.config.options import BY_NAME
 
 if TYPE_CHECKING:
-    from tui_eval.cli.agent_results import AgentResults
+    from tui_eval.cli.agent.agent_results import AgentResults
     from tui_eval.runs.layout import RunDir
 
 DEBUG_DIR = "local_debug"
@@ -77,8 +77,8 @@ def command(**typed: Any) -> int:
     they are, without the SDK. It is a run like any other: watch it, stop it, resume it with
     --resume, open it again.
     """
-    from tui_eval.cli.agent_request import make_request, missing, name_newest
-    from tui_eval.cli.report import warn
+    from tui_eval.cli.agent.agent_request import make_request, missing, name_newest
+    from tui_eval.cli.console.report import warn
     from tui_eval.config.options import TYPED_KEY_VAR
     from tui_eval.errors import RefusedError
 
@@ -118,7 +118,7 @@ def _run(request: dict[str, Any], report: ScoreReport, typed: Mapping[str, Any])
 
 
 def _in_console(request: dict[str, Any], report: ScoreReport, typed: Mapping[str, Any]) -> int:
-    from tui_eval.cli.console import run_in_console
+    from tui_eval.cli.console.run_console import run_in_console
 
     quiet = bool(typed["quiet"])
     if typed["json"] or not quiet:
@@ -156,7 +156,7 @@ class ScoreReport:
         return {"eval_fns": {name: one.to_dict() for name, one in scores}}
 
     def _read(self, run: RunDir) -> AgentResults | None:
-        from tui_eval.cli.agent_results import read_results
+        from tui_eval.cli.agent.agent_results import read_results
         from tui_eval.errors import RefusedError
 
         try:
@@ -166,8 +166,8 @@ class ScoreReport:
         return self._results
 
     def __call__(self, run: RunDir) -> None:
-        from tui_eval.cli.agent_results import score_lines
-        from tui_eval.cli.report import print_stderr, print_stdout
+        from tui_eval.cli.agent.agent_results import score_lines
+        from tui_eval.cli.console.report import print_stderr, print_stdout
         from tui_eval.runs.file_writing import new_file
         from tui_eval.runs.lock import holder
 

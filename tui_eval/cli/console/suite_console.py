@@ -9,18 +9,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tui_eval.cli.console_lines import ErrorLines, ProgressLines
-from tui_eval.cli.pushing import code_with_pushes, dataset_of, push_requested
-from tui_eval.cli.report import (
+from tui_eval.cli.console.lines import ErrorLines, ProgressLines
+from tui_eval.cli.console.report import (
     print_json,
     print_stderr,
     print_stdout,
     progress_line,
     warn,
 )
+from tui_eval.cli.console.summary_lines import met, missing_column_lines
+from tui_eval.cli.console.table_lines import metric_lines, table_lines, table_width
+from tui_eval.cli.pushing import code_with_pushes, dataset_of, push_requested
 from tui_eval.cli.resume_command import short_path, suite_resume_lines
-from tui_eval.cli.summary_lines import met, missing_column_lines
-from tui_eval.cli.table_lines import metric_lines, table_lines, table_width
 from tui_eval.events import STOPPED_EARLY, EvaluationMoved, Event, ListedEvaluation, SuiteStarted
 from tui_eval.fold.columns import number_of_row
 from tui_eval.fold.outcome_words import errors_as_0, has_many_errors

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from tui_eval.errors import Fault, RefusedError
-from tui_eval.fold.filter_nodes import quoted
+from tui_eval.fold.query.nodes import quoted
 from tui_eval.stats.rewards import is_equal
 
 FUNCTIONS = ("mean", "low", "high", "width")

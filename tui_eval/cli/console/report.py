@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tui_eval import clock
+from tui_eval.cli.console.summary_lines import result_lines
 from tui_eval.cli.resume_command import resume_lines, resuming
-from tui_eval.cli.summary_lines import result_lines
 from tui_eval.errors import Fault
 from tui_eval.events import OUT_OF_BUDGET, STOPPED_EARLY
 from tui_eval.fold.run_state import RunState

@@ -14,7 +14,7 @@ from aiohttp import web
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
-from tui_eval.cli.report import warn
+from tui_eval.cli.console.report import warn
 from tui_eval.printable import printable
 from tui_eval.processes import signal_group
 from tui_eval.tui.base.terminal.browser import DRIVER, SHOWS
@@ -58,7 +58,7 @@ class WebScreen(AppService):
     async def _open_app_process(self, width: int = 80, height: int = 24) -> Process:
         """Starts the process, in a session of its own: the server's Ctrl-C is not for it."""
         self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "tui_eval.cli.in_browser", *self.words),
+            *(sys.executable, "-m", "tui_eval.cli.serve.in_browser", *self.words),
             stdin=PIPE,
             stdout=PIPE,
             stderr=PIPE,

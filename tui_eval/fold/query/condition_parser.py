@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from tui_eval.errors import nearest
-from tui_eval.fold.conditions import (
+from tui_eval.fold.query.conditions import (
     COUNTS,
     FUNCTIONS,
     OPERATORS,
@@ -17,7 +17,7 @@ from tui_eval.fold.conditions import (
     Joined,
     Measure,
 )
-from tui_eval.fold.filter_fields import number_from
+from tui_eval.fold.query.fields import number_from
 from tui_eval.printable import one_line
 
 DEEPEST = 40

@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.fold.columns import Columns, Notes, TextColumn, Version
-from tui_eval.fold.filter_fields import FIELDS, NUMBERS, STAGES, kind_of, number_from
-from tui_eval.fold.filter_nodes import All, Compare, Either, Node, Not, Pattern, Word
-from tui_eval.fold.filter_parser import parse_filter
-from tui_eval.fold.patterns import SHORT, Matcher
+from tui_eval.fold.query.fields import FIELDS, NUMBERS, STAGES, kind_of, number_from
+from tui_eval.fold.query.filter_parser import parse_filter
+from tui_eval.fold.query.nodes import All, Compare, Either, Node, Not, Pattern, Word
+from tui_eval.fold.query.patterns import SHORT, Matcher
 from tui_eval.fold.rollout_columns import DONE, WAITING
 from tui_eval.fold.row_facts import TOOLS_APART
 from tui_eval.stats.arrays import np

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tui_eval.errors import Fault, RefusedError
-from tui_eval.fold.alignment import Alignment, beside
 from tui_eval.fold.columns import number_of_row
+from tui_eval.fold.compare.alignment import Alignment, beside
 from tui_eval.fold.rollout_columns import DONE
 from tui_eval.fold.trajectory import Entry, Rollout
 from tui_eval.printable import one_line

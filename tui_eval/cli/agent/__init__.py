@@ -1,0 +1,1 @@
+"""`tui-eval agent`: the request of a run, and its scores."""

@@ -1,0 +1,1 @@
+"""`tui-eval compare` and `tui-eval gate`: runs beside each other."""

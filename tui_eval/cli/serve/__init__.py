@@ -1,0 +1,1 @@
+"""`tui-eval serve`: the server, and the screen behind each tab."""

@@ -1,0 +1,1 @@
+"""Runs beside each other: their numbers, their examples, their trajectories."""

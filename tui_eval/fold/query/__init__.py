@@ -1,0 +1,1 @@
+"""The languages of filters and of conditions: read, and applied to a run."""
