@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from tui_eval.fold.columns import Note, Notes, counts_of, note_key, number_of_row
 from tui_eval.fold.rollout_columns import ERROR
-from tui_eval.fold.row_facts import TOOLS_APART
+from tui_eval.fold.row_details import TOOLS_APART
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.text.figures import NONE, count_text, reward_text, span_text

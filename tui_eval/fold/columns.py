@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from tui_eval.fold.query.fields import METRIC, STAGES, kind_of
 from tui_eval.fold.query.patterns import SHORT
 from tui_eval.fold.rollout_columns import DONE
-from tui_eval.fold.row_facts import TOOLS_APART
+from tui_eval.fold.row_details import TOOLS_APART
 from tui_eval.fold.run_state import RunState
 from tui_eval.stats.arrays import np
 

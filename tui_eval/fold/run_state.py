@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.fold.endpoint_limits import LIMITS_KEPT, EndpointLimits
 from tui_eval.fold.rollout_columns import DONE, ERROR, NAN, WAITING, RolloutColumns, Wait
-from tui_eval.fold.row_facts import Outcomes, RowDetails
+from tui_eval.fold.row_details import Outcomes, RowDetails
 from tui_eval.fold.usage import Times, Usage
 from tui_eval.stats.cost import Prices, cost_of, run_prices
 from tui_eval.stats.examples import RunningExamples

@@ -19,7 +19,7 @@ from tui_eval.fold.query.filter_parser import parse_filter
 from tui_eval.fold.query.nodes import All, Compare, Either, Node, Not, Pattern, Word
 from tui_eval.fold.query.patterns import SHORT, Matcher
 from tui_eval.fold.rollout_columns import DONE, WAITING
-from tui_eval.fold.row_facts import TOOLS_APART
+from tui_eval.fold.row_details import TOOLS_APART
 from tui_eval.stats.arrays import np
 from tui_eval.stats.rewards import are_equal
 

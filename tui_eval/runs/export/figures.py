@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tui_eval.fold.columns import Note, all_tokens_of, counts_of, note_key, seconds_of, tokens_of
 from tui_eval.fold.mean_reward import held_mean
 from tui_eval.fold.outcome_words import classes_text, endings_text
-from tui_eval.fold.row_facts import TOOLS_APART
+from tui_eval.fold.row_details import TOOLS_APART
 from tui_eval.fold.summary import Summary, summarize
 from tui_eval.fold.trajectory import Rollout
 from tui_eval.runs.export.source import ExportSource

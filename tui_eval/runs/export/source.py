@@ -20,7 +20,7 @@ from tui_eval.fold.columns import (
 )
 from tui_eval.fold.query.fields import STAGES
 from tui_eval.fold.rollout_columns import DONE
-from tui_eval.fold.row_facts import TOOLS_APART
+from tui_eval.fold.row_details import TOOLS_APART
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.trajectory import Rollout, content_text, from_row
 from tui_eval.runs.layout import RunDir

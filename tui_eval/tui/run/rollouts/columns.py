@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from tui_eval.fold.columns import all_tokens_of, counts_of, tokens_of
 from tui_eval.fold.query.fields import FIELDS, METRIC
 from tui_eval.fold.rollout_columns import DONE, WAITING
-from tui_eval.fold.row_facts import TOOLS_APART, Codes
+from tui_eval.fold.row_details import TOOLS_APART, Codes
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.stats.examples import ExampleFigures

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from tui_eval.fold.columns import Note, note_key, number_of_row
 from tui_eval.fold.query.fields import METRIC
 from tui_eval.fold.rollout_columns import DONE, ERROR, WAITING
-from tui_eval.fold.row_facts import TOOLS_APART
+from tui_eval.fold.row_details import TOOLS_APART
 from tui_eval.printable import one_line
 from tui_eval.stats.examples import ExampleFigures
 from tui_eval.text.blocks import thread
