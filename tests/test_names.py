@@ -21,7 +21,6 @@ IN_STEAD = {
     "facts": "what they are: `info`, `fields`, `metadata`",
     "goes": "`continues`, `resumes`, `moves`",
     "going": "`continuing`, `resuming`",
-    "gone": "`ended`, `closed`, `removed`, `missing`",
     "hear": "`receive`",
     "heard": "`received`",
     "hearing": "`receiving`",

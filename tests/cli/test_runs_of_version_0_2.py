@@ -8,7 +8,7 @@ from pathlib import Path
 
 from program import Program
 
-WRITTEN = Path(__file__).parents[1] / "data" / "runs" / "tui-eval-0.2"
+WRITTEN = Path(__file__).parents[1] / "data" / "ours" / "tui-eval-0.2"
 
 
 def test_its_numbers_are_those_that_it_was_saved_with(program: Program) -> None:

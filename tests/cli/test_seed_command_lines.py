@@ -160,15 +160,15 @@ def test_a_run_is_saved_where_the_manual_says_and_is_resumed(manual: Manual) -> 
     (kept,) = manual.program.runs(manual.folder / "environments" / "math_python" / "outputs")
     run = kept.path
     assert run.parent == manual.folder / place
-    done, requested = len(kept.rows), len(manual.asked)
+    done, requested = len(kept.rows), len(manual.received)
     assert 0 < done < 1500
     manual.answer(GOOD)
     manual.works(f"# Auto-detect latest incomplete run\n{line} --resume")
     assert len(kept.places()) == 1500 == len(set(kept.places()))
-    assert len(manual.asked) <= requested + 1500 - done, "only incomplete rollouts are executed"
-    requested = len(manual.asked)
+    assert len(manual.received) <= requested + 1500 - done, "only incomplete rollouts are executed"
+    requested = len(manual.received)
     manual.works(f"# Or specify exact path\n{line} \\\n  --resume ./{place}/{run.name}")
-    assert len(manual.asked) == requested, "if all rollouts are complete it returns immediately"
+    assert len(manual.received) == requested, "if all rollouts are complete it returns immediately"
     assert {"results.jsonl", "metadata.json"} <= {one.name for one in run.iterdir()}
     assert [one.name for one in (manual.folder / place).iterdir()] == [run.name]
 
@@ -189,7 +189,7 @@ def test_verbose_mode(manual: Manual) -> None:
     (manual.folder / "configs" / "endpoints.toml").unlink()
     done = manual.works(line.replace("my-env", "calculator").replace("gpt-4.1-mini", "demo"))
     assert "Maya buys 9 bags" in done.err, "model requests"
-    assert "asks demo-scripted-policy, sampling {'n': 1" in done.err
+    assert "requests demo-scripted-policy, sampling {'n': 1" in done.err
     assert "tools add, subtract" in done.err
     assert "To begin with, I multiply" in done.err, "model responses"
     assert ": tool: " in done.err and "tool multiply took" in done.err, "tools"

@@ -136,7 +136,7 @@ async def test_messages_come_only_for_subscribed_rollouts_and_match_the_trajecto
         assert {event.row for event in one.of(MessagesAdded)} == {1}
         assert [event.result for event in one.of(ToolFinished)] == ["3"]
         live = Rollout(row=1)
-        for event in one.received:
+        for event in one.events:
             if isinstance(event, (MessagesAdded, ToolFinished)):
                 live.apply(event)
         saved = one.feed.saved(1, one.state.offset[1], one.state.length[1])

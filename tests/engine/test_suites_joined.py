@@ -56,7 +56,7 @@ async def test_one_evaluation_can_be_joined_left_and_stopped_at_its_own_socket(
         assert [one.last.status for one in root.suite.evaluations] == ["interrupted", "finished"]
         assert root.suite.end is not None and root.suite.end.exit_code == 130
         assert all(one.last.saved for one in root.suite.evaluations)
-        assert not root.state.run and not [e for e in root.received if isinstance(e, RunStarted)]
+        assert not root.state.run and not [e for e in root.events if isinstance(e, RunStarted)]
     assert 4 <= len(suite.runs()["a"].rows) < 40
     assert len(suite.runs()["b"].rows) == 4
 
@@ -80,7 +80,7 @@ async def test_the_limit_of_all_moves_and_one_that_has_fewer_of_its_own_keeps_th
         )
         root.feed.send(Rerun())
         await root.until(
-            lambda: any(isinstance(one, CommandAnswered) and not one.done for one in root.received),
+            lambda: any(isinstance(one, CommandAnswered) and not one.done for one in root.events),
             "a suite has no rollouts",
         )
 
@@ -222,14 +222,14 @@ async def test_a_pause_at_the_root_holds_all_and_numbers_are_published_seldom(
         root.feed.send(Unpause())
         await root.until(lambda: root.suite.end, "it ends")
         assert root.suite.end is not None and root.suite.end.exit_code == 0
-        moved = [event for event in root.received if isinstance(event, EvaluationMoved)]
+        moved = [event for event in root.events if isinstance(event, EvaluationMoved)]
         for place in range(3):
             own = [event for event in moved if event.index == place]
             assert own[0].status == "running" and own[-1].status == "finished"
             assert (own[-1].total, own[-1].finished, own[-1].reward) == (20, 20, 1.0)
             assert not own[-1].saved
             assert all(b.at - a.at > 0.2 for a, b in pairwise(own[1:-1]))
-        assert not [e for e in root.received if isinstance(e, Noticed) and e.level == "warning"]
+        assert not [e for e in root.events if isinstance(e, Noticed) and e.level == "warning"]
 
 
 @pytest.mark.slow

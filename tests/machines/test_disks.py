@@ -56,11 +56,11 @@ def test_a_run_waits_while_its_disk_is_full_and_while_it_is_gone(
     def inside(*command: str) -> None:
         subprocess.run(["nsenter", "-t", str(process.pid), "-m", *command], check=True)
 
-    until("cannot be written, no space left. Make room there: the run then resumes")
+    until("cannot be written, no space left. Make room there: the run continues then")
     inside("mount", "-o", "remount,size=4m", str(disk))
     until("can be written again: the run resumes")
     inside("umount", "-l", str(outputs))
-    until("cannot be written, it is gone. Put it back there: the run then resumes")
+    until("cannot be written, it is gone. Put it back there: the run continues then")
     inside("mount", "--bind", str(disk), str(outputs))
     until("can be written again: the run resumes")
     done = program.finish(process)

@@ -140,7 +140,7 @@ def status_lines(state: RunState, pid: int) -> Iterator[str]:
         return
     if (refusal := state.refusal) is not None:
         what = refusal_text(refusal.path, refusal.why, refusal.rows, refusal.records)
-        yield f"{what}. {refusal.advice}: the run then resumes"
+        yield f"{what}. {refusal.advice}: the run continues then"
     most = f" of at most {run.max_concurrent:,}" if run.max_concurrent else ""
     waiting = f", {state.waiting:,} have not begun" if state.waiting else ""
     yield f"{plural(state.running, 'rollout')} in flight{most}{waiting}{gives_way(state)}"

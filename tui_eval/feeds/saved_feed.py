@@ -65,9 +65,9 @@ class SavedFeed(NullFeed):
         soon.daemon = True
         soon.start()
         try:
-            goes = self._publish(replay.begin())
-            while goes and not self._stop.wait(POLL_INTERVAL_S):
-                goes = self._publish(replay.more())
+            more = self._publish(replay.begin())
+            while more and not self._stop.wait(POLL_INTERVAL_S):
+                more = self._publish(replay.more())
         except OSError as error:
             text = f"the file cannot be read: {error.strerror or error}"
             self._log(text)

@@ -80,7 +80,7 @@ class DiskPause:
         self._over.clear()
         self._publish(error)
         why = f"{self._last.path} cannot be written, {self._last.why}"
-        self._say("warning", f"Paused: {why}. {self._last.advice}: the run then resumes")
+        self._say("warning", f"Paused: {why}. {self._last.advice}: the run continues then")
         self._moved()
         self.resume()
 

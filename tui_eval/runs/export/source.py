@@ -97,7 +97,7 @@ def response_of(rollout: Rollout) -> str:
 
 def row_object(state: RunState, row: int, notes: Notes) -> dict[str, Any]:
     """Plain data, in the order in which it is shown; None for what nobody knows."""
-    facts = state.details
+    details = state.details
     stage = state.stage[row]
     note = notes.get(note_key(state, row), Note())
     finished = stage >= DONE
@@ -110,25 +110,25 @@ def row_object(state: RunState, row: int, notes: Notes) -> dict[str, Any]:
         "stage": STAGES[stage],
         "reward": state.reward[row] if not math.isnan(state.reward[row]) else None,
         "error": state.errors.get(row),
-        "error_class": facts.error_class.get(row) or None,
-        "stop_condition": facts.stop.get(row) or None,
-        "finish_reason": facts.finish.get(row) or None,
-        "is_truncated": row in facts.truncated if finished else None,
+        "error_class": details.error_class.get(row) or None,
+        "stop_condition": details.stop.get(row) or None,
+        "finish_reason": details.finish.get(row) or None,
+        "is_truncated": row in details.truncated if finished else None,
         "attempt": state.attempt[row] or None,
-        "code": facts.code.get(row, 1) if finished else None,
+        "code": details.code.get(row, 1) if finished else None,
         "turns": turns,
         "tool_calls": calls,
-        "tools": _names(facts.tools.get(row)),
-        "failed_tools": _names(facts.failed_tools.get(row)),
-        "models": _names(facts.models.get(row)),
+        "tools": _names(details.tools.get(row)),
+        "failed_tools": _names(details.failed_tools.get(row)),
+        "models": _names(details.models.get(row)),
         "input_tokens": read,
         "output_tokens": written,
         "tokens": all_tokens_of(state, row),
         "time_s": seconds_of(state, row),
         "metrics": {
             name: value
-            for name in facts.metrics
-            if not math.isnan(value := facts.metric(name, row))
+            for name in details.metrics
+            if not math.isnan(value := details.metric(name, row))
         },
         "note": note.text,
         "tags": list(note.tags),

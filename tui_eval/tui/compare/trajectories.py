@@ -44,7 +44,7 @@ class Trajectories(PieceView):
         self._unmarked: set[int] = set()
         self._shape: Shape | None = None
         self._wanted: Shape | None = None
-        self._goes_to: Callable[[], None] | None = None
+        self._moves_to: Callable[[], None] | None = None
         self._kept: tuple[int, Place] | None = None
 
     def count(self) -> int:
@@ -72,7 +72,7 @@ class Trajectories(PieceView):
         self._unmarked.clear()
         self._shape = self._wanted = None
         self.cursor = 0
-        self._goes_to = self._open
+        self._moves_to = self._open
         self.jump(0)
         self.update()
 
@@ -122,9 +122,9 @@ class Trajectories(PieceView):
         self._unmarked = {at for at, one in enumerate(shape.two.units) if one.has_changes}
         self._starts = [0, *accumulate(len(one.lines) for one in self._blocks)]
         super().update()
-        if self._goes_to is not None:
-            self.call_after_refresh(self._goes_to)
-            self._goes_to = self._kept = None
+        if self._moves_to is not None:
+            self.call_after_refresh(self._moves_to)
+            self._moves_to = self._kept = None
         elif place is not None and place[0] < len(self._blocks):
             start, end = self.span(place[0])
             self.jump(min(start + shape.line_of(place), end - 1))
@@ -275,7 +275,7 @@ class Trajectories(PieceView):
         tools = [at for at, one in enumerate(self._units) if one.is_tool]
         limit = 0 if any(not self._is_folded(at) for at in tools) else TEXT_LINES
         self._limits |= dict.fromkeys(tools, limit)
-        self._goes_to = partial(self.go_to, self.cursor)
+        self._moves_to = partial(self.go_to, self.cursor)
         self.update()
 
     @property

@@ -76,10 +76,10 @@ class DraftFiles:
             elif answer is not None:
                 proceed()
 
-        going = Choice(word[0], word, "what was typed is lost", Leave("closed"))
+        leaving = Choice(word[0], word, "what was typed is lost", Leave("closed"))
         saving = Choice("w", f"save and {word}", "", Leave("closed", save=True))
         text = ["It has not been run, and the TOML has not been saved."]
-        prompt = Prompt(title, text, [STAY, saving, going])
+        prompt = Prompt(title, text, [STAY, saving, leaving])
         self._screen.app.push_screen(Question(lambda: prompt), answered)
 
     async def _load_file(self, path: Path) -> None:

@@ -246,7 +246,7 @@ class TrajectoryPane(TrajectoryView):
         event.stop()
         event.prevent_default()
         if self.search.take_key(event):
-            self._look_through(begins=True, goes=True)
+            self._look_through(begins=True, moves=True)
         self._searched()
 
     def on_paste(self, event: events.Paste) -> None:
@@ -260,20 +260,20 @@ class TrajectoryPane(TrajectoryView):
         self.update()
         self.post_message(self.Retitled())
 
-    def _look_through(self, *, begins: bool = False, goes: bool = False) -> None:
+    def _look_through(self, *, begins: bool = False, moves: bool = False) -> None:
         """Searches; may go to the next match, or the first one behind the cursor."""
         self.search.is_busy |= begins
         self._found_in, self._is_finding = self._parts[0], True
-        self.run_worker(self._found(goes), group="find", exclusive=True)
+        self.run_worker(self._found(moves), group="find", exclusive=True)
 
-    async def _found(self, goes: bool) -> None:
+    async def _found(self, moves: bool) -> None:
         source, parts, rollout = self.search.source, self._layout.parts, self.rollout
         found = await asyncio.to_thread(search_parts, source, parts)
         self._is_finding = False
         if source != self.search.source or rollout is not self.rollout:
             return
         self.search.found(*found)
-        if goes:
+        if moves:
             self.action_match(1)
         self._searched()
 

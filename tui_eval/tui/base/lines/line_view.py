@@ -102,7 +102,7 @@ class LineView(MouseLines, can_focus=True):
         self._shown: dict[int, Hashable] = {}
         self._line_wanted: tuple[int, int] | None = None
         self._line_shown = (0, 0)
-        self._laid_size = Size(0, 0)
+        self._layout_size = Size(0, 0)
         self._lines_seen = range(0)
         self._frame: Frame | None = None
         self._inks: dict[str, Style] = {}
@@ -196,7 +196,7 @@ class LineView(MouseLines, can_focus=True):
     def render_lines(self, crop: Region) -> list[Strip]:
         """The strips of a region, all of one frame."""
         frame = self._frame = self._frame_now()
-        if self.size == self._laid_size:
+        if self.size == self._layout_size:
             self._lines_seen = range(frame.top, frame.top + self._view_height(frame.foot))
         try:
             return super().render_lines(crop)
@@ -278,7 +278,7 @@ class LineView(MouseLines, can_focus=True):
         """Lays out the lines for the new width; a visible selection stays visible."""
         self._shown.clear()
         self.update()
-        self._laid_size = self.size
+        self._layout_size = self.size
         if self._line_wanted is not None:
             self.call_after_refresh(self._show_wanted)
         elif self._line_shown[0] in self._lines_seen:

@@ -209,11 +209,11 @@ def _apart(columns: list[Column], room: int) -> tuple[Column, ...]:
 
 def _usual(state: RunState) -> list[str]:
     """The usual columns by priority, without repeated and empty ones."""
-    facts = state.details
+    details = state.details
     names = ("stop", "tool", "answer", "question")
-    texts = (facts.stop, facts.tools, facts.answers, facts.questions)
+    texts = (details.stop, details.tools, details.answers, details.questions)
     filled = (name for name, known in zip(names, texts, strict=True) if known.has_any)
-    metrics = [METRIC + name for name in facts.metrics if name != "num_turns"]
+    metrics = [METRIC + name for name in details.metrics if name != "num_turns"]
     return [*FIRST, *metrics, *filled]
 
 
