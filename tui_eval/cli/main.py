@@ -13,20 +13,22 @@ import click
 from tui_eval import __version__
 from tui_eval.cli.signals import was_interrupted
 
+_MODULES = {
+    "agent": "agent.agent",
+    "compare": "compare.compare",
+    "gate": "compare.gate",
+    "report": "report_runs",
+    "serve": "serve.serve",
+}
+"""Modules of commands that are not called like them."""
 COMMANDS = {
-    name: f"tui_eval.cli.{name.replace('-', '_')}"
+    name: f"tui_eval.cli.{_MODULES.get(name, name.replace('-', '_'))}"
     for name in (
         *("home", "run", "agent", "new", "new-env", "env", "demo", "open", "status", "save"),
         *("config", "report", "ls", "compare", "gate", "plan", "export", "note", "push", "serve"),
     )
 }
-COMMANDS["report"] += "_runs"
-COMMANDS["gate"] = "tui_eval.cli.compare.gate"
-COMMANDS["agent"] += ".agent"
-COMMANDS["compare"] += ".compare"
-COMMANDS["serve"] += ".serve"
 """The modules of the commands, in the order of the help."""
-
 
 NO_MOUSE = "--no-mouse"
 
