@@ -19,7 +19,7 @@ BUSY_S = 0.5
 """CPU seconds of the process before its memory is moved, which takes a tenth of one."""
 LOOKS_EVERY_S = 0.5
 GROWN_BYTES = 8 << 20
-"""Growth after which memory is moved again."""
+"""Growth by rollouts in flight after which memory is moved, and moved again."""
 _GIVE, _MOVE = 14, 25
 """`MADV_HUGEPAGE` and `MADV_COLLAPSE` of Linux."""
 _ALLOWED = Path("/sys/kernel/mm/transparent_hugepage/enabled")
@@ -46,7 +46,7 @@ def _collect_seldom() -> None:
 
 @cache
 def _use_large_pages() -> None:
-    """Starts a thread that moves allocated memory into pages of 2 MB, once the process is busy.
+    """Starts a thread that moves memory into pages of 2 MB, once the process is large and busy.
 
     After a rollout has waited for its model the processor's caches hold nothing of it, and with
     pages of 4 KB not even its addresses: looking those up takes 6 % of the CPU time of an engine
@@ -59,8 +59,9 @@ def _use_large_pages() -> None:
 
 
 def _move_as_it_grows() -> None:
-    began, moved = time.process_time(), 0
+    began = time.process_time()
     with contextlib.suppress(OSError, ImportError):  # it works without: some Pythons lack ctypes
+        moved = _resident_bytes()  # few rollouts fit into the caches as they are
         while True:
             time.sleep(LOOKS_EVERY_S)
             resident = _resident_bytes()
