@@ -58,7 +58,7 @@ async def ask(client: Any, **more: Any) -> Any:
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 503, 529])
 @pytest.mark.parametrize("way", ["short way", "SDK's way"])
-async def test_passing_statuses_are_tried_again(
+async def test_retryable_statuses_are_retried(
     connect: Connect,
     fault_server: FaultServer,
     naps: list[float],

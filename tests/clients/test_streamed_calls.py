@@ -162,7 +162,7 @@ PASSING = [
 
 
 @pytest.mark.parametrize(("client_type", "reported", "status"), PASSING)
-async def test_a_passing_fault_in_the_middle_is_tried_again_and_reported_at_last(
+async def test_a_transient_fault_in_the_middle_is_retried_and_finally_reported(
     connect: Connect,
     fault_server: FaultServer,
     naps: list[float],

@@ -110,7 +110,7 @@ async def test_the_command_line_and_the_toml_are_copied() -> None:
         assert stage.app.clipboard == stage.screen.draft.toml()
 
 
-async def test_leaving_asks_also_for_what_was_typed_just_now(
+async def test_leaving_prompts_also_for_unsaved_typing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with staged(form_app()) as stage:

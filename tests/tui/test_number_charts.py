@@ -124,7 +124,7 @@ async def test_pass_rates_say_of_how_many_examples_they_are(
 
 
 @pytest.mark.parametrize("width", range(30, 81, 10))
-def test_where_passing_begins_is_shown_however_narrow_it_is(width: int) -> None:
+def test_the_pass_threshold_is_shown_at_any_width(width: int) -> None:
     state = RunState()
     for event in (run_started(), *(finished(row, reward=1.0) for row in range(6))):
         state.apply(event)

@@ -124,7 +124,7 @@ def test_ctrl_z_gives_the_shell_back_and_fg_redraws_everything(
     assert terminal.finish() == 0
 
 
-def test_quitting_asks_and_stop_leaves_a_run_that_can_be_resumed(
+def test_quitting_prompts_and_stop_leaves_a_resumable_run(
     program: Program, echo: list[str], on_terminal: Callable[..., Terminal],
     fault_server: FaultServer,
 ) -> None:  # fmt: skip
