@@ -260,6 +260,9 @@ def _repr(error: BaseException) -> str:
 class Fault(NamedTuple):
     """One thing that is wrong with what was requested.
 
+    A named tuple, as is `Notice`: this module is loaded before the first line on the terminal, and
+    msgspec is slow to compile where there is no byte code.
+
     Args:
         where: The flag, file or key at fault, as the user wrote it.
         what: What is wrong, in one sentence without a full stop.

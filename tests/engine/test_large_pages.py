@@ -41,7 +41,10 @@ print(before, large_kb(), kept == [str(number) for number in range(600_000)])
 
 
 def moves_memory() -> bool:
-    """Whether this system moves memory into large pages on request, and only then."""
+    """Whether this system moves memory into large pages on request, and only then.
+
+    Where it always does, the pages would not show that anybody requested them.
+    """
     try:
         allowed = Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text()
         release = Path("/proc/sys/kernel/osrelease").read_text().split(".")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 
 import pytest
 from program import Program
@@ -65,3 +67,17 @@ def test_lines_begin_without_it(program: Program) -> None:
     finally:
         terminal.close()
     assert LINE not in terminal.raw
+
+
+BEFORE_THE_LINE = """
+import sys
+import tui_eval.cli.demo, tui_eval.cli.main, tui_eval.cli.run, tui_eval.cli.screen
+import tui_eval.config.values
+print([name for name in ("msgspec", "typing_extensions") if name in sys.modules])
+"""
+
+
+def test_libraries_that_are_slow_to_compile_are_not_loaded_before_it() -> None:
+    words = [sys.executable, "-c", BEFORE_THE_LINE]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "[]\n", done.stderr

@@ -16,8 +16,9 @@ COLLECTED_AFTER = 100_000
 """New objects between two garbage collections; rollouts that begin at once make fewer."""
 PAGE_BYTES = 2 << 20
 BUSY_S = 0.5
-"""CPU seconds of the process before its memory is moved, which takes a tenth of one."""
+"""CPU seconds of the process before its memory is moved, which takes up to 0.2."""
 LOOKS_EVERY_S = 0.5
+"""Between two looks at how large the process is, in a thread that lives as long as it does."""
 GROWN_BYTES = 8 << 20
 """Growth by rollouts in flight after which memory is moved, and moved again."""
 _GIVE, _MOVE = 14, 25
