@@ -13,7 +13,7 @@ from typing import Any
 
 from tui_eval.engine.limits.limits import Held
 from tui_eval.engine.transport.hub import Hub
-from tui_eval.engine.workers.engine_parts import Begun
+from tui_eval.engine.workers.engine_parts import PendingWork
 from tui_eval.errors import nearest
 from tui_eval.fold.anytime import REWARD, AnytimeMeans, anytime_means
 from tui_eval.fold.run_state import RunState
@@ -53,7 +53,7 @@ class Schedule:
         self.todo.remove(row)
         return True
 
-    def start(self, work: Begun, held: Held) -> None:
+    def start(self, work: PendingWork, held: Held) -> None:
         """Begins a task, where one is needed; its slots are released when it ends."""
         if isinstance(work, asyncio.Future):
             task = work

@@ -15,7 +15,7 @@ from tui_eval.runs.journal import Journal
 from tui_eval.worker.ports import CallGuard, Rows
 from tui_eval.worker.work import ColumnsSeen
 
-Begun: TypeAlias = Coroutine[Any, Any, None] | asyncio.Future[None]
+PendingWork: TypeAlias = Coroutine[Any, Any, None] | asyncio.Future[None]
 """Work that a run waits for: a coroutine becomes a task, a future is done by others."""
 
 
@@ -47,7 +47,7 @@ class EngineParts(msgspec.Struct, frozen=True):
     guard: CallGuard | None
     out_of_budget: Callable[[], bool]
     warn: Callable[[str], None]
-    start: Callable[[Begun, Held], None]
+    start: Callable[[PendingWork, Held], None]
     fail: Callable[[str, Exception | None], None]
     replica_failed: Callable[[int, str], None]
     waiting: Callable[[], int]

@@ -16,7 +16,7 @@ from tui_eval import clock
 from tui_eval.engine.limits.limits import Held
 from tui_eval.engine.transport.worker import Verdict, Worker
 from tui_eval.engine.workers.assignments import Assignments
-from tui_eval.engine.workers.engine_parts import Begun, EngineParts
+from tui_eval.engine.workers.engine_parts import EngineParts, PendingWork
 from tui_eval.engine.workers.group_homes import GroupHomes
 from tui_eval.engine.workers.lease import Lease
 from tui_eval.engine.workers.pool import Launch, Pool, worker_setup
@@ -120,7 +120,7 @@ class WorkerRollouts:
         """Whether the budget is spent."""
         return self._parts.out_of_budget()
 
-    def run(self, row: int, client: object, held: Held) -> Begun:
+    def run(self, row: int, client: object, held: Held) -> PendingWork:
         """Has a worker take one rollout from its input to its row, or to its wait for a score.
 
         Args:
@@ -143,7 +143,7 @@ class WorkerRollouts:
         self._assigned.restore(row, self._assigned.worker_for(row), record, answers)
         self.generated.append(row)
 
-    def score_next(self, held: Held) -> Begun:
+    def score_next(self, held: Held) -> PendingWork:
         """Has one of those that are `generated` scored and written; returns a wait for that."""
         row = self.generated.popleft()
         lease = self._assigned.lease(row, held)
@@ -152,7 +152,7 @@ class WorkerRollouts:
             worker.send(to_worker.Score(row, True))
         return self._assigned.done(lease)
 
-    def cancel(self, rollout: Any) -> Begun | None:
+    def cancel(self, rollout: Any) -> PendingWork | None:
         """Ends a rollout that has begun; returns a wait until its worker has done the rest."""
         row = rollout.row
         rest = self._assigned.renew_lease(row) if row in self.generated else None
@@ -161,7 +161,7 @@ class WorkerRollouts:
             worker.send(to_worker.Cancel(row))
         return rest
 
-    def never_begins(self, row: int) -> Begun:
+    def never_begins(self, row: int) -> PendingWork:
         """Writes the row of a rollout that was cancelled before it began."""
         if (before := self._unended(row)) is not None:
             return self._after(before, lambda: self.never_begins(row))
@@ -175,7 +175,7 @@ class WorkerRollouts:
         return None if before is None or before.is_done.done() else before
 
     @staticmethod
-    async def _after(before: Lease, begin: Callable[[], Begun]) -> None:
+    async def _after(before: Lease, begin: Callable[[], PendingWork]) -> None:
         await asyncio.wait([before.is_done])
         await begin()
 
