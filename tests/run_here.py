@@ -21,20 +21,15 @@ from program import Finished, Program
 from tui_eval.cli.console.report import ending_lines, opening_lines
 from tui_eval.cli.console.summary_lines import result_lines
 from tui_eval.cli.run import command, typed_of
-from tui_eval.config.expansion import Expander, Expansion
+from tui_eval.config.expansion import Expander
 from tui_eval.config.plan import Request
 from tui_eval.engine.execution.host import Host
 from tui_eval.engine.execution.job import CANCELS_WITHIN_S, RunJob, replicas_of
-from tui_eval.engine.setup.examine import check, draft
+from tui_eval.engine.setup.draft import Draft, make_draft
 from tui_eval.engine.setup.opened import open_environment, open_here
+from tui_eval.engine.setup.preflight import Preflight, preflight
 from tui_eval.engine.setup.prepare import key_of, prepare
 from tui_eval.engine.setup.prepared import Prepared
-from tui_eval.engine.suite.suite_preflight import (
-    SuitePreflight,
-    draft_suite,
-    expand_suite,
-    preflight_suite,
-)
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.errors import RefusedError, WorkerEndedError
 from tui_eval.fold.run_state import RunState
@@ -85,10 +80,9 @@ def request_here(
 def resumed_here(program: Program, *args: str) -> list[Path | None]:
     """The run that each evaluation of a file would resume; None for those that would be new."""
     with inside(program):
-        request = _request(args)
-        several = expand_suite(Expander(request))
-        assert several is not None, "the file has one evaluation"
-        found = _preflight(request, several).evaluations
+        draft = make_draft(Expander(_request(args)))
+        assert draft.is_suite, "the file has one evaluation"
+        found = _preflight(draft).evaluations
     return [one.run and program.folder / one.run.path for one in found]
 
 
@@ -114,22 +108,23 @@ async def _run(request: Request) -> tuple[RunState, RunDir]:
 
 
 async def _prepared(request: Request) -> Prepared:
-    expander = Expander(request)
-    several = expand_suite(expander)
-    if several is not None:
-        _preflight(request, several)
+    draft = make_draft(Expander(request))
+    if draft.is_suite:
+        _preflight(draft)
         raise AssertionError("a suite that is not refused needs an engine of its own")
-    drafted = draft(expander)
-    opened = await open_environment(drafted.settings())
-    with opened.closed_on_error():
-        checked = check(drafted, opened)
-        return prepare(checked, "", keep_errors=bool(request.raw.get("keep_errors")))
+    opened = {index: await open_environment(one) for index, one in draft.to_open().items()}
+    with contextlib.ExitStack() as stack:
+        for one in opened.values():
+            stack.enter_context(one.closed_on_error())
+        found = preflight(draft, opened)
+        prepared = prepare(found.checked[0], "", keep_errors=found.keeps_errors)
+    prepared.notices[:0] = found.notices
+    return prepared
 
 
-def _preflight(request: Request, several: Expansion) -> SuitePreflight:
-    drafted = draft_suite(request, several)
-    opened = {place: open_here(one) for place, one in drafted.to_open().items()}
-    return preflight_suite(drafted, opened)
+def _preflight(draft: Draft) -> Preflight:
+    opened = {index: open_here(one) for index, one in draft.to_open().items()}
+    return preflight(draft, opened)
 
 
 @contextlib.contextmanager

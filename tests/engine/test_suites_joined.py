@@ -13,7 +13,7 @@ from servers import Reply
 from suites import CHAT, Suites, marked
 
 from tui_eval.commands import MoveLimit, Pause, Rerun, Stop, Unpause
-from tui_eval.engine.suite.suite_lock import at_work_on
+from tui_eval.engine.setup.suite_lock import at_work_on
 from tui_eval.events import CommandAnswered, EvaluationMoved, LimitMoved, Noticed, RunStarted
 from tui_eval.feeds.live_feed import LiveFeed
 from tui_eval.runs.lock import holder

@@ -40,7 +40,7 @@ def _open_suite(file: Path) -> int:
     """Joins the engine that works on the evaluations of a file; without one shows their runs."""
     from tui_eval.cli.console.report import print_faults
     from tui_eval.cli.screen import has_terminal, open_suite_on_screen
-    from tui_eval.engine.suite.suite_lock import at_work_on
+    from tui_eval.engine.setup.suite_lock import at_work_on
     from tui_eval.errors import Fault
 
     held = at_work_on(file)

@@ -192,7 +192,7 @@ def open_suite_on_screen(file: Path, held: Holder) -> int:
     Returns:
         0, 1 if the engine is gone, or the exit code of the evaluations where they were resumed.
     """
-    from tui_eval.engine.suite.suite_lock import at_work_on
+    from tui_eval.engine.setup.suite_lock import at_work_on
     from tui_eval.feeds.live_feed import LiveFeed
 
     feed = LiveFeed(socket_path=held.socket)

@@ -93,7 +93,7 @@ def _evaluations(file: Path) -> Iterator[_Seen]:
         RefusedError: None has, or there is no such file.
     """
     from tui_eval.cli.open import look_at_suite
-    from tui_eval.engine.suite.suite_lock import at_work_on
+    from tui_eval.engine.setup.suite_lock import at_work_on
     from tui_eval.errors import Fault, RefusedError
     from tui_eval.feeds.saved_suite import find_saved
     from tui_eval.runs.layout import RunDir

@@ -34,7 +34,7 @@ def _print_json(find: Callable[[], dict[str, Any]]) -> int:
 
 
 def _print_plan(request: Request) -> int:
-    from tui_eval.engine.suite.dry_run import dry_run
+    from tui_eval.engine.setup.dry_run import dry_run
 
     return _print_json(lambda: dry_run(request))
 

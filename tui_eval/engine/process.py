@@ -23,19 +23,12 @@ from tui_eval import clock
 from tui_eval.commands import Command, Stop
 from tui_eval.config.expansion import Expander
 from tui_eval.config.plan import Request
-from tui_eval.engine.execution.job import RunJob, let_listeners_read, open_alone
+from tui_eval.engine.execution.job import Job, let_listeners_read, open_alone
 from tui_eval.engine.interpreters.interpreter import Interpreter
-from tui_eval.engine.setup.examine import check, draft
+from tui_eval.engine.setup.draft import Draft, make_draft
 from tui_eval.engine.setup.opened import open_environment
-from tui_eval.engine.setup.prepare import prepare
+from tui_eval.engine.setup.preflight import Preflight, preflight
 from tui_eval.engine.suite.suite import Suite
-from tui_eval.engine.suite.suite_preflight import (
-    SuiteDraft,
-    SuitePreflight,
-    draft_suite,
-    expand_suite,
-    preflight_suite,
-)
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.transport.server import listen
 from tui_eval.engine.transport.sockets import loopback_notices, loopback_of
@@ -132,8 +125,8 @@ class Engine:
         self._launched = launched
         self._hub = Hub()
         self._hub.pid = os.getpid()
-        self._job: RunJob | Suite | None = None
-        self._preparing: asyncio.Task[RunJob | Suite] | None = None
+        self._job: Job | None = None
+        self._preparing: asyncio.Task[Job] | None = None
         self._spare: asyncio.Task[Worker] | None = None
         self._early: list[Command] = []
         self._notices: list[Notice] = []
@@ -180,7 +173,7 @@ class Engine:
         else:
             await self._work(job)
 
-    async def _prepare(self) -> RunJob | Suite:
+    async def _prepare(self) -> Job:
         """Prepares the job of the request.
 
         Raises:
@@ -189,29 +182,20 @@ class Engine:
         """
         request = self._request
         set_up_logging(bool(request.raw.get("verbose")), [request.env_id or ""])
-        expander = Expander(request)
-        several = expand_suite(expander)
-        if several is not None:
-            found = await self._preflight(draft_suite(request, several))
-            found.notices += self._notices
-            return Suite(request, found, self._hub, self._socket_path)
-        keep_errors = bool(request.raw.get("keep_errors"))
         with early_output():
-            drafted = draft(expander)
-            opened = await open_environment(drafted.settings(), self._worker)
-            with opened.closed_on_error():
-                checked, path = check(drafted, opened), self._socket_path
-                prepared = prepare(checked, path, keep_errors=keep_errors, again=request.again)
-        prepared.notices += self._notices
-        return open_alone(prepared, self._hub, self._end.count_down)
+            found = await self._preflight(make_draft(Expander(request)))
+            found.notices += self._notices
+            if found.draft.is_suite:
+                return Suite(found, self._hub, self._socket_path)
+            return open_alone(found, self._hub, self._socket_path, self._end.count_down)
 
-    async def _preflight(self, draft: SuiteDraft) -> SuitePreflight:
+    async def _preflight(self, draft: Draft) -> Preflight:
         """Has each environment loaded and checked; its worker waits for its evaluation."""
         opened = {}
         try:
-            for place, settings in draft.to_open().items():
-                opened[place] = await open_environment(settings, self._worker)
-            return preflight_suite(draft, opened)
+            for index, settings in draft.to_open().items():
+                opened[index] = await open_environment(settings, self._worker)
+            return preflight(draft, opened)
         except BaseException:
             for one in opened.values():
                 one.close()
@@ -240,7 +224,7 @@ class Engine:
                 return await listens
         return False
 
-    async def _work(self, job: RunJob | Suite) -> None:
+    async def _work(self, job: Job) -> None:
         self._job = job
         if self._stopped:
             job.stop()
@@ -281,7 +265,7 @@ class Engine:
             self._early.append(command)
 
 
-async def _sample(hub: Hub, job: RunJob | Suite) -> None:
+async def _sample(hub: Hub, job: Job) -> None:
     """Reports a sample every half second, and every 500 finished rollouts."""
     loop = asyncio.get_running_loop()
     lag, ticks, sampled_at = 0.0, 0, 0

@@ -1,4 +1,4 @@
-"""A run as the job of an engine: alone, or one of a suite's.
+"""The job of an engine: a run, alone or one of a suite's.
 
 A session needs some things only where its engine is a process of its own: a heartbeat, a garbage
 collector that stays out of the way. They are here, so that a program that calls `evaluate` gets
@@ -11,12 +11,14 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from tui_eval.commands import Command
 from tui_eval.config.plan import RunPlan
 from tui_eval.engine.execution.host import Host
 from tui_eval.engine.execution.session import Session
-from tui_eval.engine.setup.prepare import client_config, key_of
+from tui_eval.engine.setup.preflight import Preflight
+from tui_eval.engine.setup.prepare import client_config, key_of, prepare
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.events import Event, RolloutFinished, RunFinished, RunStarted
@@ -109,6 +111,31 @@ class Heartbeat:
             log.warning("heartbeat failed: %s: %s", type(error).__name__, error)
 
 
+class Job(Protocol):
+    """The work of an engine: a run alone, or a suite."""
+
+    def handle(self, command: Command) -> None:
+        """Handles a listener's command."""
+
+    def stop(self) -> None:
+        """Ends it early and resumably."""
+
+    async def run(self) -> RunFinished:
+        """Works through it."""
+
+    def emergency_close(self) -> int:
+        """Called from another thread while the loop is held; returns the exit code."""
+
+    def finished(self) -> int:
+        """Rollouts that have a row on disk."""
+
+    def worker_pids(self) -> list[int]:
+        """Processes that run its rollouts."""
+
+    def hubs(self) -> list[Hub]:
+        """Hubs beside the engine's own."""
+
+
 class RunJob(Session):
     """A session in an engine's process, alone or as one of several: with notices and heartbeat."""
 
@@ -143,15 +170,21 @@ async def let_listeners_read(hub: Hub) -> None:
         await asyncio.sleep(0.01)
 
 
-def open_alone(prepared: Prepared, hub: Hub, giving_up: Callable[[], None]) -> RunJob:
-    """Opens the files of a run that has the process and the engine's hub for itself.
+def open_alone(found: Preflight, hub: Hub, socket: str, giving_up: Callable[[], None]) -> RunJob:
+    """Prepares a run that has the process and the engine's hub for itself, and opens its files.
 
     Args:
+        socket: Path of the engine's socket.
         giving_up: Called once where the run is to end early.
 
     Raises:
-        OSError: They cannot be written.
+        RefusedError: See `prepare`.
+        OSError: Its files cannot be written.
     """
+    checked, again = found.checked.pop(0), found.draft.request.again
+    with checked.opened.closed_on_error():
+        prepared = prepare(checked, socket, keep_errors=found.keeps_errors, again=again)
+    prepared.notices[:0] = found.notices
     redact = Redactor(key_of(prepared.plan))
     hub.redact = redact
     hub.path = str(prepared.run.path)

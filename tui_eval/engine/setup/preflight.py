@@ -1,185 +1,166 @@
-"""Checks of a plan against its environment and the machine, before they cost anything."""
+"""The preflight of a request: every evaluation of it is checked before the first begins."""
 
 from __future__ import annotations
 
-import difflib
-import tempfile
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
+import msgspec
+
+from tui_eval.config.list_prices import blind_text, take_list_prices
 from tui_eval.config.plan import RunPlan
 from tui_eval.config.settings import place_of
-from tui_eval.engine.setup.endpoint_checks import ANYWAY
-from tui_eval.errors import Fault, Notice, warning
-from tui_eval.fold.anytime import REWARD, anytime_means
-from tui_eval.fold.query.condition_parser import check_names, parse_condition
-from tui_eval.fold.query.conditions import ConditionError
-from tui_eval.processes import free_memory, private_memory
-from tui_eval.runs.layout import RunDir, outputs_root, unsaved_root
-from tui_eval.runs.opening import read_run
-from tui_eval.runs.row import COLUMN_NAMES
-from tui_eval.types import RolloutInput
-from tui_eval.worker.describing.info import EnvironmentInfo
+from tui_eval.engine.limits.limits import Phases
+from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
+from tui_eval.engine.setup.draft import Draft, settings_to_open
+from tui_eval.engine.setup.endpoint_checks import check_endpoints
+from tui_eval.engine.setup.examine import Checked, examine
+from tui_eval.engine.setup.hub_faults import hub_faults
+from tui_eval.engine.setup.opened import NOTHING, Opened, open_environment
+from tui_eval.engine.setup.plan_checks import COLUMNS, column_faults, column_notices, outputs_fault
+from tui_eval.engine.setup.resume_match import Planned
+from tui_eval.errors import Fault, Notice, RefusedError, warning
 
-INDEPENDENT = "-i/--independent-scoring"
-COLUMNS = "-C"
-
-CLOSE = 0.8
-"""Similarity, from 0 to 1, from which a name looks like a slip of another one."""
-
-_STATE_KEYS = frozenset(
-    {
-        *RolloutInput.__annotations__, "answer", "info", "model", "sampling_args", "completion",
-        "trajectory", "trajectory_id", "reward", "advantage", "metrics", "timing", "error",
-        "is_completed", "is_truncated", "stop_condition", "tool_defs", "usage", "judge_response",
-        "judge_usage", *COLUMN_NAMES,
-    }
-)  # fmt: skip
-"""Keys that states of bundled classes have."""
-FIRST_FILES = 4096
-"""Bytes of room that a new run needs."""
+LIMITS = ("max_concurrent", "max_concurrent_generation", "max_concurrent_scoring")
 
 
-def environment_faults(plan: RunPlan, info: EnvironmentInfo | None) -> list[Fault]:
-    """Faults of reward functions that fail for every rollout, and of columns that no state has.
+class Preflight(msgspec.Struct):
+    """The evaluations of a request, which have passed their preflight.
 
     Args:
-        info: None where the environment could not be loaded.
+        checked: Those that were examined with their environment, by index.
+        limits: Those that all evaluations share, in the order of `LIMITS`; 0 for none.
+        max_cost, max_total_tokens: The budget of all of them together.
+        notices: Sentences for people, which are of no evaluation alone.
     """
-    faults = [] if info is None else list(info.faults)
-    if info is not None and plan.independent_scoring:
-        where = place_of(plan.sources, "independent_scoring", INDEPENDENT)
-        hint = f"Leave {INDEPENDENT} out: the rollouts of an example are then scored together"
-        faults += [
-            Fault(where, f"reward function {name} needs all rollouts of an example", hint)
-            for name in info.group_functions
-        ]
-    where = place_of(plan.sources, "state_columns", COLUMNS)
-    return faults + column_faults(plan.state_columns, info, where)
+
+    draft: Draft
+    checked: dict[int, Checked] = msgspec.field(default_factory=dict)
+    limits: tuple[int, int, int] = (0, 0, 0)
+    max_cost: float | None = None
+    max_total_tokens: int | None = None
+    notices: list[Notice] = msgspec.field(default_factory=list)
+
+    @property
+    def evaluations(self) -> list[Planned]:
+        """The evaluations, in their order."""
+        return self.draft.evaluations
+
+    @property
+    def keeps_errors(self) -> bool:
+        """Whether errored rollouts of runs that are resumed stay as they are."""
+        return bool(self.draft.request.raw.get("keep_errors"))
+
+    async def take(self, index: int) -> Checked:
+        """Takes an evaluation that is to begin, with its environment.
+
+        Raises:
+            RefusedError: With everything that is wrong.
+        """
+        if (checked := self.checked.pop(index, None)) is not None:
+            return checked
+        one = self.evaluations[index]
+        opened = await open_environment(settings_to_open(one))
+        with opened.closed_on_error():
+            return examine(self.draft.request, one, opened)
+
+    def close(self) -> None:
+        """Ends the workers that wait for evaluations, which do not begin any more."""
+        for checked in self.checked.values():
+            checked.opened.close()
 
 
-def column_faults(
-    columns: Sequence[str], info: EnvironmentInfo | None, where: str = COLUMNS
-) -> list[Fault]:
-    """One fault for each column that is nearly, but not quite, the name of a key or a metric.
-
-    Environments set keys of their own, which only a rollout shows: a column that is like no known
-    key, or that the environment's code names, is no fault.
+def preflight(draft: Draft, opened: Mapping[int, Opened]) -> Preflight:
+    """Checks the environments and endpoints of all evaluations, each once.
 
     Args:
-        info: None where the environment could not be loaded.
-        where: The place that faults name.
+        opened: See `Draft.to_open`.
+
+    Raises:
+        RefusedError: With everything that is wrong.
     """
-    found = []
-    for name in _written_nowhere(columns, info):
-        close = difflib.get_close_matches(name, _known(info), n=1, cutoff=CLOSE)
-        if close:
-            hint = f"Did you mean {close[0]}? {ANYWAY}"
-            found.append(Fault(f"{where} {name}", "a state has no such key", hint))
+    found = Preflight(draft)
+    faults = draft.faults + _examine_environments(found, opened) + _shared_faults(found)
+    if faults:
+        raise RefusedError(dict.fromkeys(faults))
+    in_flight, generation, scoring = _limits(draft)
+    total = _total(draft.evaluations)
+    found.limits = (within_open_files(in_flight, total), generation, scoring)
+    typed = draft.expansion.typed
+    budget = {name: typed[name].value for name in typed}
+    found.max_cost, found.max_total_tokens = budget.get("max_cost"), budget.get("max_total_tokens")
+    found.notices[:0] = draft.notices
+    found.notices += [*open_file_notices(in_flight, total), *_prices(found)]
     return found
 
 
-def column_notices(columns: Sequence[str], info: EnvironmentInfo | None) -> list[Notice]:
-    """A notice of columns that may be in no state; only a rollout shows whether they are."""
-    names = ", ".join(_written_nowhere(columns, info))
-    if not names or info is None:
-        return []
-    what = "the environment's own files name no such key of a state; a rollout may have it anyway"
-    return [warning(f"-C {names}: {what}")]
-
-
-def _known(info: EnvironmentInfo | None) -> frozenset[str]:
-    """Keys that states of bundled classes have, and the metrics of the environment."""
-    return _STATE_KEYS.union(info.metrics if info is not None else ())
-
-
-def _written_nowhere(columns: Sequence[str], info: EnvironmentInfo | None) -> list[str]:
-    """The columns that are neither known nor named in the environment's code."""
-    unknown = [name for name in columns if name not in _known(info)]
-    return [name for name in unknown if info is None or name in info.unwritten]
-
-
-def until_faults(
-    plan: RunPlan, info: EnvironmentInfo, run: RunDir | None, notices: list[Notice]
-) -> list[Fault]:
-    """Faults of the condition that is to stop a run.
-
-    Args:
-        run: The one that it resumes; None for a new one.
-        notices: Gets its assumptions.
-    """
-    if not plan.until:
-        return []
-    if not plan.shuffle:
-        text = "--until takes the order of the dataset as random; --shuffle makes it so"
-        notices.append(Notice(text))
-    where = "--until"
-    if place := place_of(plan.sources, "until", ""):
-        where = f"{place}: until"
-    if plan.score_at_end:
-        what = "no reward is known before all rollouts are generated"
-        return [Fault(where, what, "Leave out -N, or --until")]
-    if not info.has_more_metrics:
+def _examine_environments(found: Preflight, opened: Mapping[int, Opened]) -> list[Fault]:
+    """Examines the first evaluation of each environment, and looks for the columns of all."""
+    faults: list[Fault] = []
+    draft = found.draft
+    for index, *others in draft.by_environment():
+        first, one = draft.evaluations[index], opened.get(index, NOTHING)
+        info = one.info
         try:
-            check_names(parse_condition(plan.until, where), [REWARD, *info.metrics])
-        except ConditionError as error:
-            return error.faults
-    return _outside(plan.until, where, run) if run is not None else []
+            found.checked[index] = examine(draft.request, first, one)
+        except RefusedError as error:
+            faults += error.faults
+        if info is not None and not first.plan.no_preflight:
+            found.notices += info.missing
+        plans = [draft.evaluations[one].plan for one in (index, *others)]
+        by_columns: dict[tuple[str, ...], RunPlan] = {}
+        for plan in plans:
+            if not plan.no_preflight:
+                by_columns.setdefault(tuple(plan.state_columns), plan)
+        for columns, plan in by_columns.items():
+            where = place_of(plan.sources, "state_columns", COLUMNS)
+            faults += column_faults(columns, info, where)
+            found.notices += column_notices(columns, info)
+    return faults
 
 
-def _outside(until: str, where: str, run: RunDir) -> list[Fault]:
-    """Faults of rewards on disk outside of every range that has an interval."""
-    state, _ = read_run(run)
-    if state.run is not None:
-        state.run.until = until
-    means = anytime_means(state)
-    found = means.unusable if means is not None else {}
-    hint = "Leave the condition out: it needs rewards from 0 to 1"
-    return [Fault(where, f"in the run a {name} of {why}", hint) for name, why in found.items()]
+def _shared_faults(found: Preflight) -> list[Fault]:
+    """Faults of endpoints, the hub and folders, each checked once."""
+    every = [one for one in found.evaluations if not one.plan.no_preflight]
+    plans = [one.plan for one in every]
+    faults = check_endpoints(plans, found.notices) + hub_faults(plans, found.notices)
+    new = [one.plan for one in every if one.run is None]
+    places = {(p.env_id, p.save, p.output_dir, p.env_dir_path): p for p in new}
+    return faults + [fault for plan in places.values() for fault in outputs_fault(plan)]
 
 
-def worker_faults(plan: RunPlan, first: int | None) -> list[Fault]:
-    """The fault of more workers than memory carries: each takes about what the first does.
-
-    Args:
-        first: The process id of the first, which has loaded the environment; None for none.
-    """
-    more = plan.worker_count - 1
-    each, free = private_memory(first) if first is not None else None, free_memory()
-    if plan.grows or each is None or free is None or more * each <= free:
-        return []
-    where = place_of(plan.sources, "num_workers", "-w/--num-workers")
-    what = f"{more + 1:,} workers of {each / 1e6:,.0f} MB each do not fit into {free / 1e9:.1f} GB"
-    return [Fault(where, what, f"-w {free // each + 1} would")]
+def _prices(found: Preflight) -> list[Notice]:
+    """Takes list prices where there are no others; a notice where a limit of cost has none."""
+    plans = [one.plan for one in found.evaluations]
+    notices = [notice for plan in plans for notice in take_list_prices(plan)]
+    blind = [one.alias for one in plans if None in (one.input_price, one.output_price)]
+    if found.max_cost is not None and blind and not notices:
+        notices.append(warning(blind_text(blind)))
+    return list(dict.fromkeys(notices))
 
 
-def outputs_fault(plan: RunPlan) -> list[Fault]:
-    """The fault that the directory of a new run cannot be made."""
-    root = unsaved_root()
-    if plan.save:
-        root = outputs_root(plan.env_id, plan.output_dir, Path(plan.env_dir_path))
-    there = root.absolute()
-    while not there.exists() and there != there.parent:
-        there = there.parent
-    why = _unwritable(there) if there.is_dir() else f"{there} is no folder"
-    if not why:
-        return []
-    what = f"the run cannot be written here: {why}"
-    return [Fault(str(root), what, elsewhere(plan))]
+def _limits(draft: Draft) -> tuple[int, int, int]:
+    """The limits of the file for all; else as many rollouts as the evaluation with most."""
+    each = [_most_at_once(one.plan) for one in draft.evaluations]
+    most = 0 if 0 in each else max(each, default=0)
+    file = draft.expansion.top if draft.is_suite else {}
+    top = {name: file[name].value or 0 for name in LIMITS if name in file}
+    in_flight, generation, scoring = (top.get(name, 0) for name in LIMITS)
+    return (max(in_flight, 0) if LIMITS[0] in top else most, generation, scoring)
 
 
-def elsewhere(plan: RunPlan) -> str:
-    """The hint where the directory of a run cannot be written."""
-    if plan.save:
-        return "Name another folder with -o"
-    return "Set TUI_EVAL_STATE_DIR to a folder that you can write to, or name one with -s -o"
+def _total(evaluations: Sequence[Planned]) -> int:
+    """The most rollouts in all; 0 where that depends on the sizes of datasets."""
+    sizes = [
+        (one.plan.examples_taken or one.plan.num_examples, one.plan.rollouts_per_example)
+        for one in evaluations
+    ]
+    if not all(examples > 0 for examples, _ in sizes):
+        return 0
+    return sum(examples * each for examples, each in sizes)
 
 
-def _unwritable(folder: Path) -> str:
-    """Why nothing can be written there; empty where it can."""
-    try:
-        with tempfile.NamedTemporaryFile(dir=folder) as file:
-            file.write(bytes(FIRST_FILES))
-    except OSError as error:
-        return error.strerror or str(error)
-    return ""
+def _most_at_once(plan: RunPlan) -> int:
+    """The most rollouts that an evaluation may have in flight; 0 for any number."""
+    own = plan.max_concurrent_generation, plan.max_concurrent_scoring
+    in_flight, *apart = Phases(plan.max_concurrent, *own).bounds()
+    return sum(apart) if any(own) and all(apart) else max(in_flight, 0)

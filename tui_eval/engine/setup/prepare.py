@@ -20,7 +20,7 @@ from tui_eval.config.plan import RunPlan, plan_to_toml
 from tui_eval.config.secret_values import masked, secret_texts, secrets_of_url
 from tui_eval.engine.limits.open_file_room import within_open_files
 from tui_eval.engine.setup.examine import Checked
-from tui_eval.engine.setup.preflight import elsewhere
+from tui_eval.engine.setup.plan_checks import elsewhere
 from tui_eval.engine.setup.prepared import LoadedHere, Prepared
 from tui_eval.engine.setup.resume import budget_reached, restore_progress
 from tui_eval.errors import Fault, RefusedError, warning

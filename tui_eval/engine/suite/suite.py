@@ -19,17 +19,16 @@ from msgspec.structs import replace
 
 from tui_eval import clock
 from tui_eval.commands import Cancel, Command, MoveLimit, Pause, Rerun, SaveNow, Stop, Unpause
-from tui_eval.config.plan import Request
 from tui_eval.engine.execution.host import Host
 from tui_eval.engine.execution.job import CANCELS_WITHIN_S, RunJob, let_listeners_read
 from tui_eval.engine.limits.limits import Phases, SuiteLimits
 from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
+from tui_eval.engine.setup.preflight import Preflight
 from tui_eval.engine.setup.prepare import client_config, key_of, prepare
 from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.setup.resume import spent_on_disk
-from tui_eval.engine.suite.evaluation_status import EvaluationStatus, SuiteBudget
-from tui_eval.engine.suite.suite_lock import lock_suite
-from tui_eval.engine.suite.suite_preflight import SuitePreflight, suite_started
+from tui_eval.engine.setup.suite_lock import lock_suite
+from tui_eval.engine.suite.evaluation_status import EvaluationStatus, SuiteBudget, suite_started
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.transport.server import listen
 from tui_eval.engine.transport.sockets import bind_socket, loopback_of, socket_folder
@@ -65,7 +64,7 @@ IDLE_LOOKS = 3
 class Suite:
     """Several runs as one job. Evaluations that have not begun leave nothing on disk."""
 
-    def __init__(self, request: Request, found: SuitePreflight, hub: Hub, socket: str) -> None:
+    def __init__(self, found: Preflight, hub: Hub, socket: str) -> None:
         """Locks the evaluations for this process.
 
         Args:
@@ -74,7 +73,7 @@ class Suite:
         Raises:
             OSError: The lock cannot be written.
         """
-        self._request = request
+        request = found.draft.request
         self._found = found
         self._hub = hub
         plans = [one.plan for one in found.evaluations]
@@ -283,14 +282,14 @@ class Suite:
     async def _prepare_and_work(
         self, one: EvaluationStatus, replicas: Replicas, run_log: RunLog
     ) -> None:
-        checked = await self._found.take(self._request, one.index)
+        checked = await self._found.take(one.index)
         if self._stopped.is_set():
             checked.opened.close()
             return
         path = str(socket_folder() / f"{uuid.uuid4().hex[:12]}.sock")
         sock = bind_socket(path)
         try:
-            keep_errors = bool(self._request.raw.get("keep_errors") or self._budget.spent)
+            keep_errors = self._found.keeps_errors or bool(self._budget.spent)
             with checked.opened.closed_on_error():
                 prepared = prepare(checked, path, keep_errors=keep_errors)
             hub = one.begin(prepared.started, len(prepared.done), path)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tui_eval.config.expansion import Expander, Expansion
+from tui_eval.config.expansion import Expander
 from tui_eval.config.explaining import plain_settings
-from tui_eval.engine.setup.examine import Checked, check, draft, examine, settings_to_open
+from tui_eval.engine.setup.draft import make_draft, settings_to_open
+from tui_eval.engine.setup.examine import Checked, examine
 from tui_eval.engine.setup.opened import open_for_a_look
-from tui_eval.engine.suite.suite_preflight import draft_suite, expand_suite, preflight_suite
-from tui_eval.errors import RefusedError
+from tui_eval.engine.setup.preflight import Preflight, preflight
+from tui_eval.errors import Fault, Notice, RefusedError
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.run_info import read_metadata
 from tui_eval.runs.scan import count_rows
@@ -35,51 +36,54 @@ def dry_run(request: Request) -> dict[str, Any]:
     Nothing is written and no model is called.
     """
     try:
-        expander = Expander(request)
-        several = expand_suite(expander)
-        if several is not None:
-            return _clean(_several(request, several))
-        drafted = draft(expander)
-        checked = check(drafted, open_for_a_look(drafted.settings(estimates=True)))
+        draft = make_draft(Expander(request))
+        opened = draft.to_open(estimates=True).items()
+        found = preflight(draft, {index: open_for_a_look(one) for index, one in opened})
+        plans, notices = _plans(found)
     except RefusedError as error:
         return refused_object(error.faults)
-    evaluation = expander.expansion(checked.before).evaluations[0]
-    notices = [notice._asdict() for notice in checked.notices]
-    return _clean({**_planned(checked, evaluation), "notices": notices})
-
-
-def _clean(found: dict[str, Any]) -> dict[str, Any]:
-    cleaned: dict[str, Any] = Cleaner().clean(found)
+    shown = [notice._asdict() for notice in dict.fromkeys([*found.notices, *notices])]
+    planned = _of_several(found, plans) if draft.is_suite else plans[0]
+    cleaned: dict[str, Any] = Cleaner().clean({**planned, "notices": shown})
     return cleaned
 
 
-def _several(request: Request, several: Expansion) -> dict[str, Any]:
-    """The plans of a file's evaluations, with their totals."""
-    suite = draft_suite(request, several)
-    to_open = suite.to_open(estimates=True).items()
-    found = preflight_suite(suite, {index: open_for_a_look(one) for index, one in to_open})
-    notices = list(found.notices)
-    plans, faults = [], []
+def _plans(found: Preflight) -> tuple[list[dict[str, Any]], list[Notice]]:
+    """The plan of each evaluation, and their notices.
+
+    Raises:
+        RefusedError: With the faults of all.
+    """
+    plans: list[dict[str, Any]] = []
+    notices: list[Notice] = []
+    faults: list[Fault] = []
     for index, one in enumerate(found.evaluations):
         try:
             checked = found.checked.pop(index, None)
             if checked is None:
                 opened = open_for_a_look(settings_to_open(one, estimates=True))
-                checked = examine(request, one, opened, [], [])
+                checked = examine(found.draft.request, one, opened)
         except RefusedError as error:
             faults += error.faults
             continue
-        name = {"title": one.plan.title, "varies": one.plan.varies}
-        plans.append({**name, **_planned(checked, several.evaluations[index])})
         notices += checked.notices
+        plans.append(_planned(checked, found.draft.expansion.evaluations[index]))
     if faults:
-        return refused_object(dict.fromkeys(faults))
+        raise RefusedError(dict.fromkeys(faults))
+    return plans, notices
+
+
+def _of_several(found: Preflight, plans: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The plans of a file's evaluations, with their totals."""
     estimates = [plan["estimate"] for plan in plans]
+    every = zip(found.evaluations, plans, strict=True)
     return {
         "version": VERSION,
         "status": "planned",
         "exit_code": 0,
-        "evaluations": plans,
+        "evaluations": [
+            {"title": one.plan.title, "varies": one.plan.varies, **plan} for one, plan in every
+        ],
         "rollouts": sum(plan["rollouts"] for plan in plans),
         "max_concurrent": found.limits[0],
         "estimate": {
@@ -87,7 +91,6 @@ def _several(request: Request, several: Expansion) -> dict[str, Any]:
             **{name: _sum(estimates, name) for name in ("input_tokens", "output_tokens", "usd")},
             "list_price": next((one["list_price"] for one in estimates if one["list_price"]), None),
         },
-        "notices": [notice._asdict() for notice in dict.fromkeys(notices)],
     }
 
 
