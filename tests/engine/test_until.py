@@ -153,6 +153,18 @@ def test_what_cannot_stop_a_run_is_refused_before_it_begins(
     assert not fault_server.requests
 
 
+def test_a_condition_of_one_evaluation_of_a_file_is_refused_before_any_begins(
+    steady: Program, fault_server: FaultServer
+) -> None:
+    head = f'model = "m"\napi_base_url = "{fault_server.url}/v1"\nenv_id = "steady"\n'
+    wrong = '[[eval]]\n[[eval]]\nrollouts_per_example = 2\nuntil = "width(rewrd) < 0.1"\n'
+    (steady.folder / "two.toml").write_text(head + wrong)
+    done = run_here(steady, "two.toml")
+    assert done.code == 2 and "two.toml:7, until, character 7: there" in done.err, done
+    assert "Did you mean reward?" in done.err
+    assert not fault_server.requests
+
+
 @pytest.mark.slow
 def test_every_evaluation_of_a_file_has_its_own_condition(
     steady: Program, fault_server: FaultServer

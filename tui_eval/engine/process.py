@@ -184,10 +184,10 @@ class Engine:
         set_up_logging(bool(request.raw.get("verbose")), [request.env_id or ""])
         with early_output():
             found = await self._preflight(make_draft(Expander(request)))
-            found.notices += self._notices
-            if found.draft.is_suite:
-                return Suite(found, self._hub, self._socket_path)
-            return open_alone(found, self._hub, self._socket_path, self._end.count_down)
+        found.notices += self._notices
+        if found.draft.is_suite:
+            return Suite(found, self._hub, self._socket_path)
+        return open_alone(found, self._hub, self._socket_path, self._end.count_down)
 
     async def _preflight(self, draft: Draft) -> Preflight:
         """Has each environment loaded and checked; its worker waits for its evaluation."""

@@ -15,7 +15,6 @@ from tui_eval.engine.setup.draft import with_run
 from tui_eval.engine.setup.opened import Opened
 from tui_eval.engine.setup.plan_checks import (
     environment_faults,
-    until_faults,
     worker_faults,
 )
 from tui_eval.engine.setup.resume import misplaced_rows
@@ -54,15 +53,13 @@ def examine(request: Request, one: Planned, opened: Opened) -> Checked:
         RefusedError: With everything that is wrong.
     """
     plan, run, before, info = one.plan, one.run, one.before, opened.info
-    faults, notices = list(opened.faults), list[Notice]()
+    faults = list(opened.faults)
     if before is not None and run is not None and info is not None and info.before is not None:
         accepts = bool(request.raw.get("accept_changes"))
         faults += content_faults(plan, run, before, info, accepts=accepts)
     if not plan.no_preflight:
         faults += environment_faults(plan, info)
         faults += worker_faults(plan, None if opened.worker is None else opened.worker.pid)
-    if info is not None:
-        faults += until_faults(plan, info, run, notices)
     if run and not run.plan.exists() and info is not None:
         places = opened.places(plan.rollouts_per_example)
         faults += misplaced_rows(run, places.ids(), plan.rollouts_per_example)
@@ -70,7 +67,7 @@ def examine(request: Request, one: Planned, opened: Opened) -> Checked:
         raise RefusedError(with_run(run, faults))
     plan.examples_taken, plan.examples_digest = opened.count, info.digest
     plan.scores_path = request.scores_path or plan.scores_path
-    return Checked(plan, opened, info, run, before, [*notices, *_notices(one, info, opened)])
+    return Checked(plan, opened, info, run, before, _notices(one, info, opened))
 
 
 def _notices(one: Planned, info: EnvironmentInfo, opened: Opened) -> list[Notice]:

@@ -112,9 +112,7 @@ def until_faults(
     if not plan.shuffle:
         text = "--until takes the order of the dataset as random; --shuffle makes it so"
         notices.append(Notice(text))
-    where = "--until"
-    if place := place_of(plan.sources, "until", ""):
-        where = f"{place}: until"
+    where = place_of(plan.sources, "until", "--until")
     if plan.score_at_end:
         what = "no reward is known before all rollouts are generated"
         return [Fault(where, what, "Leave out -N, or --until")]

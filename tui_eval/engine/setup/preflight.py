@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -16,9 +16,16 @@ from tui_eval.engine.setup.endpoint_checks import check_endpoints
 from tui_eval.engine.setup.examine import Checked, examine
 from tui_eval.engine.setup.hub_faults import hub_faults
 from tui_eval.engine.setup.opened import NOTHING, Opened, open_environment
-from tui_eval.engine.setup.plan_checks import COLUMNS, column_faults, column_notices, outputs_fault
+from tui_eval.engine.setup.plan_checks import (
+    COLUMNS,
+    column_faults,
+    column_notices,
+    outputs_fault,
+    until_faults,
+)
 from tui_eval.engine.setup.resume_match import Planned
 from tui_eval.errors import Fault, Notice, RefusedError, warning
+from tui_eval.worker.describing.info import EnvironmentInfo
 
 LIMITS = ("max_concurrent", "max_concurrent_generation", "max_concurrent_scoring")
 
@@ -88,33 +95,46 @@ def preflight(draft: Draft, opened: Mapping[int, Opened]) -> Preflight:
     typed = draft.expansion.typed
     budget = {name: typed[name].value for name in typed}
     found.max_cost, found.max_total_tokens = budget.get("max_cost"), budget.get("max_total_tokens")
-    found.notices[:0] = draft.notices
-    found.notices += [*open_file_notices(in_flight, total), *_prices(found)]
+    notices = [*draft.notices, *found.notices, *open_file_notices(in_flight, total)]
+    found.notices = list(dict.fromkeys([*notices, *_prices(found)]))
     return found
 
 
 def _examine_environments(found: Preflight, opened: Mapping[int, Opened]) -> list[Fault]:
-    """Examines the first evaluation of each environment, and looks for the columns of all."""
+    """Examines the first evaluation of each environment, and columns and conditions of all."""
     faults: list[Fault] = []
     draft = found.draft
     for index, *others in draft.by_environment():
         first, one = draft.evaluations[index], opened.get(index, NOTHING)
-        info = one.info
         try:
             found.checked[index] = examine(draft.request, first, one)
         except RefusedError as error:
             faults += error.faults
-        if info is not None and not first.plan.no_preflight:
-            found.notices += info.missing
-        plans = [draft.evaluations[one].plan for one in (index, *others)]
-        by_columns: dict[tuple[str, ...], RunPlan] = {}
-        for plan in plans:
-            if not plan.no_preflight:
-                by_columns.setdefault(tuple(plan.state_columns), plan)
-        for columns, plan in by_columns.items():
-            where = place_of(plan.sources, "state_columns", COLUMNS)
-            faults += column_faults(columns, info, where)
-            found.notices += column_notices(columns, info)
+        every = [first, *(draft.evaluations[other] for other in others)]
+        faults += _column_faults([each.plan for each in every], one.info, found.notices)
+        if one.info is None:
+            continue
+        for each in every:
+            faults += until_faults(each.plan, one.info, each.run, found.notices)
+        if not first.plan.no_preflight:
+            found.notices += one.info.missing
+    return faults
+
+
+def _column_faults(
+    plans: Iterable[RunPlan], info: EnvironmentInfo | None, notices: list[Notice]
+) -> list[Fault]:
+    """Faults of the columns of evaluations of one environment, each once."""
+    faults: list[Fault] = []
+    looked_at: set[tuple[str, ...]] = set()
+    for plan in plans:
+        columns = tuple(plan.state_columns)
+        if columns in looked_at or plan.no_preflight:
+            continue
+        looked_at.add(columns)
+        where = place_of(plan.sources, "state_columns", COLUMNS)
+        faults += column_faults(columns, info, where)
+        notices += column_notices(columns, info)
     return faults
 
 
