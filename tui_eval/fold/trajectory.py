@@ -138,26 +138,27 @@ class Rollout(msgspec.Struct):
 
     def apply(self, event: ev.MessagesAdded | ev.ToolFinished | ev.TextAdded) -> None:
         """Takes in one event of this rollout."""
-        if type(event).__name__ == "TextAdded":
-            more: ev.TextAdded = event  # type: ignore[assignment]
-            if self.coming is None or more.call > self.coming.call:
-                self.coming = RunningText(more.call)
-            self.coming.add(more)
+        from tui_eval import engine_events as events  # loaded by now; an empty screen needs none
+
+        if isinstance(event, events.TextAdded):
+            if self.coming is None or event.call > self.coming.call:
+                self.coming = RunningText(event.call)
+            self.coming.add(event)
             return
         self.version += 1
-        if type(event).__name__ == "ToolFinished":
-            done: ev.ToolFinished = event  # type: ignore[assignment]
-            outcome = ToolOutcome(done.ms, done.error, done.result, done.traceback, done.output)
-            self.tools.setdefault(done.call_id, []).append(outcome)
+        if isinstance(event, events.ToolFinished):
+            outcome = ToolOutcome(
+                event.ms, event.error, event.result, event.traceback, event.output
+            )
+            self.tools.setdefault(event.call_id, []).append(outcome)
             return
-        added: ev.MessagesAdded = event  # type: ignore[assignment]
         self.coming = None
-        if added.first == 0:
+        if event.first == 0:
             self.tools.clear()
-        self.attempt = added.attempt
-        self.prompt_length = added.prompt_length
-        self.messages[added.first :] = added.messages
-        self.steps[added.first_step :] = added.steps
+        self.attempt = event.attempt
+        self.prompt_length = event.prompt_length
+        self.messages[event.first :] = event.messages
+        self.steps[event.first_step :] = event.steps
 
     def entries(self) -> list[Entry]:
         """The conversation to show, with each tool result at its call."""

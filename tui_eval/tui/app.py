@@ -190,10 +190,12 @@ class TuiEvalApp(BaseApp[Leave]):
     def _take_root(self, event: Event) -> None:
         """Takes in one event of the root."""
         self._events_taken += 1
-        if type(event).__name__ in ("RunStarted", "SuiteStarted") and in_browser():
-            self.notify_server(event.path)  # type: ignore[union-attr]
+        from tui_eval.events import RunStarted, SuiteStarted  # the first frame needs none
+
+        if isinstance(event, (RunStarted, SuiteStarted)) and in_browser():
+            self.notify_server(event.path)
         leaves = False
-        if type(event).__name__ == "SuiteStarted" and self.suite is None:
+        if isinstance(event, SuiteStarted) and self.suite is None:
             leaves = self.live_screen.prompts.is_open
             self._become_suite()
         self.live_screen.take(event)

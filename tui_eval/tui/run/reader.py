@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from textual.cache import LRUCache
 
@@ -70,18 +70,19 @@ class Reader:
 
     def take(self, event: ev.Event) -> None:
         """Adds messages, tool results and text to the running rollout that they belong to."""
-        of = cast(Any, event)  # its class is loaded later than this
-        match type(event).__name__:
-            case "RunStarted":
-                self._restart(of.reading)
-            case "RowsTakenBack":
+        from tui_eval import events  # the first frame needs none
+
+        match event:
+            case events.RunStarted():
+                self._restart(event.reading)
+            case events.RowsTakenBack():
                 self._kept.clear()  # other rollouts may be where they were
                 self._coming = None
                 if self.row >= 0 and self.state.stage[self.row] < DONE and not self._is_running:
                     self.open(self.row)
-            case "MessagesAdded" | "ToolFinished" | "TextAdded":
-                if self.rollout is not None and self._is_running and of.row == self.rollout.row:
-                    self.rollout.apply(of)
+            case events.MessagesAdded() | events.ToolFinished() | events.TextAdded():
+                if self.rollout is not None and self._is_running and event.row == self.rollout.row:
+                    self.rollout.apply(event)
 
     def _restart(self, reading: int) -> None:
         """Forgets all rows: the file was rewritten, and each is another one or gone."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -162,23 +162,24 @@ class RunScreen(DrawnScreen[None]):
 
     def take(self, event: ev.Event) -> None:
         """Handles one event of the root, after the fold."""
-        kind, of = type(event).__name__, cast(Any, event)  # its class is loaded later than this
-        match kind:
-            case "GateMoved":
+        from tui_eval import events  # the first frame needs none
+
+        match event:
+            case events.GateMoved():
                 self.header.requested_pause = None
-            case "CommandAnswered":
-                self.say(of.text)
-            case "RunMoved":
+            case events.CommandAnswered():
+                self.say(event.text)
+            case events.RunMoved():
                 self.saving.refusal = ""
                 self.annotations.open()
-            case "WritingMoved":
-                self.saving.writing_moved(of)
-            case "LimitMoved":
+            case events.WritingMoved():
+                self.saving.writing_moved(event)
+            case events.LimitMoved():
                 self.header.requested_limit = None
-                self.say(at_most(of.max_concurrent))
-            case "Noticed" if not self.feed.live:
-                self.say(of.text)
-            case "RunFinished" if of.status == "failed":
+                self.say(at_most(event.max_concurrent))
+            case events.Noticed() if not self.feed.live:
+                self.say(event.text)
+            case events.RunFinished(status="failed"):
                 why = f"; {key_for('run.numbers')} says why" if self.noun == "run" else ""
                 on = f"{key_for('run.rerun')} resumes it"
                 self.say(f"The {self.noun} failed{why}. What finished is on disk, and {on}.")

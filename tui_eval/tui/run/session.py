@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from tui_eval import clock
 from tui_eval.fold.rollout_columns import DONE
@@ -39,8 +39,10 @@ class Follower:
 
     def take(self, event: ev.Event) -> None:
         """Notes which rollouts are active."""
-        if type(event).__name__ == "RolloutStaged":
-            self._active.append(cast("ev.RolloutStaged", event).row)
+        from tui_eval.events import RolloutStaged  # the first frame needs none
+
+        if isinstance(event, RolloutStaged):
+            self._active.append(event.row)
 
     def switch(self, on: bool) -> None:
         """Switches following on or off."""
